@@ -1,0 +1,80 @@
+//! Why a request failed, as told to the caller. Every variant has a stable code.
+
+use domain::{ids::ReviewNumber, review::Refusal};
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BrokerError {
+    /// The review's rules say no; asking again unchanged will not help.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("no review {given:?}; give a review_id, a number such as R-12, or a unique prefix of the id")]
+    UnknownReview { given: String },
+    #[error("{given:?} fits several reviews: {}", .candidates.join(", "))]
+    AmbiguousReview { given: String, candidates: Vec<String> },
+    #[error("no project {given:?}; registered: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
+    UnknownProject { given: String, known: Vec<String> },
+    /// An argument that can be read but not taken.
+    #[error("{field}: {problem}")]
+    Invalid { field: &'static str, problem: String },
+    #[error("{field} is {actual} {unit} long; the limit is {limit}")]
+    TooLong { field: &'static str, actual: usize, limit: usize, unit: &'static str },
+    #[error("the broker has no git repository to check diffs against; start it inside one or with --repo DIR")]
+    NoRepository,
+    #[error("base {base:?} cannot be used: {words}")]
+    BadBase { base: String, words: String },
+    /// Policy refuses what the diff does.
+    #[error("the diff is refused by policy (git.refuse): {}", .flags.join("; "))]
+    FlaggedDiff { flags: Vec<String> },
+    #[error("git could not check the diff: {why}; nothing was saved, try again")]
+    CheckFailed { why: String },
+    #[error("busy: {what}; nothing was saved, try again")]
+    Busy { what: &'static str },
+    /// The change could not be made durable, so it did not happen.
+    #[error("not saved: {why}; try again")]
+    NotSaved { why: String },
+    #[error("the database cannot be read: {why}")]
+    Unreadable { why: String },
+    #[error("the actor of this review was restarted; repeating the call is safe")]
+    Restarted,
+    #[error("the broker is shutting down; nothing was saved, repeat the call when it is back")]
+    ShuttingDown,
+    #[error("{number} has no round {round}; it has 1 to {last}")]
+    NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
+}
+
+impl BrokerError {
+    /// Stable, for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::UnknownReview { .. } => "unknown_review",
+            Self::AmbiguousReview { .. } => "ambiguous_review",
+            Self::UnknownProject { .. } => "unknown_project",
+            Self::Invalid { .. } => "invalid_argument",
+            Self::TooLong { .. } => "too_long",
+            Self::NoRepository => "no_repository",
+            Self::BadBase { .. } => "bad_base",
+            Self::FlaggedDiff { .. } => "flagged_diff",
+            Self::CheckFailed { .. } => "check_failed",
+            Self::Busy { .. } => "busy",
+            Self::NotSaved { .. } => "not_saved",
+            Self::Unreadable { .. } => "unreadable",
+            Self::Restarted => "restarted",
+            Self::ShuttingDown => "shutting_down",
+            Self::NoSuchRound { .. } => "no_such_round",
+        }
+    }
+
+    /// The same call may succeed later.
+    pub const fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::CheckFailed { .. }
+                | Self::Busy { .. }
+                | Self::NotSaved { .. }
+                | Self::Restarted
+                | Self::ShuttingDown
+                | Self::Refused(Refusal::BeingClaimed { .. } | Refusal::ContentMoved)
+        )
+    }
+}

@@ -1,0 +1,101 @@
+//! What the doors may ask, already parsed: whole types, known enums, no wire format.
+
+use domain::{
+    review::{Category, Proposer, Review, Role, Status},
+    verdict::{Metrics, Verdict},
+};
+use std::{sync::Arc, time::Duration};
+use store::view::{Page, Summary};
+
+/// A first submission.
+#[derive(Debug, Clone)]
+pub struct NewProposal {
+    /// A `project` left out means the broker's own repository.
+    pub proposer: Proposer,
+    pub category: Option<Category>,
+    pub intent: String,
+    pub description: Option<String>,
+    pub diff: Option<String>,
+    /// What the diff is against; left out: the project's HEAD now.
+    pub base: Option<String>,
+    pub skip_diff_validation: bool,
+    /// Names the call: the same key gives the same review again.
+    pub key: Option<String>,
+}
+
+/// A further round. What is `None` stays as it was.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    pub proposer_id: Option<String>,
+    pub intent: String,
+    pub description: Option<String>,
+    pub diff: Option<String>,
+    pub base: Option<String>,
+    pub skip_diff_validation: Option<bool>,
+    pub key: Option<String>,
+}
+
+/// What a submission came to. The content is there to be shown; it is read by its hash.
+#[derive(Debug, Clone)]
+pub struct Submitted {
+    pub review: Arc<Review>,
+    pub content: Arc<domain::content::Content>,
+}
+
+#[derive(Debug, Clone)]
+pub struct VerdictRequest {
+    pub reviewer_id: Option<String>,
+    pub claim_generation: Option<u32>,
+    pub content_hash: Option<String>,
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub summary: Option<String>,
+    pub metrics: Option<Metrics>,
+    pub counter_patch: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct MessageRequest {
+    pub role: Role,
+    pub caller_id: Option<String>,
+    pub persona: Option<String>,
+    pub body: String,
+    pub metadata: Option<serde_json::Value>,
+}
+
+/// Which reviews, for whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ListQuery {
+    pub status: Option<Status>,
+    pub category: Option<Category>,
+    /// Empty: all projects.
+    pub projects: Vec<String>,
+    /// Hides what is reserved for somebody else.
+    pub caller_id: Option<String>,
+    pub limit: Option<u32>,
+    pub cursor: Option<String>,
+}
+
+/// A page of the list and the version to wait from.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    pub page: Arc<Page<Summary>>,
+    /// The sequence number of the last event this page knows of.
+    pub version: u64,
+    pub timed_out: bool,
+}
+
+/// How long a call may wait, and from where. The waiting call ends when its future is dropped.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    pub since: Option<u64>,
+    /// `None`: the configured default.
+    pub timeout: Option<Duration>,
+}
+
+/// A review, and whether the wait for it ended without news.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub review: Arc<Review>,
+    pub timed_out: bool,
+}

@@ -1,0 +1,123 @@
+//! What is proposed in one round, and the hash an approval is bound to.
+
+use crate::diff::{AffectedFile, Flag};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// SHA-256 of the canonical content, in lowercase hex.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ContentHash(pub String);
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One round's content. It never changes: another content has another hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    pub intent: String,
+    pub description: Option<String>,
+    pub diff: Option<String>,
+    /// The commit the diff is against; `None` with a diff means the empty tree.
+    pub base_commit: Option<String>,
+    /// Read from the diff, so not part of the hash.
+    pub files: Vec<AffectedFile>,
+    pub flags: Vec<Flag>,
+    /// Why `files` is empty although there is a diff.
+    pub diff_note: Option<String>,
+}
+
+impl Content {
+    /// The hash of intent, description, diff and base: compact JSON with exactly these keys in this
+    /// order, so that any other program can compute it.
+    pub fn hash(&self) -> ContentHash {
+        #[derive(Serialize)]
+        struct Canonical<'a> {
+            intent: &'a str,
+            description: Option<&'a str>,
+            diff: Option<&'a str>,
+            base_commit: Option<&'a str>,
+        }
+        let canonical = Canonical {
+            intent: &self.intent,
+            description: self.description.as_deref(),
+            diff: self.diff.as_deref(),
+            base_commit: self.base_commit.as_deref(),
+        };
+        let mut hasher = HashWriter(Sha256::new());
+        // Writing into a hasher cannot fail, and strings always serialise.
+        let _ = serde_json::to_writer(&mut hasher, &canonical);
+        ContentHash(hex(&hasher.0.finalize()))
+    }
+}
+
+/// A short fingerprint with which a repeated call is recognised.
+pub fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hex(&hasher.finalize()[..12])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+struct HashWriter(Sha256);
+
+impl std::io::Write for HashWriter {
+    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+        self.0.update(buf);
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, digest};
+
+    fn content(intent: &str, diff: Option<&str>) -> Content {
+        Content {
+            intent: intent.into(),
+            description: None,
+            diff: diff.map(Into::into),
+            base_commit: None,
+            files: Vec::new(),
+            flags: Vec::new(),
+            diff_note: None,
+        }
+    }
+
+    #[test]
+    fn the_hash_is_the_sha256_of_the_documented_json() {
+        // printf '%s' '{"intent":"a","description":null,"diff":null,"base_commit":null}' | sha256sum
+        assert_eq!(
+            content("a", None).hash().0,
+            "ba8c0db1a148a197dcb55d109132998b399f583ccc0214302ade6773b00f0a14"
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_differs_from_what_is_empty() {
+        assert_ne!(content("a", None).hash(), content("a", Some("")).hash());
+    }
+
+    #[test]
+    fn a_digest_keeps_its_parts_apart() {
+        assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
+    }
+}

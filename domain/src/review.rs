@@ -1,0 +1,258 @@
+//! A review: its state, what can be asked of it, what happened to it.
+
+mod command;
+mod event;
+mod refusal;
+mod transition;
+
+pub use command::{
+    AcceptCounterPatch, AddMessage, Asked, Check, CheckNeeded, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal,
+    Revise,
+};
+pub use event::{Event, Proposed, Reclaimed, Recorded, Requeued};
+pub use refusal::Refusal;
+pub use transition::{Rules, Transition, apply, check_needed, propose, replay, transition};
+
+use crate::{
+    consensus::Policy,
+    content::ContentHash,
+    ids::{ReviewId, ReviewNumber, VALIDATOR},
+    priority::Priority,
+    time::{Tick, Timestamp},
+    verdict::Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+crate::words! {
+    Status {
+        Pending = "pending",
+        Claimed = "claimed",
+        InReview = "in_review",
+        ChangesRequested = "changes_requested",
+        Approved = "approved",
+        Rejected = "rejected",
+        Cancelled = "cancelled",
+        Closed = "closed",
+    }
+}
+
+crate::words! {
+    Category {
+        PlanReview = "plan_review",
+        CodeChange = "code_change",
+        Verification = "verification",
+        Handoff = "handoff",
+    }
+}
+
+crate::words! {
+    Role { Proposer = "proposer", Reviewer = "reviewer" }
+}
+
+crate::words! {
+    /// What a diff was found to apply to.
+    AppliesTo { Base = "base", Worktree = "worktree" }
+}
+
+/// Who proposes, and where in their work the proposal stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposer {
+    pub agent_type: String,
+    pub agent_role: String,
+    pub phase: String,
+    pub plan: Option<String>,
+    pub task: Option<String>,
+    pub project: Option<String>,
+    pub proposer_id: Option<String>,
+}
+
+impl Proposer {
+    /// The name nobody may review this proposal under.
+    pub fn identity(&self) -> &str {
+        self.proposer_id.as_deref().unwrap_or(&self.agent_type)
+    }
+}
+
+/// What git said of a round's diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "result")]
+pub enum DiffCheck {
+    /// The proposer asked for no check; every reviewer is shown that.
+    Skipped,
+    Applies {
+        to: AppliesTo,
+        /// The tree that base and diff make together; a working tree has none.
+        tree_id: Option<String>,
+    },
+    Fails {
+        words: String,
+    },
+    /// Git could not tell (it timed out, say); a claim tries again.
+    Unknown {
+        why: String,
+    },
+}
+
+/// What is known of the active diff beside its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffFacts {
+    pub base_commit: Option<String>,
+    pub patch_id: Option<String>,
+    pub check: DiffCheck,
+}
+
+/// The active content, as far as the rules need it; the text itself is kept under its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    pub number: u32,
+    pub content_hash: ContentHash,
+    pub intent: String,
+    pub diff: Option<DiffFacts>,
+    /// Names the call that submitted this round, so that a repeat of it is recognised.
+    pub request_key: Option<String>,
+}
+
+/// A seat taken by a reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub by: String,
+    pub generation: u32,
+    pub at: Timestamp,
+    /// `None` once the seat has voted: nothing is owed, so nothing runs out.
+    pub lease_ends: Option<Tick>,
+}
+
+/// A seat kept free for the reviewer that was asked back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    pub reviewer: String,
+    pub until: Tick,
+}
+
+/// A counter-patch that waits for the proposer's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingPatch {
+    /// The version of the review at which it was offered.
+    pub id: u64,
+    pub by: String,
+}
+
+/// The last message of a seat's discussion: whose turn it is, and what a repeat looks like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastMessage {
+    pub id: u64,
+    pub role: Role,
+    pub digest: String,
+}
+
+/// The last verdict of a seat, comments included, to recognise a repeat of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastVerdict {
+    pub generation: u32,
+    pub verdict: Verdict,
+    pub digest: String,
+}
+
+/// One required reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    pub persona: String,
+    pub claim: Option<Claim>,
+    pub vote: Option<Verdict>,
+    pub reservation: Option<Reservation>,
+    pub patch: Option<PendingPatch>,
+    pub last_message: Option<LastMessage>,
+    pub last_verdict: Option<LastVerdict>,
+}
+
+impl Seat {
+    pub fn new(persona: impl Into<String>) -> Self {
+        Self {
+            persona: persona.into(),
+            claim: None,
+            vote: None,
+            reservation: None,
+            patch: None,
+            last_message: None,
+            last_verdict: None,
+        }
+    }
+
+    pub fn is_held_by(&self, reviewer: &str) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
+    }
+
+    /// The reservation, unless it has run out.
+    pub fn reserved_at(&self, tick: Tick) -> Option<&Reservation> {
+        self.reservation.as_ref().filter(|r| r.until > tick)
+    }
+}
+
+/// The state of a review: what its database rows say, no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub id: ReviewId,
+    pub number: ReviewNumber,
+    /// One more with every event; waiting callers compare it.
+    pub version: u64,
+    pub proposer: Proposer,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub status: Status,
+    pub round: Round,
+    /// Changes have been asked for at least once, so the proposer may revise while it is pending.
+    pub returned: bool,
+    pub seats: Vec<Seat>,
+    pub policy: Policy,
+    pub claim_generation: u32,
+    /// The last word on the active content, and who said it.
+    pub decision: Option<Decision>,
+    /// What an approval stands for; `Some` exactly while the review is approved, and after it closed
+    /// as such.
+    pub approved_hash: Option<ContentHash>,
+    pub escalated: bool,
+    pub cancel_reason: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The latest verdict that carries a reason or moved the status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub by: String,
+}
+
+impl Review {
+    /// The broker itself sent it back, because the diff does not apply.
+    pub fn auto_rejected(&self) -> bool {
+        self.status == Status::ChangesRequested && self.decision.as_ref().is_some_and(|d| d.by == VALIDATOR)
+    }
+
+    /// Everyone who holds a seat, in the order of the seats.
+    pub fn holders(&self) -> impl Iterator<Item = &str> {
+        self.seats.iter().filter_map(|seat| seat.claim.as_ref()).map(|claim| claim.by.as_str())
+    }
+
+    /// The claimant to show where there is room for one.
+    pub fn claimed_by(&self) -> Option<&str> {
+        if self.auto_rejected() { Some(VALIDATOR) } else { self.holders().next() }
+    }
+
+    pub fn personas(&self) -> Vec<String> {
+        self.seats.iter().map(|seat| seat.persona.clone()).collect()
+    }
+
+    /// When the next lease or reservation ends, whichever is first.
+    pub fn next_deadline(&self) -> Option<Tick> {
+        let lease = |seat: &Seat| seat.claim.as_ref().and_then(|claim| claim.lease_ends);
+        let reserved = |seat: &Seat| seat.reservation.as_ref().map(|r| r.until);
+        self.seats.iter().flat_map(|seat| [lease(seat), reserved(seat)]).flatten().min()
+    }
+
+    /// Nothing can happen to it any more.
+    pub const fn is_final(&self) -> bool {
+        matches!(self.status, Status::Closed)
+    }
+}

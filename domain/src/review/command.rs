@@ -1,0 +1,144 @@
+//! What can be asked of a review.
+
+use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role};
+use crate::{
+    consensus::Policy,
+    content::ContentHash,
+    ids::{ReviewId, ReviewNumber},
+    verdict::{Metrics, Verdict},
+};
+
+/// A first submission; it makes the review.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub id: ReviewId,
+    pub number: ReviewNumber,
+    pub proposer: Proposer,
+    pub category: Option<Category>,
+    pub intent: String,
+    pub content_hash: ContentHash,
+    pub diff: Option<DiffFacts>,
+    pub personas: Vec<String>,
+    pub policy: Policy,
+    pub request_key: Option<String>,
+}
+
+/// What git said about a diff that a command depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// There is nothing to check, or the proposer said to skip it.
+    NotNeeded,
+    Applies { to: AppliesTo, tree_id: Option<String> },
+    Fails { words: String },
+}
+
+/// What must be checked by git before a command can be decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckNeeded {
+    /// The active diff, before somebody spends time on it.
+    ActiveDiff,
+    /// The diff offered with a verdict.
+    OfferedPatch,
+    /// The pending counter-patch that is about to become the active diff.
+    PendingPatch { id: u64 },
+}
+
+#[derive(Debug, Clone)]
+pub struct ClaimSeat {
+    pub by: String,
+    pub persona: Option<String>,
+    /// The content git looked at; a claim of another content is refused.
+    pub checked: Option<ContentHash>,
+    pub check: Check,
+}
+
+#[derive(Debug, Clone)]
+pub struct Revise {
+    pub proposer_id: Option<String>,
+    /// The content this one was completed from; what a revision leaves out stays as it was.
+    pub completes: ContentHash,
+    pub intent: String,
+    pub content_hash: ContentHash,
+    pub diff: Option<DiffFacts>,
+    pub request_key: Option<String>,
+}
+
+/// A counter-patch as offered; its text is stored under the version of the event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedPatch {
+    pub digest: String,
+    pub check: Check,
+}
+
+#[derive(Debug, Clone)]
+pub struct GiveVerdict {
+    pub by: Option<String>,
+    pub generation: Option<u32>,
+    pub content_hash: Option<String>,
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub summary: Option<String>,
+    pub metrics: Option<Metrics>,
+    pub patch: Option<OfferedPatch>,
+}
+
+#[derive(Debug, Clone)]
+pub struct AddMessage {
+    pub role: Role,
+    /// Who says it, where the caller tells.
+    pub by: Option<String>,
+    pub persona: Option<String>,
+    pub body: String,
+    pub metadata: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Clone)]
+pub struct AcceptCounterPatch {
+    pub persona: Option<String>,
+    /// The counter-patch and content that were looked at while git checked.
+    pub checked: Option<(u64, ContentHash)>,
+    pub content_hash: Option<ContentHash>,
+    pub diff: Option<DiffFacts>,
+    pub check: Check,
+}
+
+#[derive(Debug, Clone)]
+pub enum Command {
+    Revise(Revise),
+    Claim(ClaimSeat),
+    /// Ends the claim of this generation, whoever's it is.
+    Reclaim {
+        generation: u32,
+        reason: Reclaimed,
+    },
+    /// Ends what has run out by now: leases and reservations.
+    Expire,
+    GiveVerdict(GiveVerdict),
+    AddMessage(AddMessage),
+    AcceptCounterPatch(AcceptCounterPatch),
+    RejectCounterPatch {
+        persona: Option<String>,
+    },
+    Cancel {
+        by: Option<String>,
+        reason: String,
+    },
+    Close {
+        by: Role,
+    },
+}
+
+crate::words! {
+    /// A command's name in a refusal.
+    Asked {
+        Revise = "revise",
+        Claim = "claim",
+        Release = "release",
+        Verdict = "give a verdict",
+        Message = "add a message",
+        AcceptCounterPatch = "accept a counter-patch",
+        RejectCounterPatch = "reject a counter-patch",
+        Cancel = "cancel",
+        Close = "close",
+    }
+}

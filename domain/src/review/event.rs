@@ -1,0 +1,174 @@
+//! What happened to a review. The log of these is the truth; every other row can be made from it.
+
+use super::{Category, DiffFacts, Proposer, Reservation, Role, Round, Status};
+use crate::{
+    consensus::Policy,
+    content::ContentHash,
+    ids::{ReviewId, ReviewNumber},
+    priority::Priority,
+    time::{Tick, Timestamp},
+    verdict::{Metrics, Verdict},
+};
+use serde::{Deserialize, Serialize};
+
+/// An event as it stands in the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    pub at: Timestamp,
+    /// The review's version once this has happened.
+    pub version: u64,
+    pub event: Event,
+}
+
+crate::words! {
+    /// Why a claim ended without a vote.
+    Reclaimed {
+        LeaseExpired = "lease_expired",
+        Released = "released",
+        ReviewerExited = "reviewer_exited",
+        ReviewerDrained = "reviewer_drained",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    Proposed(Proposed),
+    Revised {
+        round: Round,
+        generation: u32,
+    },
+    Claimed {
+        persona: String,
+        by: String,
+        generation: u32,
+        lease_ends: Tick,
+        /// What git said just now, where it was asked.
+        diff: Option<DiffFacts>,
+    },
+    /// A claim found that the diff does not apply.
+    AutoRejected {
+        claimant: String,
+        words: String,
+        generation: u32,
+    },
+    ClaimEnded {
+        persona: String,
+        by: String,
+        reason: Reclaimed,
+        generation: u32,
+    },
+    ReservationEnded {
+        persona: String,
+        reviewer: String,
+    },
+    VerdictGiven {
+        persona: String,
+        by: String,
+        generation: u32,
+        verdict: Verdict,
+        reason: Option<String>,
+        summary: Option<String>,
+        metrics: Option<Metrics>,
+        content_hash: ContentHash,
+        round: u32,
+        /// A counter-patch came with it; its text is stored under this event's version.
+        offers_patch: bool,
+        /// The status that consensus gives from here on.
+        status: Status,
+        escalate: bool,
+        lease_ends: Option<Tick>,
+        digest: String,
+    },
+    MessageAdded {
+        persona: String,
+        role: Role,
+        by: Option<String>,
+        round: u32,
+        body: String,
+        metadata: Option<serde_json::Value>,
+        digest: String,
+        /// The holder's lease starts anew.
+        lease_ends: Option<Tick>,
+        /// A proposer's question puts the review back into the queue.
+        requeued: Option<Requeued>,
+    },
+    CounterPatchAccepted {
+        persona: String,
+        patch: u64,
+        content_hash: ContentHash,
+        diff: DiffFacts,
+        /// Seats whose approval was for the old content.
+        freed: Vec<String>,
+        generation: u32,
+    },
+    CounterPatchRejected {
+        persona: String,
+        patch: u64,
+    },
+    Cancelled {
+        by: Option<String>,
+        reason: String,
+        /// Reviewers who are no longer needed.
+        detached: Vec<String>,
+        generation: u32,
+    },
+    Closed {
+        by: Role,
+    },
+}
+
+/// A review as it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposed {
+    pub id: ReviewId,
+    pub number: ReviewNumber,
+    pub proposer: Proposer,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub round: Round,
+    pub personas: Vec<String>,
+    pub policy: Policy,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requeued {
+    pub reservation: Option<Reservation>,
+    pub generation: u32,
+}
+
+impl Event {
+    /// The name in the log's `kind` column, the same as in its JSON.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Proposed(_) => "proposed",
+            Self::Revised { .. } => "revised",
+            Self::Claimed { .. } => "claimed",
+            Self::AutoRejected { .. } => "auto_rejected",
+            Self::ClaimEnded { .. } => "claim_ended",
+            Self::ReservationEnded { .. } => "reservation_ended",
+            Self::VerdictGiven { .. } => "verdict_given",
+            Self::MessageAdded { .. } => "message_added",
+            Self::CounterPatchAccepted { .. } => "counter_patch_accepted",
+            Self::CounterPatchRejected { .. } => "counter_patch_rejected",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Closed { .. } => "closed",
+        }
+    }
+
+    /// Who made it happen, for the log; `None` is the broker itself.
+    pub fn actor(&self) -> Option<&str> {
+        match self {
+            Self::Proposed(proposed) => Some(proposed.proposer.identity()),
+            Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
+            Self::AutoRejected { claimant, .. } => Some(claimant),
+            Self::MessageAdded { by, .. } | Self::Cancelled { by, .. } => by.as_deref(),
+            Self::Revised { .. }
+            | Self::ClaimEnded { .. }
+            | Self::ReservationEnded { .. }
+            | Self::CounterPatchAccepted { .. }
+            | Self::CounterPatchRejected { .. }
+            | Self::Closed { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Decides what a command does to a review. [`transition`] is the only way a review changes: it
+//! says what happened, [`apply`] says what that means.
+
+mod apply;
+mod claims;
+mod discussion;
+mod patches;
+mod verdicts;
+
+pub use apply::{apply, replay};
+
+use super::{
+    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review, Revise, Role,
+    Round, Seat, Status,
+};
+use crate::{
+    priority::Priority,
+    time::Now,
+};
+use std::time::Duration;
+
+/// The settings a rule depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// How long a claim lasts without a word from its holder.
+    pub lease: Duration,
+}
+
+/// What a command did. No events: it had been done before, and repeating it is no mistake.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transition {
+    pub next: Review,
+    pub events: Vec<Recorded>,
+}
+
+/// A first submission.
+pub fn propose(proposal: Proposal, now: Now) -> Transition {
+    let Proposal { id, number, proposer, category, intent, content_hash, diff, personas, policy, request_key } =
+        proposal;
+    let priority =
+        Priority::infer(&proposer.agent_type, &proposer.agent_role, &proposer.phase, proposer.task.as_deref());
+    let proposed = Proposed {
+        id,
+        number,
+        proposer,
+        category,
+        priority,
+        round: Round { number: 1, content_hash, intent, diff, request_key },
+        personas,
+        policy,
+    };
+    let next = apply::begin(&proposed, now.at, 1);
+    Transition { next, events: vec![Recorded { at: now.at, version: 1, event: Event::Proposed(proposed) }] }
+}
+
+/// Decides what `command` does to `review`.
+///
+/// Every pair not allowed is refused, and a refusal leaves the review untouched.
+pub fn transition(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<Transition, Refusal> {
+    let happened = decide(review, command, now, rules)?;
+    let mut next = review.clone();
+    let mut events = Vec::with_capacity(happened.len());
+    for event in happened {
+        let recorded = Recorded { at: now.at, version: next.version + 1, event };
+        next = apply(next, &recorded);
+        events.push(recorded);
+    }
+    Ok(Transition { next, events })
+}
+
+/// What git must be asked before [`transition`] can decide `command`; refuses early what would be
+/// refused anyway, so that git never runs for nothing.
+pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Option<CheckNeeded>, Refusal> {
+    match command {
+        Command::Claim(claim) => claims::check_needed(review, claim, now.tick),
+        Command::GiveVerdict(verdict) => verdicts::check_needed(review, verdict),
+        Command::AcceptCounterPatch(accept) => patches::check_needed(review, accept),
+        Command::Revise(_)
+        | Command::Reclaim { .. }
+        | Command::Expire
+        | Command::AddMessage(_)
+        | Command::RejectCounterPatch { .. }
+        | Command::Cancel { .. }
+        | Command::Close { .. } => Ok(None),
+    }
+}
+
+fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<Vec<Event>, Refusal> {
+    let lease_ends = now.tick.plus(rules.lease);
+    match command {
+        Command::Revise(revise) => decide_revise(review, revise),
+        Command::Claim(claim) => claims::decide(review, claim, now.tick, lease_ends),
+        Command::Reclaim { generation, reason } => claims::reclaim(review, generation, reason),
+        Command::Expire => Ok(claims::expire(review, now.tick)),
+        Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, lease_ends),
+        Command::AddMessage(message) => discussion::decide(review, message, lease_ends),
+        Command::AcceptCounterPatch(accept) => patches::accept(review, accept),
+        Command::RejectCounterPatch { persona } => patches::reject(review, persona.as_deref()),
+        Command::Cancel { by, reason } => decide_cancel(review, by, reason),
+        Command::Close { by } => decide_close(review, by),
+    }
+}
+
+fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal> {
+    if revise.request_key.is_some() && revise.request_key == review.round.request_key {
+        let same = revise.content_hash == review.round.content_hash;
+        return if same { Ok(Vec::new()) } else { Err(Refusal::KeyReused { number: review.number }) };
+    }
+    let open = review.status == Status::ChangesRequested || (review.status == Status::Pending && review.returned);
+    if !open {
+        return Err(wrong_status(review, Asked::Revise));
+    }
+    proposer_only(review, revise.proposer_id.as_deref(), Asked::Revise)?;
+    if revise.completes != review.round.content_hash {
+        return Err(Refusal::ContentMoved);
+    }
+    let round = Round {
+        number: review.round.number + 1,
+        content_hash: revise.content_hash,
+        intent: revise.intent,
+        diff: revise.diff,
+        request_key: revise.request_key,
+    };
+    Ok(vec![Event::Revised { round, generation: review.claim_generation + 1 }])
+}
+
+fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<Vec<Event>, Refusal> {
+    match review.status {
+        Status::Cancelled => Ok(Vec::new()),
+        Status::Rejected | Status::Closed => Err(wrong_status(review, Asked::Cancel)),
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
+            let detached = review.holders().map(Into::into).collect();
+            Ok(vec![Event::Cancelled { by, reason, detached, generation: review.claim_generation + 1 }])
+        }
+    }
+}
+
+fn decide_close(review: &Review, by: Role) -> Result<Vec<Event>, Refusal> {
+    if by != Role::Proposer {
+        return Err(Refusal::NotTheProposer { asked: Asked::Close });
+    }
+    match review.status {
+        Status::Closed => Ok(Vec::new()),
+        Status::Approved | Status::Rejected | Status::Cancelled => Ok(vec![Event::Closed { by }]),
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
+            Err(wrong_status(review, Asked::Close))
+        }
+    }
+}
+
+/// Refuses an id that is not the proposer's. Where none was given at submission, any caller is
+/// taken at its word.
+fn proposer_only(review: &Review, id: Option<&str>, asked: Asked) -> Result<(), Refusal> {
+    match (&review.proposer.proposer_id, id) {
+        (Some(owner), Some(id)) if owner != id => Err(Refusal::NotTheProposer { asked }),
+        _ => Ok(()),
+    }
+}
+
+fn wrong_status(review: &Review, asked: Asked) -> Refusal {
+    let possible = possible_now(review);
+    let possible = if possible.is_empty() { "nothing, it is final".into() } else { possible.join(", ") };
+    Refusal::WrongStatus { number: review.number, status: review.status, asked, possible }
+}
+
+/// What would be taken in this status, in the words of [`Asked`].
+fn possible_now(review: &Review) -> Vec<&'static str> {
+    let mut possible: Vec<Asked> = match review.status {
+        Status::Pending if review.returned => vec![Asked::Claim, Asked::Revise, Asked::Cancel],
+        Status::Pending => vec![Asked::Claim, Asked::Cancel],
+        Status::Claimed => vec![Asked::Verdict, Asked::Message, Asked::Cancel],
+        Status::InReview => vec![Asked::Claim, Asked::Verdict, Asked::Message, Asked::Cancel],
+        Status::ChangesRequested => vec![Asked::Revise, Asked::Message, Asked::Verdict, Asked::Cancel],
+        Status::Approved => vec![Asked::Close, Asked::Message, Asked::Verdict, Asked::Cancel],
+        Status::Rejected | Status::Cancelled => vec![Asked::Close],
+        Status::Closed => Vec::new(),
+    };
+    if review.seats.iter().any(|seat| seat.patch.is_some()) {
+        if review.status != Status::Approved {
+            possible.push(Asked::AcceptCounterPatch);
+        }
+        possible.push(Asked::RejectCounterPatch);
+    }
+    possible.into_iter().map(Asked::as_str).collect()
+}
+
+fn seat_names(review: &Review) -> String {
+    review.personas().join(", ")
+}
+
+fn seat_of<'a>(review: &'a Review, persona: &str) -> Result<&'a Seat, Refusal> {
+    review.seats.iter().find(|seat| seat.persona == persona).ok_or_else(|| Refusal::NoSuchSeat {
+        number: review.number,
+        persona: persona.into(),
+        seats: seat_names(review),
+    })
+}
+
+/// Whether diffs of this review are looked at by git at all.
+fn diff_is_checked(review: &Review) -> bool {
+    !matches!(review.round.diff.as_ref().map(|diff| &diff.check), Some(DiffCheck::Skipped))
+}
+
+#[cfg(test)]
+#[path = "transition_tests.rs"]
+mod tests;

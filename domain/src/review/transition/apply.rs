@@ -1,0 +1,236 @@
+//! What an event means for the state. Replaying a review's log gives its snapshot.
+
+use super::super::{
+    Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status, event::Requeued,
+};
+use crate::{content::ContentHash, time::Timestamp, verdict::Verdict};
+
+/// The review that a proposal makes.
+pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
+    Review {
+        id: proposed.id,
+        number: proposed.number,
+        version,
+        proposer: proposed.proposer.clone(),
+        category: proposed.category,
+        priority: proposed.priority,
+        status: Status::Pending,
+        round: proposed.round.clone(),
+        returned: false,
+        seats: proposed.personas.iter().map(Seat::new).collect(),
+        policy: proposed.policy,
+        claim_generation: 0,
+        decision: None,
+        approved_hash: None,
+        escalated: false,
+        cancel_reason: None,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+/// The review once `recorded` has happened to it.
+pub fn apply(mut review: Review, recorded: &Recorded) -> Review {
+    review.version = recorded.version;
+    review.updated_at = recorded.at;
+    change(&mut review, &recorded.event, recorded.at);
+    review
+}
+
+/// The review that a whole log makes; `None` if it does not begin with a proposal.
+pub fn replay(log: &[Recorded]) -> Option<Review> {
+    let (first, rest) = log.split_first()?;
+    let Event::Proposed(proposed) = &first.event else { return None };
+    Some(rest.iter().fold(begin(proposed, first.at, first.version), apply))
+}
+
+fn change(review: &mut Review, event: &Event, at: Timestamp) {
+    match event {
+        // Only ever the first event, and `begin` has seen to that.
+        Event::Proposed(_) => {}
+        Event::Revised { round, generation } => {
+            review.round = round.clone();
+            review.claim_generation = *generation;
+            review.decision = None;
+            review.approved_hash = None;
+            for seat in &mut review.seats {
+                seat.last_verdict = None;
+                vacate(seat);
+            }
+            review.status = Status::Pending;
+        }
+        Event::Claimed { persona, by, generation, lease_ends, diff } => {
+            review.claim_generation = *generation;
+            if diff.is_some() {
+                review.round.diff.clone_from(diff);
+            }
+            if let Some(seat) = seat_mut(review, persona) {
+                vacate(seat);
+                seat.claim =
+                    Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
+            }
+            review.status = open_status(review);
+        }
+        Event::AutoRejected { words, generation, .. } => {
+            review.claim_generation = *generation;
+            send_back(review, Some(words));
+        }
+        Event::ClaimEnded { persona, generation, .. } => {
+            review.claim_generation = *generation;
+            if let Some(seat) = seat_mut(review, persona) {
+                vacate(seat);
+            }
+            review.status = open_status(review);
+        }
+        Event::ReservationEnded { persona, .. } => {
+            if let Some(seat) = seat_mut(review, persona) {
+                seat.reservation = None;
+            }
+        }
+        Event::VerdictGiven { .. } => give_verdict(review, event),
+        Event::MessageAdded { persona, role, digest, lease_ends, requeued, .. } => {
+            let id = review.version;
+            if let Some(seat) = seat_mut(review, persona) {
+                seat.last_message = Some(LastMessage { id, role: *role, digest: digest.clone() });
+                if let (Some(claim), Some(ends)) = (&mut seat.claim, lease_ends) {
+                    claim.lease_ends = Some(*ends);
+                }
+            }
+            if let Some(Requeued { reservation, generation }) = requeued {
+                review.claim_generation = *generation;
+                if let Some(seat) = seat_mut(review, persona) {
+                    vacate(seat);
+                    seat.reservation.clone_from(reservation);
+                }
+                review.status = open_status(review);
+            }
+        }
+        Event::CounterPatchAccepted { persona, content_hash, diff, freed, generation, .. } => {
+            review.claim_generation = *generation;
+            review.round.content_hash = content_hash.clone();
+            review.round.diff = Some(diff.clone());
+            if let Some(seat) = seat_mut(review, persona) {
+                seat.patch = None;
+            }
+            for persona in freed {
+                if let Some(seat) = seat_mut(review, persona) {
+                    vacate(seat);
+                }
+            }
+            if review.status != Status::ChangesRequested {
+                review.status = open_status(review);
+            }
+        }
+        Event::CounterPatchRejected { persona, .. } => {
+            if let Some(seat) = seat_mut(review, persona) {
+                seat.patch = None;
+            }
+        }
+        Event::Cancelled { reason, generation, .. } => {
+            review.claim_generation = *generation;
+            review.cancel_reason = Some(reason.clone());
+            review.approved_hash = None;
+            for seat in &mut review.seats {
+                seat.claim = None;
+                seat.reservation = None;
+                seat.patch = None;
+            }
+            review.status = Status::Cancelled;
+        }
+        Event::Closed { .. } => {
+            for seat in &mut review.seats {
+                seat.patch = None;
+            }
+            review.status = Status::Closed;
+        }
+    }
+}
+
+fn give_verdict(review: &mut Review, event: &Event) {
+    let Event::VerdictGiven {
+        persona,
+        by,
+        generation,
+        verdict,
+        reason,
+        content_hash,
+        offers_patch,
+        status,
+        escalate,
+        lease_ends,
+        digest,
+        ..
+    } = event
+    else {
+        return;
+    };
+    let version = review.version;
+    if let Some(seat) = seat_mut(review, persona) {
+        seat.last_verdict =
+            Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
+        if verdict.is_vote() {
+            seat.vote = Some(*verdict);
+        }
+        if *offers_patch {
+            seat.patch = Some(PendingPatch { id: version, by: by.clone() });
+        }
+        if let Some(claim) = &mut seat.claim {
+            claim.lease_ends = *lease_ends;
+        }
+    }
+    // A comment on a decided review adds to the discussion; it doesn't replace the decision.
+    let undecided = matches!(status, Status::Claimed | Status::InReview);
+    if verdict.is_vote() || undecided {
+        review.decision = Some(Decision { verdict: *verdict, reason: reason.clone(), by: by.clone() });
+    }
+    settle(review, *status, content_hash);
+    review.escalated |= escalate;
+}
+
+/// Enters the status that the votes give, with what goes along with it.
+fn settle(review: &mut Review, status: Status, content_hash: &ContentHash) {
+    if !matches!(status, Status::Claimed | Status::InReview) {
+        for claim in review.seats.iter_mut().filter_map(|seat| seat.claim.as_mut()) {
+            claim.lease_ends = None;
+        }
+    }
+    review.approved_hash = (status == Status::Approved).then(|| content_hash.clone());
+    review.returned |= status == Status::ChangesRequested;
+    review.status = status;
+}
+
+/// The broker's own request for changes: nobody holds a seat after it.
+fn send_back(review: &mut Review, reason: Option<&String>) {
+    for seat in &mut review.seats {
+        vacate(seat);
+    }
+    review.decision = Some(Decision {
+        verdict: Verdict::ChangesRequested,
+        reason: reason.cloned(),
+        by: crate::ids::VALIDATOR.into(),
+    });
+    review.approved_hash = None;
+    review.returned = true;
+    review.status = Status::ChangesRequested;
+}
+
+fn vacate(seat: &mut Seat) {
+    seat.claim = None;
+    seat.vote = None;
+    seat.reservation = None;
+    seat.patch = None;
+}
+
+/// The status of a review that is in nobody's hands but the reviewers'.
+fn open_status(review: &Review) -> Status {
+    let busy = review.seats.iter().any(|seat| seat.claim.is_some() || seat.vote.is_some());
+    match (busy, review.seats.len()) {
+        (false, _) => Status::Pending,
+        (true, 1) => Status::Claimed,
+        (true, _) => Status::InReview,
+    }
+}
+
+fn seat_mut<'a>(review: &'a mut Review, persona: &str) -> Option<&'a mut Seat> {
+    review.seats.iter_mut().find(|seat| seat.persona == persona)
+}

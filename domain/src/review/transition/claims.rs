@@ -1,0 +1,115 @@
+//! Taking a seat, and losing it again.
+
+use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, wrong_status};
+use crate::{
+    review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed},
+    time::Tick,
+};
+
+/// What a claim would find.
+enum Admission<'a> {
+    /// The caller has it already: a repeat after a lost answer.
+    Held,
+    Free(&'a Seat),
+}
+
+pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Result<Option<CheckNeeded>, Refusal> {
+    let free = matches!(admit(review, claim, tick)?, Admission::Free(_));
+    Ok((free && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
+}
+
+pub(super) fn decide(
+    review: &Review,
+    claim: ClaimSeat,
+    tick: Tick,
+    lease_ends: Tick,
+) -> Result<Vec<Event>, Refusal> {
+    let Admission::Free(seat) = admit(review, &claim, tick)? else { return Ok(Vec::new()) };
+    let generation = review.claim_generation + 1;
+    if needs_check(review) && claim.checked.as_ref() != Some(&review.round.content_hash) {
+        return Err(Refusal::ContentMoved);
+    }
+    let check = match claim.check {
+        Check::Fails { words } => return Ok(vec![Event::AutoRejected { claimant: claim.by, words, generation }]),
+        Check::Applies { to, tree_id } => Some(DiffCheck::Applies { to, tree_id }),
+        Check::NotNeeded => None,
+    };
+    let diff = match (check, &review.round.diff) {
+        (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),
+        _ => None,
+    };
+    Ok(vec![Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff }])
+}
+
+pub(super) fn reclaim(review: &Review, generation: u32, reason: Reclaimed) -> Result<Vec<Event>, Refusal> {
+    let holds = |seat: &&Seat| seat.claim.as_ref().is_some_and(|claim| claim.generation == generation);
+    let Some(seat) = review.seats.iter().find(holds) else {
+        return Err(Refusal::StaleClaim { given: generation, current: review.claim_generation });
+    };
+    // A seat that has voted owes nothing; its vote stands whatever became of the voter.
+    if seat.vote.is_some() {
+        return Ok(Vec::new());
+    }
+    Ok(ended(seat, reason, review.claim_generation + 1).into_iter().collect())
+}
+
+pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
+    let mut generation = review.claim_generation;
+    let mut events = Vec::new();
+    for seat in &review.seats {
+        if seat.claim.as_ref().and_then(|claim| claim.lease_ends).is_some_and(|ends| ends <= tick) {
+            generation += 1;
+            events.extend(ended(seat, Reclaimed::LeaseExpired, generation));
+        }
+        if let Some(reservation) = seat.reservation.as_ref().filter(|r| r.until <= tick) {
+            let (persona, reviewer) = (seat.persona.clone(), reservation.reviewer.clone());
+            events.push(Event::ReservationEnded { persona, reviewer });
+        }
+    }
+    events
+}
+
+fn ended(seat: &Seat, reason: Reclaimed, generation: u32) -> Option<Event> {
+    let claim = seat.claim.as_ref()?;
+    Some(Event::ClaimEnded { persona: seat.persona.clone(), by: claim.by.clone(), reason, generation })
+}
+
+fn needs_check(review: &Review) -> bool {
+    review.round.diff.is_some() && diff_is_checked(review)
+}
+
+fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admission<'a>, Refusal> {
+    let number = review.number;
+    match review.status {
+        Status::Pending | Status::Claimed | Status::InReview => {}
+        Status::ChangesRequested | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
+            return Err(wrong_status(review, Asked::Claim));
+        }
+    }
+    if claim.by == review.proposer.identity() {
+        return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });
+    }
+    let wanted = claim.persona.as_deref().map(|persona| seat_of(review, persona)).transpose()?;
+    if let Some(seat) = review.seats.iter().find(|seat| seat.is_held_by(&claim.by)) {
+        return if wanted.is_none_or(|wanted| wanted.persona == seat.persona) {
+            Ok(Admission::Held)
+        } else {
+            let persona = seat.persona.clone();
+            Err(Refusal::HoldsAnotherSeat { number, reviewer: claim.by.clone(), persona })
+        };
+    }
+    let candidates = || review.seats.iter().filter(|seat| wanted.is_none_or(|wanted| wanted.persona == seat.persona));
+    let free = || candidates().filter(|seat| seat.claim.is_none() && seat.vote.is_none());
+    let open_to_me = |seat: &&Seat| seat.reserved_at(tick).is_none_or(|r| r.reviewer == claim.by);
+    let mine = |seat: &&Seat| seat.reserved_at(tick).is_some_and(|r| r.reviewer == claim.by);
+    if let Some(seat) = free().find(mine).or_else(|| free().find(open_to_me)) {
+        return Ok(Admission::Free(seat));
+    }
+    if let Some(reservation) = free().find_map(|seat| seat.reserved_at(tick)) {
+        return Err(Refusal::Reserved { number, reviewer: reservation.reviewer.clone() });
+    }
+    match candidates().find_map(|seat| seat.claim.as_ref()) {
+        Some(holder) => Err(Refusal::AlreadyClaimed { number, by: holder.by.clone() }),
+        None => Err(wrong_status(review, Asked::Claim)),
+    }
+}

@@ -1,0 +1,79 @@
+//! Messages: strict turns, per seat.
+
+use super::{AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status};
+use crate::{
+    content::digest,
+    review::{Requeued, Reservation},
+    time::Tick,
+};
+
+pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
+    match review.status {
+        Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
+        Status::Pending if is_repeat_of_any(review, &message) => return Ok(Vec::new()),
+        Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
+            return Err(wrong_status(review, Asked::Message));
+        }
+    }
+    let seat = addressed_seat(review, &message)?;
+    match message.role {
+        Role::Proposer => proposer_only(review, message.by.as_deref(), Asked::Message)?,
+        Role::Reviewer => holder_only(review, seat, message.by.as_deref())?,
+    }
+    let digest = digest_of(&message);
+    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
+        return if last.digest == digest { Ok(Vec::new()) } else { Err(Refusal::OutOfTurn { role: last.role }) };
+    }
+    let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
+    let requeued = asks_back.then(|| Requeued {
+        reservation: seat
+            .claim
+            .as_ref()
+            .map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
+        generation: review.claim_generation + 1,
+    });
+    let working = message.role == Role::Reviewer && seat.vote.is_none();
+    Ok(vec![Event::MessageAdded {
+        persona: seat.persona.clone(),
+        role: message.role,
+        by: message.by,
+        round: review.round.number,
+        body: message.body,
+        metadata: message.metadata,
+        digest,
+        lease_ends: working.then_some(lease_ends),
+        requeued,
+    }])
+}
+
+/// A question that put the review back into the queue may be repeated after a lost answer.
+fn is_repeat_of_any(review: &Review, message: &AddMessage) -> bool {
+    let digest = digest_of(message);
+    let last = review.seats.iter().filter_map(|seat| seat.last_message.as_ref());
+    last.into_iter().any(|last| last.role == message.role && last.digest == digest)
+}
+
+fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {
+    let own = || review.seats.iter().find(|seat| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)));
+    match (&message.persona, review.seats.as_slice()) {
+        (Some(persona), _) => seat_of(review, persona),
+        (None, [only]) => Ok(only),
+        (None, _) => own()
+            .ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+    }
+}
+
+fn holder_only(review: &Review, seat: &Seat, id: Option<&str>) -> Result<(), Refusal> {
+    match (&seat.claim, id) {
+        (None, _) => Err(Refusal::NotClaimed { number: review.number }),
+        (Some(claim), Some(id)) if claim.by != id => {
+            Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
+        }
+        (Some(_), _) => Ok(()),
+    }
+}
+
+fn digest_of(message: &AddMessage) -> String {
+    let metadata = message.metadata.as_ref().map(ToString::to_string).unwrap_or_default();
+    digest(&[message.role.as_str(), &message.body, &metadata])
+}

@@ -1,0 +1,67 @@
+//! Counter-patches: offered with a verdict, answered by the proposer.
+
+use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Status, diff_is_checked, seat_names, wrong_status};
+use crate::{
+    review::{AcceptCounterPatch, PendingPatch},
+    verdict::Verdict,
+};
+
+pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<Option<CheckNeeded>, Refusal> {
+    let (_, patch) = admit(review, accept.persona.as_deref())?;
+    let id = patch.id;
+    Ok(diff_is_checked(review).then_some(CheckNeeded::PendingPatch { id }))
+}
+
+pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<Event>, Refusal> {
+    let (persona, patch) = admit(review, accept.persona.as_deref())?;
+    if let Check::Fails { words } = accept.check {
+        return Err(Refusal::PatchFails { words });
+    }
+    let looked_at = accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
+    let (Some(content_hash), Some(diff), true) = (accept.content_hash, accept.diff, looked_at) else {
+        return Err(Refusal::ContentMoved);
+    };
+    // An approval was for the old content, so it no longer stands and its seat is free again.
+    let freed: Vec<String> = review
+        .seats
+        .iter()
+        .filter(|seat| seat.vote == Some(Verdict::Approved))
+        .map(|seat| seat.persona.clone())
+        .collect();
+    let generation = review.claim_generation + u32::from(!freed.is_empty());
+    Ok(vec![Event::CounterPatchAccepted { persona, patch: patch.id, content_hash, diff, freed, generation }])
+}
+
+pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {
+    match review.status {
+        Status::Rejected | Status::Cancelled | Status::Closed => {
+            return Err(wrong_status(review, Asked::RejectCounterPatch));
+        }
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
+    }
+    let (persona, patch) = pending(review, persona)?;
+    Ok(vec![Event::CounterPatchRejected { persona, patch: patch.id }])
+}
+
+fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+    match review.status {
+        Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
+        Status::Pending | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
+            Err(wrong_status(review, Asked::AcceptCounterPatch))
+        }
+    }
+}
+
+fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+    let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
+    let mut found = review
+        .seats
+        .iter()
+        .filter(|seat| wanted(&seat.persona))
+        .filter_map(|seat| seat.patch.as_ref().map(|patch| (seat.persona.clone(), patch)));
+    match (found.next(), found.next()) {
+        (None, _) => Err(Refusal::NoPendingPatch { number: review.number }),
+        (Some(only), None) => Ok(only),
+        (Some(_), Some(_)) => Err(Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+    }
+}

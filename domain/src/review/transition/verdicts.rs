@@ -1,0 +1,133 @@
+//! Votes and comments, and the fence in front of them.
+
+use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, wrong_status};
+use crate::{
+    consensus::Outcome,
+    content::digest,
+    review::GiveVerdict,
+    time::Tick,
+    verdict::Verdict,
+};
+
+pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
+    let (seat, generation) = fenced_seat(review, verdict)?;
+    if is_repeat(seat, generation, &digest_of(verdict)) {
+        return Ok(None);
+    }
+    admit(review, verdict)?;
+    Ok((verdict.patch.is_some() && diff_is_checked(review)).then_some(CheckNeeded::OfferedPatch))
+}
+
+pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
+    let (seat, generation) = fenced_seat(review, &verdict)?;
+    let digest = digest_of(&verdict);
+    if is_repeat(seat, generation, &digest) {
+        return Ok(Vec::new());
+    }
+    admit(review, &verdict)?;
+    if let Some(Check::Fails { words }) = verdict.patch.as_ref().map(|patch| &patch.check) {
+        return Err(Refusal::PatchFails { words: words.clone() });
+    }
+    let status = status_with(review, seat, verdict.verdict);
+    let owes_vote = !verdict.verdict.is_vote() && seat.vote.is_none();
+    let by = seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
+    Ok(vec![Event::VerdictGiven {
+        persona: seat.persona.clone(),
+        by,
+        generation,
+        verdict: verdict.verdict,
+        reason: verdict.reason,
+        summary: verdict.summary,
+        metrics: verdict.metrics,
+        content_hash: review.round.content_hash.clone(),
+        round: review.round.number,
+        offers_patch: verdict.patch.is_some(),
+        status,
+        escalate: status == Status::ChangesRequested && review.round.number >= review.policy.max_rounds,
+        lease_ends: owes_vote.then_some(lease_ends),
+        digest,
+    }])
+}
+
+/// The seat this verdict speaks for. A generation names the claim; without one, only the id that
+/// holds a seat may speak.
+fn fenced_seat<'a>(review: &'a Review, verdict: &GiveVerdict) -> Result<(&'a Seat, u32), Refusal> {
+    let held = |matches: &dyn Fn(&str, u32) -> bool| {
+        let seat = review.seats.iter().find(|s| s.claim.as_ref().is_some_and(|c| matches(&c.by, c.generation)))?;
+        Some((seat, seat.claim.as_ref()?.generation))
+    };
+    let ended = matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed);
+    let by_id = verdict.by.as_deref().and_then(|id| held(&|by, _| by == id));
+    match (verdict.generation, verdict.by.as_deref()) {
+        (Some(given), id) => {
+            let Some(found) = held(&|_, generation| generation == given) else {
+                let current = by_id.map_or(review.claim_generation, |(_, generation)| generation);
+                return Err(if ended {
+                    wrong_status(review, Asked::Verdict)
+                } else {
+                    Refusal::StaleClaim { given, current }
+                });
+            };
+            match (id, &found.0.claim) {
+                (Some(id), Some(claim)) if claim.by != id => {
+                    Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
+                }
+                _ => Ok(found),
+            }
+        }
+        (None, Some(id)) => by_id.ok_or_else(|| match review.holders().next() {
+            _ if ended => wrong_status(review, Asked::Verdict),
+            Some(holder) => Refusal::NotYourSeat { reviewer: id.into(), holder: holder.into() },
+            None => Refusal::NotClaimed { number: review.number },
+        }),
+        (None, None) => Err(Refusal::NoFence),
+    }
+}
+
+fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
+    match review.status {
+        Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
+        Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
+            return Err(wrong_status(review, Asked::Verdict));
+        }
+    }
+    if let Some(given) = verdict.content_hash.as_ref().filter(|given| **given != review.round.content_hash.0) {
+        return Err(Refusal::StaleContent { given: given.clone(), current: review.round.content_hash.clone() });
+    }
+    let has_reason = verdict.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
+    if verdict.verdict.needs_reason() && !has_reason {
+        return Err(Refusal::ReasonNeeded { verdict: verdict.verdict });
+    }
+    if verdict.patch.is_some() && !verdict.verdict.may_offer_patch() {
+        return Err(Refusal::PatchNotAllowed { verdict: verdict.verdict });
+    }
+    Ok(())
+}
+
+/// The status once `seat` has said `verdict`.
+fn status_with(review: &Review, seat: &Seat, verdict: Verdict) -> Status {
+    if !verdict.is_vote() {
+        return review.status;
+    }
+    let voted = |other: &Seat| if other.persona == seat.persona { Some(verdict) } else { other.vote };
+    let votes: Vec<_> = review.seats.iter().map(voted).collect();
+    match review.policy.outcome(&votes) {
+        Outcome::Undecided => Status::InReview,
+        Outcome::Approved => Status::Approved,
+        Outcome::ChangesRequested => Status::ChangesRequested,
+        Outcome::Rejected => Status::Rejected,
+    }
+}
+
+fn is_repeat(seat: &Seat, generation: u32, digest: &str) -> bool {
+    seat.last_verdict.as_ref().is_some_and(|last| last.generation == generation && last.digest == digest)
+}
+
+fn digest_of(verdict: &GiveVerdict) -> String {
+    digest(&[
+        verdict.verdict.as_str(),
+        verdict.reason.as_deref().unwrap_or_default(),
+        verdict.summary.as_deref().unwrap_or_default(),
+        verdict.patch.as_ref().map_or("", |patch| &patch.digest),
+    ])
+}

@@ -1,0 +1,58 @@
+//! What a reviewer can say, and what each verdict must carry.
+
+use serde::{Deserialize, Serialize};
+
+crate::words! {
+    Verdict {
+        Approved = "approved",
+        ChangesRequested = "changes_requested",
+        Comment = "comment",
+        Rejected = "rejected",
+    }
+}
+
+impl Verdict {
+    /// Reads the verdict's own spelling and the imperative forms agents like to use.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "approve" => Some(Self::Approved),
+            "request_changes" => Some(Self::ChangesRequested),
+            "reject" => Some(Self::Rejected),
+            other => Self::from_word(other),
+        }
+    }
+
+    /// A comment is no vote: the seat still owes one.
+    pub const fn is_vote(self) -> bool {
+        !matches!(self, Self::Comment)
+    }
+
+    pub const fn needs_reason(self) -> bool {
+        !matches!(self, Self::Approved)
+    }
+
+    /// An approval with an alternative would leave open which of the two was approved.
+    pub const fn may_offer_patch(self) -> bool {
+        matches!(self, Self::ChangesRequested | Self::Comment)
+    }
+}
+
+/// What a review cost, as far as the reviewer says so.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_reviewed: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines_analyzed: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
