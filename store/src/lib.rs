@@ -1,92 +1,69 @@
-//! stub
-pub mod view {
-    //! What readers are given: rows as they are shown.
-    use domain::{
-        ids::{ReviewId, ReviewNumber},
-        priority::Priority,
-        review::{Category, Role, Status},
-        time::Timestamp,
-        verdict::{Metrics, Verdict},
-    };
+//! Everything SQL. [`open`] gives the two halves: one [`Writer`], which commits everything that
+//! waits in one transaction, and a [`Reader`], which cannot write.
+//!
+//! Domain and actors know only [`Change`], [`view`] and these two types, so another database can
+//! stand behind them.
 
-    /// One line of a list.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Summary {
-        pub id: ReviewId,
-        pub number: ReviewNumber,
-        pub status: Status,
-        pub intent: String,
-        pub agent_type: String,
-        pub agent_role: String,
-        pub phase: String,
-        pub plan: Option<String>,
-        pub task: Option<String>,
-        pub project: Option<String>,
-        pub category: Option<Category>,
-        pub priority: Priority,
-        pub round: u32,
-        pub claimed_by: Option<String>,
-        /// Every free seat waits for this reviewer.
-        pub reserved_for: Option<String>,
-        pub has_diff: bool,
-        pub version: u64,
-        pub created_at: Timestamp,
-        pub updated_at: Timestamp,
-    }
+mod contents;
+mod error;
+mod lists;
+mod reader;
+mod reviews;
+mod threads;
+pub mod view;
+mod writer;
 
-    /// One page, and what is needed to ask for the next or to wait for news.
-    #[derive(Debug, Clone)]
-    pub struct Page<T> {
-        pub items: Vec<T>,
-        /// Opaque; `None` on the last page.
-        pub next_cursor: Option<String>,
-    }
+pub use error::StoreError;
+pub use lists::{Filter, ListOrder};
+pub use reader::{Named, Reader};
+pub use writer::{Change, Committed, Feed, Writer};
 
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct Message {
-        pub id: u64,
-        pub round: u32,
-        pub persona: String,
-        pub role: Role,
-        pub by: Option<String>,
-        pub body: String,
-        pub metadata: Option<serde_json::Value>,
-        pub at: Timestamp,
-    }
+use sqlx::{
+    ConnectOptions as _, Connection as _,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use std::{path::Path, time::Duration};
 
-    /// One verdict, as given.
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct Iteration {
-        pub id: u64,
-        pub round: u32,
-        pub persona: String,
-        pub by: String,
-        pub verdict: Verdict,
-        pub reason: Option<String>,
-        pub summary: Option<String>,
-        pub metrics: Option<Metrics>,
-        pub content_hash: String,
-        pub at: Timestamp,
-    }
+/// How the database is used.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub readers: u32,
+    /// Most changes in one transaction.
+    pub max_batch: usize,
+    /// Most changes that may wait for a transaction.
+    pub max_queue: usize,
+    /// Bytes of recently used texts kept in memory.
+    pub content_cache: u64,
+}
 
-    /// A counter-patch with its text.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct CounterPatch {
-        pub id: u64,
-        pub round: u32,
-        pub persona: String,
-        pub by: String,
-        pub diff: String,
-        /// `pending accepted rejected` or, after a revision, `dropped`.
-        pub status: String,
-        pub at: Timestamp,
+impl Default for Settings {
+    fn default() -> Self {
+        Self { readers: 4, max_batch: 512, max_queue: 8192, content_cache: 32 << 20 }
     }
+}
 
-    /// The content a round had (its last, where a counter-patch replaced the first).
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct RoundRow {
-        pub number: u32,
-        pub content_hash: String,
-        pub submitted_at: Timestamp,
-    }
+/// Opens the database, brought up to date first. The caller makes sure nobody else has it open.
+pub async fn open(path: &Path, settings: Settings) -> Result<(Writer, Reader, Feed), StoreError> {
+    migrate(path).await?;
+    let reader = Reader::open(path, settings).await?;
+    let last_seq = reader.last_seq().await?;
+    let (writer, feed) = Writer::open(path, settings, last_seq)?;
+    Ok((writer, reader, feed))
+}
+
+/// Creates the database if there is none and applies the migrations it lacks.
+pub async fn migrate(path: &Path) -> Result<(), StoreError> {
+    let mut connection = connect_options(path).create_if_missing(true).connect().await?;
+    sqlx::migrate!("../migrations").run(&mut connection).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+fn connect_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(Duration::from_secs(5))
+        .foreign_keys(true)
 }

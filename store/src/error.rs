@@ -1,0 +1,54 @@
+//! What can go wrong with the database, each a decision the caller can make.
+
+/// Why something was not stored or not read.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The change did not happen.
+    #[error("the database refused the change: {0}")]
+    Write(String),
+    #[error("the database cannot be read: {0}")]
+    Read(String),
+    /// A row that does not make sense; nothing is guessed in its place.
+    #[error("corrupt row: {0}")]
+    Corrupt(String),
+    #[error("the database cannot be migrated: {0}")]
+    Migrate(String),
+    /// More changes wait than the writer takes on.
+    #[error("too many changes are waiting to be written")]
+    Full,
+    /// The writer has ended.
+    #[error("the writer has stopped")]
+    Stopped,
+    #[error("{0:?} is not a cursor of this list")]
+    BadCursor(String),
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
+        Self::Corrupt(what.to_string())
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Read(error.to_string())
+    }
+}
+
+impl From<sqlx::migrate::MigrateError> for StoreError {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        Self::Migrate(error.to_string())
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Write(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}

@@ -1,0 +1,213 @@
+//! Lists of reviews, page by page. Every page is a short walk along an index, however many reviews
+//! there are, so the SQL is put together from the filters rather than hidden behind `OR ? IS NULL`,
+//! which no index helps with.
+
+use crate::{
+    Reader, StoreError,
+    reader::{to_id, to_u32, to_u64, word},
+    reviews::priority,
+    view::{Page, Summary},
+};
+use domain::{
+    ids::ReviewNumber,
+    review::{Category, Status},
+    time::Timestamp,
+};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
+
+/// Which reviews.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Filter {
+    pub status: Option<Status>,
+    pub category: Option<Category>,
+    pub project: Option<String>,
+    /// Hides reviews whose free seats are all reserved for somebody else.
+    pub open_to: Option<String>,
+    /// Hides what this identity proposed itself.
+    pub not_by: Option<String>,
+    /// Only what entered the queue after this event.
+    pub queued_after: Option<u64>,
+}
+
+/// Pending reviews in the order of the queue, all others newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOrder {
+    Queue,
+    Newest,
+}
+
+impl Filter {
+    pub fn order(&self) -> ListOrder {
+        if self.status == Some(Status::Pending) { ListOrder::Queue } else { ListOrder::Newest }
+    }
+}
+
+/// A list row with what paging and waiting need of it.
+struct Listed {
+    summary: Summary,
+    queued_seq: u64,
+}
+
+impl Reader {
+    /// One page, and the highest queue event among its rows.
+    pub async fn list_reviews(
+        &self,
+        filters: &[Filter],
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<(Page<Summary>, u64), StoreError> {
+        let mut rows = Vec::new();
+        for filter in filters {
+            rows.extend(self.list_filtered(filter, cursor, limit).await?);
+        }
+        let order = filters.first().map_or(ListOrder::Newest, Filter::order);
+        if filters.len() > 1 {
+            rows.sort_by_key(|row| position(order, &row.summary));
+        }
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(|row| cursor_at(order, &row.summary));
+        let last_queued = rows.iter().map(|row| row.queued_seq).max().unwrap_or(0);
+        let items = rows.into_iter().map(|row| row.summary).collect();
+        Ok((Page { items, next_cursor }, last_queued))
+    }
+
+    async fn list_filtered(
+        &self,
+        filter: &Filter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "SELECT r.number, r.id, r.status, r.intent, r.agent_type, r.agent_role, r.phase, r.plan, r.task,
+                    r.project, r.category, r.priority, r.round, r.diff_check, r.version, r.created_at_ms,
+                    r.updated_at_ms, r.queued_seq, r.verdict_by,
+                    (SELECT s.claimed_by FROM seats s WHERE s.review = r.number AND s.claimed_by IS NOT NULL
+                     ORDER BY s.position LIMIT 1) AS claimed_by,
+                    (SELECT CASE WHEN count(*) = count(s.reserved_for) THEN min(s.reserved_for) END FROM seats s
+                     WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL) AS reserved_for
+             FROM reviews r WHERE 1 = 1",
+        );
+        push_conditions(&mut sql, filter);
+        match (filter.order(), cursor) {
+            (ListOrder::Queue, None) => {
+                sql.push(" ORDER BY r.priority, r.number");
+            }
+            (ListOrder::Queue, Some(cursor)) => {
+                let (priority, number) = queue_cursor(cursor)?;
+                sql.push(" AND (r.priority, r.number) > (").push_bind(priority).push(", ").push_bind(number);
+                sql.push(") ORDER BY r.priority, r.number");
+            }
+            (ListOrder::Newest, None) => {
+                sql.push(" ORDER BY r.number DESC");
+            }
+            (ListOrder::Newest, Some(cursor)) => {
+                sql.push(" AND r.number < ").push_bind(newest_cursor(cursor)?).push(" ORDER BY r.number DESC");
+            }
+        }
+        sql.push(" LIMIT ").push_bind(i64::from(limit) + 1);
+        sql.build().fetch_all(&self.pool).await?.iter().map(listed).collect()
+    }
+
+    /// Whether any review fits; cheaper than a page of them.
+    pub async fn has_reviews(&self, filter: &Filter) -> Result<bool, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r WHERE 1 = 1");
+        push_conditions(&mut sql, filter);
+        sql.push(" LIMIT 1");
+        Ok(sql.build().fetch_optional(&self.pool).await?.is_some())
+    }
+}
+
+fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &Filter) {
+    match filter.status {
+        // As a literal, so that the partial indexes of the queue are used.
+        Some(Status::Pending) => {
+            sql.push(" AND r.status = 'pending'");
+        }
+        Some(status) => {
+            sql.push(" AND r.status = ").push_bind(status.as_str());
+        }
+        None => {}
+    }
+    if let Some(category) = filter.category {
+        sql.push(" AND r.category = ").push_bind(category.as_str());
+    }
+    if let Some(project) = &filter.project {
+        sql.push(" AND r.project = ").push_bind(project.clone());
+    }
+    if let Some(caller) = &filter.open_to {
+        sql.push(
+            " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
+              AND (s.reserved_for IS NULL OR s.reserved_for = ",
+        );
+        sql.push_bind(caller.clone()).push("))");
+    }
+    if let Some(caller) = &filter.not_by {
+        sql.push(" AND coalesce(r.proposer_id, r.agent_type) <> ").push_bind(caller.clone());
+    }
+    if let Some(seq) = filter.queued_after {
+        sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
+    }
+}
+
+fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
+    let text = |column: &str| row.try_get::<String, _>(column);
+    let optional = |column: &str| row.try_get::<Option<String>, _>(column);
+    let number = |column: &str| row.try_get::<i64, _>(column);
+    let status = word(&text("status")?, Status::from_word)?;
+    let claimed_by = match optional("claimed_by")? {
+        None if status == Status::ChangesRequested => {
+            optional("verdict_by")?.filter(|by| by == domain::ids::VALIDATOR)
+        }
+        other => other,
+    };
+    let summary = Summary {
+        id: to_id(&text("id")?)?,
+        number: ReviewNumber(number("number")?),
+        status,
+        intent: text("intent")?,
+        agent_type: text("agent_type")?,
+        agent_role: text("agent_role")?,
+        phase: text("phase")?,
+        plan: optional("plan")?,
+        task: optional("task")?,
+        project: optional("project")?,
+        category: optional("category")?.map(|category| word(&category, Category::from_word)).transpose()?,
+        priority: priority(number("priority")?)?,
+        round: to_u32(number("round")?)?,
+        claimed_by,
+        reserved_for: optional("reserved_for")?,
+        has_diff: optional("diff_check")?.is_some(),
+        version: to_u64(number("version")?)?,
+        created_at: Timestamp(number("created_at_ms")?),
+        updated_at: Timestamp(number("updated_at_ms")?),
+    };
+    Ok(Listed { summary, queued_seq: to_u64(number("queued_seq")?)? })
+}
+
+fn position(order: ListOrder, row: &Summary) -> (i64, i64) {
+    match order {
+        ListOrder::Queue => (row.priority.rank(), row.number.0),
+        ListOrder::Newest => (0, -row.number.0),
+    }
+}
+
+fn cursor_at(order: ListOrder, row: &Summary) -> String {
+    match order {
+        ListOrder::Queue => format!("q{}.{}", row.priority.rank(), row.number.0),
+        ListOrder::Newest => format!("n{}", row.number.0),
+    }
+}
+
+fn queue_cursor(cursor: &str) -> Result<(i64, i64), StoreError> {
+    let read = || {
+        let (priority, number) = cursor.strip_prefix('q')?.split_once('.')?;
+        Some((priority.parse().ok()?, number.parse().ok()?))
+    };
+    read().ok_or_else(|| StoreError::BadCursor(cursor.into()))
+}
+
+fn newest_cursor(cursor: &str) -> Result<i64, StoreError> {
+    let read = || cursor.strip_prefix('n')?.parse().ok();
+    read().ok_or_else(|| StoreError::BadCursor(cursor.into()))
+}

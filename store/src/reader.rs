@@ -1,0 +1,129 @@
+//! The read-only half. It sees what is committed and never waits for a writer.
+
+use crate::{Settings, StoreError, contents::ContentCache};
+use domain::ids::{ReviewId, ReviewNumber};
+use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
+use std::{path::Path, sync::Arc, time::Duration};
+
+#[derive(Clone)]
+pub struct Reader {
+    pub(crate) pool: SqlitePool,
+    pub(crate) contents: Arc<ContentCache>,
+}
+
+/// What a caller's word for a review turned out to mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    Nothing,
+    One(ReviewId),
+    Several(Vec<ReviewId>),
+}
+
+impl Reader {
+    pub(crate) async fn open(path: &Path, settings: Settings) -> Result<Self, StoreError> {
+        let options = crate::connect_options(path).read_only(true).optimize_on_close(false, None);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(settings.readers)
+            .min_connections(1)
+            .acquire_timeout(Duration::from_secs(30))
+            .test_before_acquire(false)
+            .connect_with(options)
+            .await?;
+        Ok(Self { pool, contents: Arc::new(ContentCache::new(settings.content_cache)) })
+    }
+
+    /// The last event's place in the log; 0 for an empty one.
+    pub async fn last_seq(&self) -> Result<u64, StoreError> {
+        let row = sqlx::query!(r#"SELECT coalesce(max(seq), 0) AS "seq!: i64" FROM events"#)
+            .fetch_one(&self.pool)
+            .await?;
+        to_u64(row.seq)
+    }
+
+    /// The highest number any review has.
+    pub async fn last_number(&self) -> Result<ReviewNumber, StoreError> {
+        let row = sqlx::query!(r#"SELECT coalesce(max(number), 0) AS "number!: i64" FROM reviews"#)
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(ReviewNumber(row.number))
+    }
+
+    pub async fn find_id_by_number(&self, number: ReviewNumber) -> Result<Option<ReviewId>, StoreError> {
+        let row = sqlx::query!("SELECT id FROM reviews WHERE number = ?", number.0).fetch_optional(&self.pool).await?;
+        row.map(|row| to_id(&row.id)).transpose()
+    }
+
+    /// The reviews whose id begins with `prefix` (lowercase, with dashes); a few of them are enough
+    /// to tell that it is not unique.
+    pub async fn find_id_by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
+        let end = format!("{prefix}~");
+        let rows = sqlx::query!("SELECT id FROM reviews WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", prefix, end)
+            .fetch_all(&self.pool)
+            .await?;
+        let ids = rows.iter().map(|row| to_id(&row.id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(match ids.as_slice() {
+            [] => Named::Nothing,
+            [one] => Named::One(*one),
+            _ => Named::Several(ids),
+        })
+    }
+
+    /// The earliest deadlines of claims and reservations, at most `limit`, those after `(tick, number)`.
+    pub async fn list_deadlines(
+        &self,
+        after: (i64, i64),
+        limit: i64,
+    ) -> Result<Vec<(i64, ReviewNumber, ReviewId)>, StoreError> {
+        let (tick, number) = after;
+        let rows = sqlx::query!(
+            r#"SELECT d.tick AS "tick!: i64", r.number, r.id FROM (
+                   SELECT lease_ends_tick AS tick, review FROM seats WHERE lease_ends_tick >= ?1
+                   UNION ALL
+                   SELECT reserved_until_tick, review FROM seats WHERE reserved_until_tick >= ?1
+               ) AS d JOIN reviews r ON r.number = d.review
+               WHERE (d.tick, d.review) > (?1, ?2) ORDER BY d.tick, d.review LIMIT ?3"#,
+            tick,
+            number,
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok((row.tick, ReviewNumber(row.number), to_id(&row.id)?))).collect()
+    }
+
+    /// How the broker's timeline relates to this boot, if it has been seen before.
+    pub async fn find_boot_offset(&self, boot_id: &str) -> Result<Option<i64>, StoreError> {
+        let row =
+            sqlx::query!("SELECT offset_ms FROM boots WHERE boot_id = ?", boot_id).fetch_optional(&self.pool).await?;
+        Ok(row.map(|row| row.offset_ms))
+    }
+
+    /// Tick and wall clock of the last event: where the timeline stood when it was last looked at.
+    pub async fn find_last_moment(&self) -> Result<Option<(i64, i64)>, StoreError> {
+        let row = sqlx::query!("SELECT tick, at_ms FROM events ORDER BY seq DESC LIMIT 1")
+            .fetch_optional(&self.pool)
+            .await?;
+        Ok(row.map(|row| (row.tick, row.at_ms)))
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+pub(crate) fn to_id(text: &str) -> Result<ReviewId, StoreError> {
+    text.parse().map(ReviewId).map_err(|_| StoreError::corrupt(format!("{text:?} is not a review id")))
+}
+
+pub(crate) fn to_u64(value: i64) -> Result<u64, StoreError> {
+    u64::try_from(value).map_err(|_| StoreError::corrupt(format!("{value} is negative")))
+}
+
+pub(crate) fn to_u32(value: i64) -> Result<u32, StoreError> {
+    u32::try_from(value).map_err(|_| StoreError::corrupt(format!("{value} is out of range")))
+}
+
+/// Reads a word that the schema's CHECKs allow; anything else is a database we do not know.
+pub(crate) fn word<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
+    read(text).ok_or_else(|| StoreError::corrupt(format!("unknown word {text:?}")))
+}

@@ -1,0 +1,163 @@
+//! Snapshots: the rows of one review, as its actor is rebuilt from them.
+
+use crate::{
+    Reader, StoreError,
+    reader::{to_u32, to_u64, word},
+};
+use domain::{
+    content::ContentHash,
+    ids::{ReviewId, ReviewNumber},
+    priority::Priority,
+    review::{
+        AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, LastMessage, LastVerdict, PendingPatch, Proposer,
+        Recorded, Reservation, Review, Role, Round, Seat, Status,
+    },
+    time::{Tick, Timestamp},
+    verdict::Verdict,
+};
+
+impl Reader {
+    /// The review as last committed, or `None` if there is no such review.
+    pub async fn find_review(&self, id: ReviewId) -> Result<Option<Review>, StoreError> {
+        let key = id.to_string();
+        let row = sqlx::query!(
+            "SELECT number, version, status, priority, category, agent_type, agent_role, phase, plan, task, project,
+                    proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id, diff_check, applies_to,
+                    check_words, request_key, returned, policy, claim_generation, verdict, verdict_reason, verdict_by,
+                    approved_hash, escalated, cancel_reason, created_at_ms, updated_at_ms
+             FROM reviews WHERE id = ?",
+            key
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let check = match row.diff_check.as_deref() {
+            None => None,
+            Some("skipped") => Some(DiffCheck::Skipped),
+            Some("applies") => Some(DiffCheck::Applies {
+                to: word(row.applies_to.as_deref().unwrap_or_default(), AppliesTo::from_word)?,
+                tree_id: row.tree_id,
+            }),
+            Some("fails") => Some(DiffCheck::Fails { words: row.check_words.unwrap_or_default() }),
+            Some("unknown") => Some(DiffCheck::Unknown { why: row.check_words.unwrap_or_default() }),
+            Some(other) => return Err(StoreError::corrupt(format!("unknown word {other:?}"))),
+        };
+        let diff =
+            check.map(|check| DiffFacts { base_commit: row.base_commit, patch_id: row.patch_id, check });
+        let decision = match (row.verdict, row.verdict_by) {
+            (Some(verdict), Some(by)) => {
+                Some(Decision { verdict: word(&verdict, Verdict::from_word)?, reason: row.verdict_reason, by })
+            }
+            _ => None,
+        };
+        Ok(Some(Review {
+            id,
+            number: ReviewNumber(row.number),
+            version: to_u64(row.version)?,
+            proposer: Proposer {
+                agent_type: row.agent_type,
+                agent_role: row.agent_role,
+                phase: row.phase,
+                plan: row.plan,
+                task: row.task,
+                project: row.project,
+                proposer_id: row.proposer_id,
+            },
+            category: row.category.map(|category| word(&category, Category::from_word)).transpose()?,
+            priority: priority(row.priority)?,
+            status: word(&row.status, Status::from_word)?,
+            round: Round {
+                number: to_u32(row.round)?,
+                content_hash: ContentHash(row.content_hash),
+                intent: row.intent,
+                diff,
+                request_key: row.request_key,
+            },
+            returned: row.returned != 0,
+            seats: self.list_seats(ReviewNumber(row.number)).await?,
+            policy: serde_json::from_str(&row.policy)?,
+            claim_generation: to_u32(row.claim_generation)?,
+            decision,
+            approved_hash: row.approved_hash.map(ContentHash),
+            escalated: row.escalated != 0,
+            cancel_reason: row.cancel_reason,
+            created_at: Timestamp(row.created_at_ms),
+            updated_at: Timestamp(row.updated_at_ms),
+        }))
+    }
+
+    async fn list_seats(&self, number: ReviewNumber) -> Result<Vec<Seat>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT persona, claimed_by, claim_generation, claimed_at_ms, lease_ends_tick, vote, reserved_for,
+                    reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_digest,
+                    last_verdict, last_verdict_generation, last_verdict_digest
+             FROM seats WHERE review = ? ORDER BY position",
+            number.0
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                let claim = match (row.claimed_by, row.claim_generation, row.claimed_at_ms) {
+                    (Some(by), Some(generation), Some(at)) => Some(Claim {
+                        by,
+                        generation: to_u32(generation)?,
+                        at: Timestamp(at),
+                        lease_ends: row.lease_ends_tick.map(Tick),
+                    }),
+                    _ => None,
+                };
+                let reservation = row.reserved_for.zip(row.reserved_until_tick);
+                let patch = match row.patch_id.zip(row.patch_by) {
+                    Some((id, by)) => Some(PendingPatch { id: to_u64(id)?, by }),
+                    None => None,
+                };
+                let last_message = match (row.last_message_id, row.last_message_role, row.last_message_digest) {
+                    (Some(id), Some(role), Some(digest)) => {
+                        Some(LastMessage { id: to_u64(id)?, role: word(&role, Role::from_word)?, digest })
+                    }
+                    _ => None,
+                };
+                let last_verdict = match (row.last_verdict, row.last_verdict_generation, row.last_verdict_digest) {
+                    (Some(verdict), Some(generation), Some(digest)) => Some(LastVerdict {
+                        generation: to_u32(generation)?,
+                        verdict: word(&verdict, Verdict::from_word)?,
+                        digest,
+                    }),
+                    _ => None,
+                };
+                Ok(Seat {
+                    persona: row.persona,
+                    claim,
+                    vote: row.vote.map(|vote| word(&vote, Verdict::from_word)).transpose()?,
+                    reservation: reservation.map(|(reviewer, until)| Reservation { reviewer, until: Tick(until) }),
+                    patch,
+                    last_message,
+                    last_verdict,
+                })
+            })
+            .collect()
+    }
+
+    /// A review's whole log, oldest first.
+    pub async fn list_events(&self, number: ReviewNumber) -> Result<Vec<Recorded>, StoreError> {
+        let rows =
+            sqlx::query!("SELECT version, at_ms, payload FROM events WHERE review = ? ORDER BY version", number.0)
+                .fetch_all(&self.pool)
+                .await?;
+        rows.into_iter()
+            .map(|row| {
+                let event = serde_json::from_str(&row.payload)?;
+                Ok(Recorded { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event })
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn priority(rank: i64) -> Result<Priority, StoreError> {
+    Priority::ALL
+        .iter()
+        .copied()
+        .find(|priority| priority.rank() == rank)
+        .ok_or_else(|| StoreError::corrupt(format!("unknown priority {rank}")))
+}

@@ -1,0 +1,141 @@
+//! What hangs on a review: its rounds, messages, verdicts and counter-patches.
+
+use crate::{
+    Reader, StoreError,
+    reader::{to_u32, to_u64, word},
+    view::{CounterPatch, Iteration, Message, Page, RoundRow},
+};
+use domain::{
+    ids::ReviewNumber,
+    review::Role,
+    time::Timestamp,
+    verdict::Verdict,
+};
+
+impl Reader {
+    /// Oldest first.
+    pub async fn list_rounds(&self, number: ReviewNumber) -> Result<Vec<RoundRow>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT round, content_hash, submitted_at_ms FROM rounds WHERE review = ? ORDER BY round",
+            number.0
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(RoundRow {
+                    number: to_u32(row.round)?,
+                    content_hash: row.content_hash,
+                    submitted_at: Timestamp(row.submitted_at_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// Messages with an id above `after`, oldest first.
+    pub async fn list_messages(
+        &self,
+        number: ReviewNumber,
+        round: Option<u32>,
+        after: u64,
+        limit: u32,
+    ) -> Result<Page<Message>, StoreError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let one_more = i64::from(limit) + 1;
+        let rows = sqlx::query!(
+            "SELECT id, round, persona, role, sender, body, metadata, at_ms FROM messages
+             WHERE review = ?1 AND id > ?2 AND (?3 IS NULL OR round = ?3) ORDER BY id LIMIT ?4",
+            number.0,
+            after,
+            round,
+            one_more
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        let more = rows.len() > limit as usize;
+        let items = rows
+            .into_iter()
+            .take(limit as usize)
+            .map(|row| {
+                Ok(Message {
+                    id: to_u64(row.id)?,
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    role: word(&row.role, Role::from_word)?,
+                    by: row.sender,
+                    body: row.body,
+                    metadata: row.metadata.as_deref().map(serde_json::from_str).transpose()?,
+                    at: Timestamp(row.at_ms),
+                })
+            })
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        let next_cursor = items.last().filter(|_| more).map(|last| last.id.to_string());
+        Ok(Page { items, next_cursor })
+    }
+
+    /// Newest first.
+    pub async fn list_verdicts(&self, number: ReviewNumber, limit: u32) -> Result<Vec<Iteration>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, content_hash, at_ms
+             FROM verdicts WHERE review = ? ORDER BY id DESC LIMIT ?",
+            number.0,
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(Iteration {
+                    id: to_u64(row.id)?,
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    by: row.reviewer,
+                    verdict: word(&row.verdict, Verdict::from_word)?,
+                    reason: row.reason,
+                    summary: row.summary,
+                    metrics: row.metrics.as_deref().map(serde_json::from_str).transpose()?,
+                    content_hash: row.content_hash,
+                    at: Timestamp(row.at_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// Counter-patches of one round, oldest first.
+    pub async fn list_counter_patches(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+    ) -> Result<Vec<CounterPatch>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT id, round, persona, reviewer, diff, status, at_ms FROM counter_patches
+             WHERE review = ? AND round = ? ORDER BY id",
+            number.0,
+            round
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(CounterPatch {
+                    id: to_u64(row.id)?,
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    by: row.reviewer,
+                    diff: row.diff,
+                    status: row.status,
+                    at: Timestamp(row.at_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// The text of one counter-patch.
+    pub async fn find_counter_patch(&self, number: ReviewNumber, id: u64) -> Result<Option<String>, StoreError> {
+        let id = i64::try_from(id).unwrap_or(i64::MAX);
+        let row = sqlx::query!("SELECT diff FROM counter_patches WHERE review = ? AND id = ?", number.0, id)
+            .fetch_optional(&self.pool)
+            .await?;
+        Ok(row.map(|row| row.diff))
+    }
+}

@@ -1,0 +1,158 @@
+//! The one write connection, on a thread of its own: takes everything that waits, writes it in one
+//! transaction, and answers each caller after COMMIT. While one commit waits for the disk the next
+//! batch gathers, so the more is asked of it the fewer syncs each change costs.
+//!
+//! It speaks to SQLite directly rather than through sqlx, whose hop to a worker thread for every
+//! statement costs more than the statement (docs/adr/0003-blocking-writer.md).
+
+mod batch;
+mod statements;
+
+use crate::{Settings, StoreError};
+use domain::{
+    content::Content,
+    review::{Recorded, Review},
+    time::Tick,
+};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread::JoinHandle,
+};
+use tokio::sync::{oneshot, watch};
+
+/// What one command did to one review: written whole or not at all.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The state after the events. Its version before them must be the one in the database.
+    pub review: Arc<Review>,
+    pub events: Vec<Recorded>,
+    pub tick: Tick,
+    /// The content of the review's round, where the events bring a new one.
+    pub content: Option<Arc<Content>>,
+    /// The text of the counter-patch that the events offer.
+    pub patch: Option<Arc<str>>,
+}
+
+/// Where a change stands in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    pub last_seq: u64,
+}
+
+type Done = oneshot::Sender<Result<Committed, StoreError>>;
+
+enum Job {
+    Commit(Box<Change>, Done),
+    RememberBoot { boot_id: String, offset_ms: i64, now_ms: i64, done: oneshot::Sender<Result<(), StoreError>> },
+}
+
+/// What was committed last: a wake-up, not a record.
+#[derive(Debug, Clone)]
+pub struct Feed {
+    /// Sequence number of the last event.
+    pub committed: watch::Receiver<u64>,
+    /// Sequence number of the last event that put a review, or a seat of one, into the queue.
+    pub queued: watch::Receiver<u64>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    commits: AtomicU64,
+    changes: AtomicU64,
+    waiting: AtomicU64,
+}
+
+impl Feed {
+    /// Transactions and changes since the start; their ratio is what group commit saves.
+    pub fn totals(&self) -> (u64, u64) {
+        (self.counters.commits.load(Relaxed), self.counters.changes.load(Relaxed))
+    }
+
+    /// Changes that have been handed over and not yet answered.
+    pub fn waiting(&self) -> u64 {
+        self.counters.waiting.load(Relaxed)
+    }
+}
+
+/// Hands changes to the writing thread. Dropping it lets the thread finish what waits and end.
+#[derive(Debug)]
+pub struct Writer {
+    jobs: SyncSender<Job>,
+    thread: JoinHandle<()>,
+    counters: Arc<Counters>,
+}
+
+impl Writer {
+    pub(crate) fn open(path: &Path, settings: Settings, last_seq: u64) -> Result<(Self, Feed), StoreError> {
+        let connection = statements::connect(path)?;
+        let (jobs, queue) = sync_channel(settings.max_queue);
+        let (committed, committed_rx) = watch::channel(last_seq);
+        let (queued, queued_rx) = watch::channel(last_seq);
+        let counters = Arc::new(Counters::default());
+        let feed = Feed { committed: committed_rx, queued: queued_rx, counters: Arc::clone(&counters) };
+        let state = batch::Batcher { connection, last_seq, committed, queued, counters: Arc::clone(&counters) };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || run(state, &queue, settings.max_batch))
+            .map_err(|error| StoreError::Write(error.to_string()))?;
+        Ok((Self { jobs, thread, counters }, feed))
+    }
+
+    /// Queues a change. The answer comes after it is durable, or says why it is not there at all.
+    pub fn commit(&self, change: Change) -> oneshot::Receiver<Result<Committed, StoreError>> {
+        let (done, answer) = oneshot::channel();
+        self.counters.waiting.fetch_add(1, Relaxed);
+        if let Err(refused) = self.jobs.try_send(Job::Commit(Box::new(change), done)) {
+            self.counters.waiting.fetch_sub(1, Relaxed);
+            let (error, job) = match refused {
+                TrySendError::Full(job) => (StoreError::Full, job),
+                TrySendError::Disconnected(job) => (StoreError::Stopped, job),
+            };
+            if let Job::Commit(_, done) = job {
+                let _ = done.send(Err(error));
+            }
+        }
+        answer
+    }
+
+    /// Keeps how the broker's timeline relates to this boot of the machine.
+    pub async fn remember_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
+        let (done, answer) = oneshot::channel();
+        self.jobs
+            .try_send(Job::RememberBoot { boot_id, offset_ms, now_ms, done })
+            .map_err(|_| StoreError::Stopped)?;
+        answer.await.map_err(|_| StoreError::Stopped)?
+    }
+
+    /// Writes what waits and closes the database.
+    pub async fn close(self) {
+        drop(self.jobs);
+        let thread = self.thread;
+        if tokio::task::spawn_blocking(move || thread.join()).await.is_err() {
+            tracing::error!("the writer did not end cleanly");
+        }
+    }
+}
+
+fn run(mut state: batch::Batcher, queue: &Receiver<Job>, max_batch: usize) {
+    let mut changes = Vec::with_capacity(max_batch);
+    while let Ok(first) = queue.recv() {
+        let rest = std::iter::from_fn(|| queue.try_recv().ok());
+        for job in std::iter::once(first).chain(rest).take(max_batch) {
+            match job {
+                Job::Commit(change, done) => changes.push((*change, done)),
+                Job::RememberBoot { boot_id, offset_ms, now_ms, done } => {
+                    let _ = done.send(statements::remember_boot(&state.connection, &boot_id, offset_ms, now_ms));
+                }
+            }
+        }
+        state.commit(&mut changes);
+    }
+    state.close();
+}

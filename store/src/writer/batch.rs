@@ -1,0 +1,130 @@
+//! One transaction for many changes, and what happens when it fails.
+
+use super::{Change, Committed, Counters, Done, statements};
+use crate::StoreError;
+use domain::review::{Event, Recorded};
+use rusqlite::{Connection, TransactionBehavior};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+use tokio::sync::watch;
+
+pub(super) struct Batcher {
+    pub(super) connection: Connection,
+    pub(super) last_seq: u64,
+    pub(super) committed: watch::Sender<u64>,
+    pub(super) queued: watch::Sender<u64>,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// Where a batch, or a change, left the log.
+#[derive(Clone, Copy)]
+struct Written {
+    last_seq: u64,
+    last_queued: Option<u64>,
+}
+
+impl Batcher {
+    /// Commits all, or finds out one by one which of them cannot be.
+    pub(super) fn commit(&mut self, changes: &mut Vec<(Change, Done)>) {
+        if changes.is_empty() {
+            return;
+        }
+        match self.write(changes.iter().map(|(change, _)| change)) {
+            Ok(answers) => {
+                for ((_, done), answer) in changes.drain(..).zip(answers) {
+                    self.answer(done, Ok(answer));
+                }
+            }
+            Err(error) if changes.len() == 1 => {
+                for (change, done) in changes.drain(..) {
+                    tracing::warn!(review.id = %change.review.id, %error, "change not saved");
+                    self.answer(done, Err(error.clone()));
+                }
+            }
+            Err(error) => {
+                tracing::warn!(changes = changes.len(), %error, "batch not saved, trying its changes one by one");
+                for (change, done) in changes.drain(..) {
+                    let answer = self.write(std::iter::once(&change)).and_then(|answers| {
+                        answers.into_iter().next().ok_or_else(|| StoreError::Write("nothing was written".into()))
+                    });
+                    self.answer(done, answer);
+                }
+            }
+        }
+    }
+
+    pub(super) fn close(self) {
+        // Leaves a database of one file behind; a failure only costs the next start a moment.
+        let _ = self.connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
+    }
+
+    fn answer(&self, done: Done, answer: Result<Committed, StoreError>) {
+        self.counters.waiting.fetch_sub(1, Relaxed);
+        let _ = done.send(answer);
+    }
+
+    /// One transaction. Waiters are woken before callers are answered, so a caller that then waits
+    /// does not hear of its own change.
+    fn write<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Committed>, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut answers = Vec::new();
+        let mut seq = self.last_seq;
+        let mut last_queued = None;
+        for change in changes {
+            let written = write_change(&transaction, change, seq)?;
+            seq = written.last_seq;
+            last_queued = written.last_queued.or(last_queued);
+            answers.push(Committed { last_seq: seq });
+        }
+        transaction.commit()?;
+        self.last_seq = seq;
+        self.counters.commits.fetch_add(1, Relaxed);
+        self.counters.changes.fetch_add(answers.len() as u64, Relaxed);
+        self.committed.send_replace(seq);
+        if let Some(queued) = last_queued {
+            self.queued.send_replace(queued);
+        }
+        Ok(answers)
+    }
+}
+
+fn write_change(connection: &Connection, change: &Change, before: u64) -> Result<Written, StoreError> {
+    let Some(first) = change.events.first() else {
+        return Err(StoreError::Write("a change without an event".into()));
+    };
+    let mut last_queued = None;
+    for (seq, recorded) in (before + 1..).zip(&change.events) {
+        if enters_queue(recorded) {
+            last_queued = Some(seq);
+        }
+    }
+    let last_seq = before + change.events.len() as u64;
+    if let Some(content) = &change.content {
+        statements::keep_content(connection, &change.review.round.content_hash, content)?;
+    }
+    if matches!(first.event, Event::Proposed(_)) {
+        statements::insert_review(connection, &change.review, last_seq)?;
+    } else {
+        statements::update_review_if_version(connection, &change.review, first.version - 1, last_queued)?;
+    }
+    statements::put_seats(connection, &change.review)?;
+    for (seq, recorded) in (before + 1..).zip(&change.events) {
+        statements::append_event(connection, change, recorded, seq)?;
+        statements::put_record_of(connection, change, recorded)?;
+    }
+    Ok(Written { last_seq, last_queued })
+}
+
+/// After this event somebody may claim who could not before it.
+fn enters_queue(recorded: &Recorded) -> bool {
+    match &recorded.event {
+        Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
+        Event::MessageAdded { requeued, .. } => requeued.is_some(),
+        Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
+        Event::Claimed { .. }
+        | Event::AutoRejected { .. }
+        | Event::VerdictGiven { .. }
+        | Event::CounterPatchRejected { .. }
+        | Event::Cancelled { .. }
+        | Event::Closed { .. } => false,
+    }
+}

@@ -1,0 +1,364 @@
+//! Every statement that writes. All are prepared when the database is opened, so one that does not
+//! fit the schema fails the start, not a review.
+
+use super::Change;
+use crate::StoreError;
+use domain::{
+    content::{Content, ContentHash},
+    review::{DiffCheck, DiffFacts, Event, Recorded, Review},
+};
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+const KEEP_CONTENT: &str = "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
+
+const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
+    agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
+    diff_check, applies_to, check_words, request_key, returned, policy, claim_generation, escalated, queued_seq,
+    created_at_ms, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+    ?24, ?25, ?26, 0, ?27, ?28, ?29)";
+
+const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
+    content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
+    check_words = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
+    verdict_by = ?19, approved_hash = ?20, escalated = ?21, cancel_reason = ?22,
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24
+    WHERE number = ?1 AND version = ?2";
+
+const PUT_SEAT: &str = "INSERT OR REPLACE INTO seats (review, position, persona, claimed_by, claim_generation,
+    claimed_at_ms, lease_ends_tick, vote, reserved_for, reserved_until_tick, patch_id, patch_by, last_message_id,
+    last_message_role, last_message_digest, last_verdict, last_verdict_generation, last_verdict_digest)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+
+const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
+    tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+const PUT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (review, round) DO UPDATE SET content_hash = excluded.content_hash";
+
+const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
+    summary, metrics, content_hash, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, role, sender, body, metadata, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, persona, reviewer, diff, status, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7)";
+
+const ANSWER_PATCH_IF_PENDING: &str =
+    "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
+
+const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
+    WHERE review = ?1 AND status = 'pending'
+    AND id NOT IN (SELECT patch_id FROM seats WHERE review = ?1 AND patch_id IS NOT NULL)";
+
+const REMEMBER_BOOT: &str =
+    "INSERT INTO boots (boot_id, offset_ms, first_seen_ms) VALUES (?1, ?2, ?3) ON CONFLICT (boot_id) DO NOTHING";
+
+const ALL: &[&str] = &[
+    KEEP_CONTENT,
+    INSERT_REVIEW,
+    UPDATE_REVIEW_IF_VERSION,
+    PUT_SEAT,
+    APPEND_EVENT,
+    PUT_ROUND,
+    INSERT_VERDICT,
+    INSERT_MESSAGE,
+    INSERT_PATCH,
+    ANSWER_PATCH_IF_PENDING,
+    DROP_PATCHES_WITHOUT_SEAT,
+    REMEMBER_BOOT,
+];
+
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL: what is acknowledged survives a loss of power, not only a crash.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(ALL.len() * 2);
+    for sql in ALL {
+        connection.prepare_cached(sql)?;
+    }
+    Ok(connection)
+}
+
+/// Kept under the hash of the round it belongs to; hashing it again here would hold up every writer.
+pub(super) fn keep_content(connection: &Connection, hash: &ContentHash, content: &Content) -> Result<(), StoreError> {
+    connection.prepare_cached(KEEP_CONTENT)?.execute(params![
+        hash.0,
+        content.intent,
+        content.description,
+        content.diff,
+        content.base_commit,
+        serde_json::to_string(&content.files)?,
+        serde_json::to_string(&content.flags)?,
+        content.diff_note,
+    ])?;
+    Ok(())
+}
+
+/// The columns of a diff's facts: base, patch-id, tree, result, applies to, words.
+type DiffColumns<'a> = (
+    Option<&'a str>,
+    Option<&'a str>,
+    Option<&'a str>,
+    Option<&'static str>,
+    Option<&'static str>,
+    Option<&'a str>,
+);
+
+fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
+    let Some(facts) = diff else { return (None, None, None, None, None, None) };
+    let (tree, result, to, words) = match &facts.check {
+        DiffCheck::Skipped => (None, "skipped", None, None),
+        DiffCheck::Applies { to, tree_id } => (tree_id.as_deref(), "applies", Some(to.as_str()), None),
+        DiffCheck::Fails { words } => (None, "fails", None, Some(words.as_str())),
+        DiffCheck::Unknown { why } => (None, "unknown", None, Some(why.as_str())),
+    };
+    (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, words)
+}
+
+pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq: u64) -> Result<(), StoreError> {
+    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    connection.prepare_cached(INSERT_REVIEW)?.execute(params![
+        review.number.0,
+        review.id.to_string(),
+        review.version,
+        review.status.as_str(),
+        review.priority.rank(),
+        review.category.map(|category| category.as_str()),
+        review.proposer.agent_type,
+        review.proposer.agent_role,
+        review.proposer.phase,
+        review.proposer.plan,
+        review.proposer.task,
+        review.proposer.project,
+        review.proposer.proposer_id,
+        review.round.number,
+        review.round.intent,
+        review.round.content_hash.0,
+        base,
+        patch_id,
+        tree,
+        result,
+        to,
+        words,
+        review.round.request_key,
+        review.returned,
+        serde_json::to_string(&review.policy)?,
+        review.claim_generation,
+        queued_seq,
+        review.created_at.0,
+        review.updated_at.0,
+    ])?;
+    Ok(())
+}
+
+/// Writes the snapshot over the one it was decided from, and over no other.
+pub(super) fn update_review_if_version(
+    connection: &Connection,
+    review: &Review,
+    version: u64,
+    queued_seq: Option<u64>,
+) -> Result<(), StoreError> {
+    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    let decision = review.decision.as_ref();
+    let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
+        review.number.0,
+        version,
+        review.version,
+        review.status.as_str(),
+        review.round.number,
+        review.round.intent,
+        review.round.content_hash.0,
+        base,
+        patch_id,
+        tree,
+        result,
+        to,
+        words,
+        review.round.request_key,
+        review.returned,
+        review.claim_generation,
+        decision.map(|decision| decision.verdict.as_str()),
+        decision.and_then(|decision| decision.reason.as_deref()),
+        decision.map(|decision| decision.by.as_str()),
+        review.approved_hash.as_ref().map(|hash| hash.0.as_str()),
+        review.escalated,
+        review.cancel_reason,
+        queued_seq,
+        review.updated_at.0,
+    ])?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(StoreError::Write(format!("{} is not at version {version} in the database", review.number))),
+    }
+}
+
+pub(super) fn put_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(PUT_SEAT)?;
+    for (position, seat) in review.seats.iter().enumerate() {
+        let claim = seat.claim.as_ref();
+        let message = seat.last_message.as_ref();
+        let verdict = seat.last_verdict.as_ref();
+        statement.execute(params![
+            review.number.0,
+            position as i64,
+            seat.persona,
+            claim.map(|claim| claim.by.as_str()),
+            claim.map(|claim| claim.generation),
+            claim.map(|claim| claim.at.0),
+            claim.and_then(|claim| claim.lease_ends).map(|tick| tick.0),
+            seat.vote.map(|vote| vote.as_str()),
+            seat.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()),
+            seat.reservation.as_ref().map(|reservation| reservation.until.0),
+            seat.patch.as_ref().map(|patch| patch.id),
+            seat.patch.as_ref().map(|patch| patch.by.as_str()),
+            message.map(|message| message.id),
+            message.map(|message| message.role.as_str()),
+            message.map(|message| message.digest.as_str()),
+            verdict.map(|verdict| verdict.verdict.as_str()),
+            verdict.map(|verdict| verdict.generation),
+            verdict.map(|verdict| verdict.digest.as_str()),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn append_event(
+    connection: &Connection,
+    change: &Change,
+    recorded: &Recorded,
+    seq: u64,
+) -> Result<(), StoreError> {
+    let review = &change.review;
+    connection.prepare_cached(APPEND_EVENT)?.execute(params![
+        seq,
+        review.number.0,
+        recorded.version,
+        recorded.event.kind(),
+        recorded.event.actor(),
+        review.status.as_str(),
+        review.round.number,
+        review.claim_generation,
+        recorded.at.0,
+        change.tick.0,
+        serde_json::to_string(&recorded.event)?,
+    ])?;
+    Ok(())
+}
+
+/// The row, beside the snapshot, that an event adds or changes.
+pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: &Recorded) -> Result<(), StoreError> {
+    let review = change.review.number.0;
+    match &recorded.event {
+        Event::Proposed(proposed) => put_round(connection, change, proposed.round.number, recorded),
+        Event::Revised { round, .. } => {
+            put_round(connection, change, round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::VerdictGiven { .. } => insert_verdict(connection, change, recorded),
+        Event::MessageAdded { persona, role, by, round, body, metadata, requeued, .. } => {
+            let metadata = metadata.as_ref().map(ToString::to_string);
+            connection.prepare_cached(INSERT_MESSAGE)?.execute(params![
+                review,
+                recorded.version,
+                round,
+                persona,
+                role.as_str(),
+                by,
+                body,
+                metadata,
+                recorded.at.0,
+            ])?;
+            if requeued.is_some() { drop_patches(connection, review) } else { Ok(()) }
+        }
+        Event::CounterPatchAccepted { patch, .. } => {
+            answer_patch(connection, review, *patch, "accepted")?;
+            put_round(connection, change, change.review.round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::CounterPatchRejected { patch, .. } => answer_patch(connection, review, *patch, "rejected"),
+        Event::AutoRejected { .. }
+        | Event::ClaimEnded { .. }
+        | Event::Cancelled { .. }
+        | Event::Closed { .. } => drop_patches(connection, review),
+        Event::Claimed { .. } | Event::ReservationEnded { .. } => Ok(()),
+    }
+}
+
+fn put_round(connection: &Connection, change: &Change, number: u32, recorded: &Recorded) -> Result<(), StoreError> {
+    let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
+    connection.prepare_cached(PUT_ROUND)?.execute(params![review, number, hash, recorded.at.0])?;
+    Ok(())
+}
+
+fn insert_verdict(connection: &Connection, change: &Change, recorded: &Recorded) -> Result<(), StoreError> {
+    let Event::VerdictGiven {
+        persona,
+        by,
+        generation,
+        verdict,
+        reason,
+        summary,
+        metrics,
+        content_hash,
+        round,
+        offers_patch,
+        ..
+    } = &recorded.event
+    else {
+        return Ok(());
+    };
+    let review = change.review.number.0;
+    let metrics = metrics.as_ref().map(serde_json::to_string).transpose()?;
+    connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+        review,
+        recorded.version,
+        round,
+        persona,
+        by,
+        generation,
+        verdict.as_str(),
+        reason,
+        summary,
+        metrics,
+        content_hash.0,
+        recorded.at.0,
+    ])?;
+    if *offers_patch {
+        let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("a counter-patch without text".into()))?;
+        let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
+        connection.prepare_cached(INSERT_PATCH)?.execute(row)?;
+        drop_patches(connection, review)?;
+    }
+    Ok(())
+}
+
+fn answer_patch(connection: &Connection, review: i64, id: u64, status: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(ANSWER_PATCH_IF_PENDING)?.execute(params![review, id, status])?;
+    Ok(())
+}
+
+/// A counter-patch that no seat waits with any more is out of date.
+fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
+    connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+    Ok(())
+}
+
+pub(super) fn remember_boot(
+    connection: &Connection,
+    boot_id: &str,
+    offset_ms: i64,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    connection.prepare_cached(REMEMBER_BOOT)?.execute(params![boot_id, offset_ms, now_ms])?;
+    Ok(())
+}
