@@ -10,13 +10,10 @@ mod verdicts;
 pub use apply::{apply, replay};
 
 use super::{
-    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review, Revise, Role,
-    Round, Seat, Status,
+    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review,
+    Revise, Role, Round, Seat, Status,
 };
-use crate::{
-    priority::Priority,
-    time::Now,
-};
+use crate::{priority::Priority, time::Now};
 use std::time::Duration;
 
 /// The settings a rule depends on.

@@ -1,7 +1,8 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
 use super::super::{
-    Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status, event::Requeued,
+    Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status,
+    event::Requeued,
 };
 use crate::{content::ContentHash, time::Timestamp, verdict::Verdict};
 
@@ -66,8 +67,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
-                seat.claim =
-                    Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
+                seat.claim = Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
             }
             review.status = open_status(review);
         }
@@ -166,8 +166,7 @@ fn give_verdict(review: &mut Review, event: &Event) {
     };
     let version = review.version;
     if let Some(seat) = seat_mut(review, persona) {
-        seat.last_verdict =
-            Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
+        seat.last_verdict = Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
         if verdict.is_vote() {
             seat.vote = Some(*verdict);
         }

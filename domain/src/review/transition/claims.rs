@@ -18,12 +18,7 @@ pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Re
     Ok((free && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
 }
 
-pub(super) fn decide(
-    review: &Review,
-    claim: ClaimSeat,
-    tick: Tick,
-    lease_ends: Tick,
-) -> Result<Vec<Event>, Refusal> {
+pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
     let Admission::Free(seat) = admit(review, &claim, tick)? else { return Ok(Vec::new()) };
     let generation = review.claim_generation + 1;
     if needs_check(review) && claim.checked.as_ref() != Some(&review.round.content_hash) {

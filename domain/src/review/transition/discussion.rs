@@ -1,6 +1,8 @@
 //! Messages: strict turns, per seat.
 
-use super::{AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status};
+use super::{
+    AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status,
+};
 use crate::{
     content::digest,
     review::{Requeued, Reservation},
@@ -26,10 +28,7 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
     }
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
     let requeued = asks_back.then(|| Requeued {
-        reservation: seat
-            .claim
-            .as_ref()
-            .map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
+        reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
         generation: review.claim_generation + 1,
     });
     let working = message.role == Role::Reviewer && seat.vote.is_none();
@@ -58,8 +57,7 @@ fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Se
     match (&message.persona, review.seats.as_slice()) {
         (Some(persona), _) => seat_of(review, persona),
         (None, [only]) => Ok(only),
-        (None, _) => own()
-            .ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+        (None, _) => own().ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
     }
 }
 

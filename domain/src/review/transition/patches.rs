@@ -17,7 +17,8 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     if let Check::Fails { words } = accept.check {
         return Err(Refusal::PatchFails { words });
     }
-    let looked_at = accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
+    let looked_at =
+        accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
     let (Some(content_hash), Some(diff), true) = (accept.content_hash, accept.diff, looked_at) else {
         return Err(Refusal::ContentMoved);
     };

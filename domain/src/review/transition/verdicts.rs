@@ -1,13 +1,7 @@
 //! Votes and comments, and the fence in front of them.
 
 use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, wrong_status};
-use crate::{
-    consensus::Outcome,
-    content::digest,
-    review::GiveVerdict,
-    time::Tick,
-    verdict::Verdict,
-};
+use crate::{consensus::Outcome, content::digest, review::GiveVerdict, time::Tick, verdict::Verdict};
 
 pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
     let (seat, generation) = fenced_seat(review, verdict)?;
