@@ -21,13 +21,13 @@ pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Re
 pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
     let Admission::Free(seat) = admit(review, &claim, tick)? else { return Ok(Vec::new()) };
     let generation = review.claim_generation + 1;
-    if needs_check(review) && claim.checked.as_ref() != Some(&review.round.content_hash) {
-        return Err(Refusal::ContentMoved);
-    }
+    // What git said counts only where it was needed, and only for the content that is claimed.
     let check = match claim.check {
+        _ if !needs_check(review) => None,
+        _ if claim.checked.as_ref() != Some(&review.round.content_hash) => return Err(Refusal::ContentMoved),
+        Check::NotNeeded => return Err(Refusal::ContentMoved),
         Check::Fails { words } => return Ok(vec![Event::AutoRejected { claimant: claim.by, words, generation }]),
         Check::Applies { to, tree_id } => Some(DiffCheck::Applies { to, tree_id }),
-        Check::NotNeeded => None,
     };
     let diff = match (check, &review.round.diff) {
         (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),

@@ -14,12 +14,15 @@ pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Resu
 
 pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<Event>, Refusal> {
     let (persona, patch) = admit(review, accept.persona.as_deref())?;
-    if let Check::Fails { words } = accept.check {
-        return Err(Refusal::PatchFails { words });
-    }
     let looked_at =
         accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
-    let (Some(content_hash), Some(diff), true) = (accept.content_hash, accept.diff, looked_at) else {
+    match accept.check {
+        _ if !looked_at => return Err(Refusal::ContentMoved),
+        Check::Fails { words } => return Err(Refusal::PatchFails { words }),
+        Check::NotNeeded if diff_is_checked(review) => return Err(Refusal::ContentMoved),
+        Check::NotNeeded | Check::Applies { .. } => {}
+    }
+    let (Some(content_hash), Some(diff)) = (accept.content_hash, accept.diff) else {
         return Err(Refusal::ContentMoved);
     };
     // An approval was for the old content, so it no longer stands and its seat is free again.

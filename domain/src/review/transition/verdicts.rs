@@ -19,8 +19,10 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         return Ok(Vec::new());
     }
     admit(review, &verdict)?;
-    if let Some(Check::Fails { words }) = verdict.patch.as_ref().map(|patch| &patch.check) {
-        return Err(Refusal::PatchFails { words: words.clone() });
+    match verdict.patch.as_ref().map(|patch| &patch.check) {
+        Some(Check::Fails { words }) => return Err(Refusal::PatchFails { words: words.clone() }),
+        Some(Check::NotNeeded) if diff_is_checked(review) => return Err(Refusal::ContentMoved),
+        Some(Check::NotNeeded | Check::Applies { .. }) | None => {}
     }
     let status = status_with(review, seat, verdict.verdict);
     let owes_vote = !verdict.verdict.is_vote() && seat.vote.is_none();
