@@ -77,6 +77,7 @@ pub enum Event {
         /// The status that consensus gives from here on.
         status: Status,
         escalate: bool,
+        /// The lease of whoever owes a vote from here on and has none running.
         lease_ends: Option<Tick>,
         digest: String,
     },

@@ -4,7 +4,11 @@ use super::super::{
     Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status,
     event::Requeued,
 };
-use crate::{content::ContentHash, time::Timestamp, verdict::Verdict};
+use crate::{
+    content::ContentHash,
+    time::{Tick, Timestamp},
+    verdict::Verdict,
+};
 
 /// The review that a proposal makes.
 pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
@@ -80,7 +84,10 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
             }
-            review.status = open_status(review);
+            // Where enough others have decided, one who leaves without a vote takes nothing back.
+            if review.status.is_open() {
+                review.status = open_status(review);
+            }
         }
         Event::ReservationEnded { persona, .. } => {
             if let Some(seat) = seat_mut(review, persona) {
@@ -174,23 +181,29 @@ fn give_verdict(review: &mut Review, event: &Event) {
             seat.patch = Some(PendingPatch { id: version, by: by.clone() });
         }
         if let Some(claim) = &mut seat.claim {
-            claim.lease_ends = *lease_ends;
+            claim.lease_ends = lease_ends.filter(|_| seat.vote.is_none());
         }
     }
     // A comment on a decided review adds to the discussion; it doesn't replace the decision.
-    let undecided = matches!(status, Status::Claimed | Status::InReview);
-    if verdict.is_vote() || undecided {
+    if verdict.is_vote() || status.is_open() {
         review.decision = Some(Decision { verdict: *verdict, reason: reason.clone(), by: by.clone() });
     }
-    settle(review, *status, content_hash);
+    settle(review, *status, content_hash, *lease_ends);
     review.escalated |= escalate;
 }
 
 /// Enters the status that the votes give, with what goes along with it.
-fn settle(review: &mut Review, status: Status, content_hash: &ContentHash) {
-    if !matches!(status, Status::Claimed | Status::InReview) {
-        for claim in review.seats.iter_mut().filter_map(|seat| seat.claim.as_mut()) {
-            claim.lease_ends = None;
+fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease_ends: Option<Tick>) {
+    for seat in &mut review.seats {
+        if !status.is_open() {
+            seat.reservation = None;
+        }
+        if let Some(claim) = &mut seat.claim {
+            if !status.is_open() {
+                claim.lease_ends = None;
+            } else if seat.vote.is_none() && claim.lease_ends.is_none() {
+                claim.lease_ends = lease_ends;
+            }
         }
     }
     review.approved_hash = (status == Status::Approved).then(|| content_hash.clone());

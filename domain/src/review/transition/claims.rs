@@ -42,7 +42,7 @@ pub(super) fn reclaim(review: &Review, generation: u32, reason: Reclaimed) -> Re
         return Err(Refusal::StaleClaim { given: generation, current: review.claim_generation });
     };
     // A seat that has voted owes nothing; its vote stands whatever became of the voter.
-    if seat.vote.is_some() {
+    if seat.vote.is_some() || review.is_final() {
         return Ok(Vec::new());
     }
     Ok(ended(seat, reason, review.claim_generation + 1).into_iter().collect())

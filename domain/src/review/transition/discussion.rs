@@ -31,7 +31,7 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
         generation: review.claim_generation + 1,
     });
-    let working = message.role == Role::Reviewer && seat.vote.is_none();
+    let working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
     Ok(vec![Event::MessageAdded {
         persona: seat.persona.clone(),
         role: message.role,

@@ -25,7 +25,9 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         Some(Check::NotNeeded | Check::Applies { .. }) | None => {}
     }
     let status = status_with(review, seat, verdict.verdict);
-    let owes_vote = !verdict.verdict.is_vote() && seat.vote.is_none();
+    let owes_vote = status.is_open() && !verdict.verdict.is_vote() && seat.vote.is_none();
+    // A change of mind can undo a decision; those who then owe a vote again get their time anew.
+    let reopens = status.is_open() && !review.status.is_open();
     let by = seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
     Ok(vec![Event::VerdictGiven {
         persona: seat.persona.clone(),
@@ -40,7 +42,7 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         offers_patch: verdict.patch.is_some(),
         status,
         escalate: status == Status::ChangesRequested && review.round.number >= review.policy.max_rounds,
-        lease_ends: owes_vote.then_some(lease_ends),
+        lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest,
     }])
 }
