@@ -2,6 +2,7 @@
 
 use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, wrong_status};
 use crate::{
+    ids::VALIDATOR,
     review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed},
     time::Tick,
 };
@@ -80,6 +81,10 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         Status::ChangesRequested | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, Asked::Claim));
         }
+    }
+    // The broker's own name would turn a person's request for changes into an automatic one.
+    if claim.by.trim().is_empty() || claim.by == VALIDATOR {
+        return Err(Refusal::BadReviewer { given: claim.by.clone() });
     }
     if claim.by == review.proposer.identity() {
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });

@@ -54,32 +54,35 @@ fn fenced_seat<'a>(review: &'a Review, verdict: &GiveVerdict) -> Result<(&'a Sea
         let seat = review.seats.iter().find(|s| s.claim.as_ref().is_some_and(|c| matches(&c.by, c.generation)))?;
         Some((seat, seat.claim.as_ref()?.generation))
     };
-    let ended = matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed);
     let by_id = verdict.by.as_deref().and_then(|id| held(&|by, _| by == id));
-    match (verdict.generation, verdict.by.as_deref()) {
-        (Some(given), id) => {
-            let Some(found) = held(&|_, generation| generation == given) else {
-                let current = by_id.map_or(review.claim_generation, |(_, generation)| generation);
-                return Err(if ended {
-                    wrong_status(review, Asked::Verdict)
-                } else {
-                    Refusal::StaleClaim { given, current }
-                });
-            };
-            match (id, &found.0.claim) {
-                (Some(id), Some(claim)) if claim.by != id => {
-                    Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
-                }
-                _ => Ok(found),
+    let found = match verdict.generation {
+        Some(given) => held(&|_, generation| generation == given),
+        None => by_id,
+    };
+    if let Some((seat, generation)) = found {
+        return match (verdict.by.as_deref(), &seat.claim) {
+            (Some(id), Some(claim)) if claim.by != id => {
+                Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
             }
-        }
-        (None, Some(id)) => by_id.ok_or_else(|| match review.holders().next() {
-            _ if ended => wrong_status(review, Asked::Verdict),
-            Some(holder) => Refusal::NotYourSeat { reviewer: id.into(), holder: holder.into() },
-            None => Refusal::NotClaimed { number: review.number },
-        }),
-        (None, None) => Err(Refusal::NoFence),
+            _ => Ok((seat, generation)),
+        };
     }
+    let number = review.number;
+    Err(match (verdict.generation, verdict.by.as_deref()) {
+        _ if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) => {
+            wrong_status(review, Asked::Verdict)
+        }
+        (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
+        (Some(given), _) => {
+            let current = by_id.map_or(review.claim_generation, |(_, generation)| generation);
+            Refusal::StaleClaim { given, current }
+        }
+        (None, Some(id)) => match review.holders().next() {
+            Some(holder) => Refusal::NotYourSeat { reviewer: id.into(), holder: holder.into() },
+            None => Refusal::NotClaimed { number },
+        },
+        (None, None) => Refusal::NoFence,
+    })
 }
 
 fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
