@@ -130,5 +130,6 @@ fn digest_of(verdict: &GiveVerdict) -> String {
         verdict.reason.as_deref().unwrap_or_default(),
         verdict.summary.as_deref().unwrap_or_default(),
         verdict.patch.as_ref().map_or("", |patch| &patch.digest),
+        verdict.content_hash.as_deref().unwrap_or_default(),
     ])
 }
