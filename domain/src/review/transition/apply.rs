@@ -1,8 +1,8 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
 use super::super::{
-    Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status,
-    event::Requeued,
+    Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat,
+    Status, event::Requeued,
 };
 use crate::{
     content::ContentHash,
@@ -77,7 +77,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
         }
         Event::AutoRejected { words, generation, .. } => {
             review.claim_generation = *generation;
-            send_back(review, Some(words));
+            send_back(review, words);
         }
         Event::ClaimEnded { persona, generation, .. } => {
             review.claim_generation = *generation;
@@ -212,13 +212,17 @@ fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease
 }
 
 /// The broker's own request for changes: nobody holds a seat after it.
-fn send_back(review: &mut Review, reason: Option<&String>) {
+fn send_back(review: &mut Review, words: &str) {
     for seat in &mut review.seats {
         vacate(seat);
     }
+    if let Some(diff) = &mut review.round.diff {
+        diff.check = DiffCheck::Fails { words: words.into() };
+    }
+    review.escalated |= review.round.number >= review.policy.max_rounds;
     review.decision = Some(Decision {
         verdict: Verdict::ChangesRequested,
-        reason: reason.cloned(),
+        reason: Some(words.into()),
         by: crate::ids::VALIDATOR.into(),
     });
     review.approved_hash = None;
