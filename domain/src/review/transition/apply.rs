@@ -60,6 +60,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.approved_hash = None;
             for seat in &mut review.seats {
                 seat.last_verdict = None;
+                seat.patch = None;
                 vacate(seat);
             }
             review.status = Status::Pending;
@@ -68,6 +69,9 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.claim_generation = *generation;
             if diff.is_some() {
                 review.round.diff.clone_from(diff);
+            }
+            for seat in &mut review.seats {
+                seat.reservation.take_if(|reservation| reservation.reviewer == *by);
             }
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
@@ -124,6 +128,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                     vacate(seat);
                 }
             }
+            review.decision.take_if(|decision| decision.verdict == Verdict::Approved);
             if review.status != Status::ChangesRequested {
                 review.status = open_status(review);
             }
@@ -214,6 +219,7 @@ fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease
 /// The broker's own request for changes: nobody holds a seat after it.
 fn send_back(review: &mut Review, words: &str) {
     for seat in &mut review.seats {
+        seat.patch = None;
         vacate(seat);
     }
     if let Some(diff) = &mut review.round.diff {
@@ -230,11 +236,12 @@ fn send_back(review: &mut Review, words: &str) {
     review.status = Status::ChangesRequested;
 }
 
+/// Frees a seat. A counter-patch stays on offer: it is the proposer who answers it, or a revision
+/// that overtakes it, whatever becomes of the reviewer.
 fn vacate(seat: &mut Seat) {
     seat.claim = None;
     seat.vote = None;
     seat.reservation = None;
-    seat.patch = None;
 }
 
 /// The status of a review that is in nobody's hands but the reviewers'.

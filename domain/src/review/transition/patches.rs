@@ -1,6 +1,8 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
-use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Status, diff_is_checked, seat_names, wrong_status};
+use super::{
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Status, diff_is_checked, seat_names, seat_of, wrong_status,
+};
 use crate::{
     review::{AcceptCounterPatch, PendingPatch},
     verdict::Verdict,
@@ -49,14 +51,17 @@ pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event
 
 fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
     match review.status {
-        Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
-        Status::Pending | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
+        Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
             Err(wrong_status(review, Asked::AcceptCounterPatch))
         }
     }
 }
 
 fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+    if let Some(persona) = persona {
+        seat_of(review, persona)?;
+    }
     let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
     let mut found = review
         .seats
