@@ -99,7 +99,7 @@ pub enum Event {
         patch: u64,
         content_hash: ContentHash,
         diff: DiffFacts,
-        /// Seats whose approval was for the old content.
+        /// Seats that had approved the old content, or were reading it.
         freed: Vec<String>,
         generation: u32,
     },

@@ -1,7 +1,7 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
 use super::{
-    Asked, Check, CheckNeeded, Event, Refusal, Review, Status, diff_is_checked, seat_names, seat_of, wrong_status,
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_names, seat_of, wrong_status,
 };
 use crate::{
     review::{AcceptCounterPatch, PendingPatch},
@@ -27,13 +27,13 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     let (Some(content_hash), Some(diff)) = (accept.content_hash, accept.diff) else {
         return Err(Refusal::ContentMoved);
     };
-    // An approval was for the old content, so it no longer stands and its seat is free again.
-    let freed: Vec<String> = review
-        .seats
-        .iter()
-        .filter(|seat| seat.vote == Some(Verdict::Approved))
-        .map(|seat| seat.persona.clone())
-        .collect();
+    // An approval was for the old content, so it no longer stands and its seat is free again. So is
+    // the seat of a reviewer who reads the old content: its claim would let it sign the new one unseen.
+    let of_old_content = |seat: &&Seat| match seat.vote {
+        Some(vote) => vote == Verdict::Approved,
+        None => seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by),
+    };
+    let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
     Ok(vec![Event::CounterPatchAccepted { persona, patch: patch.id, content_hash, diff, freed, generation }])
 }
