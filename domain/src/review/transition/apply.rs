@@ -1,7 +1,7 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
 use super::super::{
-    Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat,
+    Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Role, Seat,
     Status, event::Requeued,
 };
 use crate::{
@@ -61,6 +61,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             for seat in &mut review.seats {
                 seat.last_verdict = None;
                 seat.patch = None;
+                // The revision was the proposer's turn.
+                seat.last_message.take_if(|last| last.role == Role::Reviewer);
                 vacate(seat);
             }
             review.status = Status::Pending;

@@ -23,10 +23,16 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         Role::Reviewer => holder_only(review, seat, message.by.as_deref())?,
     }
     let digest = digest_of(&message);
-    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
-        return if last.digest == digest { Ok(Vec::new()) } else { Err(Refusal::OutOfTurn { role: last.role }) };
-    }
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
+    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
+        if last.digest == digest {
+            return Ok(Vec::new());
+        }
+        // A request for changes was the reviewer's turn, also where it came without a message.
+        if !asks_back {
+            return Err(Refusal::OutOfTurn { role: last.role });
+        }
+    }
     let requeued = asks_back.then(|| Requeued {
         reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
         generation: review.claim_generation + 1,
