@@ -38,10 +38,14 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         generation: review.claim_generation + 1,
     });
     let working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
+    let by = match message.role {
+        Role::Proposer => message.by.unwrap_or_else(|| review.proposer.identity().into()),
+        Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default(),
+    };
     Ok(vec![Event::MessageAdded {
         persona: seat.persona.clone(),
         role: message.role,
-        by: message.by,
+        by: Some(by),
         round: review.round.number,
         body: message.body,
         metadata: message.metadata,
