@@ -40,7 +40,7 @@ impl Policy {
     pub fn needed(self, seats: usize) -> usize {
         match self.rule {
             Rule::RequireAll => seats,
-            Rule::MinApprovals(n) => (n as usize).clamp(1, seats),
+            Rule::MinApprovals(n) => (n as usize).clamp(1, seats.max(1)),
             Rule::Majority => seats / 2 + 1,
         }
     }
@@ -95,6 +95,7 @@ mod tests {
         check(Rule::Majority, &[Some(Approved), None, Some(Approved)], Outcome::Approved);
         check(Rule::Majority, &[Some(Approved), None, Some(ChangesRequested)], Outcome::Undecided);
         check(Rule::MinApprovals(9), &[Some(Approved), Some(Approved)], Outcome::Approved);
+        check(Rule::MinApprovals(0), &[None, None], Outcome::Undecided);
     }
 
     #[test]

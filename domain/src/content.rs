@@ -105,10 +105,7 @@ mod tests {
     #[test]
     fn the_hash_is_the_sha256_of_the_documented_json() {
         // printf '%s' '{"intent":"a","description":null,"diff":null,"base_commit":null}' | sha256sum
-        assert_eq!(
-            content("a", None).hash().0,
-            "ba8c0db1a148a197dcb55d109132998b399f583ccc0214302ade6773b00f0a14"
-        );
+        assert_eq!(content("a", None).hash().0, "ba8c0db1a148a197dcb55d109132998b399f583ccc0214302ade6773b00f0a14");
     }
 
     #[test]

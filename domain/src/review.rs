@@ -36,6 +36,13 @@ crate::words! {
     }
 }
 
+impl Status {
+    /// Reviewers are awaited or at work: leases run, and a free seat can be taken.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Claimed | Self::InReview)
+    }
+}
+
 crate::words! {
     Category {
         PlanReview = "plan_review",

@@ -28,8 +28,13 @@ pub struct Proposal {
 pub enum Check {
     /// There is nothing to check, or the proposer said to skip it.
     NotNeeded,
-    Applies { to: AppliesTo, tree_id: Option<String> },
-    Fails { words: String },
+    Applies {
+        to: AppliesTo,
+        tree_id: Option<String>,
+    },
+    Fails {
+        words: String,
+    },
 }
 
 /// What must be checked by git before a command can be decided.

@@ -77,6 +77,7 @@ pub enum Event {
         /// The status that consensus gives from here on.
         status: Status,
         escalate: bool,
+        /// The lease of whoever owes a vote from here on and has none running.
         lease_ends: Option<Tick>,
         digest: String,
     },
@@ -98,7 +99,7 @@ pub enum Event {
         patch: u64,
         content_hash: ContentHash,
         diff: DiffFacts,
-        /// Seats whose approval was for the old content.
+        /// Seats that had approved the old content, or were reading it.
         freed: Vec<String>,
         generation: u32,
     },

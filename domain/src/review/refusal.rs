@@ -15,6 +15,8 @@ pub enum Refusal {
     Reserved { number: ReviewNumber, reviewer: String },
     #[error("{reviewer} proposed {number} and cannot review it; another reviewer_id must")]
     OwnProposal { number: ReviewNumber, reviewer: String },
+    #[error("reviewer_id {given:?} is not a name to review under; give one of your own")]
+    BadReviewer { given: String },
     #[error("{reviewer} already holds the {persona} seat of {number}; one reviewer holds one seat")]
     HoldsAnotherSeat { number: ReviewNumber, reviewer: String, persona: String },
     #[error("{number} has no seat for persona {persona:?}; its seats: {seats}")]
@@ -58,6 +60,7 @@ impl Refusal {
             Self::BeingClaimed { .. } => "being_claimed",
             Self::Reserved { .. } => "reserved",
             Self::OwnProposal { .. } => "own_proposal",
+            Self::BadReviewer { .. } => "bad_reviewer_id",
             Self::HoldsAnotherSeat { .. } => "holds_another_seat",
             Self::NoSuchSeat { .. } => "no_such_seat",
             Self::PersonaNeeded { .. } => "persona_needed",

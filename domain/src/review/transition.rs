@@ -10,13 +10,10 @@ mod verdicts;
 pub use apply::{apply, replay};
 
 use super::{
-    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review, Revise, Role,
-    Round, Seat, Status,
+    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review,
+    Revise, Role, Round, Seat, Status,
 };
-use crate::{
-    priority::Priority,
-    time::Now,
-};
+use crate::{ids::DEFAULT_PERSONA, priority::Priority, time::Now};
 use std::time::Duration;
 
 /// The settings a rule depends on.
@@ -46,11 +43,26 @@ pub fn propose(proposal: Proposal, now: Now) -> Transition {
         category,
         priority,
         round: Round { number: 1, content_hash, intent, diff, request_key },
-        personas,
+        personas: seats_for(personas),
         policy,
     };
     let next = apply::begin(&proposed, now.at, 1);
     Transition { next, events: vec![Recorded { at: now.at, version: 1, event: Event::Proposed(proposed) }] }
+}
+
+/// One seat per persona, whatever was asked for twice, and at least one: a seat is known by its
+/// persona, and a review without any could never be claimed.
+fn seats_for(personas: Vec<String>) -> Vec<String> {
+    let mut seats: Vec<String> = Vec::with_capacity(personas.len().max(1));
+    for persona in personas {
+        if !seats.contains(&persona) {
+            seats.push(persona);
+        }
+    }
+    if seats.is_empty() {
+        seats.push(DEFAULT_PERSONA.into());
+    }
+    seats
 }
 
 /// Decides what `command` does to `review`.

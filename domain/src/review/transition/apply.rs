@@ -1,9 +1,14 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
 use super::super::{
-    Claim, Decision, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Seat, Status, event::Requeued,
+    Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Role, Seat,
+    Status, event::Requeued,
 };
-use crate::{content::ContentHash, time::Timestamp, verdict::Verdict};
+use crate::{
+    content::ContentHash,
+    time::{Tick, Timestamp},
+    verdict::Verdict,
+};
 
 /// The review that a proposal makes.
 pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
@@ -55,6 +60,9 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.approved_hash = None;
             for seat in &mut review.seats {
                 seat.last_verdict = None;
+                seat.patch = None;
+                // The revision was the proposer's turn.
+                seat.last_message.take_if(|last| last.role == Role::Reviewer);
                 vacate(seat);
             }
             review.status = Status::Pending;
@@ -64,23 +72,28 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             if diff.is_some() {
                 review.round.diff.clone_from(diff);
             }
+            for seat in &mut review.seats {
+                seat.reservation.take_if(|reservation| reservation.reviewer == *by);
+            }
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
-                seat.claim =
-                    Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
+                seat.claim = Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
             }
             review.status = open_status(review);
         }
         Event::AutoRejected { words, generation, .. } => {
             review.claim_generation = *generation;
-            send_back(review, Some(words));
+            send_back(review, words);
         }
         Event::ClaimEnded { persona, generation, .. } => {
             review.claim_generation = *generation;
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
             }
-            review.status = open_status(review);
+            // Where enough others have decided, one who leaves without a vote takes nothing back.
+            if review.status.is_open() {
+                review.status = open_status(review);
+            }
         }
         Event::ReservationEnded { persona, .. } => {
             if let Some(seat) = seat_mut(review, persona) {
@@ -117,6 +130,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                     vacate(seat);
                 }
             }
+            review.decision.take_if(|decision| decision.verdict == Verdict::Approved);
             if review.status != Status::ChangesRequested {
                 review.status = open_status(review);
             }
@@ -166,8 +180,7 @@ fn give_verdict(review: &mut Review, event: &Event) {
     };
     let version = review.version;
     if let Some(seat) = seat_mut(review, persona) {
-        seat.last_verdict =
-            Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
+        seat.last_verdict = Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
         if verdict.is_vote() {
             seat.vote = Some(*verdict);
         }
@@ -175,23 +188,29 @@ fn give_verdict(review: &mut Review, event: &Event) {
             seat.patch = Some(PendingPatch { id: version, by: by.clone() });
         }
         if let Some(claim) = &mut seat.claim {
-            claim.lease_ends = *lease_ends;
+            claim.lease_ends = lease_ends.filter(|_| seat.vote.is_none());
         }
     }
     // A comment on a decided review adds to the discussion; it doesn't replace the decision.
-    let undecided = matches!(status, Status::Claimed | Status::InReview);
-    if verdict.is_vote() || undecided {
+    if verdict.is_vote() || status.is_open() {
         review.decision = Some(Decision { verdict: *verdict, reason: reason.clone(), by: by.clone() });
     }
-    settle(review, *status, content_hash);
+    settle(review, *status, content_hash, *lease_ends);
     review.escalated |= escalate;
 }
 
 /// Enters the status that the votes give, with what goes along with it.
-fn settle(review: &mut Review, status: Status, content_hash: &ContentHash) {
-    if !matches!(status, Status::Claimed | Status::InReview) {
-        for claim in review.seats.iter_mut().filter_map(|seat| seat.claim.as_mut()) {
-            claim.lease_ends = None;
+fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease_ends: Option<Tick>) {
+    for seat in &mut review.seats {
+        if !status.is_open() {
+            seat.reservation = None;
+        }
+        if let Some(claim) = &mut seat.claim {
+            if !status.is_open() {
+                claim.lease_ends = None;
+            } else if seat.vote.is_none() && claim.lease_ends.is_none() {
+                claim.lease_ends = lease_ends;
+            }
         }
     }
     review.approved_hash = (status == Status::Approved).then(|| content_hash.clone());
@@ -200,13 +219,18 @@ fn settle(review: &mut Review, status: Status, content_hash: &ContentHash) {
 }
 
 /// The broker's own request for changes: nobody holds a seat after it.
-fn send_back(review: &mut Review, reason: Option<&String>) {
+fn send_back(review: &mut Review, words: &str) {
     for seat in &mut review.seats {
+        seat.patch = None;
         vacate(seat);
     }
+    if let Some(diff) = &mut review.round.diff {
+        diff.check = DiffCheck::Fails { words: words.into() };
+    }
+    review.escalated |= review.round.number >= review.policy.max_rounds;
     review.decision = Some(Decision {
         verdict: Verdict::ChangesRequested,
-        reason: reason.cloned(),
+        reason: Some(words.into()),
         by: crate::ids::VALIDATOR.into(),
     });
     review.approved_hash = None;
@@ -214,11 +238,12 @@ fn send_back(review: &mut Review, reason: Option<&String>) {
     review.status = Status::ChangesRequested;
 }
 
+/// Frees a seat. A counter-patch stays on offer: it is the proposer who answers it, or a revision
+/// that overtakes it, whatever becomes of the reviewer.
 fn vacate(seat: &mut Seat) {
     seat.claim = None;
     seat.vote = None;
     seat.reservation = None;
-    seat.patch = None;
 }
 
 /// The status of a review that is in nobody's hands but the reviewers'.

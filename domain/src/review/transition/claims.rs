@@ -2,6 +2,7 @@
 
 use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, wrong_status};
 use crate::{
+    ids::VALIDATOR,
     review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed},
     time::Tick,
 };
@@ -18,21 +19,16 @@ pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Re
     Ok((free && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
 }
 
-pub(super) fn decide(
-    review: &Review,
-    claim: ClaimSeat,
-    tick: Tick,
-    lease_ends: Tick,
-) -> Result<Vec<Event>, Refusal> {
+pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
     let Admission::Free(seat) = admit(review, &claim, tick)? else { return Ok(Vec::new()) };
     let generation = review.claim_generation + 1;
-    if needs_check(review) && claim.checked.as_ref() != Some(&review.round.content_hash) {
-        return Err(Refusal::ContentMoved);
-    }
+    // What git said counts only where it was needed, and only for the content that is claimed.
     let check = match claim.check {
+        _ if !needs_check(review) => None,
+        _ if claim.checked.as_ref() != Some(&review.round.content_hash) => return Err(Refusal::ContentMoved),
+        Check::NotNeeded => return Err(Refusal::ContentMoved),
         Check::Fails { words } => return Ok(vec![Event::AutoRejected { claimant: claim.by, words, generation }]),
         Check::Applies { to, tree_id } => Some(DiffCheck::Applies { to, tree_id }),
-        Check::NotNeeded => None,
     };
     let diff = match (check, &review.round.diff) {
         (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),
@@ -47,7 +43,7 @@ pub(super) fn reclaim(review: &Review, generation: u32, reason: Reclaimed) -> Re
         return Err(Refusal::StaleClaim { given: generation, current: review.claim_generation });
     };
     // A seat that has voted owes nothing; its vote stands whatever became of the voter.
-    if seat.vote.is_some() {
+    if seat.vote.is_some() || review.is_final() {
         return Ok(Vec::new());
     }
     Ok(ended(seat, reason, review.claim_generation + 1).into_iter().collect())
@@ -85,6 +81,10 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         Status::ChangesRequested | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, Asked::Claim));
         }
+    }
+    // The broker's own name would turn a person's request for changes into an automatic one.
+    if claim.by.trim().is_empty() || claim.by == VALIDATOR {
+        return Err(Refusal::BadReviewer { given: claim.by.clone() });
     }
     if claim.by == review.proposer.identity() {
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });

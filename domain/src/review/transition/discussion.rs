@@ -1,6 +1,8 @@
 //! Messages: strict turns, per seat.
 
-use super::{AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status};
+use super::{
+    AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status,
+};
 use crate::{
     content::digest,
     review::{Requeued, Reservation},
@@ -21,22 +23,29 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         Role::Reviewer => holder_only(review, seat, message.by.as_deref())?,
     }
     let digest = digest_of(&message);
-    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
-        return if last.digest == digest { Ok(Vec::new()) } else { Err(Refusal::OutOfTurn { role: last.role }) };
-    }
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
+    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
+        if last.digest == digest {
+            return Ok(Vec::new());
+        }
+        // A request for changes was the reviewer's turn, also where it came without a message.
+        if !asks_back {
+            return Err(Refusal::OutOfTurn { role: last.role });
+        }
+    }
     let requeued = asks_back.then(|| Requeued {
-        reservation: seat
-            .claim
-            .as_ref()
-            .map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
+        reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
         generation: review.claim_generation + 1,
     });
-    let working = message.role == Role::Reviewer && seat.vote.is_none();
+    let working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
+    let by = match message.role {
+        Role::Proposer => message.by.unwrap_or_else(|| review.proposer.identity().into()),
+        Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default(),
+    };
     Ok(vec![Event::MessageAdded {
         persona: seat.persona.clone(),
         role: message.role,
-        by: message.by,
+        by: Some(by),
         round: review.round.number,
         body: message.body,
         metadata: message.metadata,
@@ -58,8 +67,7 @@ fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Se
     match (&message.persona, review.seats.as_slice()) {
         (Some(persona), _) => seat_of(review, persona),
         (None, [only]) => Ok(only),
-        (None, _) => own()
-            .ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+        (None, _) => own().ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
-use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Status, diff_is_checked, seat_names, wrong_status};
+use super::{
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_names, seat_of, wrong_status,
+};
 use crate::{
     review::{AcceptCounterPatch, PendingPatch},
     verdict::Verdict,
@@ -14,20 +16,24 @@ pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Resu
 
 pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<Event>, Refusal> {
     let (persona, patch) = admit(review, accept.persona.as_deref())?;
-    if let Check::Fails { words } = accept.check {
-        return Err(Refusal::PatchFails { words });
+    let looked_at =
+        accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
+    match accept.check {
+        _ if !looked_at => return Err(Refusal::ContentMoved),
+        Check::Fails { words } => return Err(Refusal::PatchFails { words }),
+        Check::NotNeeded if diff_is_checked(review) => return Err(Refusal::ContentMoved),
+        Check::NotNeeded | Check::Applies { .. } => {}
     }
-    let looked_at = accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
-    let (Some(content_hash), Some(diff), true) = (accept.content_hash, accept.diff, looked_at) else {
+    let (Some(content_hash), Some(diff)) = (accept.content_hash, accept.diff) else {
         return Err(Refusal::ContentMoved);
     };
-    // An approval was for the old content, so it no longer stands and its seat is free again.
-    let freed: Vec<String> = review
-        .seats
-        .iter()
-        .filter(|seat| seat.vote == Some(Verdict::Approved))
-        .map(|seat| seat.persona.clone())
-        .collect();
+    // An approval was for the old content, so it no longer stands and its seat is free again. So is
+    // the seat of a reviewer who reads the old content: its claim would let it sign the new one unseen.
+    let of_old_content = |seat: &&Seat| match seat.vote {
+        Some(vote) => vote == Verdict::Approved,
+        None => seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by),
+    };
+    let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
     Ok(vec![Event::CounterPatchAccepted { persona, patch: patch.id, content_hash, diff, freed, generation }])
 }
@@ -45,14 +51,17 @@ pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event
 
 fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
     match review.status {
-        Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
-        Status::Pending | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
+        Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
             Err(wrong_status(review, Asked::AcceptCounterPatch))
         }
     }
 }
 
 fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+    if let Some(persona) = persona {
+        seat_of(review, persona)?;
+    }
     let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
     let mut found = review
         .seats

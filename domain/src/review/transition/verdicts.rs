@@ -1,13 +1,7 @@
 //! Votes and comments, and the fence in front of them.
 
 use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, wrong_status};
-use crate::{
-    consensus::Outcome,
-    content::digest,
-    review::GiveVerdict,
-    time::Tick,
-    verdict::Verdict,
-};
+use crate::{consensus::Outcome, content::digest, review::GiveVerdict, time::Tick, verdict::Verdict};
 
 pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
     let (seat, generation) = fenced_seat(review, verdict)?;
@@ -25,11 +19,15 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         return Ok(Vec::new());
     }
     admit(review, &verdict)?;
-    if let Some(Check::Fails { words }) = verdict.patch.as_ref().map(|patch| &patch.check) {
-        return Err(Refusal::PatchFails { words: words.clone() });
+    match verdict.patch.as_ref().map(|patch| &patch.check) {
+        Some(Check::Fails { words }) => return Err(Refusal::PatchFails { words: words.clone() }),
+        Some(Check::NotNeeded) if diff_is_checked(review) => return Err(Refusal::ContentMoved),
+        Some(Check::NotNeeded | Check::Applies { .. }) | None => {}
     }
     let status = status_with(review, seat, verdict.verdict);
-    let owes_vote = !verdict.verdict.is_vote() && seat.vote.is_none();
+    let owes_vote = status.is_open() && !verdict.verdict.is_vote() && seat.vote.is_none();
+    // A change of mind can undo a decision; those who then owe a vote again get their time anew.
+    let reopens = status.is_open() && !review.status.is_open();
     let by = seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
     Ok(vec![Event::VerdictGiven {
         persona: seat.persona.clone(),
@@ -44,7 +42,7 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         offers_patch: verdict.patch.is_some(),
         status,
         escalate: status == Status::ChangesRequested && review.round.number >= review.policy.max_rounds,
-        lease_ends: owes_vote.then_some(lease_ends),
+        lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest,
     }])
 }
@@ -56,32 +54,35 @@ fn fenced_seat<'a>(review: &'a Review, verdict: &GiveVerdict) -> Result<(&'a Sea
         let seat = review.seats.iter().find(|s| s.claim.as_ref().is_some_and(|c| matches(&c.by, c.generation)))?;
         Some((seat, seat.claim.as_ref()?.generation))
     };
-    let ended = matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed);
     let by_id = verdict.by.as_deref().and_then(|id| held(&|by, _| by == id));
-    match (verdict.generation, verdict.by.as_deref()) {
-        (Some(given), id) => {
-            let Some(found) = held(&|_, generation| generation == given) else {
-                let current = by_id.map_or(review.claim_generation, |(_, generation)| generation);
-                return Err(if ended {
-                    wrong_status(review, Asked::Verdict)
-                } else {
-                    Refusal::StaleClaim { given, current }
-                });
-            };
-            match (id, &found.0.claim) {
-                (Some(id), Some(claim)) if claim.by != id => {
-                    Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
-                }
-                _ => Ok(found),
+    let found = match verdict.generation {
+        Some(given) => held(&|_, generation| generation == given),
+        None => by_id,
+    };
+    if let Some((seat, generation)) = found {
+        return match (verdict.by.as_deref(), &seat.claim) {
+            (Some(id), Some(claim)) if claim.by != id => {
+                Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
             }
-        }
-        (None, Some(id)) => by_id.ok_or_else(|| match review.holders().next() {
-            _ if ended => wrong_status(review, Asked::Verdict),
-            Some(holder) => Refusal::NotYourSeat { reviewer: id.into(), holder: holder.into() },
-            None => Refusal::NotClaimed { number: review.number },
-        }),
-        (None, None) => Err(Refusal::NoFence),
+            _ => Ok((seat, generation)),
+        };
     }
+    let number = review.number;
+    Err(match (verdict.generation, verdict.by.as_deref()) {
+        _ if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) => {
+            wrong_status(review, Asked::Verdict)
+        }
+        (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
+        (Some(given), _) => {
+            let current = by_id.map_or(review.claim_generation, |(_, generation)| generation);
+            Refusal::StaleClaim { given, current }
+        }
+        (None, Some(id)) => match review.holders().next() {
+            Some(holder) => Refusal::NotYourSeat { reviewer: id.into(), holder: holder.into() },
+            None => Refusal::NotClaimed { number },
+        },
+        (None, None) => Refusal::NoFence,
+    })
 }
 
 fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
@@ -129,5 +130,6 @@ fn digest_of(verdict: &GiveVerdict) -> String {
         verdict.reason.as_deref().unwrap_or_default(),
         verdict.summary.as_deref().unwrap_or_default(),
         verdict.patch.as_ref().map_or("", |patch| &patch.digest),
+        verdict.content_hash.as_deref().unwrap_or_default(),
     ])
 }
