@@ -1,0 +1,202 @@
+//! What in a patch deserves a second look.
+
+use super::walk::Patch;
+use super::{Flag, FlagKind, names};
+
+const SYMLINK: u32 = 0o120_000;
+const GITLINK: u32 = 0o160_000;
+const TYPE_BITS: u32 = 0o170_000;
+
+/// Folders whose files tell agents what to do or what they may do.
+const AGENT_FOLDERS: [&str; 10] = [
+    ".agents",
+    ".claude",
+    ".codex",
+    ".continue",
+    ".countersign",
+    ".cursor",
+    ".gemini",
+    ".opencode",
+    ".roo",
+    ".windsurf",
+];
+const AGENT_FILES: [&str; 15] = [
+    ".aider.conf.yml",
+    ".clinerules",
+    ".cursorrules",
+    ".mcp.json",
+    ".windsurfrules",
+    "agents.md",
+    "agents.override.md",
+    "claude.local.md",
+    "claude.md",
+    "copilot-instructions.md",
+    "countersign.toml",
+    "gemini.md",
+    "mcp.json",
+    "opencode.json",
+    "reviewer_prompt.md",
+];
+const CI_FOLDERS: [&str; 9] =
+    [".azuredevops", ".buildkite", ".circleci", ".forgejo", ".gitea", ".github", ".gitlab", ".teamcity", ".woodpecker"];
+const CI_FILES: [&str; 14] = [
+    ".appveyor.yml",
+    ".cirrus.yml",
+    ".drone.yml",
+    ".gitlab-ci.yml",
+    ".pre-commit-config.yaml",
+    ".travis.yml",
+    ".woodpecker.yml",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "buildspec.yml",
+    "cloudbuild.yaml",
+    "jenkinsfile",
+    "lefthook.yml",
+];
+
+pub(super) fn of_patch(patch: &Patch<'_>) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let path = patch.shown_path();
+    let mut push = |kind, detail: String| flags.push(Flag { kind, path: Some(path.clone()), detail });
+
+    let kind_of = |mode: Option<u32>| mode.map(|mode| mode & TYPE_BITS);
+    let after = patch.new_mode.or(patch.old_mode);
+    if !patch.deleted && kind_of(after) == Some(SYMLINK) {
+        push(
+            FlagKind::Symlink,
+            format!("a symlink to {}", patch.first_added.map_or_else(|| "an unknown place".to_owned(), visible)),
+        );
+    }
+    if kind_of(after) == Some(GITLINK) || kind_of(patch.old_mode) == Some(GITLINK) {
+        push(FlagKind::Gitlink, patch.first_added.map_or_else(|| "a submodule".to_owned(), visible));
+    }
+    if let (Some(old), Some(new)) = (patch.old_mode, patch.new_mode)
+        && old != new
+    {
+        push(FlagKind::ModeChange, format!("{old:06o} becomes {new:06o}"));
+    }
+
+    let mut on_path = Oddities::default();
+    let mut seen = Vec::new();
+    for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(names::shown) {
+        on_path.scan_path(&name);
+        if let Some(kind) = config_kind(&name)
+            && !seen.contains(&kind)
+        {
+            seen.push(kind);
+            push(kind, format!("{} can change what runs or who may run it", visible(&name)));
+        }
+    }
+    flags.extend(on_path.flags(Some(&path)));
+    flags.extend(patch.oddities.flags(Some(&path)));
+    flags
+}
+
+/// Case and invisible characters are ignored, as some file systems do.
+fn config_kind(path: &str) -> Option<FlagKind> {
+    let path: String = path.chars().filter(|&c| !is_invisible(c)).flat_map(char::to_lowercase).collect();
+    let parts: Vec<&str> = path.split('/').map(|part| part.trim_end_matches([' ', '.'])).collect();
+    let (file, folders) = parts.split_last()?;
+    if AGENT_FILES.contains(file)
+        || parts.iter().any(|part| AGENT_FOLDERS.contains(part))
+        || path == ".planning/config.json"
+    {
+        Some(FlagKind::AgentConfig)
+    } else if CI_FILES.contains(file) || folders.iter().any(|part| CI_FOLDERS.contains(part)) {
+        Some(FlagKind::CiConfig)
+    } else if parts.iter().any(|part| is_git_config(part)) {
+        Some(FlagKind::GitConfig)
+    } else {
+        None
+    }
+}
+
+fn is_git_config(part: &str) -> bool {
+    part == ".husky" || part == ".lfsconfig" || (part.starts_with(".git") && part != ".gitkeep")
+}
+
+/// Characters that do not show, or that make text show in another order than it runs.
+#[derive(Debug, Default)]
+pub(super) struct Oddities {
+    control: Option<Sighting>,
+    bidi: Option<Sighting>,
+}
+
+#[derive(Debug)]
+struct Sighting {
+    first: char,
+    /// 0 for the path itself.
+    line: usize,
+    count: usize,
+}
+
+impl Oddities {
+    pub(super) fn scan(&mut self, text: &str, line: usize) {
+        // nearly every line is plain ASCII: look at its characters only if it is not
+        if text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
+            return;
+        }
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        text.chars().filter(|&c| c != '\t').for_each(|c| self.look_at(c, line));
+    }
+
+    fn scan_path(&mut self, path: &str) {
+        for c in path.chars() {
+            // joiners are part of some scripts and emoji, but in a path they only disguise
+            let c = if matches!(c, '\u{200c}' | '\u{200d}') { '\u{200b}' } else { c };
+            self.look_at(c, 0);
+        }
+    }
+
+    fn look_at(&mut self, c: char, line: usize) {
+        let slot = if is_bidi(c) {
+            &mut self.bidi
+        } else if c.is_control() || (is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}')) {
+            &mut self.control
+        } else {
+            return;
+        };
+        slot.get_or_insert(Sighting { first: c, line, count: 0 }).count += 1;
+    }
+
+    pub(super) fn flags(&self, path: Option<&str>) -> impl Iterator<Item = Flag> {
+        [(FlagKind::ControlCharacters, &self.control), (FlagKind::BidiCharacters, &self.bidi)].into_iter().filter_map(
+            move |(kind, sighting)| {
+                let Sighting { first, line, count } = sighting.as_ref()?;
+                let place = if *line == 0 { "in the path".to_owned() } else { format!("at line {line}") };
+                let more = if *count > 1 { format!(", {count} in all") } else { String::new() };
+                let detail = format!("U+{:04X} {place}{more}", u32::from(*first));
+                Some(Flag { kind, path: path.map(str::to_owned), detail })
+            },
+        )
+    }
+}
+
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Format characters without width, among them the tag characters that can carry hidden words.
+fn is_invisible(c: char) -> bool {
+    is_bidi(c)
+        || matches!(c, '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// At most 100 characters, with those that do not show written out.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for (at, c) in text.trim_end().chars().enumerate() {
+        if at == 100 {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() || is_invisible(c) {
+            shown.push_str(&format!("U+{:04X}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}

@@ -1,0 +1,38 @@
+//! A cursor over lines: cheap to copy, so a look ahead is a copy that is thrown away.
+
+/// Where and why the walk ended before the end; git refuses the diff there too.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) line: usize,
+    pub(super) what: &'static str,
+}
+
+/// The line under the reader, without its newline, and its number from 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lines<'a> {
+    pub(super) line: Option<&'a str>,
+    rest: &'a str,
+    pub(super) number: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut lines = Lines { line: None, rest: text, number: 0 };
+        lines.advance();
+        lines
+    }
+
+    pub(super) fn advance(&mut self) -> Option<&'a str> {
+        self.number += 1;
+        (self.line, self.rest) = match self.rest.split_once('\n') {
+            Some((line, rest)) => (Some(line), rest),
+            None if self.rest.is_empty() => (None, ""),
+            None => (Some(self.rest), ""),
+        };
+        self.line
+    }
+
+    pub(super) fn fault(&self, what: &'static str) -> Fault {
+        Fault { line: self.number, what }
+    }
+}

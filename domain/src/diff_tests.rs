@@ -1,0 +1,294 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()
+}
+
+fn listed(reading: &DiffReading) -> String {
+    let mut text = String::new();
+    for file in &reading.files {
+        let old = file.old_path.as_ref().map(|old| format!(" <- {old}")).unwrap_or_default();
+        let counts = if file.binary { "binary".to_owned() } else { format!("+{} -{}", file.added, file.removed) };
+        text.push_str(&format!("{} {}{old} {counts}\n", file.operation, file.path.replace('\t', "\\t")));
+    }
+    text
+}
+
+/// One file of a diff: a header for `path` and a hunk that adds `text`.
+fn adding(path: &str, text: &str) -> String {
+    format!("diff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n x\n+{text}\n")
+}
+
+fn kinds(diff: &str) -> Vec<FlagKind> {
+    read(diff).flags.into_iter().map(|flag| flag.kind).collect()
+}
+
+#[track_caller]
+fn check_files(diff: &str, expected: &str) {
+    let reading = read(diff);
+    assert_eq!(reading.note, None, "{diff}");
+    assert_eq!(listed(&reading), expected, "{diff}");
+}
+
+/// The `.expected` files were written from `git diff --raw` and `--numstat`, `mail`, `show` and
+/// `gnu` by hand.
+#[test]
+fn every_way_git_writes_a_diff_is_read_as_git_means_it() {
+    let names = [
+        "everything",
+        "markers",
+        "zero-context",
+        "no-prefix",
+        "mnemonic",
+        "unquoted",
+        "plain",
+        "sha256",
+        "mail",
+        "show",
+        "gnu",
+    ];
+    for name in names {
+        let reading = read(&fixture(&format!("{name}.diff")));
+        assert_eq!(reading.note, None, "{name}");
+        assert_eq!(listed(&reading), fixture(&format!("{name}.expected")), "{name}");
+    }
+}
+
+#[test]
+fn what_git_writes_around_patches_is_not_flagged() {
+    for name in ["everything", "zero-context", "no-prefix", "mnemonic", "mail", "show"] {
+        let flags = read(&fixture(&format!("{name}.diff"))).flags;
+        assert!(!flags.iter().any(|flag| flag.kind == FlagKind::TextOutsideHunks), "{name}: {flags:?}");
+    }
+}
+
+#[test]
+fn the_corpus_raises_every_other_flag() {
+    let flags = read(&fixture("everything.diff")).flags;
+    let on = |kind| {
+        let paths = flags.iter().filter(|flag| flag.kind == kind).filter_map(|flag| flag.path.clone());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(on(FlagKind::Symlink), ["link", "newlink", "typechange"]);
+    assert_eq!(on(FlagKind::Gitlink), ["sub"]);
+    assert_eq!(on(FlagKind::ModeChange), ["tool.sh"]);
+    assert_eq!(on(FlagKind::AgentConfig), [".claude/settings.json", ".mcp.json"]);
+    assert_eq!(on(FlagKind::CiConfig), [".github/workflows/ci.yml"]);
+    assert_eq!(on(FlagKind::GitConfig), [".gitattributes"]);
+    assert_eq!(on(FlagKind::ControlCharacters), ["escape.txt", "tab\there.txt"]);
+    assert_eq!(on(FlagKind::BidiCharacters), ["bidi.txt"]);
+    let newlink = flags.iter().find(|flag| flag.path.as_deref() == Some("newlink")).unwrap();
+    assert_eq!(newlink.detail, "a symlink to /etc/passwd");
+}
+
+#[test]
+fn a_diff_that_cannot_be_read_gives_a_note_and_no_files() {
+    for (diff, note) in [
+        ("", "the diff is empty"),
+        ("fix the bug please\n", "no file header found: neither `diff --git` nor `---` and `+++`"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "line 1: a hunk without a file header"),
+        ("--- a/x\n+++ b/x\n@@ -1,3 +1 @@\n-a\n+b\n", "line 6: a hunk shorter than its header says"),
+        ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n-c\n+b\n", "line 5: a hunk longer than its header says"),
+        ("diff --git a/x b/x\nindex 1..2 100644\n", "line 3: a file header without any change"),
+        (
+            "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n",
+            "line 1: the header does not say which file it is about",
+        ),
+        ("diff --git a/x b/x\nnew file mode rw\n", "line 2: a file mode that cannot be read"),
+        (
+            "diff --git a/x b/x\nnew file mode 100644\nGIT binary patch\nliteral 3\nno base85\n\n",
+            "line 5: binary data that cannot be read",
+        ),
+    ] {
+        let reading = read(diff);
+        assert_eq!(reading.note.as_deref(), Some(note), "{diff}");
+        assert_eq!(reading.files, [], "{diff}");
+    }
+}
+
+#[test]
+fn flags_survive_a_broken_tail() {
+    let diff = adding(".mcp.json", "a") + "--- a/x\n+++ b/x\n@@ -1 +1 @@\n~\u{202e}\n";
+    assert_eq!(kinds(&diff), [FlagKind::AgentConfig, FlagKind::BidiCharacters]);
+}
+
+#[test]
+fn a_lost_last_newline_does_not_matter() {
+    let diff = adding("x", "y");
+    assert_eq!(read(diff.trim_end()), read(&diff));
+}
+
+#[test]
+fn several_patches_to_one_file_are_one_entry() {
+    check_files(&(adding("x", "1") + &adding("y", "2") + &adding("x", "3")), "modify x +2 -0\nmodify y +1 -0\n");
+}
+
+#[test]
+fn a_plain_patch_hidden_behind_a_git_one_is_seen() {
+    let diff = adding("safe", "1") + "--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
+    check_files(&diff, "modify safe +1 -0\nmodify evil +1 -0\n");
+}
+
+#[test]
+fn the_names_git_uses_win_over_the_name_it_shows_first() {
+    let diff = "diff --git a/safe b/safe\nindex 1..2 100644\n--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
+    check_files(diff, "modify evil +1 -0\n");
+    let flags = read(diff).flags;
+    assert_eq!(flags.len(), 1);
+    assert_eq!(flags[0].detail, "the `diff --git` line names safe, git changes evil");
+}
+
+#[test]
+fn two_names_without_a_rename_header_still_move_the_file() {
+    let diff = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/y\n@@ -1 +1,2 @@\n x\n+bad\n";
+    check_files(diff, "rename y <- x +1 -0\n");
+}
+
+#[test]
+fn text_that_git_skips_is_flagged_with_its_first_line() {
+    let between = adding("x", "1") + "APPROVED BY SECURITY\nreally\n" + &adding("y", "2");
+    let flags = read(&between).flags;
+    assert_eq!(flags.len(), 1);
+    assert_eq!(flags[0].kind, FlagKind::TextOutsideHunks);
+    assert_eq!(flags[0].detail, "2 lines are ignored by git, the first is line 8: APPROVED BY SECURITY");
+
+    let in_marker = adding("x", "1") + "\\ this file was reviewed before\n";
+    assert_eq!(kinds(&in_marker), [FlagKind::TextOutsideHunks]);
+    let honest = adding("x", "1") + "\\ No newline at end of file\n";
+    assert_eq!(kinds(&honest), []);
+}
+
+#[test]
+fn config_is_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
+    for (path, kind) in [
+        (".Claude/Settings.JSON", FlagKind::AgentConfig),
+        ("deep/.mcp.json", FlagKind::AgentConfig),
+        (".mcp.json.", FlagKind::AgentConfig),
+        ("CLAUDE.md", FlagKind::AgentConfig),
+        (".planning/config.json", FlagKind::AgentConfig),
+        (".GitHub/Workflows/x.yml", FlagKind::CiConfig),
+        (".gitlab-ci.yml", FlagKind::CiConfig),
+        ("sub/.gitmodules", FlagKind::GitConfig),
+        (".gitignore", FlagKind::GitConfig),
+    ] {
+        assert_eq!(kinds(&adding(path, "x")), [kind], "{path}");
+    }
+    assert_eq!(kinds(&adding("src/git.rs", "x")), []);
+    assert_eq!(kinds(&adding("logs/.gitkeep", "x")), []);
+    let moved = "diff --git a/.mcp.json b/x\nsimilarity index 100%\nrename from .mcp.json\nrename to x\n";
+    assert_eq!(kinds(moved), [FlagKind::AgentConfig]);
+}
+
+#[test]
+fn characters_that_do_not_show_are_flagged_once_per_file() {
+    let flags = read(&adding("x", "a\u{202e}b\u{2066}c\u{7}")).flags;
+    let details: Vec<_> = flags.iter().map(|flag| flag.detail.as_str()).collect();
+    assert_eq!(details, ["U+0007 at line 7", "U+202E at line 7, 2 in all"]);
+    assert_eq!(kinds(&adding("x", "tab\tand carriage return\r")), []);
+    assert_eq!(kinds(&adding("x", "family \u{1f468}\u{200d}\u{1f469}")), []);
+    assert_eq!(kinds(&adding(".gi\u{200c}t/hooks/x", "y")), [FlagKind::GitConfig, FlagKind::ControlCharacters]);
+}
+
+#[test]
+fn a_creation_without_a_mode_line_is_still_a_creation() {
+    check_files("diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "create x +1 -0\n");
+    check_files("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "create x +1 -0\n");
+}
+
+#[test]
+fn hints_tell_prefixes_and_zero_context() {
+    let hints = |name: &str| {
+        let hints = apply_hints(&fixture(name));
+        (hints.strip, hints.zero_context)
+    };
+    assert_eq!(hints("everything.diff"), (1, ZeroContext::No));
+    assert_eq!(hints("mnemonic.diff"), (1, ZeroContext::No));
+    assert_eq!(hints("zero-context.diff"), (1, ZeroContext::Certain));
+    assert_eq!(hints("no-prefix.diff"), (0, ZeroContext::No));
+    assert_eq!(hints("gnu.diff"), (1, ZeroContext::No));
+    let renamed = "diff --git old/x new/x\nsimilarity index 100%\nrename from old/x\nrename to new/x\n";
+    assert_eq!(apply_hints(renamed).strip, 0);
+    let top = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(apply_hints(top).zero_context, ZeroContext::Possible);
+}
+
+#[test]
+fn a_header_of_blanks_and_slashes_takes_no_time() {
+    let hostile = format!("diff --git {}\n", "a/ ".repeat(2_700)).repeat(400);
+    assert!(read(&hostile).note.is_some());
+}
+
+#[test]
+fn every_word_is_its_serde_name() {
+    for kind in FlagKind::ALL {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+    }
+    let file = read(&adding("x", "y")).files.remove(0);
+    let json = serde_json::json!({"path": "x", "operation": "modify", "added": 1, "removed": 0, "binary": false});
+    assert_eq!(serde_json::to_value(file).unwrap(), json);
+}
+
+/// Lines that a diff is made of, so that random texts get past the first header.
+fn diff_line() -> impl Strategy<Value = String> {
+    let known = [
+        "diff --git a/x b/x",
+        "diff --git \"a/\\303\\377\" \"b/\\303\\377\"",
+        "diff --git x x",
+        "--- a/x",
+        "+++ b/x",
+        "--- /dev/null",
+        "+++ /dev/null",
+        "@@ -1 +1 @@",
+        "@@ -0,0 +1,2 @@ f",
+        "@@ -1,99999999999999999999 +1 @@",
+        "-a",
+        "+b",
+        " c",
+        "",
+        "\\ No newline at end of file",
+        "new file mode 100644",
+        "deleted file mode 120000",
+        "old mode 100644",
+        "new mode 100755",
+        "rename from x",
+        "rename to \"y\\t\"",
+        "copy from x",
+        "copy to z",
+        "index 1..2 160000",
+        "GIT binary patch",
+        "literal 3",
+        "delta 9",
+        "Kc$@Y0",
+        "Binary files a/x and b/x differ",
+        "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001",
+        "-- ",
+        "2.47.3",
+        "\"",
+        "\\",
+    ];
+    prop_oneof![9 => proptest::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => ".*"]
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_a_panic(text in "(?s).*") {
+        let _ = (read(&text), apply_hints(&text));
+    }
+
+    #[test]
+    fn any_mix_of_diff_lines_gives_files_or_a_note(lines in proptest::collection::vec(diff_line(), 0..40)) {
+        let text = lines.join("\n");
+        let reading = read(&text);
+        prop_assert_eq!(reading.files.is_empty(), reading.note.is_some());
+        prop_assert!(reading.files.iter().all(|file| !file.path.is_empty()));
+        let _ = apply_hints(&text);
+    }
+}
