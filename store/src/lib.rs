@@ -16,7 +16,7 @@ mod writer;
 pub use error::StoreError;
 pub use lists::{Filter, ListOrder};
 pub use reader::{Named, Reader};
-pub use writer::{Change, Committed, Feed, Writer};
+pub use writer::{Change, Committed, Done, Feed, Writer, WriterThread};
 
 use sqlx::{
     ConnectOptions as _, Connection as _,
@@ -42,13 +42,21 @@ impl Default for Settings {
     }
 }
 
+/// An open database.
+pub struct Store {
+    pub writer: Writer,
+    pub thread: WriterThread,
+    pub reader: Reader,
+    pub feed: Feed,
+}
+
 /// Opens the database, brought up to date first. The caller makes sure nobody else has it open.
-pub async fn open(path: &Path, settings: Settings) -> Result<(Writer, Reader, Feed), StoreError> {
+pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> {
     migrate(path).await?;
     let reader = Reader::open(path, settings).await?;
     let last_seq = reader.last_seq().await?;
-    let (writer, feed) = Writer::open(path, settings, last_seq)?;
-    Ok((writer, reader, feed))
+    let (writer, thread, feed) = Writer::open(path, settings, last_seq)?;
+    Ok(Store { writer, thread, reader, feed })
 }
 
 /// Creates the database if there is none and applies the migrations it lacks.

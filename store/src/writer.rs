@@ -44,7 +44,8 @@ pub struct Committed {
     pub last_seq: u64,
 }
 
-type Done = oneshot::Sender<Result<Committed, StoreError>>;
+/// Who hears of a commit.
+pub type Done = oneshot::Sender<Result<Committed, StoreError>>;
 
 enum Job {
     Commit(Box<Change>, Done),
@@ -80,16 +81,30 @@ impl Feed {
     }
 }
 
-/// Hands changes to the writing thread. Dropping it lets the thread finish what waits and end.
-#[derive(Debug)]
+/// Hands changes to the writing thread. Once the last of these is gone the thread finishes what
+/// waits and ends.
+#[derive(Debug, Clone)]
 pub struct Writer {
     jobs: SyncSender<Job>,
-    thread: JoinHandle<()>,
     counters: Arc<Counters>,
 }
 
+/// The writing thread, to be waited for at the end.
+#[derive(Debug)]
+pub struct WriterThread(JoinHandle<()>);
+
+impl WriterThread {
+    /// Returns once everything handed over is written and the database is closed.
+    pub async fn ended(self) {
+        let joined = tokio::task::spawn_blocking(move || self.0.join()).await;
+        if !matches!(joined, Ok(Ok(()))) {
+            tracing::error!("the writer did not end cleanly");
+        }
+    }
+}
+
 impl Writer {
-    pub(crate) fn open(path: &Path, settings: Settings, last_seq: u64) -> Result<(Self, Feed), StoreError> {
+    pub(crate) fn open(path: &Path, settings: Settings, last_seq: u64) -> Result<(Self, WriterThread, Feed), StoreError> {
         let connection = statements::connect(path)?;
         let (jobs, queue) = sync_channel(settings.max_queue);
         let (committed, committed_rx) = watch::channel(last_seq);
@@ -101,24 +116,21 @@ impl Writer {
             .name("store-writer".into())
             .spawn(move || run(state, &queue, settings.max_batch))
             .map_err(|error| StoreError::Write(error.to_string()))?;
-        Ok((Self { jobs, thread, counters }, feed))
+        Ok((Self { jobs, counters }, WriterThread(thread), feed))
     }
 
-    /// Queues a change. The answer comes after it is durable, or says why it is not there at all.
-    pub fn commit(&self, change: Change) -> oneshot::Receiver<Result<Committed, StoreError>> {
-        let (done, answer) = oneshot::channel();
+    /// Queues a change. `done` hears after it is durable, or why it is not there at all.
+    pub fn commit(&self, change: Change, done: Done) {
         self.counters.waiting.fetch_add(1, Relaxed);
-        if let Err(refused) = self.jobs.try_send(Job::Commit(Box::new(change), done)) {
-            self.counters.waiting.fetch_sub(1, Relaxed);
-            let (error, job) = match refused {
-                TrySendError::Full(job) => (StoreError::Full, job),
-                TrySendError::Disconnected(job) => (StoreError::Stopped, job),
-            };
-            if let Job::Commit(_, done) = job {
-                let _ = done.send(Err(error));
-            }
+        let Err(refused) = self.jobs.try_send(Job::Commit(Box::new(change), done)) else { return };
+        self.counters.waiting.fetch_sub(1, Relaxed);
+        let (error, job) = match refused {
+            TrySendError::Full(job) => (StoreError::Full, job),
+            TrySendError::Disconnected(job) => (StoreError::Stopped, job),
+        };
+        if let Job::Commit(_, done) = job {
+            let _ = done.send(Err(error));
         }
-        answer
     }
 
     /// Keeps how the broker's timeline relates to this boot of the machine.
@@ -128,15 +140,6 @@ impl Writer {
             .try_send(Job::RememberBoot { boot_id, offset_ms, now_ms, done })
             .map_err(|_| StoreError::Stopped)?;
         answer.await.map_err(|_| StoreError::Stopped)?
-    }
-
-    /// Writes what waits and closes the database.
-    pub async fn close(self) {
-        drop(self.jobs);
-        let thread = self.thread;
-        if tokio::task::spawn_blocking(move || thread.join()).await.is_err() {
-            tracing::error!("the writer did not end cleanly");
-        }
     }
 }
 
