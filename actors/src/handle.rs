@@ -1,58 +1,315 @@
 //! The doors' one way in: a typed method per thing that can be asked.
 
+mod lists;
+mod waits;
+
 use crate::{
+    Context,
     error::BrokerError,
-    request::{ListQuery, Listing, MessageRequest, NewProposal, Revision, Seen, Submitted, VerdictRequest, Wait},
+    gateway::{Attached, GatewayMessage},
+    prepare::unreadable,
+    request::{MessageRequest, NewProposal, Revision, Submitted, VerdictRequest},
+    review::{Applied, Head},
+    shared_lists::SharedLists,
+    supervisor::SupervisorMessage,
+    tree::Tree,
 };
 use domain::{
-    content::{Content, ContentHash},
-    ids::ReviewId,
-    review::{Review, Role},
+    consensus::Policy,
+    content::{Content, ContentHash, digest},
+    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
+    review::{
+        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal, Refusal, Review,
+        Revise, Role,
+    },
 };
+use ractor::{ActorRef, RpcReplyPort};
 use std::sync::Arc;
-use store::view::{CounterPatch, Iteration, Message, Page, RoundRow};
+use store::{
+    Feed, Named,
+    view::{CounterPatch, Iteration, Message, Page, RoundRow},
+};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
+use uuid::Uuid;
 
 type Answer<T> = Result<T, BrokerError>;
 
 /// A running broker. Cheap to clone; doors hold nothing else.
 #[derive(Clone)]
-pub struct Broker {}
+pub struct Broker(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    supervisor: ActorRef<SupervisorMessage>,
+    feed: Feed,
+    calls: Semaphore,
+    waiters: Semaphore,
+    lists: SharedLists,
+}
 
 impl Broker {
-    /// Reads a review_id, `R-12`, or a unique prefix of an id.
-    pub async fn resolve(&self, given: &str) -> Answer<ReviewId> { let _ = given; todo!() }
-    pub async fn create(&self, proposal: NewProposal) -> Answer<Submitted> { let _ = proposal; todo!() }
-    pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> { let _ = (id, revision); todo!() }
-    /// The review after the claim. If git said no it is `changes_requested` and `auto_rejected()`.
-    pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<Arc<Review>> { let _ = (id, reviewer_id, persona); todo!() }
-    pub async fn give_verdict(&self, id: ReviewId, verdict: VerdictRequest) -> Answer<Arc<Review>> { let _ = (id, verdict); todo!() }
-    /// The review, and the id of the message (an old one, if this repeats it).
-    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<(Arc<Review>, u64)> { let _ = (id, message); todo!() }
-    pub async fn accept_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> { let _ = (id, persona); todo!() }
-    pub async fn reject_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> { let _ = (id, persona); todo!() }
-    pub async fn cancel(&self, id: ReviewId, by: Option<String>, reason: String) -> Answer<Arc<Review>> { let _ = (id, by, reason); todo!() }
-    pub async fn close(&self, id: ReviewId, by: Role) -> Answer<Arc<Review>> { let _ = (id, by); todo!() }
+    pub(crate) fn new(context: Context, supervisor: ActorRef<SupervisorMessage>, feed: Feed) -> Self {
+        let calls = Semaphore::new(context.settings.limits.calls_in_flight);
+        let waiters = Semaphore::new(context.settings.limits.waiters);
+        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }))
+    }
 
-    /// The review as last committed.
-    pub async fn review(&self, id: ReviewId) -> Answer<Arc<Review>> { let _ = id; todo!() }
-    /// Answers as soon as the review's version is above `since`; without `since`, at once when there
-    /// is something to act on, else at the next change. Dropping the future ends the wait.
-    pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<Seen> { let _ = (id, wait); todo!() }
-    pub async fn content(&self, hash: &ContentHash) -> Answer<Arc<Content>> { let _ = hash; todo!() }
+    /// Reads a review_id, `R-12`, or a unique prefix of an id.
+    pub async fn resolve(&self, given: &str) -> Answer<ReviewId> {
+        let given = given.trim();
+        let unknown = || BrokerError::UnknownReview { given: given.chars().take(80).collect() };
+        if let Ok(id) = Uuid::try_parse(given) {
+            return Ok(ReviewId(id));
+        }
+        let reader = &self.0.context.reader;
+        if let Some(number) = ReviewNumber::parse(given) {
+            return reader.find_id_by_number(number).await.map_err(unreadable)?.ok_or_else(unknown);
+        }
+        let prefix = given.to_ascii_lowercase();
+        if !(4..36).contains(&prefix.len()) || !prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+            return Err(unknown());
+        }
+        match reader.find_id_by_prefix(&prefix).await.map_err(unreadable)? {
+            Named::Nothing => Err(unknown()),
+            Named::One(id) => Ok(id),
+            Named::Several(ids) => Err(BrokerError::AmbiguousReview {
+                given: given.into(),
+                candidates: ids.iter().map(ToString::to_string).collect(),
+            }),
+        }
+    }
+
+    pub async fn create(&self, mut proposal: NewProposal) -> Answer<Submitted> {
+        let _call = self.admit()?;
+        let context = &self.0.context;
+        context.settings.limits.proposal(&proposal)?;
+        let project = context.projects.name_for(proposal.proposer.project.as_deref())?;
+        let prepared = context.prepare_proposal(project.as_deref(), &mut proposal).await?;
+        let first = Proposal {
+            // Both are minted by the gateway.
+            id: ReviewId(Uuid::nil()),
+            number: ReviewNumber(0),
+            intent: prepared.content.intent.clone(),
+            proposer: domain::review::Proposer { project, ..proposal.proposer },
+            category: proposal.category,
+            content_hash: prepared.hash,
+            diff: prepared.diff,
+            personas: vec![DEFAULT_PERSONA.into()],
+            policy: Policy { max_rounds: context.settings.max_rounds, ..Policy::default() },
+            request_key: proposal.key,
+        };
+        let content = Arc::clone(&prepared.content);
+        let applied = self
+            .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
+            .await?;
+        self.submitted(applied, prepared.content).await
+    }
+
+    pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.revision(&revision)?;
+        // Completing the content takes time; should it change meanwhile, it is completed once more.
+        let moved = match self.try_revise(id, revision.clone()).await {
+            Err(BrokerError::Refused(Refusal::ContentMoved)) => true,
+            answer => return answer,
+        };
+        debug_assert!(moved);
+        self.try_revise(id, revision).await
+    }
+
+    async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
+        let review = self.review(id).await?;
+        let prepared = self.0.context.prepare_revision(&review, &mut revision).await?;
+        let command = Command::Revise(Revise {
+            proposer_id: revision.proposer_id,
+            completes: review.round.content_hash.clone(),
+            intent: prepared.content.intent.clone(),
+            content_hash: prepared.hash,
+            diff: prepared.diff,
+            request_key: revision.key,
+        });
+        let attached = Attached { content: Some(Arc::clone(&prepared.content)), patch: None };
+        let applied = self.apply(id, command, attached).await?;
+        self.submitted(applied, prepared.content).await
+    }
+
+    /// The review after the claim. If git said no it is `changes_requested` and `auto_rejected()`.
+    pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.reviewer(&reviewer_id, persona.as_deref())?;
+        let claim = ClaimSeat { by: reviewer_id, persona, checked: None, check: Check::NotNeeded };
+        self.decide(id, Command::Claim(claim)).await
+    }
+
+    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.verdict(&request)?;
+        let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
+        let command = Command::GiveVerdict(GiveVerdict {
+            by: request.reviewer_id,
+            generation: request.claim_generation,
+            content_hash: request.content_hash,
+            verdict: request.verdict,
+            reason: request.reason,
+            summary: request.summary,
+            metrics: request.metrics,
+            patch: patch.as_ref().map(|text| OfferedPatch { digest: digest(&[text]), check: Check::NotNeeded }),
+        });
+        Ok(self.apply(id, command, Attached { content: None, patch }).await?.review)
+    }
+
+    /// The review, and the id of the message (an old one, if this repeats it).
+    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<(Arc<Review>, u64)> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.message(&message)?;
+        let (role, persona) = (message.role, message.persona.clone());
+        let command = Command::AddMessage(AddMessage {
+            role,
+            by: message.caller_id,
+            persona: message.persona,
+            body: message.body,
+            metadata: message.metadata,
+        });
+        let review = self.decide(id, command).await?;
+        let seats = review.seats.iter().filter(|seat| persona.as_ref().is_none_or(|persona| *persona == seat.persona));
+        let spoken = seats.filter_map(|seat| seat.last_message.as_ref()).filter(|last| last.role == role);
+        let message = spoken.map(|last| last.id).max().unwrap_or_default();
+        Ok((review, message))
+    }
+
+    pub async fn accept_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.name("persona", persona.as_deref())?;
+        let accept =
+            AcceptCounterPatch { persona, checked: None, content_hash: None, diff: None, check: Check::NotNeeded };
+        self.decide(id, Command::AcceptCounterPatch(accept)).await
+    }
+
+    pub async fn reject_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.name("persona", persona.as_deref())?;
+        self.decide(id, Command::RejectCounterPatch { persona }).await
+    }
+
+    pub async fn cancel(&self, id: ReviewId, by: Option<String>, reason: String) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.reason(&reason)?;
+        self.0.context.settings.limits.name("caller_id", by.as_deref())?;
+        self.decide(id, Command::Cancel { by, reason }).await
+    }
+
+    pub async fn close(&self, id: ReviewId, by: Role) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.decide(id, Command::Close { by }).await
+    }
+
+    pub async fn content(&self, hash: &ContentHash) -> Answer<Arc<Content>> {
+        self.0.context.find_content(hash).await
+    }
+
     /// All rounds, oldest first.
-    pub async fn rounds(&self, id: ReviewId) -> Answer<Vec<RoundRow>> { let _ = id; todo!() }
+    pub async fn rounds(&self, id: ReviewId) -> Answer<Vec<RoundRow>> {
+        let review = self.review(id).await?;
+        self.0.context.reader.list_rounds(review.number).await.map_err(unreadable)
+    }
+
     /// Messages, oldest first; `after` is a message id.
-    pub async fn discussion(&self, id: ReviewId, round: Option<u32>, after: Option<u64>, limit: u32) -> Answer<Page<Message>> { let _ = (id, round, after, limit); todo!() }
+    pub async fn discussion(
+        &self,
+        id: ReviewId,
+        round: Option<u32>,
+        after: Option<u64>,
+        limit: u32,
+    ) -> Answer<Page<Message>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, round)?;
+        let messages = self.0.context.reader.list_messages(review.number, round, after.unwrap_or(0), limit);
+        messages.await.map_err(unreadable)
+    }
+
     /// Verdicts, newest first, at most `limit`.
-    pub async fn iterations(&self, id: ReviewId, limit: u32) -> Answer<Vec<Iteration>> { let _ = (id, limit); todo!() }
+    pub async fn iterations(&self, id: ReviewId, limit: u32) -> Answer<Vec<Iteration>> {
+        let review = self.review(id).await?;
+        self.0.context.reader.list_verdicts(review.number, limit).await.map_err(unreadable)
+    }
+
     /// Counter-patches of a round, oldest first.
-    pub async fn counter_patches(&self, id: ReviewId, round: u32) -> Answer<Vec<CounterPatch>> { let _ = (id, round); todo!() }
-    pub async fn list(&self, query: ListQuery) -> Answer<Listing> { let _ = query; todo!() }
-    /// Like [`Self::list`] for pending reviews, but waits until there is one the caller may take
-    /// that `since` did not know of.
-    pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> { let _ = (query, wait); todo!() }
+    pub async fn counter_patches(&self, id: ReviewId, round: u32) -> Answer<Vec<CounterPatch>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, Some(round))?;
+        self.0.context.reader.list_counter_patches(review.number, round).await.map_err(unreadable)
+    }
+
     /// The live tree, for operators.
-    pub async fn actors(&self) -> Answer<crate::tree::Tree> { todo!() }
+    pub async fn actors(&self) -> Answer<Tree> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
+        answer.await.map_err(|_| BrokerError::Restarted)
+    }
+
     /// The writer accepts changes and nobody has asked for shutdown.
-    pub fn is_ready(&self) -> bool { todo!() }
+    pub fn is_ready(&self) -> bool {
+        !self.0.context.closing.is_cancelled() && self.0.feed.committed.has_changed().is_ok()
+    }
+
+    /// Fires when the broker begins to shut down.
+    pub fn closing(&self) -> tokio_util::sync::CancellationToken {
+        self.0.context.closing.clone()
+    }
+
+    /// Transactions and changes since the start.
+    pub fn commit_totals(&self) -> (u64, u64) {
+        self.0.feed.totals()
+    }
+
+    /// A place among the calls in flight, or a clear "not now".
+    fn admit(&self) -> Answer<SemaphorePermit<'_>> {
+        if self.0.context.closing.is_cancelled() {
+            return Err(BrokerError::ShuttingDown);
+        }
+        self.0.calls.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are in flight" })
+    }
+
+    async fn decide(&self, id: ReviewId, command: Command) -> Answer<Arc<Review>> {
+        Ok(self.apply(id, command, Attached::default()).await?.review)
+    }
+
+    async fn apply(&self, id: ReviewId, command: Command, attached: Attached) -> Answer<Applied> {
+        let command = Box::new(command);
+        self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
+    }
+
+    async fn ask(&self, message: impl FnOnce(RpcReplyPort<Answer<Applied>>) -> GatewayMessage) -> Answer<Applied> {
+        let (reply, answer) = oneshot::channel();
+        self.0.context.gateway.send(message(reply.into()));
+        // The port is dropped unanswered only where an actor was replaced, or at the very end.
+        answer.await.unwrap_or_else(|_| {
+            Err(if self.0.context.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted })
+        })
+    }
+
+    fn tell_supervisor(&self, message: SupervisorMessage) -> Answer<()> {
+        self.0.supervisor.send_message(message).map_err(|_| BrokerError::ShuttingDown)
+    }
+
+    async fn watch(&self, id: ReviewId, start: bool) -> Answer<Option<watch::Receiver<Head>>> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::Watch { id, start, reply: reply.into() })?;
+        answer.await.map_err(|_| BrokerError::ShuttingDown)
+    }
+
+    /// A repeat of an old submission shows what that one brought.
+    async fn submitted(&self, applied: Applied, content: Arc<Content>) -> Answer<Submitted> {
+        let content = if applied.changed { content } else { self.content(&applied.review.round.content_hash).await? };
+        Ok(Submitted { review: applied.review, content })
+    }
+
+    fn known_round(&self, review: &Review, round: Option<u32>) -> Answer<()> {
+        match round {
+            Some(round) if round == 0 || round > review.round.number => {
+                Err(BrokerError::NoSuchRound { number: review.number, round, last: review.round.number })
+            }
+            _ => Ok(()),
+        }
+    }
 }

@@ -1,5 +1,126 @@
-//! stub
-pub mod error;
-pub mod handle;
+//! Who owns what.
+//!
+//! ```text
+//! Supervisor ── starts and restarts everything below, knows every live review
+//! ├─ Gateway ── turns calls into messages, mints ids, hands changes to the store's one writer
+//! └─ ReviewActor × n ── one per live review: decides, commits, then changes
+//! ```
+//!
+//! A call goes Gateway → Supervisor → ReviewActor and carries its reply port along; a change goes
+//! ReviewActor → Gateway → writer. Nobody in the first chain ever awaits anybody in it.
+//!
+//! Git and long-polls run in tasks of their own, outside of every mailbox.
+
+mod clock;
+mod deadlines;
+mod error;
+mod gateway;
+pub mod git;
+mod handle;
+mod limits;
+mod prepare;
+mod projects;
 pub mod request;
+mod review;
+mod shared_lists;
+mod supervisor;
 pub mod tree;
+mod vitals;
+
+pub use clock::Clock;
+pub use error::BrokerError;
+pub use handle::Broker;
+pub use limits::Limits;
+pub use projects::{ProjectSource, Projects};
+
+use domain::review::Rules;
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// Everything a broker is told at its start, so that tests can shorten what is long.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub rules: Rules,
+    pub max_rounds: u32,
+    pub idle_after: Duration,
+    pub max_live: usize,
+    pub default_wait: Duration,
+    pub max_wait: Duration,
+    pub limits: Limits,
+    /// Kinds of flags for which a diff is refused.
+    pub refuse: Vec<domain::diff::FlagKind>,
+}
+
+/// What every actor of one broker shares.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: Clock,
+    pub(crate) reader: store::Reader,
+    pub(crate) projects: Projects,
+    pub(crate) gateway: gateway::Link,
+    /// Fires when the broker begins to shut down.
+    pub(crate) closing: CancellationToken,
+}
+
+/// A running broker and what it takes to end it.
+pub struct Running {
+    pub broker: Broker,
+    supervisor: ractor::ActorRef<supervisor::SupervisorMessage>,
+    supervisor_ended: tokio::task::JoinHandle<()>,
+    reader: store::Reader,
+    writer_thread: store::WriterThread,
+    closing: CancellationToken,
+}
+
+/// Why a broker could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    #[error("the actor tree did not start: {0}")]
+    Actors(#[from] ractor::SpawnErr),
+}
+
+/// Starts the tree on an open database. Nothing is read but what start-up needs, however much is
+/// stored: a review's actor comes with the first touch.
+pub async fn start(store: store::Store, projects: Projects, settings: Settings) -> Result<Running, StartError> {
+    let store::Store { writer, thread, reader, feed } = store;
+    let clock = Clock::start(&reader, &writer).await?;
+    let closing = CancellationToken::new();
+    let context = Context {
+        settings: Arc::new(settings),
+        clock,
+        reader: reader.clone(),
+        projects,
+        gateway: gateway::Link::default(),
+        closing: closing.clone(),
+    };
+    let last_number = reader.last_number().await?;
+    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, last_number).await?;
+    tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));
+    let broker = Broker::new(context, supervisor.clone(), feed);
+    Ok(Running { broker, supervisor, supervisor_ended, reader, writer_thread: thread, closing })
+}
+
+impl Running {
+    /// Answers every waiting call and takes no more; what was asked before is still done.
+    pub fn begin_shutdown(&self) {
+        self.closing.cancel();
+    }
+
+    /// Resolves if the tree dies by itself, which only a fault can cause.
+    pub async fn failed(&mut self) {
+        let _ = (&mut self.supervisor_ended).await;
+    }
+
+    /// Lets every actor finish what it holds, writes what waits, closes the database.
+    pub async fn shutdown(self) {
+        self.begin_shutdown();
+        let _ = self.supervisor.send_message(supervisor::SupervisorMessage::Shutdown);
+        let _ = self.supervisor_ended.await;
+        drop(self.broker);
+        self.writer_thread.ended().await;
+        self.reader.close().await;
+    }
+}

@@ -1,0 +1,124 @@
+//! Turns calls into messages, mints ids and numbers, and hands changes to the store's one writer.
+//!
+//! The gateway never awaits another actor: a review awaits the gateway's commit, so waiting for a
+//! review here would deadlock both. It forwards the caller's reply port instead.
+
+use crate::{
+    error::BrokerError,
+    review::{Applied, ReviewMessage},
+    supervisor::SupervisorMessage,
+    vitals::Vitals,
+};
+use domain::{
+    content::Content,
+    ids::{ReviewId, ReviewNumber},
+    review::{Command, Proposal},
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use std::sync::{Arc, PoisonError, RwLock};
+use store::{Change, Done, Writer};
+use uuid::Uuid;
+
+/// What the [`Gateway`] can be told.
+pub(crate) enum GatewayMessage {
+    /// Make a new review of this, or find the one its key made before. Id and number are filled in
+    /// here.
+    Propose { proposal: Box<Proposal>, content: Arc<Content>, reply: Reply },
+    /// Have the review's actor decide this; the reply comes after the result is durable.
+    Apply { id: ReviewId, command: Box<Command>, attached: Attached, reply: Reply },
+    /// Write this; `done` hears once it is durable.
+    Commit { change: Box<Change>, done: Done },
+}
+
+/// Texts that go with a command but are not for the rules to see.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attached {
+    pub(crate) content: Option<Arc<Content>>,
+    pub(crate) patch: Option<Arc<str>>,
+}
+
+pub(crate) type Reply = ractor::RpcReplyPort<Result<Applied, BrokerError>>;
+
+/// Where the gateway is at the moment. A restarted one takes over the same link, so nobody else
+/// needs to hear of it.
+#[derive(Clone, Default)]
+pub(crate) struct Link(Arc<RwLock<Option<(ActorRef<GatewayMessage>, Arc<Vitals>)>>>);
+
+impl Link {
+    pub(crate) fn set(&self, actor: ActorRef<GatewayMessage>, vitals: Arc<Vitals>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((actor, vitals));
+    }
+
+    /// Drops the message, and with it its reply port, while there is no gateway.
+    pub(crate) fn send(&self, message: GatewayMessage) {
+        if let Some((actor, vitals)) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            vitals.sent();
+            let _ = actor.send_message(message);
+        }
+    }
+}
+
+pub(crate) struct Gateway {
+    pub(crate) supervisor: ActorRef<SupervisorMessage>,
+    pub(crate) writer: Writer,
+    pub(crate) vitals: Arc<Vitals>,
+    /// Shared with the gateway that may follow this one.
+    pub(crate) last_number: Arc<std::sync::atomic::AtomicI64>,
+}
+
+impl Actor for Gateway {
+    type Msg = GatewayMessage;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        (): &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        self.vitals.taken();
+        match message {
+            GatewayMessage::Propose { mut proposal, content, reply } => {
+                let fresh = proposal.request_key.is_none();
+                proposal.id = mint_id(&proposal);
+                proposal.number = self.mint_number();
+                let id = proposal.id;
+                self.deliver(id, fresh, ReviewMessage::Propose { proposal, content, reply })?;
+            }
+            GatewayMessage::Apply { id, command, attached, reply } => {
+                self.deliver(id, false, ReviewMessage::Apply { command, attached, reply })?;
+            }
+            GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
+        }
+        Ok(())
+    }
+}
+
+impl Gateway {
+    fn deliver(&self, id: ReviewId, fresh: bool, message: ReviewMessage) -> Result<(), ActorProcessingErr> {
+        self.supervisor.send_message(SupervisorMessage::Deliver { id, fresh, message: Box::new(message) })?;
+        Ok(())
+    }
+
+    fn mint_number(&self) -> ReviewNumber {
+        ReviewNumber(self.last_number.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1)
+    }
+}
+
+/// A proposal with a key gets the id that key always gives, so a repeat meets the actor of the first
+/// and no table of keys is needed.
+fn mint_id(proposal: &Proposal) -> ReviewId {
+    const KEYS: Uuid = Uuid::from_u128(0x5e0f_91b3_7f6e_4c58_9a1d_3c92_60c1_77aa);
+    ReviewId(match &proposal.request_key {
+        None => Uuid::new_v4(),
+        Some(key) => {
+            let project = proposal.proposer.project.as_deref().unwrap_or_default();
+            Uuid::new_v5(&KEYS, format!("{project}\0{key}").as_bytes())
+        }
+    })
+}

@@ -1,0 +1,140 @@
+//! How much a caller may send, checked before anything else looks at it.
+
+use crate::{
+    error::BrokerError,
+    request::{MessageRequest, NewProposal, Revision, VerdictRequest},
+};
+use domain::ids::VALIDATOR;
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    pub diff_bytes: usize,
+    pub intent_chars: usize,
+    /// Descriptions, reasons, summaries, messages.
+    pub text_chars: usize,
+    /// Names and ids of all kinds.
+    pub id_chars: usize,
+    pub metadata_bytes: usize,
+    pub page_items: u32,
+    pub max_page_items: u32,
+    pub calls_in_flight: usize,
+    pub calls_per_review: u64,
+    pub waiters: usize,
+}
+
+type Checked = Result<(), BrokerError>;
+
+impl Limits {
+    pub(crate) fn proposal(&self, proposal: &NewProposal) -> Checked {
+        let proposer = &proposal.proposer;
+        self.intent(&proposal.intent)?;
+        self.required_name("agent_type", &proposer.agent_type)?;
+        self.required_name("agent_role", &proposer.agent_role)?;
+        self.required_name("phase", &proposer.phase)?;
+        self.name("plan", proposer.plan.as_deref())?;
+        self.name("task", proposer.task.as_deref())?;
+        self.name("project", proposer.project.as_deref())?;
+        self.name("proposer_id", proposer.proposer_id.as_deref())?;
+        self.name("base", proposal.base.as_deref())?;
+        self.name("idempotency_key", proposal.key.as_deref())?;
+        self.text("description", proposal.description.as_deref())?;
+        self.diff("diff", proposal.diff.as_deref())
+    }
+
+    pub(crate) fn revision(&self, revision: &Revision) -> Checked {
+        self.intent(&revision.intent)?;
+        self.name("proposer_id", revision.proposer_id.as_deref())?;
+        self.name("base", revision.base.as_deref())?;
+        self.name("idempotency_key", revision.key.as_deref())?;
+        self.text("description", revision.description.as_deref())?;
+        self.diff("diff", revision.diff.as_deref())
+    }
+
+    pub(crate) fn reviewer(&self, id: &str, persona: Option<&str>) -> Checked {
+        self.required_name("reviewer_id", id)?;
+        if id == VALIDATOR {
+            return Err(BrokerError::Invalid { field: "reviewer_id", problem: "is the broker's own name".into() });
+        }
+        self.name("persona", persona)
+    }
+
+    pub(crate) fn verdict(&self, verdict: &VerdictRequest) -> Checked {
+        self.name("reviewer_id", verdict.reviewer_id.as_deref())?;
+        self.name("content_hash", verdict.content_hash.as_deref())?;
+        self.name("metrics.model", verdict.metrics.as_ref().and_then(|metrics| metrics.model.as_deref()))?;
+        self.text("reason", verdict.reason.as_deref())?;
+        self.text("summary", verdict.summary.as_deref())?;
+        self.diff("counter_patch", verdict.counter_patch.as_deref())
+    }
+
+    pub(crate) fn message(&self, message: &MessageRequest) -> Checked {
+        self.name("caller_id", message.caller_id.as_deref())?;
+        self.name("persona", message.persona.as_deref())?;
+        if message.body.trim().is_empty() {
+            return Err(empty("body"));
+        }
+        self.text("body", Some(&message.body))?;
+        let bytes = message.metadata.as_ref().map_or(0, |metadata| metadata.to_string().len());
+        within("metadata", bytes, self.metadata_bytes, "bytes")
+    }
+
+    pub(crate) fn reason(&self, reason: &str) -> Checked {
+        if reason.trim().is_empty() {
+            return Err(empty("reason"));
+        }
+        self.text("reason", Some(reason))
+    }
+
+    /// How many rows a page may have, given what was asked for.
+    pub(crate) fn page(&self, asked: Option<u32>) -> Result<u32, BrokerError> {
+        match asked {
+            None => Ok(self.page_items),
+            Some(asked) if (1..=self.max_page_items).contains(&asked) => Ok(asked),
+            Some(asked) => Err(BrokerError::Invalid {
+                field: "limit",
+                problem: format!("is {asked}; allowed is 1 to {}", self.max_page_items),
+            }),
+        }
+    }
+
+    /// A short name, if there is one: not empty, one line, nothing invisible.
+    pub(crate) fn name(&self, field: &'static str, name: Option<&str>) -> Checked {
+        name.map_or(Ok(()), |name| self.required_name(field, name))
+    }
+
+    fn required_name(&self, field: &'static str, name: &str) -> Checked {
+        if name.trim().is_empty() {
+            return Err(empty(field));
+        }
+        if name.chars().any(|c| c.is_control()) {
+            return Err(BrokerError::Invalid { field, problem: "holds control characters".into() });
+        }
+        within(field, name.chars().count(), self.id_chars, "characters")
+    }
+
+    fn intent(&self, intent: &str) -> Checked {
+        if intent.trim().is_empty() {
+            return Err(empty("intent"));
+        }
+        within("intent", intent.chars().count(), self.intent_chars, "characters")
+    }
+
+    fn text(&self, field: &'static str, text: Option<&str>) -> Checked {
+        within(field, text.map_or(0, |text| text.chars().count()), self.text_chars, "characters")
+    }
+
+    fn diff(&self, field: &'static str, diff: Option<&str>) -> Checked {
+        if diff.is_some_and(|diff| diff.trim().is_empty()) {
+            return Err(BrokerError::Invalid { field, problem: "is empty; leave it out where there is none".into() });
+        }
+        within(field, diff.map_or(0, str::len), self.diff_bytes, "bytes")
+    }
+}
+
+fn empty(field: &'static str) -> BrokerError {
+    BrokerError::Invalid { field, problem: "must not be empty".into() }
+}
+
+fn within(field: &'static str, actual: usize, limit: usize, unit: &'static str) -> Checked {
+    if actual > limit { Err(BrokerError::TooLong { field, actual, limit, unit }) } else { Ok(()) }
+}

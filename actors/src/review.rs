@@ -1,0 +1,340 @@
+//! One review: decide, commit, then change.
+//!
+//! The actor's state is always one the database has. It shows that state to readers and waiting
+//! calls through a watch channel, so reading never goes through the mailbox.
+
+mod checks;
+
+use crate::{
+    Context,
+    error::BrokerError,
+    gateway::{Attached, GatewayMessage, Reply},
+    supervisor::SupervisorMessage,
+    vitals::Vitals,
+};
+use domain::{
+    content::Content,
+    ids::ReviewId,
+    review::{Command, Proposal, Refusal, Review, Transition, propose, transition},
+    time::Tick,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use std::sync::Arc;
+use store::Change;
+use tokio::{
+    sync::{oneshot, watch},
+    task::AbortHandle,
+};
+
+/// What a [`ReviewActor`] can be told.
+pub(crate) enum ReviewMessage {
+    /// Become the review of this proposal, or, being it already, say so.
+    Propose { proposal: Box<Proposal>, content: Arc<Content>, reply: Reply },
+    /// Apply a command; the reply comes after the result is durable.
+    Apply { command: Box<Command>, attached: Attached, reply: Reply },
+    /// Git has answered for a command that waited for it.
+    Checked { command: Box<Command>, attached: Attached, outcome: Result<(), BrokerError>, reply: Reply },
+    /// A lease or reservation may have run out; also just a reason to be awake.
+    Expire,
+    /// Nobody needs this actor; the supervisor has already forgotten it.
+    Rest,
+}
+
+impl ReviewMessage {
+    /// Tells the caller, if there is one, that nothing was done.
+    pub(crate) fn refuse(self, error: BrokerError) {
+        match self {
+            Self::Propose { reply, .. } | Self::Apply { reply, .. } | Self::Checked { reply, .. } => {
+                let _ = reply.send(Err(error));
+            }
+            Self::Expire | Self::Rest => {}
+        }
+    }
+}
+
+/// A review after a command.
+#[derive(Debug, Clone)]
+pub(crate) struct Applied {
+    pub(crate) review: Arc<Review>,
+    /// `false`: it had been done before.
+    pub(crate) changed: bool,
+}
+
+/// What the outside may see of a review's actor.
+#[derive(Debug, Clone)]
+pub(crate) enum Head {
+    /// Still reading its snapshot.
+    Loading,
+    Missing,
+    Unreadable(Arc<str>),
+    Known(Arc<Review>),
+}
+
+pub(crate) type Heads = Arc<watch::Sender<Head>>;
+
+/// One review's actor. Everything that changes is in [`State`].
+pub(crate) struct ReviewActor {
+    pub(crate) id: ReviewId,
+    /// Known not to be in the database, so there is nothing to read.
+    pub(crate) fresh: bool,
+    pub(crate) context: Arc<Context>,
+    pub(crate) supervisor: ActorRef<SupervisorMessage>,
+    pub(crate) head: Heads,
+    pub(crate) vitals: Arc<Vitals>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    review: Option<Arc<Review>>,
+    /// Set while the snapshot could not be read: nothing is decided without one.
+    unreadable: Option<Arc<str>>,
+    /// Who waits for git to check the diff before the claim can be given.
+    claiming: Option<String>,
+    timer: Option<(Tick, AbortHandle)>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some((_, timer)) = self.timer.take() {
+            timer.abort();
+        }
+    }
+}
+
+impl Actor for ReviewActor {
+    type Msg = ReviewMessage;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
+        Ok(State::default())
+    }
+
+    /// Reads the snapshot. Here and not in `pre_start`, which the supervisor waits for.
+    async fn post_start(&self, myself: ActorRef<Self::Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        if self.fresh {
+            self.head.send_replace(Head::Missing);
+            return Ok(());
+        }
+        match self.context.reader.find_review(self.id).await {
+            Ok(Some(review)) => {
+                state.review = Some(Arc::new(review));
+                self.show(&myself, state);
+            }
+            Ok(None) => {
+                self.head.send_replace(Head::Missing);
+            }
+            Err(error) => {
+                tracing::error!(review.id = %self.id, %error, "snapshot cannot be read");
+                let why: Arc<str> = error.to_string().into();
+                self.head.send_replace(Head::Unreadable(Arc::clone(&why)));
+                state.unreadable = Some(why);
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: ReviewMessage,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        self.vitals.taken();
+        if let Some(why) = state.unreadable.clone() {
+            message.refuse(BrokerError::Unreadable { why: why.to_string() });
+            return Err(why.to_string().into());
+        }
+        match message {
+            ReviewMessage::Propose { proposal, content, reply } => {
+                self.propose(&myself, state, *proposal, content, reply).await
+            }
+            ReviewMessage::Apply { command, attached, reply } => {
+                self.apply(&myself, state, command, attached, reply).await
+            }
+            ReviewMessage::Checked { command, attached, outcome, reply } => {
+                if matches!(*command, Command::Claim(_)) {
+                    state.claiming = None;
+                }
+                match outcome {
+                    // A claim nobody waits for any more would keep a seat from those who do.
+                    Ok(()) if reply.is_closed() => Ok(()),
+                    Ok(()) => self.decide(&myself, state, *command, attached, reply).await,
+                    Err(error) => {
+                        let _ = reply.send(Err(error));
+                        Ok(())
+                    }
+                }
+            }
+            ReviewMessage::Expire => self.expire(&myself, state).await,
+            ReviewMessage::Rest => {
+                myself.stop(None);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl ReviewActor {
+    async fn propose(
+        &self,
+        myself: &ActorRef<ReviewMessage>,
+        state: &mut State,
+        proposal: Proposal,
+        content: Arc<Content>,
+        reply: Reply,
+    ) -> Result<(), ActorProcessingErr> {
+        if let Some(review) = &state.review {
+            let answer = repeated(review, &proposal).map(|()| Applied { review: Arc::clone(review), changed: false });
+            let _ = reply.send(answer.map_err(Into::into));
+            return Ok(());
+        }
+        let done = propose(proposal, self.context.clock.now());
+        self.commit(myself, state, done, Attached { content: Some(content), patch: None }, reply).await
+    }
+
+    /// Decides at once, or sends the command round by git first.
+    async fn apply(
+        &self,
+        myself: &ActorRef<ReviewMessage>,
+        state: &mut State,
+        command: Box<Command>,
+        attached: Attached,
+        reply: Reply,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(review) = state.review.clone() else {
+            let _ = reply.send(Err(BrokerError::UnknownReview { given: self.id.to_string() }));
+            let _ = self.supervisor.send_message(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+            return Ok(());
+        };
+        if let (Command::Claim(_), Some(by)) = (&*command, &state.claiming) {
+            let refusal = Refusal::BeingClaimed { number: review.number, by: by.clone() };
+            let _ = reply.send(Err(refusal.into()));
+            return Ok(());
+        }
+        match checks::needed(&review, &command, self.context.clock.now()) {
+            Err(refusal) => {
+                let _ = reply.send(Err(refusal.into()));
+                Ok(())
+            }
+            Ok(None) => self.decide(myself, state, *command, attached, reply).await,
+            Ok(Some(check)) => {
+                if let Command::Claim(claim) = &*command {
+                    state.claiming = Some(claim.by.clone());
+                }
+                let context = Arc::clone(&self.context);
+                tokio::spawn(checks::run(context, review, check, command, attached, reply, myself.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    async fn decide(
+        &self,
+        myself: &ActorRef<ReviewMessage>,
+        state: &mut State,
+        command: Command,
+        attached: Attached,
+        reply: Reply,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(review) = &state.review else { return Ok(()) };
+        match transition(review, command, self.context.clock.now(), &self.context.settings.rules) {
+            Err(refusal) => {
+                let _ = reply.send(Err(refusal.into()));
+                Ok(())
+            }
+            Ok(done) => self.commit(myself, state, done, attached, reply).await,
+        }
+    }
+
+    async fn expire(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        let Some(review) = &state.review else { return Ok(()) };
+        let expired = transition(review, Command::Expire, self.context.clock.now(), &self.context.settings.rules);
+        match expired {
+            Ok(done) if !done.events.is_empty() => {
+                tracing::info!(review.id = %self.id, review.number = %review.number, "claim or reservation ran out");
+                let (ignored, _) = oneshot::channel();
+                self.commit(myself, state, done, Attached::default(), ignored.into()).await
+            }
+            _ => {
+                self.set_timer(myself, state);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a transition durable, then true. If it cannot be saved this actor no longer knows what
+    /// the database holds: the caller is told, and the supervisor starts another from the snapshot.
+    async fn commit(
+        &self,
+        myself: &ActorRef<ReviewMessage>,
+        state: &mut State,
+        done: Transition,
+        attached: Attached,
+        reply: Reply,
+    ) -> Result<(), ActorProcessingErr> {
+        let changed = !done.events.is_empty();
+        let review = Arc::new(done.next);
+        if changed {
+            let change = Change {
+                review: Arc::clone(&review),
+                events: done.events,
+                tick: self.context.clock.now().tick,
+                content: attached.content.clone(),
+                patch: attached.patch,
+            };
+            let (sender, saved) = oneshot::channel();
+            self.context.gateway.send(GatewayMessage::Commit { change: Box::new(change), done: sender });
+            if let Err(error) = saved.await.unwrap_or(Err(store::StoreError::Stopped)) {
+                self.vitals.failed(&error.to_string());
+                let _ = reply.send(Err(BrokerError::NotSaved { why: error.to_string() }));
+                return Err(format!("not saved: {error}").into());
+            }
+            if let Some(content) = &attached.content {
+                self.context.reader.remember_content(&review.round.content_hash, content);
+            }
+            state.review = Some(Arc::clone(&review));
+            self.show(myself, state);
+        }
+        let _ = reply.send(Ok(Applied { review, changed }));
+        Ok(())
+    }
+
+    /// Lets everyone see the new state, and sees to its deadline.
+    fn show(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
+        let Some(review) = state.review.clone() else { return };
+        let is_final = review.is_final();
+        self.head.send_replace(Head::Known(review));
+        self.set_timer(myself, state);
+        if is_final {
+            let _ = self.supervisor.send_message(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+        }
+    }
+
+    fn set_timer(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
+        let deadline = state.review.as_ref().and_then(|review| review.next_deadline());
+        if state.timer.as_ref().is_some_and(|(tick, timer)| Some(*tick) == deadline && !timer.is_finished()) {
+            return;
+        }
+        if let Some((_, timer)) = state.timer.take() {
+            timer.abort();
+        }
+        let Some(tick) = deadline else { return };
+        let (actor, vitals, at) = (myself.clone(), Arc::clone(&self.vitals), self.context.clock.instant_of(tick));
+        let timer = tokio::spawn(async move {
+            tokio::time::sleep_until(at).await;
+            vitals.sent();
+            let _ = actor.send_message(ReviewMessage::Expire);
+        });
+        state.timer = Some((tick, timer.abort_handle()));
+    }
+}
+
+/// Whether `proposal` is the one that made `review`, sent again.
+fn repeated(review: &Review, proposal: &Proposal) -> Result<(), Refusal> {
+    let first_round = review.round.number == 1 && review.round.request_key == proposal.request_key;
+    let same = review.proposer == proposal.proposer
+        && review.category == proposal.category
+        && (!first_round || review.round.content_hash == proposal.content_hash);
+    if same { Ok(()) } else { Err(Refusal::KeyReused { number: review.number }) }
+}

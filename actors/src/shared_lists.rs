@@ -1,0 +1,51 @@
+//! When something enters the queue, everyone who waits for it wants the same page. One of them
+//! reads it, the others get a share.
+
+use domain::review::Status;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+use store::{
+    Filter, Reader, StoreError,
+    view::{Page, Summary},
+};
+use tokio::sync::OnceCell;
+
+/// A page and the highest queue event among its rows.
+pub(crate) type Shared = (Arc<Page<Summary>>, u64);
+
+#[derive(Default)]
+pub(crate) struct SharedLists(Mutex<Current>);
+
+#[derive(Default)]
+struct Current {
+    seq: u64,
+    pages: HashMap<(Vec<Filter>, u32), Arc<OnceCell<Shared>>>,
+}
+
+impl SharedLists {
+    /// The first page as of event `seq` or later.
+    pub(crate) async fn first_page(
+        &self,
+        reader: &Reader,
+        filters: Vec<Filter>,
+        limit: u32,
+        seq: u64,
+    ) -> Result<Shared, StoreError> {
+        debug_assert!(filters.iter().all(|filter| filter.status == Some(Status::Pending)));
+        let cell = {
+            let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.seq != seq {
+                current.seq = seq;
+                current.pages.clear();
+            }
+            Arc::clone(current.pages.entry((filters.clone(), limit)).or_default())
+        };
+        let read = || async {
+            let (page, last_queued) = reader.list_reviews(&filters, None, limit).await?;
+            Ok((Arc::new(page), last_queued))
+        };
+        cell.get_or_try_init(read).await.cloned()
+    }
+}

@@ -1,0 +1,333 @@
+//! Starts everything and knows every live review.
+//!
+//! All routing to reviews passes this one mailbox. That is what makes passivation safe: a review is
+//! forgotten and told to rest in one breath, so no message can be on its way to it any more.
+
+use crate::{
+    Context,
+    error::BrokerError,
+    gateway::{Gateway, GatewayMessage},
+    review::{Head, Heads, ReviewActor, ReviewMessage},
+    tree::{Node, Tree},
+    vitals::Vitals,
+};
+use domain::ids::{ReviewId, ReviewNumber};
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicI64},
+    time::Duration,
+};
+use store::Writer;
+use tokio::{sync::watch, task::JoinHandle};
+
+/// Reviews shown one by one in the actor tree; more than this is not for eyes.
+const SHOWN_REVIEWS: usize = 200;
+
+/// What the [`Supervisor`] can be told.
+pub(crate) enum SupervisorMessage {
+    /// Hand this to the review's actor, starting one from the snapshot where there is none.
+    Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
+    /// Show a review's head. `None` if it is not live and `start` does not ask for it.
+    Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Head>>> },
+    /// A review's actor has nothing left to do.
+    Idle { id: ReviewId, actor: ActorId },
+    /// Let reviews rest that nobody has touched for long.
+    Sweep,
+    DrawTree { reply: RpcReplyPort<Tree> },
+    /// Let everyone finish, then stop.
+    Shutdown,
+}
+
+pub(crate) struct Supervisor {
+    context: Arc<Context>,
+    writer: Writer,
+    last_number: Arc<AtomicI64>,
+    vitals: Arc<Vitals>,
+}
+
+struct Live {
+    actor: ActorRef<ReviewMessage>,
+    head: Heads,
+    vitals: Arc<Vitals>,
+}
+
+pub(crate) struct State {
+    live: HashMap<ReviewId, Live>,
+    gateway: ActorRef<GatewayMessage>,
+    gateway_vitals: Arc<Vitals>,
+    gateway_restarts: u64,
+    /// How often a review's actor was replaced after a failure, and why last; for the tree.
+    failures: HashMap<ReviewId, (u64, String)>,
+    stopping: bool,
+}
+
+/// Starts the tree. The handle ends when the supervisor does.
+pub(crate) async fn start(
+    context: Context,
+    writer: Writer,
+    last_number: ReviewNumber,
+) -> Result<(ActorRef<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
+    let supervisor = Supervisor {
+        context: Arc::new(context),
+        writer,
+        last_number: Arc::new(AtomicI64::new(last_number.0)),
+        vitals: Arc::new(Vitals::new()),
+    };
+    Actor::spawn(None, supervisor, ()).await
+}
+
+impl Actor for Supervisor {
+    type Msg = SupervisorMessage;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
+        let (gateway, gateway_vitals) = self.start_gateway(&myself).await?;
+        let pause = (self.context.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
+        myself.send_interval(pause, || SupervisorMessage::Sweep);
+        Ok(State {
+            live: HashMap::new(),
+            gateway,
+            gateway_vitals,
+            gateway_restarts: 0,
+            failures: HashMap::new(),
+            stopping: false,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        self.vitals.taken();
+        match message {
+            SupervisorMessage::Deliver { id, fresh, message } => {
+                self.deliver(&myself, state, id, fresh, *message).await?;
+            }
+            SupervisorMessage::Watch { id, start, reply } => {
+                let head = match state.live.get(&id) {
+                    Some(live) => Some(live),
+                    None if start => Some(self.wake(&myself, state, id, false).await?),
+                    None => None,
+                };
+                let head = head.map(|live| {
+                    live.vitals.touch();
+                    live.head.subscribe()
+                });
+                let _ = reply.send(head);
+            }
+            SupervisorMessage::Idle { id, actor } => {
+                if state.live.get(&id).is_some_and(|live| live.actor.get_id() == actor) {
+                    rest(state, id);
+                }
+            }
+            SupervisorMessage::Sweep => self.sweep(state),
+            SupervisorMessage::DrawTree { reply } => {
+                let _ = reply.send(self.draw(&myself, state));
+            }
+            SupervisorMessage::Shutdown => {
+                state.stopping = true;
+                for id in state.live.keys().copied().collect::<Vec<_>>() {
+                    rest(state, id);
+                }
+                // Reviews first: what they still commit goes through the gateway.
+                myself.drain_children_and_wait(Some(Duration::from_secs(10).into())).await;
+                myself.stop(None);
+            }
+        }
+        Ok(())
+    }
+
+    /// The default would stop the supervisor with any of its children.
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        event: SupervisionEvent,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        let (actor, failure) = match event {
+            SupervisionEvent::ActorFailed(actor, error) => (actor, Some(error.to_string())),
+            SupervisionEvent::ActorTerminated(actor, _, _) => (actor, None),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
+        };
+        if actor.get_id() == state.gateway.get_id() {
+            if !state.stopping {
+                tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
+                (state.gateway, state.gateway_vitals) = self.start_gateway(&myself).await?;
+                state.gateway_restarts += 1;
+            }
+            return Ok(());
+        }
+        let Some(error) = failure else { return Ok(()) };
+        // The next touch starts another one from what the database has.
+        let id = state.live.iter().find(|(_, live)| live.actor.get_id() == actor.get_id()).map(|(id, _)| *id);
+        if let Some(id) = id {
+            tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
+            let watched = state.live.remove(&id).is_some_and(|live| live.head.receiver_count() > 0);
+            let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
+            state.failures.insert(id, (count + 1, error));
+            let leased = count < 3;
+            if (watched || leased) && !state.stopping {
+                self.wake(&myself, state, id, false).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Supervisor {
+    async fn start_gateway(
+        &self,
+        myself: &ActorRef<SupervisorMessage>,
+    ) -> Result<(ActorRef<GatewayMessage>, Arc<Vitals>), SpawnErr> {
+        let vitals = Arc::new(Vitals::new());
+        let gateway = Gateway {
+            supervisor: myself.clone(),
+            writer: self.writer.clone(),
+            vitals: Arc::clone(&vitals),
+            last_number: Arc::clone(&self.last_number),
+        };
+        let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
+        self.context.gateway.set(actor.clone(), Arc::clone(&vitals));
+        Ok((actor, vitals))
+    }
+
+    async fn deliver(
+        &self,
+        myself: &ActorRef<SupervisorMessage>,
+        state: &mut State,
+        id: ReviewId,
+        fresh: bool,
+        message: ReviewMessage,
+    ) -> Result<(), SpawnErr> {
+        if state.stopping {
+            message.refuse(BrokerError::ShuttingDown);
+            return Ok(());
+        }
+        let live = match state.live.get(&id) {
+            Some(live) => live,
+            None => self.wake(myself, state, id, fresh).await?,
+        };
+        if live.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
+            message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
+            return Ok(());
+        }
+        live.vitals.sent();
+        // A failed actor that is not forgotten yet drops the message; its caller hears of a restart.
+        let _ = live.actor.send_message(message);
+        Ok(())
+    }
+
+    async fn wake<'a>(
+        &self,
+        myself: &ActorRef<SupervisorMessage>,
+        state: &'a mut State,
+        id: ReviewId,
+        fresh: bool,
+    ) -> Result<&'a Live, SpawnErr> {
+        if state.live.len() >= self.context.settings.max_live {
+            self.make_room(state);
+        }
+        let head: Heads = Arc::new(watch::Sender::new(Head::Loading));
+        let vitals = Arc::new(Vitals::new());
+        let review = ReviewActor {
+            id,
+            fresh,
+            context: Arc::clone(&self.context),
+            supervisor: myself.clone(),
+            head: Arc::clone(&head),
+            vitals: Arc::clone(&vitals),
+        };
+        let (actor, _) = Actor::spawn_linked(None, review, (), myself.get_cell()).await?;
+        Ok(state.live.entry(id).or_insert(Live { actor, head, vitals }))
+    }
+
+    fn sweep(&self, state: &mut State) {
+        let idle_after = self.context.settings.idle_after;
+        let idle: Vec<_> =
+            state.live.iter().filter(|(_, live)| live.vitals.idle() >= idle_after && may_rest(live)).map(|(id, _)| *id).collect();
+        for id in idle {
+            rest(state, id);
+        }
+    }
+
+    /// Lets the tenth that was idle longest rest, so that this is rarely done.
+    fn make_room(&self, state: &mut State) {
+        let mut resting: Vec<_> = state
+            .live
+            .iter()
+            .filter(|(_, live)| may_rest(live))
+            .map(|(id, live)| (live.vitals.idle(), *id))
+            .collect();
+        resting.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, id) in resting.into_iter().take(self.context.settings.max_live / 10 + 1) {
+            rest(state, id);
+        }
+    }
+
+    fn draw(&self, myself: &ActorRef<SupervisorMessage>, state: &State) -> Tree {
+        let node = |kind, id: String, status: String, vitals: &Vitals, restarts, last_error: Option<String>| Node {
+            kind,
+            id,
+            state: status,
+            mailbox: vitals.mailbox(),
+            handled: vitals.handled(),
+            restarts,
+            uptime_ms: u64::try_from(vitals.uptime().as_millis()).unwrap_or(u64::MAX),
+            last_error: last_error.or_else(|| vitals.last_error()),
+            children: Vec::new(),
+        };
+        let gateway = node(
+            "gateway",
+            state.gateway.get_id().to_string(),
+            "running".into(),
+            &state.gateway_vitals,
+            state.gateway_restarts,
+            None,
+        );
+        let mut reviews: Vec<_> = state
+            .live
+            .iter()
+            .map(|(id, live)| match &*live.head.borrow() {
+                Head::Known(review) => (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id),
+                Head::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
+                Head::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
+                Head::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
+            })
+            .collect();
+        reviews.sort_unstable();
+        let more_reviews = reviews.len().saturating_sub(SHOWN_REVIEWS);
+        reviews.truncate(SHOWN_REVIEWS);
+        let reviews = reviews.into_iter().filter_map(|(_, name, status, id)| {
+            let live = state.live.get(&id)?;
+            let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
+            Some(node("review", name, status, &live.vitals, restarts, error))
+        });
+        let status = format!("running, {} live reviews", state.live.len());
+        let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
+        root.children = std::iter::once(gateway).chain(reviews).collect();
+        Tree { root, more_reviews }
+    }
+}
+
+/// A review with a deadline or somebody waiting stays awake, and so does one with work to do.
+fn may_rest(live: &Live) -> bool {
+    let busy = live.vitals.mailbox() > 0 || live.head.receiver_count() > 0;
+    let deadline = match &*live.head.borrow() {
+        Head::Known(review) => review.next_deadline().is_some(),
+        Head::Loading => true,
+        Head::Missing | Head::Unreadable(_) => false,
+    };
+    !busy && !deadline
+}
+
+/// Forgets a review and tells its actor so. What reached its mailbox before is still done.
+fn rest(state: &mut State, id: ReviewId) {
+    if let Some(live) = state.live.remove(&id) {
+        state.failures.remove(&id);
+        let _ = live.actor.send_message(ReviewMessage::Rest);
+    }
+}

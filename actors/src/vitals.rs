@@ -1,0 +1,72 @@
+//! What an actor shows of itself to operators, at the price of a few atomic adds.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+#[derive(Debug)]
+pub(crate) struct Vitals {
+    started: Instant,
+    mailbox: AtomicU64,
+    handled: AtomicU64,
+    /// Milliseconds after `started` of the last message.
+    touched: AtomicU64,
+    last_error: Mutex<Option<Box<str>>>,
+}
+
+impl Vitals {
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            mailbox: AtomicU64::new(0),
+            handled: AtomicU64::new(0),
+            touched: AtomicU64::new(0),
+            last_error: Mutex::new(None),
+        }
+    }
+
+    /// A message is on its way to the mailbox.
+    pub(crate) fn sent(&self) {
+        self.mailbox.fetch_add(1, Relaxed);
+        self.touch();
+    }
+
+    /// A message was taken from the mailbox.
+    pub(crate) fn taken(&self) {
+        let _ = self.mailbox.fetch_update(Relaxed, Relaxed, |depth| depth.checked_sub(1));
+        self.handled.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn touch(&self) {
+        let after = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.touched.store(after, Relaxed);
+    }
+
+    pub(crate) fn failed(&self, error: &str) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into());
+    }
+
+    pub(crate) fn mailbox(&self) -> u64 {
+        self.mailbox.load(Relaxed)
+    }
+
+    pub(crate) fn handled(&self) -> u64 {
+        self.handled.load(Relaxed)
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.touched.load(Relaxed)))
+    }
+
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().map(Into::into)
+    }
+}
