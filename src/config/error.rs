@@ -1,0 +1,101 @@
+//! What is wrong with a configuration, and where it was said.
+
+use std::fmt;
+
+use super::key::Key;
+use crate::telemetry::visible;
+
+/// Longer values are cut in messages.
+const SHOWN_CHARS: usize = 80;
+
+/// Where a setting was given its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    /// The path as shown to people: `~` for their home.
+    File(String),
+    Variable(String),
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default.toml"),
+            Self::File(name) | Self::Variable(name) | Self::Flag(name) => {
+                f.write_str(&visible(name))
+            }
+        }
+    }
+}
+
+/// Everything wrong with one load, a line each.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigError {
+    pub(super) problems: Vec<Problem>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    origin: Origin,
+    setting: Option<String>,
+    text: String,
+}
+
+impl Problem {
+    /// About a whole file or variable.
+    pub(super) fn at(origin: &Origin, text: impl Into<String>) -> Self {
+        Self {
+            origin: origin.clone(),
+            setting: None,
+            text: text.into(),
+        }
+    }
+
+    /// About one setting; `text` says what is allowed.
+    pub(super) fn of(
+        origin: &Origin,
+        key: &Key,
+        value: &toml::Value,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            origin: origin.clone(),
+            setting: Some(format!("{key} = {}", show(value))),
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "config: {}: ", self.origin)?;
+        if let Some(setting) = &self.setting {
+            write!(f, "{setting}: ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+/// On one line, and safe to print: a project's file may have been written by an agent.
+pub(super) fn show(value: &toml::Value) -> String {
+    let text = match value {
+        toml::Value::String(text) => format!("{text:?}"),
+        toml::Value::Array(items) => {
+            format!(
+                "[{}]",
+                items.iter().map(show).collect::<Vec<_>>().join(", ")
+            )
+        }
+        toml::Value::Table(_) => "{ … }".to_owned(),
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => value.to_string(),
+    };
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,67 @@
+//! "Did you mean": what to say about a name that stands for no setting.
+
+use super::key::Key;
+use super::rules::{RULES, Rule};
+
+pub(super) fn unknown_setting(key: &Key) -> String {
+    let section = format!("{}.", key.pattern());
+    if key.pattern() == "projects" {
+        return "expected sections [projects.NAME]".to_owned();
+    }
+    if RULES.iter().any(|rule| rule.key.starts_with(&section)) {
+        return format!("expected a section [{key}]");
+    }
+    if key.project().is_some() && key.parts().len() == 2 {
+        return format!("expected a section [{key}] with path and, if you like, trusted");
+    }
+    let known = RULES.iter().map(|rule| rule.key);
+    let near = near(&key.pattern(), known);
+    suggest("unknown setting", &near)
+}
+
+pub(super) fn unknown_variable(name: &str) -> String {
+    if name.starts_with("COUNTERSIGN_PROJECTS_") {
+        return "projects stand in a file, as [projects.NAME], not in variables".to_owned();
+    }
+    let known: Vec<_> = RULES.iter().filter_map(Rule::variable).collect();
+    suggest(
+        "stands for no setting",
+        &near(name, known.iter().map(String::as_str)),
+    )
+}
+
+fn suggest(text: &str, near: &[&str]) -> String {
+    match near {
+        [] => format!("{text}; config/default.toml lists all"),
+        names => format!(
+            "{text}; did you mean {}?",
+            names.join(" or ").replace('*', "NAME")
+        ),
+    }
+}
+
+/// Up to three of `known`, closest first; none when nothing is close.
+fn near<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut ranked: Vec<_> = known
+        .map(|name| (distance(given, name), name))
+        .filter(|(edits, name)| *edits <= 2.max(name.len() / 4))
+        .collect();
+    ranked.sort();
+    ranked.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein's distance, one row at a time.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

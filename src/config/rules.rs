@@ -1,0 +1,128 @@
+//! What each setting may be, and whether a project's file may say it. The only home of the bounds.
+
+use std::time::Duration;
+
+use super::key::Key;
+
+pub(super) struct Rule {
+    /// `section.key`; `*` stands for the name of a project.
+    pub(super) key: &'static str,
+    pub(super) kind: Kind,
+    pub(super) scope: Scope,
+}
+
+pub(super) enum Kind {
+    /// Host and port, loopback only.
+    Address,
+    /// A folder; absolute when it comes from a file. May be empty.
+    DataDir,
+    Folder,
+    /// A bare name or an absolute path.
+    Program,
+    LogFilter,
+    Bool,
+    Integer(i64, i64),
+    Duration(Duration, Duration),
+    OneOf(&'static [&'static str]),
+    ManyOf(&'static [&'static str]),
+}
+
+/// What a project's file may do with a setting. It lies in the repository, so an agent may have
+/// written it: it may tune what concerns only its reviews, and tighten guards, but never loosen one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    OperatorOnly,
+    ProjectSets,
+    ProjectLowers,
+    ProjectAdds,
+}
+
+use Kind::{Address, Bool, DataDir, Folder, Integer, LogFilter, ManyOf, OneOf, Program};
+use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
+
+const SECOND: u64 = 1000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+
+pub(super) const RULES: &[Rule] = &[
+    rule("server.listen", Address, OperatorOnly),
+    rule("server.data_dir", DataDir, OperatorOnly),
+    rule("server.max_connections", Integer(1, 65_536), OperatorOnly),
+    rule(
+        "server.header_timeout",
+        millis(100, 5 * MINUTE),
+        OperatorOnly,
+    ),
+    rule(
+        "server.body_timeout",
+        millis(100, 10 * MINUTE),
+        OperatorOnly,
+    ),
+    rule("log.filter", LogFilter, OperatorOnly),
+    rule("log.format", OneOf(&["text", "json"]), OperatorOnly),
+    rule("claims.lease", millis(SECOND, 24 * HOUR), ProjectSets),
+    rule("reviews.idle_after", millis(100, 168 * HOUR), OperatorOnly),
+    rule("reviews.max_live", Integer(1, 1_000_000), OperatorOnly),
+    rule("reviews.max_rounds", Integer(1, 1000), ProjectLowers),
+    rule("limits.diff_bytes", Integer(1024, 256 << 20), ProjectLowers),
+    rule("limits.intent_chars", Integer(1, 100_000), ProjectLowers),
+    rule("limits.text_chars", Integer(1, 10_000_000), ProjectLowers),
+    // a UUID must fit
+    rule("limits.id_chars", Integer(36, 1000), ProjectLowers),
+    rule("limits.metadata_bytes", Integer(2, 1 << 20), ProjectLowers),
+    rule("limits.page_chars", Integer(1000, 1_000_000), ProjectSets),
+    rule("limits.page_items", Integer(1, 10_000), ProjectSets),
+    rule("limits.max_page_items", Integer(1, 10_000), ProjectLowers),
+    rule("limits.calls_in_flight", Integer(1, 65_536), OperatorOnly),
+    rule("limits.calls_per_review", Integer(1, 65_536), OperatorOnly),
+    rule("limits.waiters", Integer(1, 1_000_000), OperatorOnly),
+    rule("wait.default", millis(100, 50 * SECOND), ProjectSets),
+    rule("wait.max", millis(100, 50 * SECOND), ProjectSets),
+    rule("git.program", Program, OperatorOnly),
+    rule("git.time_limit", millis(100, 10 * MINUTE), ProjectLowers),
+    rule("git.concurrency", Integer(1, 64), OperatorOnly),
+    rule("git.refuse", ManyOf(FLAG_KINDS), ProjectAdds),
+    rule("store.readers", Integer(1, 64), OperatorOnly),
+    rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
+    rule("projects.*.path", Folder, OperatorOnly),
+    rule("projects.*.trusted", Bool, OperatorOnly),
+];
+
+/// The words of [`super::FlagKind`].
+pub(super) const FLAG_KINDS: &[&str] = &[
+    "symlink",
+    "gitlink",
+    "mode_change",
+    "agent_config",
+    "ci_config",
+    "git_config",
+    "control_characters",
+    "bidi_characters",
+    "text_outside_hunks",
+];
+
+const fn rule(key: &'static str, kind: Kind, scope: Scope) -> Rule {
+    Rule { key, kind, scope }
+}
+
+const fn millis(min: u64, max: u64) -> Kind {
+    Kind::Duration(Duration::from_millis(min), Duration::from_millis(max))
+}
+
+pub(super) fn find(key: &Key) -> Option<&'static Rule> {
+    let pattern = key.pattern();
+    RULES.iter().find(|rule| rule.key == pattern)
+}
+
+pub(super) fn is_section(name: &str) -> bool {
+    let of = |rule: &Rule| rule.key.split('.').next() == Some(name);
+    RULES.iter().any(of)
+}
+
+impl Rule {
+    /// `COUNTERSIGN_CLAIMS_LEASE`; none for projects, whose names a variable cannot spell.
+    pub(super) fn variable(&self) -> Option<String> {
+        (!self.key.contains('*'))
+            .then(|| format!("COUNTERSIGN_{}", self.key.replace('.', "_").to_uppercase()))
+    }
+}

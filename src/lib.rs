@@ -1,0 +1,4 @@
+//! The doors of Countersign and the wiring behind them.
+
+pub mod config;
+pub mod telemetry;

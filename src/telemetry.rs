@@ -1,0 +1,94 @@
+//! Logs: tracing to stderr, since stdout belongs to MCP and to data.
+//!
+//! Much of what is logged was written by agents. One event stays one line, and nothing in it can
+//! move the cursor, change colours or turn the reading direction of the terminal that shows it.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, IsTerminal};
+
+use tracing::Subscriber;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::debug_fn;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
+
+use crate::config::{Log, LogFormat};
+
+mod escape;
+
+use escape::{EscapeText, JsonWriter};
+pub use escape::{is_hidden, visible};
+
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("log filter {filter:?} (from {origin}): {source}")]
+    Filter {
+        filter: String,
+        origin: &'static str,
+        source: ParseError,
+    },
+    #[error("logging is already set up: {0}")]
+    Taken(#[from] TryInitError),
+}
+
+/// Sets up the logging of this process, once. `RUST_LOG` wins over `log.filter`.
+pub fn init(log: &Log) -> Result<(), TelemetryError> {
+    let rust_log = std::env::var("RUST_LOG").ok();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let ansi = io::stderr().is_terminal() && !no_color;
+    subscriber(log, rust_log.as_deref(), ansi, io::stderr)?.try_init()?;
+    Ok(())
+}
+
+fn subscriber<W>(
+    log: &Log,
+    rust_log: Option<&str>,
+    ansi: bool,
+    writer: W,
+) -> Result<impl Subscriber + Send + Sync + use<W>, TelemetryError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let (filter, origin) = match rust_log {
+        Some(filter) if !filter.trim().is_empty() => (filter, "RUST_LOG"),
+        _ => (log.filter.as_str(), "log.filter"),
+    };
+    let filter = EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        origin,
+        source,
+    })?;
+    // a closed stderr would otherwise be reported on stderr, which panics
+    let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
+    let layer: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
+        LogFormat::Text => lines
+            .with_ansi(ansi)
+            .fmt_fields(debug_fn(write_field).delimited(" "))
+            .with_writer(writer)
+            .boxed(),
+        LogFormat::Json => lines
+            .json()
+            .flatten_event(true)
+            .with_writer(JsonWriter::over(writer))
+            .boxed(),
+    };
+    Ok(tracing_subscriber::registry().with(layer).with(filter))
+}
+
+fn write_field(
+    writer: &mut tracing_subscriber::fmt::format::Writer<'_>,
+    field: &tracing::field::Field,
+    value: &dyn fmt::Debug,
+) -> fmt::Result {
+    if field.name() != "message" {
+        write!(writer, "{}=", field.name())?;
+    }
+    write!(EscapeText(writer), "{value:?}")
+}
+
+#[cfg(test)]
+#[path = "telemetry_tests.rs"]
+mod tests;
