@@ -1,0 +1,61 @@
+//! The test command, with the set-up the tests need.
+
+use std::ffi::OsString;
+use std::fs;
+
+use anyhow::Context as _;
+
+use crate::run::{answers, cargo, program, root, run};
+
+const CLIENTS: &str = "tests/clients";
+/// A copy of the lock file that was installed. Its time would say little: a checkout changes it.
+const STAMP: &str = "node_modules/.installed-lock.json";
+
+pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
+    let no_clients = |argument: &&OsString| *argument == "--no-clients";
+    let mut rest: Vec<_> = arguments.iter().collect();
+    rest.retain(|argument| !no_clients(argument));
+    // no build before it: without dev-dependencies the features differ, and all is compiled twice
+    let mut tests = cargo(["test", "--workspace"]);
+    if rest.len() < arguments.len() {
+        eprintln!("xtask: SKIPPED by --no-clients: real clients and the MCP conformance suite");
+        tests.env("COUNTERSIGN_SKIP_CLIENTS", "1");
+    } else {
+        install_clients()?;
+    }
+    run(tests.args(rest))
+}
+
+/// Runs one of the long tests, which are ignored otherwise; `size` tells it how long.
+pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--release", "--test", "it", "--"]);
+    test.args(["--ignored", "--nocapture", name]);
+    match arguments {
+        [] => {}
+        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => {
+            test.env(size, number);
+        }
+        _ => anyhow::bail!("expected one whole number, or nothing"),
+    }
+    run(&mut test)
+}
+
+fn install_clients() -> anyhow::Result<()> {
+    let clients = root().join(CLIENTS);
+    let Ok(wanted) = fs::read(clients.join("package-lock.json")) else {
+        return Ok(());
+    };
+    let stamp = clients.join(STAMP);
+    if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    anyhow::ensure!(
+        answers(program("npm").arg("--version")),
+        "npm is not there, and the tests with real clients need it; install Node, or run \
+         `cargo xtask test --no-clients` for the rest"
+    );
+    run(program("npm")
+        .args(["ci", "--no-audit", "--no-fund"])
+        .current_dir(&clients))?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
+}
