@@ -345,3 +345,14 @@ fn without_a_home_the_data_folder_must_be_named() {
     world.sources.data_dir = None;
     assert_snapshot!(world.error(), @r#"config: default.toml: server.data_dir = "": expected a folder, since the user's data folder is not known (is HOME set?)"#);
 }
+
+#[test]
+fn the_process_has_a_users_file_and_a_data_folder_of_ours() {
+    let sources = Sources::of_this_process();
+    let user_file = sources.user_file.unwrap();
+    assert!(
+        user_file.ends_with("countersign/config.toml"),
+        "{user_file:?}"
+    );
+    assert!(sources.data_dir.unwrap().ends_with("countersign"));
+}

@@ -36,14 +36,7 @@ fn lints() -> anyhow::Result<()> {
 
 /// The examples are named only to keep the dev-dependencies, and so the features, in.
 fn docs() -> anyhow::Result<()> {
-    let doc = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--lib",
-        "--bins",
-        "--examples",
-    ];
+    let doc = ["doc", "--workspace", "--no-deps", "--lib", "--examples"];
     run(cargo(doc).env("RUSTDOCFLAGS", "-D warnings"))
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn prepare(arguments: &[OsString]) -> anyhow::Result<()> {
         _ => anyhow::bail!("expected --check, or nothing"),
     };
     let committed = root().join(".sqlx");
-    let (old, new) = (read(&committed)?, query_data()?);
+    let (old, new) = (read(&committed)?, query_data(only_check)?);
     if old == new {
         eprintln!("xtask: .sqlx is up to date ({} queries)", new.len());
         return Ok(());
@@ -40,7 +40,10 @@ pub(crate) fn prepare(arguments: &[OsString]) -> anyhow::Result<()> {
 }
 
 /// What the macros write for a database with the newest schema.
-fn query_data() -> anyhow::Result<Files> {
+///
+/// Only the store has to compile; after the other checks the whole workspace is quicker, since with
+/// fewer packages the features differ and their dependencies are compiled once more.
+fn query_data(after_checks: bool) -> anyhow::Result<Files> {
     let scratch = built()?.join("xtask-prepare");
     replace(&scratch, &Files::new())?;
     let database = scratch.join("scratch.db");
@@ -53,9 +56,12 @@ fn query_data() -> anyhow::Result<Files> {
     let data = scratch.join("sqlx");
     fs::create_dir(&data)?;
     let url = format!("sqlite://{}", database.display());
-    // the whole workspace, or the features differ and its dependencies are compiled again
-    let mut check = cargo(["check", "--workspace", "--all-targets"]);
+    let mut check = cargo(["check", "--all-targets"]);
     check
+        .arg(match after_checks {
+            true => "--workspace",
+            false => "--package=countersign-store",
+        })
         .env("DATABASE_URL", url)
         .env("SQLX_OFFLINE", "false")
         .env("SQLX_OFFLINE_DIR", &data);
