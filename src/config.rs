@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::diff::FlagKind;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 
@@ -117,22 +118,8 @@ pub struct Git {
     #[serde(with = "duration")]
     pub time_limit: Duration,
     pub concurrency: usize,
+    /// What a diff must not be flagged for.
     pub refuse: Vec<FlagKind>,
-}
-
-/// What a diff can be flagged for, and refused for by `git.refuse`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FlagKind {
-    Symlink,
-    Gitlink,
-    ModeChange,
-    AgentConfig,
-    CiConfig,
-    GitConfig,
-    ControlCharacters,
-    BidiCharacters,
-    TextOutsideHunks,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

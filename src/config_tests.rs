@@ -5,7 +5,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use super::rules::{FLAG_KINDS, RULES};
+use super::rules::RULES;
 use super::*;
 
 /// A home with nothing in it, and everything a test may put there.
@@ -106,10 +106,7 @@ fn every_setting_has_a_default_a_rule_and_a_line_of_why() {
         if let Some(name) = line.strip_prefix('[') {
             section = name.trim_end_matches(']');
         } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
-            assert!(
-                lines[i - 1].starts_with("# "),
-                "{section}.{key} has no comment"
-            );
+            assert!(lines[i - 1].starts_with("# "), "{section}.{key} has no comment");
             found.insert(format!("{section}.{key}"));
         }
     }
@@ -136,33 +133,23 @@ fn every_default_is_within_its_own_bounds() {
 }
 
 #[test]
-fn every_word_of_the_flag_kinds_is_a_flag_kind() {
-    let world = World::new().variable("COUNTERSIGN_GIT_REFUSE", &FLAG_KINDS.join(","));
-    assert_eq!(world.load().git.refuse.len(), FLAG_KINDS.len());
+fn the_defaults_name_every_kind_of_flag() {
+    for kind in FlagKind::ALL {
+        assert!(DEFAULTS.contains(kind.as_str()), "{kind}");
+    }
 }
 
 #[test]
 fn each_layer_wins_over_the_one_below() {
-    let at = |world: &World| {
-        (
-            world.load().claims.lease,
-            world.loaded().origin("claims.lease").to_string(),
-        )
-    };
+    let at = |world: &World| (world.load().claims.lease, world.loaded().origin("claims.lease").to_string());
     let minutes = |n: u64| Duration::from_secs(n * 60);
 
     let world = World::new();
     assert_eq!(at(&world), (minutes(20), "default.toml".into()));
     let world = world.user("[claims]\nlease = '1m'");
-    assert_eq!(
-        at(&world),
-        (minutes(1), "~/.config/countersign/config.toml".into())
-    );
+    assert_eq!(at(&world), (minutes(1), "~/.config/countersign/config.toml".into()));
     let world = world.project("claims.lease = '2m'");
-    assert_eq!(
-        at(&world),
-        (minutes(2), "~/code/app/.countersign/config.toml".into())
-    );
+    assert_eq!(at(&world), (minutes(2), "~/code/app/.countersign/config.toml".into()));
     let world = world.named("claims = { lease = '3m' }");
     assert_eq!(at(&world), (minutes(3), "~/named.toml".into()));
     let world = world.variable("COUNTERSIGN_CLAIMS_LEASE", "4m");
@@ -264,12 +251,7 @@ fn a_broken_file_is_named_with_line_and_column() {
 #[test]
 fn nothing_in_a_message_acts_on_the_terminal() {
     let error = user_error("'\\u001b[31m' = '''a\nb\u{202e}'''\nserver.data_dir = \"/x\\u0007\"");
-    assert!(
-        error
-            .lines()
-            .all(|line| !line.contains(crate::telemetry::is_hidden)),
-        "{error}"
-    );
+    assert!(error.lines().all(|line| !line.contains(crate::telemetry::is_hidden)), "{error}");
     assert_eq!(error.lines().count(), 2, "{error}");
 }
 
@@ -277,12 +259,9 @@ fn nothing_in_a_message_acts_on_the_terminal() {
 fn a_projects_file_may_not_open_up_or_run_anything() {
     assert_snapshot!(project_error("server.listen = '127.0.0.1:9'"), @r#"config: ~/code/app/.countersign/config.toml: server.listen = "127.0.0.1:9": not allowed in a project's file, which an agent may have written; it may stand in ~/.config/countersign/config.toml or COUNTERSIGN_SERVER_LISTEN or a file given by --config"#);
     assert_snapshot!(project_error("projects.app.trusted = true"), @"config: ~/code/app/.countersign/config.toml: projects.app.trusted = true: not allowed in a project's file, which an agent may have written; it may stand in ~/.config/countersign/config.toml or a file given by --config");
-    for setting in [
-        "server.data_dir = '/tmp/x'",
-        "git.program = '/tmp/evil'",
-        "log.filter = 'off'",
-        "projects.app.path = '/'",
-    ] {
+    for setting in
+        ["server.data_dir = '/tmp/x'", "git.program = '/tmp/evil'", "log.filter = 'off'", "projects.app.path = '/'"]
+    {
         let error = project_error(setting);
         assert!(error.contains("not allowed in a project's file"), "{error}");
     }
@@ -290,20 +269,14 @@ fn a_projects_file_may_not_open_up_or_run_anything() {
 
 #[test]
 fn a_projects_file_may_tighten_but_not_loosen() {
-    let world = World::new()
-        .user("git.refuse = ['symlink']")
-        .project("git.refuse = ['gitlink']\nreviews.max_rounds = 2");
-    assert_eq!(
-        world.load().git.refuse,
-        [FlagKind::Symlink, FlagKind::Gitlink]
-    );
+    let world =
+        World::new().user("git.refuse = ['symlink']").project("git.refuse = ['gitlink']\nreviews.max_rounds = 2");
+    assert_eq!(world.load().git.refuse, [FlagKind::Symlink, FlagKind::Gitlink]);
     assert_eq!(world.load().reviews.max_rounds, 2);
 
     assert_snapshot!(project_error("reviews.max_rounds = 4"), @"config: ~/code/app/.countersign/config.toml: reviews.max_rounds = 4: a project's file may only lower it; it is 3 (default.toml)");
     assert_snapshot!(project_error("git.time_limit = '31s'"), @r#"config: ~/code/app/.countersign/config.toml: git.time_limit = "31s": a project's file may only lower it; it is "30s" (default.toml)"#);
-    let emptied = World::new()
-        .user("git.refuse = ['symlink']")
-        .project("git.refuse = []");
+    let emptied = World::new().user("git.refuse = ['symlink']").project("git.refuse = []");
     assert_eq!(emptied.load().git.refuse, [FlagKind::Symlink]);
 }
 
@@ -317,10 +290,7 @@ fn a_projects_file_that_is_a_link_out_of_the_repository_is_not_read() {
     for target in [secret.as_path(), Path::new("/nowhere")] {
         std::os::unix::fs::symlink(target, &link).unwrap();
         let error = world.error();
-        assert!(
-            error.ends_with("config.toml: is a link that leads out of the repository"),
-            "{error}"
-        );
+        assert!(error.ends_with("config.toml: is a link that leads out of the repository"), "{error}");
         fs::remove_file(&link).unwrap();
     }
     fs::create_dir(&link).unwrap();
@@ -350,9 +320,6 @@ fn without_a_home_the_data_folder_must_be_named() {
 fn the_process_has_a_users_file_and_a_data_folder_of_ours() {
     let sources = Sources::of_this_process();
     let user_file = sources.user_file.unwrap();
-    assert!(
-        user_file.ends_with("countersign/config.toml"),
-        "{user_file:?}"
-    );
+    assert!(user_file.ends_with("countersign/config.toml"), "{user_file:?}");
     assert!(sources.data_dir.unwrap().ends_with("countersign"));
 }

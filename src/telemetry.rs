@@ -25,11 +25,7 @@ pub use escape::{is_hidden, visible};
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     #[error("log filter {filter:?} (from {origin}): {source}")]
-    Filter {
-        filter: String,
-        origin: &'static str,
-        source: ParseError,
-    },
+    Filter { filter: String, origin: &'static str, source: ParseError },
     #[error("logging is already set up: {0}")]
     Taken(#[from] TryInitError),
 }
@@ -64,16 +60,10 @@ where
     // a closed stderr would otherwise be reported on stderr, which panics
     let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let layer: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
-        LogFormat::Text => lines
-            .with_ansi(ansi)
-            .fmt_fields(debug_fn(write_field).delimited(" "))
-            .with_writer(writer)
-            .boxed(),
-        LogFormat::Json => lines
-            .json()
-            .flatten_event(true)
-            .with_writer(JsonWriter::over(writer))
-            .boxed(),
+        LogFormat::Text => {
+            lines.with_ansi(ansi).fmt_fields(debug_fn(write_field).delimited(" ")).with_writer(writer).boxed()
+        }
+        LogFormat::Json => lines.json().flatten_event(true).with_writer(JsonWriter::over(writer)).boxed(),
     };
     Ok(tracing_subscriber::registry().with(layer).with(filter))
 }

@@ -19,10 +19,7 @@ impl Write for Lines {
 
 fn logged(format: LogFormat, rust_log: Option<&str>, log: impl FnOnce()) -> String {
     let lines = Lines::default();
-    let settings = Log {
-        filter: "info".to_owned(),
-        format,
-    };
+    let settings = Log { filter: "info".to_owned(), format };
     let writer = lines.clone();
     let subscriber = subscriber(&settings, rust_log, false, move || writer.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, log);
@@ -67,29 +64,19 @@ fn rust_log_wins_over_the_configured_filter() {
     assert_eq!(quiet, "");
     let loud = logged(LogFormat::Text, Some("debug"), || tracing::debug!("shown"));
     assert!(loud.contains("shown"));
-    let unset = logged(LogFormat::Text, Some(""), || {
-        tracing::info!("as configured")
-    });
+    let unset = logged(LogFormat::Text, Some(""), || tracing::info!("as configured"));
     assert!(unset.contains("as configured"));
 }
 
 #[test]
 fn a_bad_rust_log_is_named() {
-    let log = Log {
-        filter: "info".to_owned(),
-        format: LogFormat::Text,
-    };
-    let error = subscriber(&log, Some("countersign=loud"), false, io::sink)
-        .err()
-        .unwrap();
+    let log = Log { filter: "info".to_owned(), format: LogFormat::Text };
+    let error = subscriber(&log, Some("countersign=loud"), false, io::sink).err().unwrap();
     assert!(error.to_string().contains("RUST_LOG"), "{error}");
 }
 
 #[test]
 fn text_without_hidden_characters_is_left_alone() {
-    assert!(matches!(
-        visible("naïve ünïcode ✓"),
-        std::borrow::Cow::Borrowed(_)
-    ));
+    assert!(matches!(visible("naïve ünïcode ✓"), std::borrow::Cow::Borrowed(_)));
     assert_eq!(visible("a\tb\u{feff}"), r"a\tb\u{feff}");
 }

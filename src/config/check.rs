@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use domain::diff::FlagKind;
 use jiff::SignedDuration;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
@@ -26,7 +27,7 @@ impl Rule {
         match self.kind {
             Kind::Integer(..) => text.parse().map_or_else(|_| as_text(), Value::Integer),
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
-            Kind::ManyOf(_) => text
+            Kind::FlagKinds => text
                 .split([',', ' '])
                 .filter(|word| !word.is_empty())
                 .map(|word| Value::String(word.to_owned()))
@@ -42,14 +43,8 @@ impl Rule {
         }
     }
 
-    pub(super) fn check(
-        &self,
-        value: &Value,
-        example: Option<&Value>,
-        place: &Place<'_>,
-    ) -> Result<Value, String> {
-        self.accept(value, place)
-            .ok_or_else(|| format!("expected {}", self.expected(example)))
+    pub(super) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
+        self.accept(value, place).ok_or_else(|| format!("expected {}", self.expected(example)))
     }
 
     fn accept(&self, value: &Value, place: &Place<'_>) -> Option<Value> {
@@ -64,8 +59,8 @@ impl Rule {
             Kind::Integer(min, max) => (min..=max).contains(&&value.as_integer()?),
             Kind::Duration(min, max) => (min..=max).contains(&&duration(text?)?),
             Kind::OneOf(words) => words.contains(&text?),
-            Kind::ManyOf(words) => {
-                let known = |item: &Value| item.as_str().is_some_and(|word| words.contains(&word));
+            Kind::FlagKinds => {
+                let known = |item: &Value| item.as_str().and_then(FlagKind::from_word).is_some();
                 value.as_array()?.iter().all(known)
             }
         };
@@ -92,7 +87,10 @@ impl Rule {
                 format!("a duration{such_as}, between {min} and {max}")
             }
             Kind::OneOf(words) => format!("one of {}", words.join(", ")),
-            Kind::ManyOf(words) => format!("a list of any of {}", words.join(", ")),
+            Kind::FlagKinds => {
+                let words: Vec<_> = FlagKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                format!("a list of any of {}", words.join(", "))
+            }
         }
     }
 }
@@ -131,8 +129,5 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 }
 
 fn friendly(duration: Duration) -> String {
-    SignedDuration::try_from(duration).map_or_else(
-        |_| format!("{duration:?}"),
-        |duration| format!("{duration:#}"),
-    )
+    SignedDuration::try_from(duration).map_or_else(|_| format!("{duration:?}"), |duration| format!("{duration:#}"))
 }

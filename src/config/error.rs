@@ -22,9 +22,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default.toml"),
-            Self::File(name) | Self::Variable(name) | Self::Flag(name) => {
-                f.write_str(&visible(name))
-            }
+            Self::File(name) | Self::Variable(name) | Self::Flag(name) => f.write_str(&visible(name)),
         }
     }
 }
@@ -46,25 +44,12 @@ pub(super) struct Problem {
 impl Problem {
     /// About a whole file or variable.
     pub(super) fn at(origin: &Origin, text: impl Into<String>) -> Self {
-        Self {
-            origin: origin.clone(),
-            setting: None,
-            text: text.into(),
-        }
+        Self { origin: origin.clone(), setting: None, text: text.into() }
     }
 
     /// About one setting; `text` says what is allowed.
-    pub(super) fn of(
-        origin: &Origin,
-        key: &Key,
-        value: &toml::Value,
-        text: impl Into<String>,
-    ) -> Self {
-        Self {
-            origin: origin.clone(),
-            setting: Some(format!("{key} = {}", show(value))),
-            text: text.into(),
-        }
+    pub(super) fn of(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
+        Self { origin: origin.clone(), setting: Some(format!("{key} = {}", show(value))), text: text.into() }
     }
 }
 
@@ -83,16 +68,12 @@ pub(super) fn show(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(text) => format!("{text:?}"),
         toml::Value::Array(items) => {
-            format!(
-                "[{}]",
-                items.iter().map(show).collect::<Vec<_>>().join(", ")
-            )
+            format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", "))
         }
         toml::Value::Table(_) => "{ … }".to_owned(),
-        toml::Value::Integer(_)
-        | toml::Value::Float(_)
-        | toml::Value::Boolean(_)
-        | toml::Value::Datetime(_) => value.to_string(),
+        toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {
+            value.to_string()
+        }
     };
     match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -90,9 +90,7 @@ pub(super) fn insert(tree: &mut toml::Table, path: &[String], value: toml::Value
             tree.insert(last.clone(), value);
         }
         [first, rest @ ..] => {
-            let below = tree
-                .entry(first.clone())
-                .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            let below = tree.entry(first.clone()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             if let toml::Value::Table(below) = below {
                 insert(below, rest, value);
             }

@@ -50,14 +50,9 @@ enum Speaker {
 pub(super) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let defaults = toml::from_str(DEFAULTS).map_err(|error| internal(error.to_string()))?;
     let defaults: BTreeMap<_, _> = settings(defaults).into_iter().collect();
-    let with_origin =
-        |(key, value): (&Key, &Value)| (key.clone(), (value.clone(), Origin::Default));
-    let mut merge = Merge {
-        sources,
-        settings: defaults.iter().map(with_origin).collect(),
-        defaults,
-        problems: Vec::new(),
-    };
+    let with_origin = |(key, value): (&Key, &Value)| (key.clone(), (value.clone(), Origin::Default));
+    let mut merge =
+        Merge { sources, settings: defaults.iter().map(with_origin).collect(), defaults, problems: Vec::new() };
     let file = |path: Option<&std::path::PathBuf>| path.map(|path| sources.origin_of(path));
     let user = file(sources.user_file.as_ref());
     merge.file(user, Speaker::OperatorsFile, sources.read_user_file());
@@ -71,18 +66,11 @@ pub(super) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 }
 
 fn internal(text: String) -> ConfigError {
-    ConfigError {
-        problems: vec![Problem::at(&Origin::Default, text)],
-    }
+    ConfigError { problems: vec![Problem::at(&Origin::Default, text)] }
 }
 
 impl Merge<'_> {
-    fn file(
-        &mut self,
-        origin: Option<Origin>,
-        speaker: Speaker,
-        read: Result<Option<toml::Table>, Problem>,
-    ) {
+    fn file(&mut self, origin: Option<Origin>, speaker: Speaker, read: Result<Option<toml::Table>, Problem>) {
         match (origin, read) {
             (_, Err(problem)) => self.problems.push(problem),
             (Some(origin), Ok(Some(table))) => {
@@ -98,22 +86,15 @@ impl Merge<'_> {
         let sources = self.sources;
         for (name, value) in &sources.variables {
             let name = name.to_string_lossy();
-            if !name.starts_with(PREFIX)
-                || name.starts_with(TEST_PREFIX)
-                || OTHER_VARIABLES.contains(&&*name)
-            {
+            if !name.starts_with(PREFIX) || name.starts_with(TEST_PREFIX) || OTHER_VARIABLES.contains(&&*name) {
                 continue;
             }
             let origin = Origin::Variable(name.to_string());
-            let rule = RULES
-                .iter()
-                .find(|rule| rule.variable().as_deref() == Some(&*name));
+            let rule = RULES.iter().find(|rule| rule.variable().as_deref() == Some(&*name));
             match (rule, value.to_str()) {
                 (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
                 (Some(_), None) => self.problems.push(Problem::at(&origin, "expected UTF-8")),
-                (None, _) => self
-                    .problems
-                    .push(Problem::at(&origin, unknown_variable(&name))),
+                (None, _) => self.problems.push(Problem::at(&origin, unknown_variable(&name))),
             }
         }
     }
@@ -126,10 +107,9 @@ impl Merge<'_> {
             match (rule, flag.value.to_str()) {
                 (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
                 (Some(_), None) => self.problems.push(Problem::at(&origin, "expected UTF-8")),
-                (None, _) => self.problems.push(Problem::at(
-                    &origin,
-                    format!("stands for the unknown setting {}", flag.key),
-                )),
+                (None, _) => {
+                    self.problems.push(Problem::at(&origin, format!("stands for the unknown setting {}", flag.key)))
+                }
             }
         }
     }
@@ -154,10 +134,7 @@ impl Merge<'_> {
             return Err(unknown_setting(key));
         };
         if key.project().is_some_and(|name| !is_project_name(name)) {
-            return Err(
-                "expected a project name of 1 to 64 letters, digits and the characters . _ -"
-                    .to_owned(),
-            );
+            return Err("expected a project name of 1 to 64 letters, digits and the characters . _ -".to_owned());
         }
         if speaker == Speaker::ProjectsFile && rule.scope == Scope::OperatorOnly {
             return Err(self.not_for_projects(rule));
@@ -178,11 +155,8 @@ impl Merge<'_> {
 
     fn not_for_projects(&self, rule: &Rule) -> String {
         let user_file = self.sources.user_file.as_ref();
-        let mut places: Vec<_> = user_file
-            .map(|file| self.sources.origin_of(file).to_string())
-            .into_iter()
-            .chain(rule.variable())
-            .collect();
+        let mut places: Vec<_> =
+            user_file.map(|file| self.sources.origin_of(file).to_string()).into_iter().chain(rule.variable()).collect();
         places.push("a file given by --config".to_owned());
         format!(
             "not allowed in a project's file, which an agent may have written; it may stand in {}",
@@ -196,9 +170,7 @@ impl Merge<'_> {
         self.in_order("wait.default", "wait.max");
         self.in_order("limits.page_items", "limits.max_page_items");
         if !self.problems.is_empty() {
-            return Err(ConfigError {
-                problems: self.problems,
-            });
+            return Err(ConfigError { problems: self.problems });
         }
         let mut tree = toml::Table::new();
         let mut origins = BTreeMap::new();
@@ -232,10 +204,7 @@ impl Merge<'_> {
     fn name_projects_without_path(&mut self) {
         for (key, (value, origin)) in &self.settings {
             let Some(name) = key.project() else { continue };
-            if !self
-                .settings
-                .contains_key(&Key::new(["projects", name, "path"]))
-            {
+            if !self.settings.contains_key(&Key::new(["projects", name, "path"])) {
                 let text = "expected a path beside it: a project needs one";
                 self.problems.push(Problem::of(origin, key, value, text));
             }
@@ -254,16 +223,10 @@ impl Merge<'_> {
             return;
         }
         self.problems.push(if *low_origin == Origin::Default {
-            let text = format!(
-                "expected at least {low}, which is {} ({low_origin})",
-                show(less)
-            );
+            let text = format!("expected at least {low}, which is {} ({low_origin})", show(less));
             Problem::of(high_origin, &key(high), more, text)
         } else {
-            let text = format!(
-                "expected at most {high}, which is {} ({high_origin})",
-                show(more)
-            );
+            let text = format!("expected at most {high}, which is {} ({high_origin})", show(more));
             Problem::of(low_origin, &key(low), less, text)
         });
     }
@@ -272,10 +235,9 @@ impl Merge<'_> {
 /// What a project's file makes of a setting that it may only tighten.
 fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
     match (rule.scope, value, below) {
-        (Scope::ProjectLowers, value, below) if exceeds(&value, below) => Err(format!(
-            "a project's file may only lower it; it is {} ({origin})",
-            show(below)
-        )),
+        (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
+            Err(format!("a project's file may only lower it; it is {} ({origin})", show(below)))
+        }
         (Scope::ProjectAdds, Value::Array(more), Value::Array(below)) => {
             let mut all = below.clone();
             all.extend(more.into_iter().filter(|item| !below.contains(item)));

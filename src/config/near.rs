@@ -24,19 +24,13 @@ pub(super) fn unknown_variable(name: &str) -> String {
         return "projects stand in a file, as [projects.NAME], not in variables".to_owned();
     }
     let known: Vec<_> = RULES.iter().filter_map(Rule::variable).collect();
-    suggest(
-        "stands for no setting",
-        &near(name, known.iter().map(String::as_str)),
-    )
+    suggest("stands for no setting", &near(name, known.iter().map(String::as_str)))
 }
 
 fn suggest(text: &str, near: &[&str]) -> String {
     match near {
         [] => format!("{text}; config/default.toml lists all"),
-        names => format!(
-            "{text}; did you mean {}?",
-            names.join(" or ").replace('*', "NAME")
-        ),
+        names => format!("{text}; did you mean {}?", names.join(" or ").replace('*', "NAME")),
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) enum Kind {
     Integer(i64, i64),
     Duration(Duration, Duration),
     OneOf(&'static [&'static str]),
-    ManyOf(&'static [&'static str]),
+    /// A list of what a diff can be flagged for.
+    FlagKinds,
 }
 
 /// What a project's file may do with a setting. It lies in the repository, so an agent may have
@@ -37,7 +38,7 @@ pub(super) enum Scope {
     ProjectAdds,
 }
 
-use Kind::{Address, Bool, DataDir, Folder, Integer, LogFilter, ManyOf, OneOf, Program};
+use Kind::{Address, Bool, DataDir, FlagKinds, Folder, Integer, LogFilter, OneOf, Program};
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
 
 const SECOND: u64 = 1000;
@@ -48,16 +49,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("server.listen", Address, OperatorOnly),
     rule("server.data_dir", DataDir, OperatorOnly),
     rule("server.max_connections", Integer(1, 65_536), OperatorOnly),
-    rule(
-        "server.header_timeout",
-        millis(100, 5 * MINUTE),
-        OperatorOnly,
-    ),
-    rule(
-        "server.body_timeout",
-        millis(100, 10 * MINUTE),
-        OperatorOnly,
-    ),
+    rule("server.header_timeout", millis(100, 5 * MINUTE), OperatorOnly),
+    rule("server.body_timeout", millis(100, 10 * MINUTE), OperatorOnly),
     rule("log.filter", LogFilter, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),
     rule("claims.lease", millis(SECOND, 24 * HOUR), ProjectSets),
@@ -81,24 +74,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("git.program", Program, OperatorOnly),
     rule("git.time_limit", millis(100, 10 * MINUTE), ProjectLowers),
     rule("git.concurrency", Integer(1, 64), OperatorOnly),
-    rule("git.refuse", ManyOf(FLAG_KINDS), ProjectAdds),
+    rule("git.refuse", FlagKinds, ProjectAdds),
     rule("store.readers", Integer(1, 64), OperatorOnly),
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
     rule("projects.*.path", Folder, OperatorOnly),
     rule("projects.*.trusted", Bool, OperatorOnly),
-];
-
-/// The words of [`super::FlagKind`].
-pub(super) const FLAG_KINDS: &[&str] = &[
-    "symlink",
-    "gitlink",
-    "mode_change",
-    "agent_config",
-    "ci_config",
-    "git_config",
-    "control_characters",
-    "bidi_characters",
-    "text_outside_hunks",
 ];
 
 const fn rule(key: &'static str, kind: Kind, scope: Scope) -> Rule {
@@ -122,7 +102,6 @@ pub(super) fn is_section(name: &str) -> bool {
 impl Rule {
     /// `COUNTERSIGN_CLAIMS_LEASE`; none for projects, whose names a variable cannot spell.
     pub(super) fn variable(&self) -> Option<String> {
-        (!self.key.contains('*'))
-            .then(|| format!("COUNTERSIGN_{}", self.key.replace('.', "_").to_uppercase()))
+        (!self.key.contains('*')).then(|| format!("COUNTERSIGN_{}", self.key.replace('.', "_").to_uppercase()))
     }
 }

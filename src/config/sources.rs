@@ -62,10 +62,7 @@ impl Sources {
     }
 
     pub(super) fn origin_of(&self, file: &Path) -> Origin {
-        let below_home = self
-            .home
-            .as_ref()
-            .and_then(|home| file.strip_prefix(home).ok());
+        let below_home = self.home.as_ref().and_then(|home| file.strip_prefix(home).ok());
         Origin::File(match below_home {
             Some(rest) => Path::new("~").join(rest).display().to_string(),
             None => file.display().to_string(),
@@ -74,9 +71,7 @@ impl Sources {
 
     /// `None` when there is no such file.
     pub(super) fn read_user_file(&self) -> Result<Option<toml::Table>, Problem> {
-        self.user_file
-            .as_ref()
-            .map_or(Ok(None), |file| self.read_optional(file))
+        self.user_file.as_ref().map_or(Ok(None), |file| self.read_optional(file))
     }
 
     /// Follows no link out of the repository and opens nothing but a plain file: a link could make
@@ -106,10 +101,7 @@ impl Sources {
         };
         match self.read_optional(file)? {
             Some(table) => Ok(Some(table)),
-            None => Err(Problem::at(
-                &self.origin_of(file),
-                "there is no such file (given by --config)",
-            )),
+            None => Err(Problem::at(&self.origin_of(file), "there is no such file (given by --config)")),
         }
     }
 
@@ -125,19 +117,14 @@ impl Sources {
             let before = &text[..text.floor_char_boundary(place)];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |s| s.chars().count()) + 1;
-            problem(format!(
-                "line {line}, column {column}: {}",
-                visible(error.message())
-            ))
+            problem(format!("line {line}, column {column}: {}", visible(error.message())))
         })
     }
 }
 
 fn read_bounded(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(file)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_string(&mut text)?;
+    File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::new(ErrorKind::FileTooLarge, "larger than 1 MiB"));
     }

@@ -37,10 +37,7 @@ fn escaped(c: char) -> impl Iterator<Item = char> {
         '\n' | '\r' | '\t' => (Some(c.escape_default()), None),
         _ => (None, Some(c.escape_unicode())),
     };
-    short
-        .into_iter()
-        .flatten()
-        .chain(long.into_iter().flatten())
+    short.into_iter().flatten().chain(long.into_iter().flatten())
 }
 
 /// Escapes what is written through it.

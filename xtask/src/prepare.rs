@@ -25,15 +25,10 @@ pub(crate) fn prepare(arguments: &[OsString]) -> anyhow::Result<()> {
         eprintln!("xtask: .sqlx is up to date ({} queries)", new.len());
         return Ok(());
     }
-    let fresh = new
-        .iter()
-        .filter(|(name, data)| old.get(*name) != Some(data));
+    let fresh = new.iter().filter(|(name, data)| old.get(*name) != Some(data));
     let gone = old.keys().filter(|name| !new.contains_key(*name));
     let change = format!("{} new or changed, {} gone", fresh.count(), gone.count());
-    anyhow::ensure!(
-        !only_check,
-        ".sqlx is out of date ({change}); run `cargo xtask prepare` and commit it"
-    );
+    anyhow::ensure!(!only_check, ".sqlx is out of date ({change}); run `cargo xtask prepare` and commit it");
     replace(&committed, &new)?;
     eprintln!("xtask: .sqlx rebuilt ({change})");
     Ok(())
@@ -49,9 +44,7 @@ fn query_data(after_checks: bool) -> anyhow::Result<Files> {
     let database = scratch.join("scratch.db");
     run(&mut cargo(["build", "--workspace", "--example", "migrate"]))?;
     let migrate = format!("migrate{}", std::env::consts::EXE_SUFFIX);
-    run(program(built()?.join("examples").join(migrate))
-        .arg("migrations")
-        .arg(&database))?;
+    run(program(built()?.join("examples").join(migrate)).arg("migrations").arg(&database))?;
 
     let data = scratch.join("sqlx");
     fs::create_dir(&data)?;

@@ -20,8 +20,7 @@ impl Exit {
         #[cfg(not(unix))]
         let signal: Option<i32> = None;
         let code = self.0.code().or(signal.map(|signal| 128 + signal));
-        code.and_then(|code| u8::try_from(code).ok())
-            .map_or(ExitCode::FAILURE, ExitCode::from)
+        code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 }
 
@@ -70,9 +69,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let words = [name.as_os_str()].into_iter().chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     eprintln!("xtask: {}", words.join(" "));
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {}", name.display()))?;
+    let status = command.status().with_context(|| format!("cannot run {}", name.display()))?;
     match status.success() {
         true => Ok(()),
         false => Err(Exit(status).into()),

@@ -30,30 +30,19 @@ pub(crate) fn adr(arguments: &[OsString]) -> anyhow::Result<()> {
     let mut last = 0;
     for entry in fs::read_dir(&folder)? {
         let name = entry?.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.split('-').next()?.parse().ok());
+        let number = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
         last = last.max(number.unwrap_or(0));
     }
     let number: u32 = last + 1;
     let template = fs::read_to_string(folder.join("template.md"))?;
     let (date, _) = utc(SystemTime::now());
-    let text = template
-        .replacen("NUMBER", &number.to_string(), 1)
-        .replacen("TITLE", &title, 1)
-        .replacen("DATE", &date, 1);
-    write_new(
-        &folder,
-        &format!("{number:04}-{}.md", slug(&title, '-')),
-        &text,
-    )
+    let text =
+        template.replacen("NUMBER", &number.to_string(), 1).replacen("TITLE", &title, 1).replacen("DATE", &date, 1);
+    write_new(&folder, &format!("{number:04}-{}.md", slug(&title, '-')), &text)
 }
 
 fn words(arguments: &[OsString], usage: &str) -> anyhow::Result<String> {
-    let words: Vec<_> = arguments
-        .iter()
-        .map(|word| word.to_string_lossy())
-        .collect();
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     let text = words.join(" ");
     let named = text.contains(|c: char| c.is_ascii_alphanumeric());
     anyhow::ensure!(named, "usage: cargo xtask {usage}");
@@ -80,9 +69,7 @@ fn write_new(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
 
 /// Date and time of day, as `2026-11-16` and `093000`.
 fn utc(now: SystemTime) -> (String, String) {
-    let seconds = now
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (day, time) = (seconds / 86_400, seconds % 86_400);
     // eras of 400 years that begin with March, after Howard Hinnant's civil_from_days
     let shifted = day + 719_468;
@@ -91,17 +78,10 @@ fn utc(now: SystemTime) -> (String, String) {
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let march_month = (5 * of_year + 2) / 153;
     let of_month = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
     let year = year + era * 400 + u64::from(month <= 2);
     let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
-    (
-        format!("{year:04}-{month:02}-{of_month:02}"),
-        format!("{hour:02}{minute:02}{second:02}"),
-    )
+    (format!("{year:04}-{month:02}-{of_month:02}"), format!("{hour:02}{minute:02}{second:02}"))
 }
 
 #[cfg(test)]

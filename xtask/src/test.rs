@@ -54,8 +54,6 @@ fn install_clients() -> anyhow::Result<()> {
         "npm is not there, and the tests with real clients need it; install Node, or run \
          `cargo xtask test --no-clients` for the rest"
     );
-    run(program("npm")
-        .args(["ci", "--no-audit", "--no-fund"])
-        .current_dir(&clients))?;
+    run(program("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&clients))?;
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
 }
