@@ -1,0 +1,130 @@
+//! A scripted model: an HTTP server that speaks OpenAI's Responses API and Anthropic's Messages
+//! API and plays a [`Script`], so that the real Codex and Claude Code run offline.
+//!
+//! It keeps no state per client. Where a client stands in the script is recomputed from the
+//! conversation in each of its requests, so one server serves any number of clients.
+
+mod anthropic;
+mod openai;
+mod script;
+#[cfg(test)]
+mod script_tests;
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub(crate) use script::{Gate, Script};
+
+/// Both APIs on one loopback port, until dropped.
+pub(crate) struct ModelServer {
+    address: String,
+    replies: Replies,
+    serving: JoinHandle<()>,
+}
+
+impl ModelServer {
+    pub(crate) async fn start(script: Script) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let replies = Replies::default();
+        let playing = Playing {
+            script: Arc::new(script),
+            replies: replies.clone(),
+        };
+        let app = Router::new()
+            .merge(openai::routes())
+            .merge(anthropic::routes())
+            .layer(DefaultBodyLimit::max(64 << 20))
+            .with_state(playing);
+        let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self {
+            address,
+            replies,
+            serving,
+        }
+    }
+
+    /// What Codex calls the provider's `base_url`.
+    pub(crate) fn openai_url(&self) -> String {
+        format!("{}/v1", self.address)
+    }
+
+    /// What Claude Code calls `ANTHROPIC_BASE_URL`.
+    pub(crate) fn anthropic_url(&self) -> String {
+        self.address.clone()
+    }
+
+    /// Everything the model has said so far, as sent: tool calls and texts, over all clients.
+    pub(crate) fn replies(&self) -> Vec<Value> {
+        self.replies.0.lock().unwrap().clone()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+#[derive(Clone, Default)]
+struct Replies(Arc<Mutex<Vec<Value>>>);
+
+#[derive(Clone)]
+struct Playing {
+    script: Arc<Script>,
+    replies: Replies,
+}
+
+impl Playing {
+    fn note(&self, reply: &Value) {
+        self.replies.0.lock().unwrap().push(reply.clone());
+    }
+}
+
+/// The name under which a client offers the broker's tool: itself, or behind the server's name.
+fn find_tool<'a>(wanted: &str, offered: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    offered.into_iter().find(|name| {
+        name.strip_suffix(wanted).is_some_and(|before| {
+            before.is_empty() || before.ends_with("__") || before.ends_with('.')
+        })
+    })
+}
+
+/// The text of a tool's output, which is a string, a list of content parts, or an object around either.
+fn text_of(output: &Value) -> String {
+    if let Some(text) = output.as_str() {
+        return text.to_owned();
+    }
+    if let Some(parts) = output.as_array() {
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect();
+        return texts.join("\n");
+    }
+    match output.get("content") {
+        Some(content) => text_of(content),
+        None => output.to_string(),
+    }
+}
+
+/// Events as server-sent events. All are known before the first is sent, so it is a plain body.
+fn event_stream(events: impl IntoIterator<Item = Value>) -> Response {
+    let body: String = events
+        .into_iter()
+        .map(|event| {
+            format!(
+                "event: {}\ndata: {event}\n\n",
+                event["type"].as_str().unwrap()
+            )
+        })
+        .collect();
+    ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+}

@@ -1,0 +1,342 @@
+//! What the model does, step by step, and where a conversation stands in it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Steps in order. `save`, `expect` and `until` speak of the call before them.
+#[derive(Clone, Default)]
+pub(crate) struct Script {
+    vars: Map<String, Value>,
+    steps: Vec<Step>,
+    last_words: String,
+}
+
+#[derive(Clone)]
+enum Step {
+    Call(Call),
+    Gate(Gate),
+}
+
+#[derive(Clone)]
+struct Call {
+    tool: String,
+    args: Value,
+    until: Option<(String, usize)>,
+    save: Vec<(String, String)>,
+    expect: Vec<(String, Value)>,
+}
+
+/// What the model says next.
+#[derive(Debug, PartialEq)]
+pub(super) enum Reply {
+    Call { tool: String, args: Value },
+    Text(String),
+}
+
+impl Script {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A value known beforehand, for `${name}` in arguments, expectations and the last words.
+    pub(crate) fn var(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.vars.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Calls a tool of the broker, or one of the client's own by its exact name.
+    pub(crate) fn call(mut self, tool: &str, args: Value) -> Self {
+        self.steps.push(Step::Call(Call {
+            tool: tool.to_owned(),
+            args,
+            until: None,
+            save: Vec::new(),
+            expect: Vec::new(),
+        }));
+        self
+    }
+
+    /// Repeats the call until its result has `key`, `max` times at most. Failed calls count too.
+    pub(crate) fn until(mut self, key: &str, max: usize) -> Self {
+        self.last_call().until = Some((key.to_owned(), max));
+        self
+    }
+
+    /// Keeps the first `key` found anywhere in the result, as `${key}`.
+    pub(crate) fn save(self, key: &str) -> Self {
+        self.save_as(key, key)
+    }
+
+    pub(crate) fn save_as(mut self, name: &str, key: &str) -> Self {
+        self.last_call()
+            .save
+            .push((name.to_owned(), key.to_owned()));
+        self
+    }
+
+    /// The first `key` found anywhere in the result must have this value.
+    pub(crate) fn expect(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.last_call().expect.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Before its next word the model waits here for the test.
+    pub(crate) fn gate(mut self, gate: &Gate) -> Self {
+        self.steps.push(Step::Gate(gate.clone()));
+        self
+    }
+
+    /// What the model says at the end, after `SCRIPT-OK`.
+    pub(crate) fn finish(mut self, last_words: &str) -> Self {
+        self.last_words = last_words.to_owned();
+        self
+    }
+
+    fn last_call(&mut self) -> &mut Call {
+        match self.steps.last_mut() {
+            Some(Step::Call(call)) => call,
+            Some(Step::Gate(_)) | None => panic!("the step before this one is not a call"),
+        }
+    }
+
+    /// The tools the script will want, for clients that load them by name first.
+    pub(super) fn tools(&self) -> Vec<&str> {
+        let mut tools: Vec<&str> = Vec::new();
+        for step in &self.steps {
+            if let Step::Call(call) = step
+                && !tools.contains(&call.tool.as_str())
+            {
+                tools.push(&call.tool);
+            }
+        }
+        tools
+    }
+
+    /// The reply to a conversation in which the calls so far had these results, after the gates
+    /// on the way to it.
+    pub(super) async fn next(&self, results: &[String]) -> Reply {
+        let (gates, reply) = self.position(results);
+        for gate in gates {
+            gate.pass().await;
+        }
+        reply
+    }
+
+    fn position(&self, results: &[String]) -> (Vec<&Gate>, Reply) {
+        match self.walk(results) {
+            Ok(position) => position,
+            Err(why) => (Vec::new(), Reply::Text(format!("SCRIPT-FAILED {why}"))),
+        }
+    }
+
+    fn walk(&self, results: &[String]) -> Result<(Vec<&Gate>, Reply), String> {
+        let mut vars = self.vars.clone();
+        let mut results = results.iter();
+        let mut gates = Vec::new();
+        for step in &self.steps {
+            let call = match step {
+                Step::Gate(gate) => {
+                    gates.push(gate);
+                    continue;
+                }
+                Step::Call(call) => call,
+            };
+            let Some(result) = call.accepted(&mut results)? else {
+                let args = fill(&call.args, &vars)?;
+                return Ok((
+                    gates,
+                    Reply::Call {
+                        tool: call.tool.clone(),
+                        args,
+                    },
+                ));
+            };
+            gates.clear();
+            call.judge(result, &mut vars)?;
+        }
+        let words = fill(&Value::String(self.last_words.clone()), &vars)?;
+        let words = format!("SCRIPT-OK {}", plain(&words));
+        Ok((gates, Reply::Text(words.trim_end().to_owned())))
+    }
+}
+
+impl Call {
+    /// The result that ends this step; `None` if the call has to be made (again).
+    fn accepted<'a>(
+        &self,
+        results: &mut impl Iterator<Item = &'a String>,
+    ) -> Result<Option<&'a str>, String> {
+        let Some((key, max)) = &self.until else {
+            return Ok(results.next().map(String::as_str));
+        };
+        let mut last = "";
+        for _ in 0..*max {
+            match results.next() {
+                None => return Ok(None),
+                Some(result) if find(result, key).is_some() => return Ok(Some(result)),
+                Some(result) => last = result,
+            }
+        }
+        Err(format!(
+            "{}: no {key} after {max} calls, last: {}",
+            self.tool,
+            start_of(last)
+        ))
+    }
+
+    fn judge(&self, result: &str, vars: &mut Map<String, Value>) -> Result<(), String> {
+        for (name, key) in &self.save {
+            let value = find(result, key)
+                .ok_or_else(|| format!("{}: no {key} in {}", self.tool, start_of(result)))?;
+            vars.insert(name.clone(), value);
+        }
+        for (key, wanted) in &self.expect {
+            let wanted = fill(wanted, vars)?;
+            let found = find(result, key).unwrap_or(Value::Null);
+            if found != wanted {
+                return Err(format!(
+                    "{}: {key} is {found}, not {wanted}, in {}",
+                    self.tool,
+                    start_of(result)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A point of the script at which test and model meet: the model stops there, the test does what
+/// must happen in between (kill the broker, say), then opens it. Once open it stays open.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    reached: watch::Sender<bool>,
+    open: watch::Sender<bool>,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self {
+            reached: watch::Sender::new(false),
+            open: watch::Sender::new(false),
+        }
+    }
+
+    /// Waits until a client's model stands at the gate.
+    pub(crate) async fn reached(&self) {
+        let waited = timeout(Duration::from_secs(90), wait_for(&self.reached)).await;
+        waited.expect("the script did not get to its gate within 90 s");
+    }
+
+    pub(crate) fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    async fn pass(&self) {
+        self.reached.send_replace(true);
+        wait_for(&self.open).await;
+    }
+}
+
+async fn wait_for(flag: &watch::Sender<bool>) {
+    // The sender lives in `flag`, so the channel cannot close.
+    flag.subscribe().wait_for(|set| *set).await.unwrap();
+}
+
+/// The nearest `key` that is not null in a result: breadth first through JSON anywhere in the
+/// text, and through strings in it that are JSON themselves.
+fn find(result: &str, key: &str) -> Option<Value> {
+    let mut queue = VecDeque::from(json_in(result));
+    while let Some(value) = queue.pop_front() {
+        match value {
+            Value::Object(mut fields) => match fields.remove(key) {
+                Some(Value::Null) | None => {
+                    queue.extend(fields.into_iter().map(|(_, field)| field))
+                }
+                Some(found) => return Some(found),
+            },
+            Value::Array(items) => queue.extend(items),
+            Value::String(text) => {
+                queue.extend(serde_json::from_str::<Value>(&text).ok().filter(is_nested))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    None
+}
+
+/// The JSON objects and arrays in a text, which clients wrap in words of their own.
+fn json_in(text: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '[']) {
+        let mut values = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
+        let past = match values.next() {
+            Some(Ok(value)) => {
+                found.push(value);
+                values.byte_offset()
+            }
+            Some(Err(_)) | None => 1,
+        };
+        rest = &rest[at + past..];
+    }
+    found
+}
+
+fn is_nested(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+/// Puts values in the place of `${name}`; a string that is nothing else takes the value's type.
+fn fill(template: &Value, vars: &Map<String, Value>) -> Result<Value, String> {
+    Ok(match template {
+        Value::String(text) => fill_text(text, vars)?,
+        Value::Array(items) => items
+            .iter()
+            .map(|item| fill(item, vars))
+            .collect::<Result<_, _>>()?,
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| Ok((name.clone(), fill(field, vars)?)))
+            .collect::<Result<Map<_, _>, String>>()?
+            .into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => template.clone(),
+    })
+}
+
+fn fill_text(text: &str, vars: &Map<String, Value>) -> Result<Value, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, name, after)) = next_blank(rest) {
+        let value = vars
+            .get(name)
+            .ok_or_else(|| format!("nothing is saved as {name}"))?;
+        if name.len() + "${}".len() == text.len() {
+            return Ok(value.clone());
+        }
+        filled.push_str(before);
+        filled.push_str(&plain(value));
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled.into())
+}
+
+fn next_blank(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("${")?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn start_of(result: &str) -> String {
+    result.chars().take(400).collect()
+}
