@@ -16,7 +16,6 @@ use tokio::process::Command;
 
 use super::model::ModelServer;
 pub(crate) use outcome::ClientOutcome;
-pub(crate) use process::Running;
 
 /// The broker's name in the clients' configuration.
 const SERVER_NAME: &str = "countersign";
@@ -158,10 +157,8 @@ impl<'a> ClientRun<'a> {
     /// It takes the prompt from stdin.
     fn command(&self, home: &Path) -> Command {
         let mut command = match self.client {
-            Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => {
-                codex::command(&self.server, self.approved)
-            }
-            Client::Claude => claude::command(&self.server),
+            Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => codex::command(self),
+            Client::Claude => claude::command(self),
         };
         command
             .env_clear()

@@ -5,10 +5,13 @@
 //! conversation in each of its requests, so one server serves any number of clients.
 
 mod anthropic;
+mod anthropic_tests;
+mod gate;
 mod openai;
+mod openai_tests;
 mod script;
-#[cfg(test)]
 mod script_tests;
+mod values;
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +23,8 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub(crate) use script::{Gate, Script};
+pub(crate) use gate::Gate;
+pub(crate) use script::Script;
 
 /// Both APIs on one loopback port, until dropped.
 pub(crate) struct ModelServer {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientOutcome, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
+use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
 use crate::support::model::ModelServer;
 
 pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str, String)> {
@@ -24,8 +24,8 @@ pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str
     ]
 }
 
-pub(super) fn command(server: &Server) -> Command {
-    let server = match server {
+pub(super) fn command(run: &ClientRun<'_>) -> Command {
+    let server = match &run.server {
         Server::Http {
             url,
             with_token: false,

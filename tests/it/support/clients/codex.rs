@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientOutcome, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
+use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
 use crate::support::model::ModelServer;
 
 pub(super) fn environment(
@@ -38,7 +38,7 @@ pub(super) fn environment(
     ]
 }
 
-pub(super) fn command(server: &Server, approved: bool) -> Command {
+pub(super) fn command(run: &ClientRun<'_>) -> Command {
     let mut command = Command::new(installed::codex());
     command.args([
         "exec",
@@ -56,10 +56,10 @@ pub(super) fn command(server: &Server, approved: bool) -> Command {
     set("required", true.into());
     set("startup_timeout_sec", 30.into());
     set("tool_timeout_sec", 120.into());
-    if approved {
+    if run.approved {
         set("default_tools_approval_mode", "approve".into());
     }
-    match server {
+    match &run.server {
         Server::Http { url, with_token } => {
             set("url", url.as_str().into());
             if *with_token {
@@ -69,6 +69,10 @@ pub(super) fn command(server: &Server, approved: bool) -> Command {
         Server::Stdio { command, args } => {
             set("command", command.as_str().into());
             set("args", args.as_slice().into());
+            // It does not get the client's own environment.
+            for (name, value) in &run.env {
+                set(&format!("env.{name}"), value.as_str().into());
+            }
         }
     }
     command.arg("-");

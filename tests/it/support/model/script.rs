@@ -1,11 +1,9 @@
 //! What the model does, step by step, and where a conversation stands in it.
 
-use std::collections::VecDeque;
-use std::time::Duration;
-
 use serde_json::{Map, Value};
-use tokio::sync::watch;
-use tokio::time::timeout;
+
+use super::gate::Gate;
+use super::values::{fill, find, plain};
 
 /// Steps in order. `save`, `expect` and `until` speak of the call before them.
 #[derive(Clone, Default)]
@@ -207,134 +205,6 @@ impl Call {
         }
         Ok(())
     }
-}
-
-/// A point of the script at which test and model meet: the model stops there, the test does what
-/// must happen in between (kill the broker, say), then opens it. Once open it stays open.
-#[derive(Clone)]
-pub(crate) struct Gate {
-    reached: watch::Sender<bool>,
-    open: watch::Sender<bool>,
-}
-
-impl Gate {
-    pub(crate) fn new() -> Self {
-        Self {
-            reached: watch::Sender::new(false),
-            open: watch::Sender::new(false),
-        }
-    }
-
-    /// Waits until a client's model stands at the gate.
-    pub(crate) async fn reached(&self) {
-        let waited = timeout(Duration::from_secs(90), wait_for(&self.reached)).await;
-        waited.expect("the script did not get to its gate within 90 s");
-    }
-
-    pub(crate) fn open(&self) {
-        self.open.send_replace(true);
-    }
-
-    async fn pass(&self) {
-        self.reached.send_replace(true);
-        wait_for(&self.open).await;
-    }
-}
-
-async fn wait_for(flag: &watch::Sender<bool>) {
-    // The sender lives in `flag`, so the channel cannot close.
-    flag.subscribe().wait_for(|set| *set).await.unwrap();
-}
-
-/// The nearest `key` that is not null in a result: breadth first through JSON anywhere in the
-/// text, and through strings in it that are JSON themselves.
-fn find(result: &str, key: &str) -> Option<Value> {
-    let mut queue = VecDeque::from(json_in(result));
-    while let Some(value) = queue.pop_front() {
-        match value {
-            Value::Object(mut fields) => match fields.remove(key) {
-                Some(Value::Null) | None => {
-                    queue.extend(fields.into_iter().map(|(_, field)| field))
-                }
-                Some(found) => return Some(found),
-            },
-            Value::Array(items) => queue.extend(items),
-            Value::String(text) => {
-                queue.extend(serde_json::from_str::<Value>(&text).ok().filter(is_nested))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    None
-}
-
-/// The JSON objects and arrays in a text, which clients wrap in words of their own.
-fn json_in(text: &str) -> Vec<Value> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '[']) {
-        let mut values = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
-        let past = match values.next() {
-            Some(Ok(value)) => {
-                found.push(value);
-                values.byte_offset()
-            }
-            Some(Err(_)) | None => 1,
-        };
-        rest = &rest[at + past..];
-    }
-    found
-}
-
-fn is_nested(value: &Value) -> bool {
-    value.is_object() || value.is_array()
-}
-
-/// Puts values in the place of `${name}`; a string that is nothing else takes the value's type.
-fn fill(template: &Value, vars: &Map<String, Value>) -> Result<Value, String> {
-    Ok(match template {
-        Value::String(text) => fill_text(text, vars)?,
-        Value::Array(items) => items
-            .iter()
-            .map(|item| fill(item, vars))
-            .collect::<Result<_, _>>()?,
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, field)| Ok((name.clone(), fill(field, vars)?)))
-            .collect::<Result<Map<_, _>, String>>()?
-            .into(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => template.clone(),
-    })
-}
-
-fn fill_text(text: &str, vars: &Map<String, Value>) -> Result<Value, String> {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, name, after)) = next_blank(rest) {
-        let value = vars
-            .get(name)
-            .ok_or_else(|| format!("nothing is saved as {name}"))?;
-        if name.len() + "${}".len() == text.len() {
-            return Ok(value.clone());
-        }
-        filled.push_str(before);
-        filled.push_str(&plain(value));
-        rest = after;
-    }
-    filled.push_str(rest);
-    Ok(filled.into())
-}
-
-fn next_blank(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once("${")?;
-    let (name, after) = rest.split_once('}')?;
-    Some((before, name, after))
-}
-
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn start_of(result: &str) -> String {

@@ -1,7 +1,8 @@
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::script::{Gate, Reply, Script};
+use super::gate::Gate;
+use super::script::{Reply, Script};
 
 /// What the script says after these results; `None` while it waits at a gate.
 fn next(script: &Script, results: &[&str]) -> Option<Reply> {
