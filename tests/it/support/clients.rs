@@ -1,7 +1,8 @@
 //! Runs the real Codex and Claude Code against a broker, with a scripted model.
 //!
 //! A client gets an empty environment, a home of its own that ends with the run, made-up keys and
-//! no way out to the network, so that nothing of the machine's own set-up takes part.
+//! a proxy that does not answer. What an administrator put into `/etc` (managed settings) it still
+//! reads.
 
 mod claude;
 mod codex;
@@ -43,8 +44,7 @@ impl Client {
         Self::Claude,
     ];
 
-    /// The environment in which this client, whoever starts it, talks to `model` and to nothing
-    /// else. Writes the configuration it needs into `home`.
+    /// The environment in which this client, whoever starts it, takes `model` for its model. Writes the configuration it needs into `home`.
     pub(crate) fn environment(self, model: &ModelServer, home: &Path) -> Vec<(String, String)> {
         let path = |below: &str| home.join(below).to_str().unwrap().to_owned();
         std::fs::create_dir_all(path("tmp")).unwrap();
@@ -57,7 +57,7 @@ impl Client {
             ("XDG_CACHE_HOME", path(".cache")),
             ("XDG_DATA_HOME", path(".local/share")),
             ("XDG_STATE_HOME", path(".local/state")),
-            // Nobody listens on the discard port: whatever is not on loopback fails at once.
+            // Nobody listens on the discard port, so HTTPS to anywhere fails at once.
             ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
             ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
         ];
