@@ -185,6 +185,11 @@ impl Seat {
         }
     }
 
+    /// Nobody holds it and no vote stands for it; it may still be reserved.
+    pub fn is_free(&self) -> bool {
+        self.claim.is_none() && self.vote.is_none()
+    }
+
     pub fn is_held_by(&self, reviewer: &str) -> bool {
         self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
     }

@@ -118,8 +118,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         let same = revise.content_hash == review.round.content_hash;
         return if same { Ok(Vec::new()) } else { Err(Refusal::KeyReused { number: review.number }) };
     }
-    let open = review.status == Status::ChangesRequested || (review.status == Status::Pending && review.returned);
-    if !open {
+    if !is_revisable(review) {
         return Err(wrong_status(review, Asked::Revise));
     }
     proposer_only(review, revise.proposer_id.as_deref(), Asked::Revise)?;
@@ -175,25 +174,37 @@ fn wrong_status(review: &Review, asked: Asked) -> Refusal {
     Refusal::WrongStatus { number: review.number, status: review.status, asked, possible }
 }
 
-/// What would be taken in this status, in the words of [`Asked`].
+/// What would be taken now, in the words of [`Asked`].
 fn possible_now(review: &Review) -> Vec<&'static str> {
-    let mut possible: Vec<Asked> = match review.status {
-        Status::Pending if review.returned => vec![Asked::Claim, Asked::Revise, Asked::Cancel],
-        Status::Pending => vec![Asked::Claim, Asked::Cancel],
-        Status::Claimed => vec![Asked::Verdict, Asked::Message, Asked::Cancel],
-        Status::InReview => vec![Asked::Claim, Asked::Verdict, Asked::Message, Asked::Cancel],
-        Status::ChangesRequested => vec![Asked::Revise, Asked::Message, Asked::Verdict, Asked::Cancel],
-        Status::Approved => vec![Asked::Close, Asked::Message, Asked::Verdict, Asked::Cancel],
-        Status::Rejected | Status::Cancelled => vec![Asked::Close],
-        Status::Closed => Vec::new(),
-    };
-    if review.seats.iter().any(|seat| seat.patch.is_some()) {
-        if review.status != Status::Approved {
-            possible.push(Asked::AcceptCounterPatch);
-        }
-        possible.push(Asked::RejectCounterPatch);
+    Asked::ALL.iter().filter(|asked| is_possible(review, **asked)).map(|asked| asked.as_str()).collect()
+}
+
+/// Whether somebody could ask for this with success. Releasing is the pool's, so it is never advice.
+fn is_possible(review: &Review, asked: Asked) -> bool {
+    use Status::{Approved, Cancelled, ChangesRequested, Claimed, InReview, Pending, Rejected};
+    let any_seat = |test: fn(&Seat) -> bool| review.seats.iter().any(test);
+    let offered = || any_seat(|seat| seat.patch.is_some());
+    match asked {
+        Asked::Revise => is_revisable(review),
+        Asked::Claim => review.status.is_open() && any_seat(Seat::is_free),
+        Asked::Release => false,
+        Asked::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
+        Asked::Message => is_discussed(review),
+        Asked::AcceptCounterPatch => (review.status.is_open() || review.status == ChangesRequested) && offered(),
+        Asked::RejectCounterPatch => (review.status.is_open() || is_discussed(review)) && offered(),
+        Asked::Cancel => matches!(review.status, Pending | Claimed | InReview | ChangesRequested | Approved),
+        Asked::Close => matches!(review.status, Approved | Rejected | Cancelled),
     }
-    possible.into_iter().map(Asked::as_str).collect()
+}
+
+/// Changes were asked for, and nobody is reading what they were asked for.
+fn is_revisable(review: &Review) -> bool {
+    review.status == Status::ChangesRequested || (review.status == Status::Pending && review.returned)
+}
+
+/// Both sides can speak, and a reviewer that holds a seat can vote.
+const fn is_discussed(review: &Review) -> bool {
+    matches!(review.status, Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved)
 }
 
 fn seat_names(review: &Review) -> String {

@@ -99,7 +99,7 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         };
     }
     let candidates = || review.seats.iter().filter(|seat| wanted.is_none_or(|wanted| wanted.persona == seat.persona));
-    let free = || candidates().filter(|seat| seat.claim.is_none() && seat.vote.is_none());
+    let free = || candidates().filter(|seat| seat.is_free());
     let open_to_me = |seat: &&Seat| seat.reserved_at(tick).is_none_or(|r| r.reviewer == claim.by);
     let mine = |seat: &&Seat| seat.reserved_at(tick).is_some_and(|r| r.reviewer == claim.by);
     if let Some(seat) = free().find(mine).or_else(|| free().find(open_to_me)) {
