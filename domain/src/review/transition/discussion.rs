@@ -12,17 +12,20 @@ use crate::{
 pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
     match review.status {
         Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
-        Status::Pending if is_repeat_of_any(review, &message) => return Ok(Vec::new()),
+        Status::Pending if is_repeated_question(review, &message) => return Ok(Vec::new()),
         Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, Asked::Message));
         }
     }
     let seat = addressed_seat(review, &message)?;
-    match message.role {
-        Role::Proposer => proposer_only(review, message.by.as_deref(), Asked::Message)?,
-        Role::Reviewer => holder_only(review, seat, message.by.as_deref())?,
-    }
-    let digest = digest_of(&message);
+    let by = match message.role {
+        Role::Proposer => {
+            proposer_only(review, message.by.as_deref(), Asked::Message)?;
+            message.by.clone().unwrap_or_else(|| review.proposer.identity().into())
+        }
+        Role::Reviewer => holder(review, seat, message.by.as_deref())?.into(),
+    };
+    let digest = digest_of(&message, &by);
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
     if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
         if last.digest == digest {
@@ -38,10 +41,6 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         generation: review.claim_generation + 1,
     });
     let working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
-    let by = match message.role {
-        Role::Proposer => message.by.unwrap_or_else(|| review.proposer.identity().into()),
-        Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default(),
-    };
     Ok(vec![Event::MessageAdded {
         persona: seat.persona.clone(),
         role: message.role,
@@ -56,10 +55,11 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
 }
 
 /// A question that put the review back into the queue may be repeated after a lost answer.
-fn is_repeat_of_any(review: &Review, message: &AddMessage) -> bool {
-    let digest = digest_of(message);
-    let last = review.seats.iter().filter_map(|seat| seat.last_message.as_ref());
-    last.into_iter().any(|last| last.role == message.role && last.digest == digest)
+fn is_repeated_question(review: &Review, message: &AddMessage) -> bool {
+    let by = message.by.as_deref().unwrap_or_else(|| review.proposer.identity());
+    let digest = digest_of(message, by);
+    let mut last = review.seats.iter().filter_map(|seat| seat.last_message.as_ref());
+    last.any(|last| last.role == Role::Proposer && last.digest == digest)
 }
 
 fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {
@@ -71,17 +71,17 @@ fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Se
     }
 }
 
-fn holder_only(review: &Review, seat: &Seat, id: Option<&str>) -> Result<(), Refusal> {
+fn holder<'a>(review: &Review, seat: &'a Seat, id: Option<&str>) -> Result<&'a str, Refusal> {
     match (&seat.claim, id) {
         (None, _) => Err(Refusal::NotClaimed { number: review.number }),
         (Some(claim), Some(id)) if claim.by != id => {
             Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
         }
-        (Some(_), _) => Ok(()),
+        (Some(claim), _) => Ok(&claim.by),
     }
 }
 
-fn digest_of(message: &AddMessage) -> String {
+fn digest_of(message: &AddMessage, by: &str) -> String {
     let metadata = message.metadata.as_ref().map(ToString::to_string).unwrap_or_default();
-    digest(&[message.role.as_str(), &message.body, &metadata])
+    digest(&[message.role.as_str(), by, &message.body, &metadata])
 }
