@@ -1,4 +1,5 @@
 //! The doors of Countersign and the wiring behind them.
 
+pub mod broker;
 pub mod config;
 pub mod telemetry;

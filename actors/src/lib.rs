@@ -31,7 +31,7 @@ pub use clock::Clock;
 pub use error::BrokerError;
 pub use handle::Broker;
 pub use limits::Limits;
-pub use projects::{ProjectSource, Projects};
+pub use projects::{ProjectSource, Projects, ProjectsError};
 
 use domain::review::Rules;
 use std::{sync::Arc, time::Duration};

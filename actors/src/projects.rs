@@ -26,22 +26,52 @@ pub struct Projects {
     own: Option<Arc<str>>,
 }
 
+/// Why the registered repositories cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectsError {
+    #[error("project {name}: {error}")]
+    Unusable { name: String, error: GitError },
+    #[error("two projects are called {name:?}: {} and {}", first.display(), second.display())]
+    SameName { name: String, first: PathBuf, second: PathBuf },
+}
+
 impl Projects {
-    /// Opens all; `own` is the one a proposal belongs to that names none.
+    /// Opens all. `own` is the folder the broker was started for: its repository is the project of
+    /// proposals that name none, under its configured name or else its folder's. A folder outside of
+    /// any repository is no error, there is just no own project then.
     pub async fn open(
-        own: Option<ProjectSource>,
-        others: Vec<ProjectSource>,
+        own: Option<&Path>,
+        configured: Vec<ProjectSource>,
         scratch: &Path,
         settings: Arc<GitSettings>,
-    ) -> Result<Self, GitError> {
-        let own_name = own.as_ref().map(|source| Arc::from(source.name.as_str()));
+    ) -> Result<Self, ProjectsError> {
         let mut known = BTreeMap::new();
-        for source in own.into_iter().chain(others) {
-            let repository =
-                Repository::open(&source.path, scratch, source.trusted, Arc::clone(&settings)).await?;
-            known.insert(source.name, repository);
+        for ProjectSource { name, path, trusted } in configured {
+            match Repository::open(&path, scratch, trusted, Arc::clone(&settings)).await {
+                Ok(repository) => known.insert(name, repository),
+                Err(error) => return Err(ProjectsError::Unusable { name, error }),
+            };
         }
-        Ok(Self { known: Arc::new(known), own: own_name })
+        let Some(dir) = own else { return Ok(Self { known: Arc::new(known), own: None }) };
+        let repository = match Repository::open(dir, scratch, false, settings).await {
+            Ok(repository) => repository,
+            Err(GitError::NotARepository { .. }) => return Ok(Self { known: Arc::new(known), own: None }),
+            Err(error) => return Err(ProjectsError::Unusable { name: dir.display().to_string(), error }),
+        };
+        let configured = known.iter().find(|(_, known)| known.root() == repository.root()).map(|(name, _)| name.clone());
+        let name = configured.unwrap_or_else(|| folder_name(repository.root()));
+        if let Some(other) = known.get(&name).filter(|other| other.root() != repository.root()) {
+            let (first, second) = (other.root().into(), repository.root().into());
+            return Err(ProjectsError::SameName { name, first, second });
+        }
+        known.entry(name.clone()).or_insert(repository);
+        Ok(Self { known: Arc::new(known), own: Some(name.into()) })
+    }
+
+    /// The name and folder of the broker's own project.
+    pub fn own(&self) -> Option<(&str, &Path)> {
+        let name = self.own.as_deref()?;
+        Some((name, self.known.get(name)?.root()))
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -61,4 +91,12 @@ impl Projects {
     pub(crate) fn repository(&self, project: Option<&str>) -> Result<&Repository, BrokerError> {
         project.and_then(|name| self.known.get(name)).ok_or(BrokerError::NoRepository)
     }
+}
+
+/// The folder's name as a project name: the same letters, dots and dashes, anything else a dash.
+fn folder_name(root: &Path) -> String {
+    let name = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    let name: String = name.chars().map(plain).take(64).collect();
+    if name.is_empty() { "project".into() } else { name }
 }

@@ -16,8 +16,8 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        let mut lines = Lines { line: None, rest: text, number: 0 };
+    pub(super) fn new(text: &'a str, first_line: usize) -> Self {
+        let mut lines = Lines { line: None, rest: text, number: first_line.saturating_sub(1) };
         lines.advance();
         lines
     }

@@ -92,7 +92,7 @@ fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn is_mail_start(line: &str) -> bool {
+pub(super) fn is_mail_start(line: &str) -> bool {
     line.strip_prefix("From ")
         .and_then(|rest| rest.trim_end().strip_suffix(" Mon Sep 17 00:00:00 2001"))
         .is_some_and(is_object_id)

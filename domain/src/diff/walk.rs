@@ -3,7 +3,8 @@
 use super::flags::Oddities;
 use super::lines::{Fault, Lines};
 use super::outside::Outside;
-use super::{ZeroContext, header, names};
+use super::parts::ZeroContext;
+use super::{header, names};
 
 /// One file's part of a diff. A name is `None` where the file does not exist on that side.
 #[derive(Debug, Default)]
@@ -46,9 +47,10 @@ pub(super) struct Walk<'a> {
     adrift: bool,
 }
 
-pub(super) fn walk(diff: &str, level: u8) -> Walk<'_> {
+/// Line numbers in what it gives count from `first_line`.
+pub(super) fn walk(diff: &str, first_line: usize, level: u8) -> Walk<'_> {
     let mut walk = Walk::default();
-    let mut lines = Lines::new(diff);
+    let mut lines = Lines::new(diff, first_line);
     while let Some(line) = lines.line {
         match walk.patch_at(&mut lines, line, level) {
             Ok(true) => {}
@@ -126,7 +128,7 @@ impl<'a> Walk<'a> {
         let range = hunk_range(rest).ok_or_else(|| lines.fault("a hunk header that cannot be read"))?;
         let (mut old, mut new) = (range.old, range.new);
         let (added, removed) = (patch.added, patch.removed);
-        let mut context = false;
+        let (mut context, mut to_the_end) = (false, false);
         let too_long = "a hunk longer than its header says";
         lines.advance();
         while old > 0 || new > 0 {
@@ -141,7 +143,10 @@ impl<'a> Walk<'a> {
             old = old.checked_sub(takes_old).ok_or_else(|| lines.fault(too_long))?;
             new = new.checked_sub(takes_new).ok_or_else(|| lines.fault(too_long))?;
             match (takes_old, takes_new) {
-                (0, 0) => self.end_marker(lines.number, line),
+                (0, 0) => {
+                    to_the_end = true;
+                    self.end_marker(lines.number, line);
+                }
                 (1, 0) => patch.removed = patch.removed.saturating_add(1),
                 (0, 1) => {
                     let text = line.get(1..).unwrap_or_default();
@@ -153,19 +158,22 @@ impl<'a> Walk<'a> {
             }
             lines.advance();
         }
-        self.with_context |= context;
-        if !context && !patch.created && !patch.deleted {
-            self.without_context = true;
-            self.adrift |= patch.hunks > 0 || range.old_start > u64::from(range.old > 0);
-        }
         if added == patch.added && removed == patch.removed {
             return Err(lines.fault("a hunk that changes nothing"));
         }
         if let Some(line) = lines.line
             && line.starts_with("\\ ")
         {
+            to_the_end = true;
             self.end_marker(lines.number, line);
             lines.advance();
+        }
+        let at_the_top = patch.hunks == 0 && range.old_start <= u64::from(range.old > 0);
+        let whole_file = patch.created || patch.deleted || (at_the_top && to_the_end);
+        self.with_context |= context;
+        if !context && !whole_file {
+            self.without_context = true;
+            self.adrift |= !at_the_top;
         }
         patch.hunks += 1;
         Ok(())

@@ -1,0 +1,85 @@
+//! The user's repository: found by looking at files, and never written to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+
+#[derive(Debug, Clone)]
+pub(super) struct Project {
+    pub(super) root: PathBuf,
+    pub(super) git_dir: PathBuf,
+    /// Those of the main repository, also for a linked worktree.
+    pub(super) objects: PathBuf,
+    pub(super) bare: bool,
+    /// `sha1` or `sha256`; empty until git was asked.
+    pub(super) format: String,
+}
+
+impl Project {
+    pub(super) fn is_id(&self, text: &str) -> bool {
+        let length = if self.format == "sha256" { 64 } else { 40 };
+        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    }
+}
+
+/// Walks up from `dir`. Done here and not by git, so that git is always told where to work.
+pub(super) fn find(dir: &Path) -> Result<Project, GitError> {
+    let not_found = || GitError::NotARepository { dir: dir.to_owned() };
+    let start = fs::canonicalize(dir).map_err(|_| not_found())?;
+    for folder in start.ancestors() {
+        let dot_git = folder.join(".git");
+        let git_dir = if is_git_dir(&dot_git) { Some(dot_git) } else { linked(folder, &dot_git) };
+        if let Some(git_dir) = git_dir {
+            return Ok(project(folder, git_dir, false));
+        }
+        if is_git_dir(folder) {
+            return Ok(project(folder, folder.to_owned(), true));
+        }
+    }
+    Err(not_found())
+}
+
+fn project(root: &Path, git_dir: PathBuf, bare: bool) -> Project {
+    let common = match fs::read_to_string(git_dir.join("commondir")) {
+        Ok(path) => git_dir.join(path.trim_end_matches(['\n', '\r'])),
+        Err(_) => git_dir.clone(),
+    };
+    let objects = common.join("objects");
+    let objects = fs::canonicalize(&objects).unwrap_or(objects);
+    Project { root: root.to_owned(), git_dir, objects, bare, format: String::new() }
+}
+
+fn is_git_dir(folder: &Path) -> bool {
+    let whole = folder.join("objects").is_dir() && folder.join("refs").is_dir();
+    folder.join("HEAD").symlink_metadata().is_ok() && (whole || folder.join("commondir").is_file())
+}
+
+/// Follows the `.git` file of a linked worktree or a submodule.
+fn linked(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
+    if !dot_git.is_file() {
+        return None;
+    }
+    let text = fs::read_to_string(dot_git).ok()?;
+    let git_dir = folder.join(text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r']));
+    is_git_dir(&git_dir).then_some(git_dir)
+}
+
+/// Whether a caller's name for a commit may be given to git at all.
+pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        Err("it is empty")
+    } else if name.len() > 255 {
+        Err("it is longer than 255 bytes")
+    } else if name.starts_with(['-', '^']) {
+        Err("it begins with - or ^")
+    } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        Err("it holds white space or control characters")
+    } else if name.contains("..") {
+        Err("it is a range, not a commit")
+    } else if name.contains("@{") || name.contains(':') || name.contains("^{/") {
+        Err("only names, ids and ancestors (~ and ^) are taken")
+    } else {
+        Ok(())
+    }
+}
