@@ -132,6 +132,34 @@ fn several_patches_to_one_file_are_one_entry() {
 }
 
 #[test]
+fn a_file_that_git_keeps_is_not_listed_as_gone_only() {
+    let delete = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-1\n";
+    let diff = adding("x", "1") + delete;
+    check_files(&diff, "modify x +1 -0\ndelete x +0 -2\n");
+    assert_eq!(kinds(&diff), [FlagKind::TextOutsideHunks]);
+
+    let mail = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nSubject: x\n\n---\n";
+    let mails = format!("{mail}{}{mail}{delete}", adding("x", "1"));
+    check_files(&mails, "delete x +1 -2\n");
+    assert_eq!(kinds(&mails), []);
+    assert_eq!(apply_parts(&mails).len(), 2);
+}
+
+#[test]
+fn mails_apply_one_after_the_other_and_a_cover_letter_not_at_all() {
+    let mails = fixture("mail.diff");
+    let cover = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 0/2]\n\n-- \n2.47.3\n\n";
+    let series = format!("{cover}{mails}");
+    let parts = apply_parts(&series);
+    assert_eq!(parts.len(), 2);
+    assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), mails);
+    assert_eq!(read(&series).files, read(&mails).files);
+    assert_eq!(apply_parts("no diff").len(), 1);
+    let broken = mails.clone() + "@@ -1 +1 @@\n";
+    assert_eq!(read(&broken).note, Some(format!("line {}: a hunk without a file header", mails.lines().count() + 1)));
+}
+
+#[test]
 fn a_plain_patch_hidden_behind_a_git_one_is_seen() {
     let diff = adding("safe", "1") + "--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
     check_files(&diff, "modify safe +1 -0\nmodify evil +1 -0\n");
@@ -206,8 +234,9 @@ fn a_creation_without_a_mode_line_is_still_a_creation() {
 #[test]
 fn hints_tell_prefixes_and_zero_context() {
     let hints = |name: &str| {
-        let hints = apply_hints(&fixture(name));
-        (hints.strip, hints.zero_context)
+        let diff = fixture(name);
+        let part = apply_parts(&diff)[0];
+        (part.strip, part.zero_context)
     };
     assert_eq!(hints("everything.diff"), (1, ZeroContext::No));
     assert_eq!(hints("mnemonic.diff"), (1, ZeroContext::No));
@@ -215,9 +244,11 @@ fn hints_tell_prefixes_and_zero_context() {
     assert_eq!(hints("no-prefix.diff"), (0, ZeroContext::No));
     assert_eq!(hints("gnu.diff"), (1, ZeroContext::No));
     let renamed = "diff --git old/x new/x\nsimilarity index 100%\nrename from old/x\nrename to new/x\n";
-    assert_eq!(apply_hints(renamed).strip, 0);
+    assert_eq!(apply_parts(renamed)[0].strip, 0);
     let top = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(apply_hints(top).zero_context, ZeroContext::Possible);
+    assert_eq!(apply_parts(top)[0].zero_context, ZeroContext::Possible);
+    let whole = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n";
+    assert_eq!(apply_parts(whole)[0].zero_context, ZeroContext::No);
 }
 
 #[test]
@@ -280,7 +311,7 @@ fn diff_line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "(?s).*") {
-        let _ = (read(&text), apply_hints(&text));
+        let _ = (read(&text), apply_parts(&text));
     }
 
     #[test]
@@ -289,6 +320,6 @@ proptest! {
         let reading = read(&text);
         prop_assert_eq!(reading.files.is_empty(), reading.note.is_some());
         prop_assert!(reading.files.iter().all(|file| !file.path.is_empty()));
-        let _ = apply_hints(&text);
+        let _ = apply_parts(&text);
     }
 }

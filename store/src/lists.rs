@@ -156,9 +156,7 @@ fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
     let number = |column: &str| row.try_get::<i64, _>(column);
     let status = word(&text("status")?, Status::from_word)?;
     let claimed_by = match optional("claimed_by")? {
-        None if status == Status::ChangesRequested => {
-            optional("verdict_by")?.filter(|by| by == domain::ids::VALIDATOR)
-        }
+        None if status == Status::ChangesRequested => optional("verdict_by")?.filter(|by| by == domain::ids::VALIDATOR),
         other => other,
     };
     let summary = Summary {

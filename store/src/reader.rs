@@ -34,9 +34,8 @@ impl Reader {
 
     /// The last event's place in the log; 0 for an empty one.
     pub async fn last_seq(&self) -> Result<u64, StoreError> {
-        let row = sqlx::query!(r#"SELECT coalesce(max(seq), 0) AS "seq!: i64" FROM events"#)
-            .fetch_one(&self.pool)
-            .await?;
+        let row =
+            sqlx::query!(r#"SELECT coalesce(max(seq), 0) AS "seq!: i64" FROM events"#).fetch_one(&self.pool).await?;
         to_u64(row.seq)
     }
 
@@ -100,9 +99,8 @@ impl Reader {
 
     /// Tick and wall clock of the last event: where the timeline stood when it was last looked at.
     pub async fn find_last_moment(&self) -> Result<Option<(i64, i64)>, StoreError> {
-        let row = sqlx::query!("SELECT tick, at_ms FROM events ORDER BY seq DESC LIMIT 1")
-            .fetch_optional(&self.pool)
-            .await?;
+        let row =
+            sqlx::query!("SELECT tick, at_ms FROM events ORDER BY seq DESC LIMIT 1").fetch_optional(&self.pool).await?;
         Ok(row.map(|row| (row.tick, row.at_ms)))
     }
 

@@ -42,8 +42,7 @@ impl Reader {
             Some("unknown") => Some(DiffCheck::Unknown { why: row.check_words.unwrap_or_default() }),
             Some(other) => return Err(StoreError::corrupt(format!("unknown word {other:?}"))),
         };
-        let diff =
-            check.map(|check| DiffFacts { base_commit: row.base_commit, patch_id: row.patch_id, check });
+        let diff = check.map(|check| DiffFacts { base_commit: row.base_commit, patch_id: row.patch_id, check });
         let decision = match (row.verdict, row.verdict_by) {
             (Some(verdict), Some(by)) => {
                 Some(Decision { verdict: word(&verdict, Verdict::from_word)?, reason: row.verdict_reason, by })

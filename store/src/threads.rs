@@ -5,12 +5,7 @@ use crate::{
     reader::{to_u32, to_u64, word},
     view::{CounterPatch, Iteration, Message, Page, RoundRow},
 };
-use domain::{
-    ids::ReviewNumber,
-    review::Role,
-    time::Timestamp,
-    verdict::Verdict,
-};
+use domain::{ids::ReviewNumber, review::Role, time::Timestamp, verdict::Verdict};
 
 impl Reader {
     /// Oldest first.

@@ -104,7 +104,11 @@ impl WriterThread {
 }
 
 impl Writer {
-    pub(crate) fn open(path: &Path, settings: Settings, last_seq: u64) -> Result<(Self, WriterThread, Feed), StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        settings: Settings,
+        last_seq: u64,
+    ) -> Result<(Self, WriterThread, Feed), StoreError> {
         let connection = statements::connect(path)?;
         let (jobs, queue) = sync_channel(settings.max_queue);
         let (committed, committed_rx) = watch::channel(last_seq);
@@ -136,9 +140,7 @@ impl Writer {
     /// Keeps how the broker's timeline relates to this boot of the machine.
     pub async fn remember_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
         let (done, answer) = oneshot::channel();
-        self.jobs
-            .try_send(Job::RememberBoot { boot_id, offset_ms, now_ms, done })
-            .map_err(|_| StoreError::Stopped)?;
+        self.jobs.try_send(Job::RememberBoot { boot_id, offset_ms, now_ms, done }).map_err(|_| StoreError::Stopped)?;
         answer.await.map_err(|_| StoreError::Stopped)?
     }
 }

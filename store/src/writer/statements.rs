@@ -10,7 +10,8 @@ use domain::{
 use rusqlite::{Connection, params};
 use std::path::Path;
 
-const KEEP_CONTENT: &str = "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
+const KEEP_CONTENT: &str =
+    "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
 
 const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
@@ -105,14 +106,8 @@ pub(super) fn keep_content(connection: &Connection, hash: &ContentHash, content:
 }
 
 /// The columns of a diff's facts: base, patch-id, tree, result, applies to, words.
-type DiffColumns<'a> = (
-    Option<&'a str>,
-    Option<&'a str>,
-    Option<&'a str>,
-    Option<&'static str>,
-    Option<&'static str>,
-    Option<&'a str>,
-);
+type DiffColumns<'a> =
+    (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<&'static str>, Option<&'static str>, Option<&'a str>);
 
 fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
     let Some(facts) = diff else { return (None, None, None, None, None, None) };
@@ -286,10 +281,9 @@ pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: 
             drop_patches(connection, review)
         }
         Event::CounterPatchRejected { patch, .. } => answer_patch(connection, review, *patch, "rejected"),
-        Event::AutoRejected { .. }
-        | Event::ClaimEnded { .. }
-        | Event::Cancelled { .. }
-        | Event::Closed { .. } => drop_patches(connection, review),
+        Event::AutoRejected { .. } | Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => {
+            drop_patches(connection, review)
+        }
         Event::Claimed { .. } | Event::ReservationEnded { .. } => Ok(()),
     }
 }

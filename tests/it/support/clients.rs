@@ -37,12 +37,7 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Codex,
-        Self::CodexToolSearch,
-        Self::CodexCodeMode,
-        Self::Claude,
-    ];
+    pub(crate) const ALL: [Self; 4] = [Self::Codex, Self::CodexToolSearch, Self::CodexCodeMode, Self::Claude];
 
     /// The environment in which this client, whoever starts it, takes `model` for its model. Writes the configuration it needs into `home`.
     pub(crate) fn environment(self, model: &ModelServer, home: &Path) -> Vec<(String, String)> {
@@ -67,11 +62,7 @@ impl Client {
             Self::CodexCodeMode => codex::environment("gpt-6.1-sol", model, home),
             Self::Claude => claude::environment(model, home),
         };
-        common
-            .into_iter()
-            .chain(own)
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
+        common.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
@@ -94,37 +85,18 @@ pub(crate) struct ClientRun<'a> {
 impl<'a> ClientRun<'a> {
     /// With the broker's MCP address.
     pub(crate) fn new(client: Client, model: &'a ModelServer, broker: &str) -> Self {
-        Self::with(
-            client,
-            model,
-            Server::Http {
-                url: broker.to_owned(),
-                with_token: false,
-            },
-        )
+        Self::with(client, model, Server::Http { url: broker.to_owned(), with_token: false })
     }
 
     /// With a command that speaks MCP on stdio.
-    pub(crate) fn over_stdio(
-        client: Client,
-        model: &'a ModelServer,
-        command: &Path,
-        args: &[&str],
-    ) -> Self {
+    pub(crate) fn over_stdio(client: Client, model: &'a ModelServer, command: &Path, args: &[&str]) -> Self {
         let command = command.to_str().unwrap().to_owned();
         let args = args.iter().map(ToString::to_string).collect();
         Self::with(client, model, Server::Stdio { command, args })
     }
 
     fn with(client: Client, model: &'a ModelServer, server: Server) -> Self {
-        Self {
-            client,
-            model,
-            server,
-            approved: true,
-            env: Vec::new(),
-            time_limit: Duration::from_secs(90),
-        }
+        Self { client, model, server, approved: true, env: Vec::new(), time_limit: Duration::from_secs(90) }
     }
 
     /// The bearer token to send to the broker's address.
@@ -160,9 +132,7 @@ impl<'a> ClientRun<'a> {
             Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => codex::command(self),
             Client::Claude => claude::command(self),
         };
-        command
-            .env_clear()
-            .envs(self.client.environment(self.model, home));
+        command.env_clear().envs(self.client.environment(self.model, home));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -87,10 +87,8 @@ const MODERN: [Suite; 1] = [Suite {
 }];
 
 /// Checks within required scenarios that call a fixture tool.
-const NEED_FIXTURES: [&str; 2] = [
-    "sep-2575-server-rejects-undeclared-capability",
-    "sep-2575-missing-capability-http-400",
-];
+const NEED_FIXTURES: [&str; 2] =
+    ["sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"];
 
 /// The revisions 2025-06-18 and 2025-11-25.
 pub(crate) async fn legacy(url: &str) -> Report {
@@ -121,32 +119,18 @@ impl Suite {
             .kill_on_drop(true);
         let output = timeout(Duration::from_secs(120), node.output()).await;
         // It exits with 1 in any case, see above.
-        let output = output
-            .expect("a conformance suite took over 120 s")
-            .unwrap();
-        let required = self
-            .required
-            .iter()
-            .map(|name| self.judge(name, results.path()));
+        let output = output.expect("a conformance suite took over 120 s").unwrap();
+        let required = self.required.iter().map(|name| self.judge(name, results.path()));
         let scenarios: Vec<Scenario> = required.collect();
         if scenarios.iter().all(|scenario| scenario.passed == 0) {
             let said = [output.stdout, output.stderr].concat();
-            panic!(
-                "{} did not run:\n{}",
-                self.name,
-                String::from_utf8_lossy(&said)
-            );
+            panic!("{} did not run:\n{}", self.name, String::from_utf8_lossy(&said));
         }
         scenarios
     }
 
     fn judge(&self, name: &'static str, results: &Path) -> Scenario {
-        let mut scenario = Scenario {
-            suite: self.name,
-            name,
-            passed: 0,
-            failures: Vec::new(),
-        };
+        let mut scenario = Scenario { suite: self.name, name, passed: 0, failures: Vec::new() };
         let Some(checks) = checks_of(name, results) else {
             scenario.failures.push("was not run".to_owned());
             return scenario;
@@ -170,13 +154,7 @@ fn checks_of(scenario: &str, results: &Path) -> Option<Vec<Value>> {
     let folder = std::fs::read_dir(results)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .find(|folder| {
-            folder
-                .file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with(&prefix)
-        })?;
+        .find(|folder| folder.file_name().unwrap().to_string_lossy().starts_with(&prefix))?;
     let checks = std::fs::read(folder.join("checks.json")).ok()?;
     Some(serde_json::from_slice(&checks).unwrap())
 }
@@ -198,22 +176,13 @@ struct Scenario {
 impl Report {
     #[track_caller]
     pub(crate) fn assert_passed(&self) {
-        assert!(
-            self.0.iter().all(|scenario| scenario.failures.is_empty()),
-            "not conformant\n{self}"
-        );
+        assert!(self.0.iter().all(|scenario| scenario.failures.is_empty()), "not conformant\n{self}");
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Scenario {
-            suite,
-            name,
-            passed,
-            failures,
-        } in &self.0
-        {
+        for Scenario { suite, name, passed, failures } in &self.0 {
             let verdict = if failures.is_empty() { "pass" } else { "FAIL" };
             writeln!(f, "{verdict} {suite}: {name} ({passed} checks passed)")?;
             for failure in failures {

@@ -38,21 +38,14 @@ impl ModelServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let replies = Replies::default();
-        let playing = Playing {
-            script: Arc::new(script),
-            replies: replies.clone(),
-        };
+        let playing = Playing { script: Arc::new(script), replies: replies.clone() };
         let app = Router::new()
             .merge(openai::routes())
             .merge(anthropic::routes())
             .layer(DefaultBodyLimit::max(64 << 20))
             .with_state(playing);
         let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self {
-            address,
-            replies,
-            serving,
-        }
+        Self { address, replies, serving }
     }
 
     /// What Codex calls the provider's `base_url`.
@@ -95,9 +88,8 @@ impl Playing {
 /// The name under which a client offers the broker's tool: itself, or behind the server's name.
 fn find_tool<'a>(wanted: &str, offered: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     offered.into_iter().find(|name| {
-        name.strip_suffix(wanted).is_some_and(|before| {
-            before.is_empty() || before.ends_with("__") || before.ends_with('.')
-        })
+        name.strip_suffix(wanted)
+            .is_some_and(|before| before.is_empty() || before.ends_with("__") || before.ends_with('.'))
     })
 }
 
@@ -107,10 +99,7 @@ fn text_of(output: &Value) -> String {
         return text.to_owned();
     }
     if let Some(parts) = output.as_array() {
-        let texts: Vec<&str> = parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect();
+        let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
         return texts.join("\n");
     }
     match output.get("content") {
@@ -123,12 +112,7 @@ fn text_of(output: &Value) -> String {
 fn event_stream(events: impl IntoIterator<Item = Value>) -> Response {
     let body: String = events
         .into_iter()
-        .map(|event| {
-            format!(
-                "event: {}\ndata: {event}\n\n",
-                event["type"].as_str().unwrap()
-            )
-        })
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
         .collect();
     ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
 }

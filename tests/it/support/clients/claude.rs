@@ -11,10 +11,7 @@ use crate::support::model::ModelServer;
 pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str, String)> {
     let on = || "1".to_owned();
     vec![
-        (
-            "CLAUDE_CONFIG_DIR",
-            home.join("claude").to_str().unwrap().to_owned(),
-        ),
+        ("CLAUDE_CONFIG_DIR", home.join("claude").to_str().unwrap().to_owned()),
         ("ANTHROPIC_BASE_URL", model.anthropic_url()),
         ("ANTHROPIC_API_KEY", "sk-ant-made-up".to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", on()),
@@ -26,14 +23,8 @@ pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str
 
 pub(super) fn command(run: &ClientRun<'_>) -> Command {
     let server = match &run.server {
-        Server::Http {
-            url,
-            with_token: false,
-        } => json!({ "type": "http", "url": url }),
-        Server::Http {
-            url,
-            with_token: true,
-        } => {
+        Server::Http { url, with_token: false } => json!({ "type": "http", "url": url }),
+        Server::Http { url, with_token: true } => {
             let authorization = format!("Bearer ${{{TOKEN_VARIABLE}}}");
             json!({ "type": "http", "url": url, "headers": { "Authorization": authorization } })
         }
@@ -46,12 +37,7 @@ pub(super) fn command(run: &ClientRun<'_>) -> Command {
     let mut command = Command::new(installed::claude());
     command.args(["-p", "--mcp-config", &config, "--strict-mcp-config"]);
     command.args(["--allowedTools", &format!("mcp__{SERVER_NAME}__*")]);
-    command.args([
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--no-session-persistence",
-    ]);
+    command.args(["--output-format", "stream-json", "--verbose", "--no-session-persistence"]);
     command
 }
 

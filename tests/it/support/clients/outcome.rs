@@ -22,26 +22,9 @@ pub(crate) struct ClientOutcome {
 }
 
 impl ClientOutcome {
-    pub(super) fn read(
-        client: Client,
-        exit: Option<i32>,
-        stdout: String,
-        stderr: String,
-        took: Duration,
-    ) -> Self {
-        let events: Vec<Value> = stdout
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        let mut outcome = Self {
-            client,
-            exit,
-            final_text: String::new(),
-            stdout,
-            stderr,
-            usage: Value::Null,
-            took,
-        };
+    pub(super) fn read(client: Client, exit: Option<i32>, stdout: String, stderr: String, took: Duration) -> Self {
+        let events: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let mut outcome = Self { client, exit, final_text: String::new(), stdout, stderr, usage: Value::Null, took };
         for event in &events {
             match client {
                 Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => {
@@ -57,28 +40,14 @@ impl ClientOutcome {
     /// with 0 although tools failed.
     #[track_caller]
     pub(crate) fn assert_ok(&self) {
-        assert!(
-            self.exit == Some(0) && self.final_text.starts_with("SCRIPT-OK"),
-            "{self}"
-        );
+        assert!(self.exit == Some(0) && self.final_text.starts_with("SCRIPT-OK"), "{self}");
     }
 }
 
 impl fmt::Display for ClientOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            client,
-            exit,
-            final_text,
-            stdout,
-            stderr,
-            took,
-            ..
-        } = self;
-        writeln!(
-            f,
-            "{client:?} ended with {exit:?} after {took:.1?}: {final_text}"
-        )?;
+        let Self { client, exit, final_text, stdout, stderr, took, .. } = self;
+        writeln!(f, "{client:?} ended with {exit:?} after {took:.1?}: {final_text}")?;
         writeln!(f, "--- stderr\n{}", end_of(stderr))?;
         writeln!(f, "--- stdout\n{}", end_of(stdout))
     }

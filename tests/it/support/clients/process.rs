@@ -24,9 +24,7 @@ impl ClientRun<'_> {
 
     pub(crate) fn start(self) -> Running {
         let begun = Instant::now();
-        let Self {
-            client, time_limit, ..
-        } = self;
+        let Self { client, time_limit, .. } = self;
         let home = TempDir::new().unwrap();
         let in_home = |name: &str| home.path().join(name);
         let (work, stdout, stderr) = (in_home("work"), in_home("stdout"), in_home("stderr"));
@@ -48,8 +46,7 @@ impl ClientRun<'_> {
             drop(group);
             let exit = ended.ok().and_then(|status| status.unwrap().code());
             child.wait().await.unwrap();
-            let outcome =
-                ClientOutcome::read(client, exit, text(&stdout), text(&stderr), begun.elapsed());
+            let outcome = ClientOutcome::read(client, exit, text(&stdout), text(&stderr), begun.elapsed());
             drop(home);
             outcome
         });
@@ -94,9 +91,6 @@ struct Group(u32);
 impl Drop for Group {
     fn drop(&mut self) {
         let kill = format!("kill -s KILL -- -{}", self.0);
-        let _ = Command::new("sh")
-            .args(["-c", &kill])
-            .stderr(Stdio::null())
-            .status();
+        let _ = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
     }
 }

@@ -36,62 +36,32 @@ async fn respond(State(playing): State<Playing>, Json(request): Json<Value>) -> 
     } else {
         let results = results(&request["messages"]);
         let block = match playing.script.next(&results).await {
-            Reply::Call { tool, args } => call(
-                &playing.script,
-                &request,
-                &offered,
-                &tool,
-                args,
-                results.len(),
-            ),
+            Reply::Call { tool, args } => call(&playing.script, &request, &offered, &tool, args, results.len()),
             Reply::Text(text) => text_block(&text),
         };
         playing.note(&block);
         block
     };
     let message = message(&request["model"], &block);
-    if request["stream"] == true {
-        event_stream(events(message, block))
-    } else {
-        Json(message).into_response()
-    }
+    if request["stream"] == true { event_stream(events(message, block)) } else { Json(message).into_response() }
 }
 
 fn names(tools: &Value) -> impl Iterator<Item = &str> {
-    tools
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool["name"].as_str())
+    tools.as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str())
 }
 
 /// What the calls of the script so far came back with.
 fn results(messages: &Value) -> Vec<String> {
-    let blocks = messages
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|message| message["content"].as_array())
-        .flatten();
+    let blocks =
+        messages.as_array().into_iter().flatten().filter_map(|message| message["content"].as_array()).flatten();
     blocks
         .filter(|block| block["type"] == "tool_result")
-        .filter(|block| {
-            block["tool_use_id"]
-                .as_str()
-                .is_some_and(|id| id.starts_with(STEP))
-        })
+        .filter(|block| block["tool_use_id"].as_str().is_some_and(|id| id.starts_with(STEP)))
         .map(|block| text_of(&block["content"]))
         .collect()
 }
 
-fn call(
-    script: &Script,
-    request: &Value,
-    offered: &[&str],
-    tool: &str,
-    args: Value,
-    step: usize,
-) -> Value {
+fn call(script: &Script, request: &Value, offered: &[&str], tool: &str, args: Value, step: usize) -> Value {
     let id = format!("{STEP}{step}");
     if let Some(name) = find_tool(tool, offered.iter().copied()) {
         return json!({ "type": "tool_use", "id": id, "name": name, "input": args });
@@ -99,19 +69,13 @@ fn call(
     let spoken = [strings(&request["system"]), strings(&request["messages"])].concat();
     let deferred: Vec<&str> = spoken.iter().flat_map(|text| mcp_names(text)).collect();
     let Some(name) = find_tool(tool, deferred.iter().copied()) else {
-        return text_block(&format!(
-            "SCRIPT-FAILED {tool} is not offered, only {}",
-            offered.join(", ")
-        ));
+        return text_block(&format!("SCRIPT-FAILED {tool} is not offered, only {}", offered.join(", ")));
     };
     if spoken.contains(&SEARCH) {
         return json!({ "type": "tool_use", "id": id, "name": name, "input": args });
     }
-    let wanted: Vec<&str> = script
-        .tools()
-        .iter()
-        .filter_map(|tool| find_tool(tool, deferred.iter().copied()))
-        .collect();
+    let wanted: Vec<&str> =
+        script.tools().iter().filter_map(|tool| find_tool(tool, deferred.iter().copied())).collect();
     let input = json!({ "query": format!("select:{}", wanted.join(",")), "max_results": 50 });
     json!({ "type": "tool_use", "id": SEARCH, "name": "ToolSearch", "input": input })
 }
@@ -128,8 +92,7 @@ fn strings(value: &Value) -> Vec<&str> {
 
 /// Names of MCP tools in a text.
 fn mcp_names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
-        .filter(|word| word.starts_with("mcp__"))
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').filter(|word| word.starts_with("mcp__"))
 }
 
 fn text_block(text: &str) -> Value {
@@ -137,11 +100,7 @@ fn text_block(text: &str) -> Value {
 }
 
 fn message(model: &Value, block: &Value) -> Value {
-    let stop_reason = if block["type"] == "tool_use" {
-        "tool_use"
-    } else {
-        "end_turn"
-    };
+    let stop_reason = if block["type"] == "tool_use" { "tool_use" } else { "end_turn" };
     json!({
         "id": "msg_scripted", "type": "message", "role": "assistant", "model": model,
         "content": [block], "stop_reason": stop_reason, "stop_sequence": null,

@@ -15,10 +15,7 @@ pub(crate) struct Gate {
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self {
-            reached: watch::Sender::new(false),
-            open: watch::Sender::new(false),
-        }
+        Self { reached: watch::Sender::new(false), open: watch::Sender::new(false) }
     }
 
     /// Waits until a client's model stands at the gate.

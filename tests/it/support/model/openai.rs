@@ -13,10 +13,9 @@ use super::script::{Reply, Script};
 use super::{Playing, event_stream, find_tool, text_of};
 
 pub(super) fn routes() -> Router<Playing> {
-    Router::new().route("/v1/responses", post(respond)).route(
-        "/v1/models",
-        get(|| async { Json(json!({ "object": "list", "data": [], "models": [] })) }),
-    )
+    Router::new()
+        .route("/v1/responses", post(respond))
+        .route("/v1/models", get(|| async { Json(json!({ "object": "list", "data": [], "models": [] })) }))
 }
 
 async fn respond(State(playing): State<Playing>, Json(request): Json<Value>) -> Response {
@@ -52,13 +51,7 @@ impl Conversation {
     fn read(request: &Value) -> Self {
         let mut offered = Vec::new();
         offer(&request["tools"], None, &mut offered);
-        let mut read = Self {
-            offered,
-            results: Vec::new(),
-            turn: 0,
-            running_cell: None,
-            searched: false,
-        };
+        let mut read = Self { offered, results: Vec::new(), turn: 0, running_cell: None, searched: false };
         for item in request["input"].as_array().into_iter().flatten() {
             match item["type"].as_str().unwrap_or_default() {
                 "additional_tools" => offer(&item["tools"], None, &mut read.offered),
@@ -66,9 +59,7 @@ impl Conversation {
                     read.searched = true;
                     offer(&item["tools"], None, &mut read.offered);
                 }
-                "function_call_output" | "custom_tool_call_output" => {
-                    read.take_output(&item["output"])
-                }
+                "function_call_output" | "custom_tool_call_output" => read.take_output(&item["output"]),
                 _ => {}
             }
         }
@@ -87,21 +78,14 @@ impl Conversation {
     fn call(&self, script: &Script, tool: &str, args: Value) -> Value {
         let names = self.offered.iter().map(|offered| offered.name.as_str());
         if let Some(name) = find_tool(tool, names.clone()) {
-            let mut call = self
-                .offered
-                .iter()
-                .find(|offered| offered.name == name)
-                .unwrap()
-                .call
-                .clone();
+            let mut call = self.offered.iter().find(|offered| offered.name == name).unwrap().call.clone();
             call["arguments"] = args.to_string().into();
             return self.complete(call);
         }
         let has = |wanted| names.clone().any(|name| name == wanted);
         if has("exec") {
             let code = javascript(tool, &args);
-            return self
-                .complete(json!({ "type": "custom_tool_call", "name": "exec", "input": code }));
+            return self.complete(json!({ "type": "custom_tool_call", "name": "exec", "input": code }));
         }
         if has("tool_search") && !self.searched {
             let names = script.tools().join(" ");
@@ -110,10 +94,7 @@ impl Conversation {
             return self.complete(json!({ "type": "tool_search_call", "execution": "client", "arguments": arguments }));
         }
         let names: Vec<&str> = names.collect();
-        message(&format!(
-            "SCRIPT-FAILED {tool} is not offered, only {}",
-            names.join(", ")
-        ))
+        message(&format!("SCRIPT-FAILED {tool} is not offered, only {}", names.join(", ")))
     }
 
     fn wait_for(&self, cell: &str) -> Value {
@@ -122,11 +103,7 @@ impl Conversation {
     }
 
     fn complete(&self, mut call: Value) -> Value {
-        let search = if call["type"] == "tool_search_call" {
-            "search_"
-        } else {
-            ""
-        };
+        let search = if call["type"] == "tool_search_call" { "search_" } else { "" };
         call["call_id"] = format!("call_{search}{}", self.turn).into();
         call["status"] = "completed".into();
         call
@@ -139,18 +116,10 @@ fn offer(tools: &Value, namespace: Option<&str>, offered: &mut Vec<Offered>) {
         let kind = tool["type"].as_str().unwrap_or_default();
         let name = tool["name"].as_str().unwrap_or(kind);
         if kind == "namespace" {
-            offer(
-                &tool["tools"],
-                Some(name).filter(|name| *name != "functions"),
-                offered,
-            );
+            offer(&tool["tools"], Some(name).filter(|name| *name != "functions"), offered);
             continue;
         }
-        let call_kind = if kind == "custom" {
-            "custom_tool_call"
-        } else {
-            "function_call"
-        };
+        let call_kind = if kind == "custom" { "custom_tool_call" } else { "function_call" };
         let mut call = json!({ "type": call_kind, "name": name });
         let shown = match namespace {
             Some(namespace) => {

@@ -4,27 +4,9 @@ use super::{ModelServer, Script};
 
 async fn reply(script: &Script, request: Value) -> Value {
     let model = ModelServer::start(script.clone()).await;
-    let sent = reqwest::Client::new()
-        .post(format!("{}/responses", model.openai_url()))
-        .json(&request);
-    let events = sent
-        .send()
-        .await
-        .unwrap()
-        .error_for_status()
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
-    assert!(
-        events
-            .trim_end()
-            .rsplit("\n\n")
-            .next()
-            .unwrap()
-            .starts_with("event: response.completed\n"),
-        "{events}"
-    );
+    let sent = reqwest::Client::new().post(format!("{}/responses", model.openai_url())).json(&request);
+    let events = sent.send().await.unwrap().error_for_status().unwrap().text().await.unwrap();
+    assert!(events.trim_end().rsplit("\n\n").next().unwrap().starts_with("event: response.completed\n"), "{events}");
     model.replies().remove(0)
 }
 
@@ -38,10 +20,7 @@ async fn a_tool_in_a_namespace_is_called_there() {
 
     let call = reply(&script, json!({ "tools": tools, "input": [] })).await;
 
-    assert_eq!(
-        (&call["namespace"], &call["name"]),
-        (&json!("mcp__broker"), &json!("claim_review"))
-    );
+    assert_eq!((&call["namespace"], &call["name"]), (&json!("mcp__broker"), &json!("claim_review")));
     assert_eq!(call["arguments"], r#"{"review_id":1}"#);
 }
 
@@ -55,38 +34,23 @@ async fn hidden_tools_are_searched_for_once() {
     let given_up = reply(&script, json!({ "tools": tools, "input": found_nothing })).await;
 
     assert_eq!(search["arguments"]["query"], "claim_review claim review");
-    assert_eq!(
-        given_up["content"][0]["text"],
-        "SCRIPT-FAILED claim_review is not offered, only tool_search"
-    );
+    assert_eq!(given_up["content"][0]["text"], "SCRIPT-FAILED claim_review is not offered, only tool_search");
 }
 
 #[tokio::test]
 async fn a_program_that_still_runs_is_waited_for_and_counts_once() {
-    let script = Script::new()
-        .call("get_proposal", json!({}))
-        .save("intent")
-        .finish("${intent}");
-    let tools =
-        json!([{ "type": "custom", "name": "exec" }, { "type": "function", "name": "wait" }]);
-    let running = json!({ "type": "custom_tool_call_output", "output": "Script running with cell ID 7\nWall time 30 s" });
+    let script = Script::new().call("get_proposal", json!({})).save("intent").finish("${intent}");
+    let tools = json!([{ "type": "custom", "name": "exec" }, { "type": "function", "name": "wait" }]);
+    let running =
+        json!({ "type": "custom_tool_call_output", "output": "Script running with cell ID 7\nWall time 30 s" });
     let done = json!({ "type": "function_call_output", "output": [{ "type": "input_text", "text": "{\"intent\":\"rename\"}" }] });
 
     let program = reply(&script, json!({ "tools": tools, "input": [] })).await;
     let wait = reply(&script, json!({ "tools": tools, "input": [running] })).await;
     let end = reply(&script, json!({ "tools": tools, "input": [running, done] })).await;
 
-    assert_eq!(
-        (&program["type"], &program["name"]),
-        (&json!("custom_tool_call"), &json!("exec"))
-    );
+    assert_eq!((&program["type"], &program["name"]), (&json!("custom_tool_call"), &json!("exec")));
     assert_eq!(wait["name"], "wait");
-    assert!(
-        wait["arguments"]
-            .as_str()
-            .unwrap()
-            .contains(r#""cell_id":"7""#),
-        "{wait}"
-    );
+    assert!(wait["arguments"].as_str().unwrap().contains(r#""cell_id":"7""#), "{wait}");
     assert_eq!(end["content"][0]["text"], "SCRIPT-OK rename");
 }

@@ -70,9 +70,7 @@ impl Script {
     }
 
     pub(crate) fn save_as(mut self, name: &str, key: &str) -> Self {
-        self.last_call()
-            .save
-            .push((name.to_owned(), key.to_owned()));
+        self.last_call().save.push((name.to_owned(), key.to_owned()));
         self
     }
 
@@ -145,13 +143,7 @@ impl Script {
             };
             let Some(result) = call.accepted(&mut results)? else {
                 let args = fill(&call.args, &vars)?;
-                return Ok((
-                    gates,
-                    Reply::Call {
-                        tool: call.tool.clone(),
-                        args,
-                    },
-                ));
+                return Ok((gates, Reply::Call { tool: call.tool.clone(), args }));
             };
             gates.clear();
             call.judge(result, &mut vars)?;
@@ -164,10 +156,7 @@ impl Script {
 
 impl Call {
     /// The result that ends this step; `None` if the call has to be made (again).
-    fn accepted<'a>(
-        &self,
-        results: &mut impl Iterator<Item = &'a String>,
-    ) -> Result<Option<&'a str>, String> {
+    fn accepted<'a>(&self, results: &mut impl Iterator<Item = &'a String>) -> Result<Option<&'a str>, String> {
         let Some((key, max)) = &self.until else {
             return Ok(results.next().map(String::as_str));
         };
@@ -179,28 +168,19 @@ impl Call {
                 Some(result) => last = result,
             }
         }
-        Err(format!(
-            "{}: no {key} after {max} calls, last: {}",
-            self.tool,
-            start_of(last)
-        ))
+        Err(format!("{}: no {key} after {max} calls, last: {}", self.tool, start_of(last)))
     }
 
     fn judge(&self, result: &str, vars: &mut Map<String, Value>) -> Result<(), String> {
         for (name, key) in &self.save {
-            let value = find(result, key)
-                .ok_or_else(|| format!("{}: no {key} in {}", self.tool, start_of(result)))?;
+            let value = find(result, key).ok_or_else(|| format!("{}: no {key} in {}", self.tool, start_of(result)))?;
             vars.insert(name.clone(), value);
         }
         for (key, wanted) in &self.expect {
             let wanted = fill(wanted, vars)?;
             let found = find(result, key).unwrap_or(Value::Null);
             if found != wanted {
-                return Err(format!(
-                    "{}: {key} is {found}, not {wanted}, in {}",
-                    self.tool,
-                    start_of(result)
-                ));
+                return Err(format!("{}: {key} is {found}, not {wanted}, in {}", self.tool, start_of(result)));
             }
         }
         Ok(())

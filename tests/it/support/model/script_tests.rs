@@ -11,10 +11,7 @@ fn next(script: &Script, results: &[&str]) -> Option<Reply> {
 }
 
 fn call(tool: &str, args: Value) -> Option<Reply> {
-    Some(Reply::Call {
-        tool: tool.to_owned(),
-        args,
-    })
+    Some(Reply::Call { tool: tool.to_owned(), args })
 }
 
 fn text(text: &str) -> Option<Reply> {
@@ -27,27 +24,18 @@ fn saved_values_keep_their_type() {
         .var("me", "ada")
         .call("claim", json!({ "by": "${me}" }))
         .save_as("gen", "claim_generation")
-        .call(
-            "verdict",
-            json!({ "generation": "${gen}", "reason": "by ${me}, ${gen}" }),
-        )
+        .call("verdict", json!({ "generation": "${gen}", "reason": "by ${me}, ${gen}" }))
         .finish("${me} in ${gen}");
     let claimed = r#"{"structuredContent":{"seat":{"claim_generation":2}}}"#;
 
     assert_eq!(next(&script, &[]), call("claim", json!({ "by": "ada" })));
-    assert_eq!(
-        next(&script, &[claimed]),
-        call("verdict", json!({ "generation": 2, "reason": "by ada, 2" }))
-    );
+    assert_eq!(next(&script, &[claimed]), call("verdict", json!({ "generation": 2, "reason": "by ada, 2" })));
     assert_eq!(next(&script, &[claimed, "{}"]), text("SCRIPT-OK ada in 2"));
 }
 
 #[test]
 fn values_are_found_in_words_and_in_json_within_json() {
-    let script = Script::new()
-        .call("list", json!({}))
-        .save("id")
-        .finish("${id}");
+    let script = Script::new().call("list", json!({})).save("id").finish("${id}");
 
     for result in [
         r#"{"id":"R-1"}"#,
@@ -60,50 +48,29 @@ fn values_are_found_in_words_and_in_json_within_json() {
 
 #[test]
 fn a_call_is_repeated_until_its_key_appears() {
-    let script = Script::new()
-        .call("wait", json!({}))
-        .until("verdict", 3)
-        .save("verdict")
-        .finish("${verdict}");
+    let script = Script::new().call("wait", json!({})).until("verdict", 3).save("verdict").finish("${verdict}");
 
-    assert_eq!(
-        next(&script, &["connection refused", "{}"]),
-        call("wait", json!({}))
-    );
-    assert_eq!(
-        next(&script, &["{}", r#"{"verdict":"approved"}"#]),
-        text("SCRIPT-OK approved")
-    );
-    assert_eq!(
-        next(&script, &["{}", "{}", "gone"]),
-        text("SCRIPT-FAILED wait: no verdict after 3 calls, last: gone")
-    );
+    assert_eq!(next(&script, &["connection refused", "{}"]), call("wait", json!({})));
+    assert_eq!(next(&script, &["{}", r#"{"verdict":"approved"}"#]), text("SCRIPT-OK approved"));
+    assert_eq!(next(&script, &["{}", "{}", "gone"]), text("SCRIPT-FAILED wait: no verdict after 3 calls, last: gone"));
 }
 
 #[test]
 fn a_failure_says_why() {
-    let script = Script::new()
-        .call("close", json!({}))
-        .expect("status", "closed")
-        .call("next", json!({ "id": "${id}" }));
+    let script =
+        Script::new().call("close", json!({})).expect("status", "closed").call("next", json!({ "id": "${id}" }));
 
     assert_eq!(
         next(&script, &[r#"{"status":"pending"}"#]),
         text(r#"SCRIPT-FAILED close: status is "pending", not "closed", in {"status":"pending"}"#)
     );
-    assert_eq!(
-        next(&script, &[r#"{"status":"closed"}"#]),
-        text("SCRIPT-FAILED nothing is saved as id")
-    );
+    assert_eq!(next(&script, &[r#"{"status":"closed"}"#]), text("SCRIPT-FAILED nothing is saved as id"));
 }
 
 #[tokio::test]
 async fn a_gate_holds_the_model_only_at_its_own_step() {
     let gate = Gate::new();
-    let script = Script::new()
-        .call("claim", json!({}))
-        .gate(&gate)
-        .call("verdict", json!({}));
+    let script = Script::new().call("claim", json!({})).gate(&gate).call("verdict", json!({}));
 
     assert_eq!(next(&script, &[]), call("claim", json!({})));
     assert!(gate.reached().now_or_never().is_none());

@@ -11,15 +11,11 @@ pub(super) fn find(result: &str, key: &str) -> Option<Value> {
     while let Some(value) = queue.pop_front() {
         match value {
             Value::Object(mut fields) => match fields.remove(key) {
-                Some(Value::Null) | None => {
-                    queue.extend(fields.into_iter().map(|(_, field)| field))
-                }
+                Some(Value::Null) | None => queue.extend(fields.into_iter().map(|(_, field)| field)),
                 Some(found) => return Some(found),
             },
             Value::Array(items) => queue.extend(items),
-            Value::String(text) => {
-                queue.extend(serde_json::from_str::<Value>(&text).ok().filter(is_nested))
-            }
+            Value::String(text) => queue.extend(serde_json::from_str::<Value>(&text).ok().filter(is_nested)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -52,10 +48,7 @@ fn is_nested(value: &Value) -> bool {
 pub(super) fn fill(template: &Value, vars: &Map<String, Value>) -> Result<Value, String> {
     Ok(match template {
         Value::String(text) => fill_text(text, vars)?,
-        Value::Array(items) => items
-            .iter()
-            .map(|item| fill(item, vars))
-            .collect::<Result<_, _>>()?,
+        Value::Array(items) => items.iter().map(|item| fill(item, vars)).collect::<Result<_, _>>()?,
         Value::Object(fields) => fields
             .iter()
             .map(|(name, field)| Ok((name.clone(), fill(field, vars)?)))
@@ -69,9 +62,7 @@ fn fill_text(text: &str, vars: &Map<String, Value>) -> Result<Value, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, name, after)) = next_blank(rest) {
-        let value = vars
-            .get(name)
-            .ok_or_else(|| format!("nothing is saved as {name}"))?;
+        let value = vars.get(name).ok_or_else(|| format!("nothing is saved as {name}"))?;
         if name.len() + "${}".len() == text.len() {
             return Ok(value.clone());
         }
@@ -90,7 +81,5 @@ fn next_blank(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 pub(super) fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

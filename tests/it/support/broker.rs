@@ -1,0 +1,178 @@
+//! The real binary, serving a database and a repository of its own.
+
+use super::{client::TestClient, repo::Repo};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
+
+/// A running broker. Dropping it kills the process.
+pub(crate) struct TestBroker {
+    home: TempDir,
+    repo: Option<Repo>,
+    settings: String,
+    child: Child,
+    port: u16,
+}
+
+/// Long enough for a loaded machine, short enough to fail a test that hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+impl TestBroker {
+    /// A broker for a fresh repository, with the defaults.
+    pub(crate) async fn start() -> Self {
+        Self::with("").await
+    }
+
+    /// A broker with these settings (TOML) over the defaults.
+    pub(crate) async fn with(settings: &str) -> Self {
+        Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), settings).await
+    }
+
+    /// A broker outside of any repository.
+    pub(crate) async fn without_repo() -> Self {
+        Self::launch(tempfile::tempdir().unwrap(), None, "").await
+    }
+
+    /// A broker on a data dir that a test has filled before: the folder `data` in `home`.
+    pub(crate) async fn on(home: TempDir, settings: &str) -> Self {
+        Self::launch(home, Some(Repo::new()), settings).await
+    }
+
+    async fn launch(home: TempDir, repo: Option<Repo>, settings: &str) -> Self {
+        std::fs::write(home.path().join("config.toml"), settings).unwrap();
+        let (child, port) = spawn(home.path(), repo.as_ref().map(Repo::path), 0).await;
+        Self { home, repo, settings: settings.to_owned(), child, port }
+    }
+
+    /// SIGKILL, then another process on the same database and port.
+    pub(crate) async fn kill_and_restart(mut self) -> Self {
+        self.kill().await;
+        self.restarted().await
+    }
+
+    /// SIGKILL; nothing runs until [`Self::restarted`].
+    pub(crate) async fn kill(&mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// SIGTERM, and the exit it ends with.
+    pub(crate) async fn terminate(&mut self) -> std::process::ExitStatus {
+        self.signal("TERM").await;
+        tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the broker ends when told to").unwrap()
+    }
+
+    pub(crate) async fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        let status = Command::new("kill").args([&format!("-{name}"), &pid]).status().await.unwrap();
+        assert!(status.success());
+    }
+
+    /// The same data dir and port, served by another process; the last one has ended.
+    pub(crate) async fn restarted(mut self) -> Self {
+        std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
+        (self.child, self.port) = spawn(self.home.path(), self.repo.as_ref().map(Repo::path), self.port).await;
+        self
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id().expect("the broker runs")
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    pub(crate) fn mcp_url(&self) -> String {
+        self.url("/mcp")
+    }
+
+    /// A caller on the endpoint for every role.
+    pub(crate) fn client(&self) -> TestClient {
+        TestClient::new(self.mcp_url())
+    }
+
+    pub(crate) fn repo(&self) -> &Repo {
+        self.repo.as_ref().expect("this broker has a repository")
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
+    /// What the broker has logged so far, in all its runs.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("stderr.log")).unwrap_or_default()
+    }
+
+    /// Ends the broker cleanly and holds every snapshot against its log.
+    pub(crate) async fn stop_and_check(mut self) {
+        assert!(self.terminate().await.success(), "{}", self.log());
+        check_database(&self.data_dir()).await;
+    }
+}
+
+/// Every review's snapshot is what its log replays to.
+pub(crate) async fn check_database(data_dir: &Path) {
+    let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
+    let last = store.reader.last_number().await.unwrap();
+    for number in 1..=last.0 {
+        let number = domain::ids::ReviewNumber(number);
+        let Some(id) = store.reader.find_id_by_number(number).await.unwrap() else { continue };
+        let snapshot = store.reader.find_review(id).await.unwrap();
+        let log = store.reader.list_events(number).await.unwrap();
+        assert_eq!(domain::review::replay(&log), snapshot, "{number}");
+        let hash = &snapshot.unwrap().round.content_hash;
+        let content = store.reader.find_content(hash).await.unwrap().expect("the active content is stored");
+        assert_eq!(content.hash(), *hash);
+    }
+}
+
+/// The binary under test, with nothing of the machine's own settings.
+pub(crate) fn countersign(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .current_dir(home)
+        .kill_on_drop(true);
+    command
+}
+
+async fn spawn(home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
+    let stderr = std::fs::OpenOptions::new().create(true).append(true).open(home.join("stderr.log")).unwrap();
+    let mut command = countersign(home);
+    command
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
+        .arg("--data-dir")
+        .arg(home.join("data"))
+        .arg("--config")
+        .arg(home.join("config.toml"));
+    if let Some(repo) = repo {
+        command.arg("--repo").arg(repo);
+    }
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary starts");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("it says where it listens").unwrap();
+    let port = line.as_deref().and_then(|line| line.strip_prefix("listening http://127.0.0.1:")?.parse().ok());
+    let Some(port) = port else {
+        panic!("no port in {line:?}: {}", std::fs::read_to_string(home.join("stderr.log")).unwrap_or_default());
+    };
+    (child, port)
+}
