@@ -1,0 +1,197 @@
+//! Processes and files: how many, how long, and what is left of them.
+
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+
+const DIFF: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A git that hangs in `apply`.
+fn slow_git() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/slow-git.sh")
+}
+
+fn one_file() -> (Place, String) {
+    let place = Place::new();
+    place.write("x", "1\n");
+    let base = place.commit();
+    (place, base)
+}
+
+/// The ids that the slow git noted: its own and its child's.
+fn noted_pids(place: &Place) -> Option<Vec<String>> {
+    let project = children(&place.scratch()).pop()?;
+    let noted = fs::read_to_string(project.join("pids")).ok()?;
+    Some(noted.split_whitespace().map(str::to_owned).collect())
+}
+
+/// A zombie counts as gone: it waits for its new parent, not for us.
+fn is_gone(pid: &str) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    stat.rsplit(") ").next().is_some_and(|state| state.starts_with(['Z', 'X']))
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waited = timeout(PATIENCE, async {
+        while !holds() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "never: {what}");
+}
+
+#[tokio::test]
+async fn a_git_that_hangs_is_killed_with_its_children() {
+    let (place, base) = one_file();
+    let time_limit = Duration::from_millis(700);
+    let repository = place.open_with(GitSettings { program: slow_git(), time_limit, ..GitSettings::default() }).await;
+
+    let started = Instant::now();
+    let outcome = repository.check(Some(&base), DIFF).await;
+
+    assert!(matches!(outcome, Err(GitError::TimedOut { after }) if after == time_limit), "{outcome:?}");
+    assert!(started.elapsed() < PATIENCE);
+    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+    let pids = noted_pids(&place).expect("the slow git ran");
+    until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
+}
+
+#[tokio::test]
+async fn a_dropped_check_leaves_no_process_no_file_and_its_place_to_others() {
+    let (place, base) = one_file();
+    let settings = GitSettings { program: slow_git(), concurrency: 1, ..GitSettings::default() };
+    let repository = place.open_with(settings).await;
+    let task = tokio::spawn({
+        let (repository, base) = (repository.clone(), base.clone());
+        async move { repository.check(Some(&base), DIFF).await }
+    });
+    until("git runs", || noted_pids(&place).is_some()).await;
+    assert_eq!(place.left_behind().len(), 1);
+
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+
+    let pids = noted_pids(&place).unwrap();
+    until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
+    until("the folder is removed", || place.left_behind().is_empty()).await;
+    let next = timeout(PATIENCE, repository.resolve_base(None)).await;
+    assert_eq!(next.expect("the place is free again").unwrap(), Some(base));
+}
+
+#[test]
+fn a_runtime_that_shuts_down_takes_the_check_with_it() {
+    let (place, base) = one_file();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let repository = place.open_with(GitSettings { program: slow_git(), ..GitSettings::default() }).await;
+        tokio::spawn(async move { repository.check(Some(&base), DIFF).await });
+        until("git runs", || noted_pids(&place).is_some()).await;
+    });
+    drop(runtime);
+    let pids = noted_pids(&place).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !pids.iter().all(|pid| is_gone(pid)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(pids.iter().all(|pid| is_gone(pid)));
+    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_checks_of_one_new_base_agree() {
+    let place = Place::new();
+    for n in 0..200 {
+        place.write(&format!("dir{}/file{n}", n % 7), numbers(1, n));
+    }
+    place.write("x", "1\n");
+    let base = place.commit();
+    place.write("x", "2\n");
+    place.commit();
+    let repository = place.open_with(GitSettings { concurrency: 8, ..GitSettings::default() }).await;
+    let mut checks = JoinSet::new();
+    for _ in 0..8 {
+        let (repository, base) = (repository.clone(), base.clone());
+        checks.spawn(async move { repository.check(Some(&base), DIFF).await.unwrap() });
+    }
+    let outcomes = checks.join_all().await;
+    assert_eq!(outcomes, vec![applies(&place.tree()); 8]);
+    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_bases_than_are_kept_still_give_the_right_tree() {
+    let (place, _) = one_file();
+    let repository = place.open().await;
+    let mut bases = Vec::new();
+    for n in 0..bases::KEPT + 4 {
+        place.write("other", format!("{n}\n"));
+        bases.push(place.commit());
+    }
+    place.write("x", "2\n");
+    for base in bases.iter().chain([&bases[0]]) {
+        let CheckOutcome::Applies { tree_id: Some(tree), .. } = repository.check(Some(base), DIFF).await.unwrap()
+        else {
+            panic!("does not apply to {base}");
+        };
+        place.git(&["read-tree", base]);
+        place.git(&["add", "x"]);
+        assert_eq!(place.git(&["write-tree"]), tree);
+    }
+    let runs = children(&place.scratch()).into_iter().flat_map(|project| children(&project));
+    let kept = runs.map(|run| children(&run.join("bases")).len());
+    assert_eq!(kept.sum::<usize>(), bases::KEPT);
+}
+
+#[tokio::test]
+async fn what_an_earlier_run_left_is_wiped_and_what_this_run_uses_is_not() {
+    let (place, base) = one_file();
+    let first = place.open().await;
+    let project = children(&place.scratch()).pop().unwrap();
+    fs::create_dir_all(project.join("0123-earlier/jobs/half")).unwrap();
+    let second = place.open().await;
+    assert!(!project.join("0123-earlier").exists());
+    for repository in [&first, &second] {
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), CheckOutcome::Applies { .. }));
+    }
+    drop(first);
+    assert_eq!(children(&project).len(), 1);
+    drop(second);
+    assert_eq!(children(&project), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn a_scratch_folder_that_was_cleaned_away_is_built_again() {
+    let (place, base) = one_file();
+    let repository = place.open().await;
+    for _ in 0..2 {
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), CheckOutcome::Applies { .. }));
+        fs::remove_dir_all(place.scratch()).unwrap();
+        repository.resolve_base(None).await.unwrap();
+        fs::remove_dir_all(place.scratch()).unwrap();
+        assert!(repository.patch_id(DIFF).await.unwrap().is_some());
+        fs::remove_dir_all(place.scratch()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_missing_git_is_named() {
+    let (place, _) = one_file();
+    let settings = Arc::new(GitSettings { program: "/nowhere/git".into(), ..GitSettings::default() });
+    let refused = Repository::open(&place.project, &place.scratch(), false, settings).await;
+    assert!(matches!(refused, Err(GitError::Missing { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_flood_of_complaints_is_cut() {
+    let (place, base) = one_file();
+    let repository = place.open().await;
+    let diff: String = (0..2_000).map(|n| DIFF.replace('x', &format!("missing{n}"))).collect();
+    let CheckOutcome::Fails { words } = repository.check(Some(&base), &diff).await.unwrap() else {
+        panic!("cannot apply");
+    };
+    assert!(words.len() < 10_000 && words.ends_with('…'), "{}", words.len());
+}

@@ -1,0 +1,144 @@
+//! What `domain::diff::read` says, against what git says of the same change.
+
+use domain::diff::{AffectedFile, Operation, read};
+
+use super::*;
+
+const COPIES: [&str; 3] = ["-M", "-C", "--find-copies-harder"];
+
+fn fields(place: &Place, args: &[&str]) -> Vec<Vec<u8>> {
+    let output = Command::new("git").current_dir(&place.project).args(args).output().unwrap();
+    output.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// The affected files by `--raw -z` and `--numstat -z`.
+fn by_git(place: &Place, from: &str, to: &str) -> Vec<AffectedFile> {
+    let raw = fields(place, &[&["diff", "--raw", "-z"][..], &COPIES, &[from, to]].concat());
+    let mut stats = fields(place, &[&["diff", "--numstat", "-z"][..], &COPIES, &[from, to]].concat()).into_iter();
+    let mut raw = raw.into_iter();
+    let mut files = Vec::new();
+    while let Some(head) = raw.next().filter(|head| !head.is_empty()) {
+        let head = shown(&head);
+        let columns: Vec<&str> = head.split(' ').collect();
+        let first = raw.next().unwrap();
+        let moved = columns[4].starts_with(['R', 'C']).then(|| raw.next().unwrap());
+        let stat = shown(&stats.next().unwrap());
+        let mut counts = stat.split('\t').map(|count| count.parse::<u32>().ok());
+        let (added, removed) = (counts.next().unwrap(), counts.next().unwrap());
+        if moved.is_some() {
+            stats.nth(1).unwrap();
+        }
+        let operation = match columns[4].as_bytes()[0] {
+            b'A' => Operation::Create,
+            b'D' => Operation::Delete,
+            b'R' => Operation::Rename,
+            b'C' => Operation::Copy,
+            _ if columns[2] == columns[3] => Operation::Mode,
+            _ => Operation::Modify,
+        };
+        files.push(AffectedFile {
+            path: shown(moved.as_ref().unwrap_or(&first)),
+            old_path: moved.as_ref().map(|_| shown(&first)),
+            operation,
+            added: added.unwrap_or(0),
+            removed: removed.unwrap_or(0),
+            binary: added.is_none(),
+        });
+    }
+    files
+}
+
+#[test]
+fn the_affected_files_are_those_git_names() {
+    let place = Place::new();
+    let mut base = place.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    for (step, change) in STEPS {
+        change(&place);
+        let next = place.commit();
+        let expected = by_git(&place, &base, &next);
+        for variant in
+            [&["--binary"][..], &["--full-index"], &["-U0"], &["--no-prefix", "--binary"], &["--src-prefix=o/"]]
+        {
+            let diff = place.git(&[&["diff"], variant, &COPIES, &[&base, &next]].concat());
+            let reading = read(&diff);
+            assert_eq!(reading.note, None, "{step} {variant:?}\n{diff}");
+            assert_eq!(reading.files, expected, "{step} {variant:?}\n{diff}");
+        }
+        base = next;
+    }
+}
+
+/// A diff that reads as one change and applies as another would fool every reviewer.
+#[tokio::test]
+async fn whatever_git_applies_is_what_was_read() {
+    let place = Place::new();
+    for name in ["x", "y", "dir/x", "a/x", "b/x"] {
+        place.write(name, "1\n");
+    }
+    let base = place.commit();
+    let repository = place.open().await;
+    let hunk = "@@ -1 +1 @@\n-1\n+2\n";
+    let traps = [
+        format!("diff --git a/x b/x\n--- a/y\n+++ b/y\n{hunk}"),
+        format!("diff --git a/x b/x\n--- a/x\n+++ b/z\n{hunk}"),
+        format!("diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n{hunk}--- a/y\n+++ b/y\n{hunk}"),
+        format!("--- a/x\n+++ b/x\n{hunk}+++ b/y\n--- a/y\n"),
+        format!("--- dir/x\n+++ dir/x\n{hunk}"),
+        format!("--- a/x\n+++ a/x\n{hunk}"),
+        format!("diff --git a/x a/x\n--- a/x\n+++ a/x\n{hunk}"),
+        format!("diff --git a/x a/x\n--- a/x\n+++ a/x\n{hunk}diff --git a/y b/y\n--- a/y\n+++ b/y\n{hunk}"),
+        format!("diff --git x y\n--- a/x\n+++ b/x\n{hunk}"),
+        format!("--- a/x.orig\n+++ b/x\n{hunk}"),
+        format!("--- a/x\n+++ b/x~\n{hunk}"),
+        format!("--- a/x\t2020-01-01\n+++ b/x\t2020-01-02\n{hunk}"),
+        format!("--- \"a/\\171\"\n+++ \"b/\\171\"\n{hunk}"),
+        format!("--- a//x\n+++ b//x\n{hunk}"),
+        format!("--- a/x\r\n+++ b/x\r\n{hunk}"),
+        format!("diff --git a/x b/x\nold mode 100644\nnew mode 100755\ntext\n--- a/y\n+++ b/y\n{hunk}"),
+        "diff --git a/x b/w\nrename old x\nrename new w\n".to_owned(),
+        "--- a/new\n+++ b/new\n@@ -0,0 +1 @@\n+1\n".to_owned(),
+        format!("diff --git a/new b/new\nnew file mode 100644\n--- a/x\n+++ b/x\n{hunk}"),
+        format!("diff --git a/y b/y\ndeleted file mode 100644\nsaid\n--- a/x\n+++ b/x\n{hunk}"),
+        "diff --git a/y b/y\ndeleted file mode 100644\n--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n".to_owned(),
+        format!("--- a/x\n+++ b/x\n{hunk}--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n"),
+        format!("diff --git a/x b/y2\nrename from x\nrename to y2\ndiff --git a/y2 b/y2\n--- a/y2\n+++ b/y2\n{hunk}"),
+        format!("--- a/x 2020-01-01 00:00:00.000000000 +0000\n+++ b/x 2020-01-01 00:00:00.000000000 +0000\n{hunk}"),
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n\\ anything at all goes here\n+2\n\\ and here as well\n".to_owned(),
+    ];
+    let mut applied = 0;
+    for diff in traps {
+        let outcome = repository.check(Some(&base), &diff).await.unwrap();
+        let CheckOutcome::Applies { tree_id: Some(tree), .. } = outcome else { continue };
+        let reading = read(&diff);
+        if reading.note.is_some() {
+            // refusing to say is allowed, saying something else is not
+            continue;
+        }
+        applied += 1;
+        let mut said: Vec<String> = reading.files.iter().map(|file| file.path.clone()).collect();
+        said.extend(reading.files.iter().filter_map(|file| file.old_path.clone()));
+        said.sort();
+        said.dedup();
+        assert_eq!(said, changed_paths(&place, &base, &diff, &tree), "{diff}");
+    }
+    assert!(applied >= 12, "only {applied} of the traps applied");
+}
+
+/// Applies with git in a worktree of its own and asks git what changed.
+fn changed_paths(place: &Place, base: &str, diff: &str, tree: &str) -> Vec<String> {
+    let worktree = place.dir.path().join("again");
+    place.git(&["worktree", "add", "--quiet", "--detach", worktree.to_str().unwrap(), base]);
+    fs::write(place.dir.path().join("patch"), diff).unwrap();
+    let strip = format!("-p{}", domain::diff::apply_parts(diff)[0].strip);
+    git_in(&worktree, &["apply", "--index", &strip, "../patch"]);
+    assert_eq!(git_in(&worktree, &["write-tree"]), tree);
+    let names = git_in(&worktree, &["diff", "--cached", "--no-renames", "--name-only", base]);
+    place.git(&["worktree", "remove", "--force", worktree.to_str().unwrap()]);
+    let mut names: Vec<String> = names.lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}

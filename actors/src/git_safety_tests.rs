@@ -1,0 +1,190 @@
+//! What a hostile diff, base name or project config cannot do.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Every file of the project with its content, the index and the whole `.git` folder included.
+fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for path in children(folder) {
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(snapshot(&path));
+        } else {
+            files.insert(path.clone(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    files
+}
+
+/// Filters, hooks and monitors that all leave a mark when they run.
+fn booby_trapped() -> (Place, PathBuf, String) {
+    let place = Place::new();
+    place.write("x.txt", "1\n");
+    place.write(".gitattributes", "* filter=trap diff=trap merge=trap\n");
+    let base = place.commit();
+    let mark = place.dir.path().join("mark");
+    let trap = place.dir.path().join("trap.sh");
+    fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display())).unwrap();
+    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    let trap = trap.to_str().unwrap();
+    for key in [
+        "filter.trap.clean",
+        "filter.trap.smudge",
+        "filter.trap.process",
+        "diff.trap.textconv",
+        "diff.trap.command",
+        "diff.external",
+        "merge.trap.driver",
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "core.editor",
+        "core.askPass",
+        "gpg.program",
+        "alias.apply",
+        "alias.read-tree",
+        "uploadpack.packObjectsHook",
+    ] {
+        place.git(&["config", key, trap]);
+    }
+    place.git(&["config", "filter.trap.required", "true"]);
+    for hook in fs::read_dir(place.project.join(".git/hooks")).into_iter().flatten() {
+        fs::remove_file(hook.unwrap().path()).unwrap();
+    }
+    fs::create_dir_all(place.project.join(".git/hooks")).unwrap();
+    for hook in ["pre-applypatch", "post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"]
+    {
+        symlink(trap, place.project.join(".git/hooks").join(hook)).unwrap();
+    }
+    (place, mark, base)
+}
+
+#[tokio::test]
+async fn nothing_of_a_hostile_project_config_runs() {
+    for trusted in [false, true] {
+        let (place, mark, base) = booby_trapped();
+        let settings = Arc::new(GitSettings::default());
+        let repository = Repository::open(&place.project, &place.scratch(), trusted, settings).await.unwrap();
+        let good = "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-1\n+2\n";
+        let bad = good.replace("-1\n", "-9\n");
+
+        assert_eq!(repository.resolve_base(None).await.unwrap().as_deref(), Some(base.as_str()));
+        assert!(matches!(repository.check(Some(&base), good).await.unwrap(), CheckOutcome::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), &bad).await.unwrap(), CheckOutcome::Fails { .. }));
+        repository.patch_id(good).await.unwrap();
+        assert!(!mark.exists(), "trusted: {trusted}");
+
+        // the traps do work where git is run as a user would
+        let status = Command::new("git").current_dir(&place.project).args(["status", "--short"]).output().unwrap();
+        drop(status);
+        assert!(mark.exists(), "the traps are set wrong");
+    }
+}
+
+#[tokio::test]
+async fn the_users_index_tree_and_repository_are_untouched() {
+    let place = Place::new();
+    place.write("x", "1\n");
+    let base = place.commit();
+    place.write("x", "2\n");
+    place.write("staged", "s\n");
+    place.git(&["add", "staged"]);
+    let before = snapshot(&place.project);
+    let settings = Arc::new(GitSettings::default());
+    let repository = Repository::open(&place.project, &place.scratch(), true, settings).await.unwrap();
+    for diff in ["--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+7\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-2\n+7\n", "junk"] {
+        repository.resolve_base(None).await.unwrap();
+        repository.check(Some(&base), diff).await.unwrap();
+    }
+    assert_eq!(snapshot(&place.project), before);
+}
+
+#[tokio::test]
+async fn paths_that_lead_out_or_into_git_are_refused() {
+    let place = Place::new();
+    let base = place.commit();
+    let settings = Arc::new(GitSettings::default());
+    let repository = Repository::open(&place.project, &place.scratch(), true, settings).await.unwrap();
+    for path in [
+        "../out",
+        "a/../../out",
+        "/tmp/out",
+        ".git/hooks/pre-commit",
+        ".GIT/config",
+        "sub/.git/config",
+        "git~1/config",
+        ".gi\u{200c}t/config",
+        ".git./config",
+        "./x",
+    ] {
+        for header in [format!("diff --git a/{path} b/{path}\nnew file mode 100644\n"), String::new()] {
+            let diff = format!("{header}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+            let outcome = repository.check(Some(&base), &diff).await.unwrap();
+            assert!(matches!(outcome, CheckOutcome::Fails { .. }), "{path}: {outcome:?}");
+        }
+    }
+    let through_link = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/tmp\n\\ No newline at end of file\ndiff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+x\n";
+    assert!(matches!(repository.check(Some(&base), through_link).await.unwrap(), CheckOutcome::Fails { .. }));
+}
+
+#[tokio::test]
+async fn base_names_that_are_more_than_names_are_refused() {
+    let place = Place::new();
+    place.write("x", "1\n");
+    let base = place.commit();
+    let repository = place.open().await;
+    for name in [
+        "",
+        "-h",
+        "--all",
+        "^main",
+        "a b",
+        "a\tb",
+        "a\nb",
+        "main..main",
+        "main...x",
+        "HEAD@{1}",
+        "@{u}",
+        "main:x",
+        ":/fix",
+        "HEAD^{/fix}",
+        &"x".repeat(256),
+    ] {
+        let refused = repository.resolve_base(Some(name)).await;
+        assert!(matches!(refused, Err(GitError::BadBase { .. })), "{name:?}: {refused:?}");
+    }
+    for name in ["nope", "0000000000000000000000000000000000000001", "HEAD~9", "HEAD^{tree}^{blob}"] {
+        let refused = repository.resolve_base(Some(name)).await;
+        assert!(matches!(refused, Err(GitError::UnknownBase { .. })), "{name:?}: {refused:?}");
+    }
+    for name in ["main", "HEAD", "refs/heads/main", &base, &base[..10], "HEAD~0"] {
+        assert_eq!(repository.resolve_base(Some(name)).await.unwrap().as_ref(), Some(&base), "{name}");
+    }
+    let unresolved = repository.check(Some("main"), "").await;
+    assert!(matches!(unresolved, Err(GitError::BadBase { .. })), "{unresolved:?}");
+    let gone = repository.check(Some("0000000000000000000000000000000000000001"), "x").await;
+    assert!(matches!(gone, Err(GitError::UnknownBase { .. })), "{gone:?}");
+    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn a_diff_over_the_limit_never_reaches_git() {
+    let place = Place::new();
+    let repository = place.open_with(GitSettings { max_diff_bytes: 10, ..GitSettings::default() }).await;
+    let refused = repository.check(None, "12345678901").await;
+    assert!(matches!(refused, Err(GitError::TooLarge { bytes: 11, limit: 10 })), "{refused:?}");
+    let refused = repository.patch_id("12345678901").await;
+    assert!(matches!(refused, Err(GitError::TooLarge { .. })), "{refused:?}");
+    assert_eq!(refused.unwrap_err().to_string(), "the diff has 11 bytes, the limit is 10");
+}
+
+#[tokio::test]
+async fn a_folder_outside_every_repository_is_named() {
+    let dir = TempDir::new().unwrap();
+    let settings = Arc::new(GitSettings::default());
+    for folder in [dir.path().to_owned(), dir.path().join("missing")] {
+        let refused = Repository::open(&folder, dir.path(), false, settings.clone()).await;
+        assert!(matches!(refused, Err(GitError::NotARepository { .. })), "{refused:?}");
+    }
+}
