@@ -138,7 +138,7 @@ CREATE TABLE counter_patches (
     persona  TEXT    NOT NULL,
     reviewer TEXT    NOT NULL,
     diff     TEXT    NOT NULL,
-    -- dropped: a revision or the end of the claim made it pointless
+    -- dropped: a revision or the end of the review made it pointless
     status   TEXT    NOT NULL CHECK (status IN ('pending', 'accepted', 'rejected', 'dropped')),
     at_ms    INTEGER NOT NULL,
     PRIMARY KEY (review, id)

@@ -7,7 +7,7 @@ use crate::{
     error::BrokerError,
     review::{Applied, ReviewMessage},
     supervisor::SupervisorMessage,
-    vitals::Vitals,
+    vitals::{Mailbox, Vitals},
 };
 use domain::{
     content::Content,
@@ -42,24 +42,23 @@ pub(crate) type Reply = ractor::RpcReplyPort<Result<Applied, BrokerError>>;
 /// Where the gateway is at the moment. A restarted one takes over the same link, so nobody else
 /// needs to hear of it.
 #[derive(Clone, Default)]
-pub(crate) struct Link(Arc<RwLock<Option<(ActorRef<GatewayMessage>, Arc<Vitals>)>>>);
+pub(crate) struct Link(Arc<RwLock<Option<Mailbox<GatewayMessage>>>>);
 
 impl Link {
-    pub(crate) fn set(&self, actor: ActorRef<GatewayMessage>, vitals: Arc<Vitals>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((actor, vitals));
+    pub(crate) fn set(&self, gateway: Mailbox<GatewayMessage>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(gateway);
     }
 
     /// Drops the message, and with it its reply port, while there is no gateway.
     pub(crate) fn send(&self, message: GatewayMessage) {
-        if let Some((actor, vitals)) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
-            vitals.sent();
-            let _ = actor.send_message(message);
+        if let Some(gateway) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            gateway.send(message);
         }
     }
 }
 
 pub(crate) struct Gateway {
-    pub(crate) supervisor: ActorRef<SupervisorMessage>,
+    pub(crate) supervisor: Mailbox<SupervisorMessage>,
     pub(crate) writer: Writer,
     pub(crate) vitals: Arc<Vitals>,
     /// Shared with the gateway that may follow this one.
@@ -88,10 +87,10 @@ impl Actor for Gateway {
                 proposal.id = mint_id(&proposal);
                 proposal.number = self.mint_number();
                 let id = proposal.id;
-                self.deliver(id, fresh, ReviewMessage::Propose { proposal, content, reply })?;
+                self.deliver(id, fresh, ReviewMessage::Propose { proposal, content, reply });
             }
             GatewayMessage::Apply { id, command, attached, reply } => {
-                self.deliver(id, false, ReviewMessage::Apply { command, attached, reply })?;
+                self.deliver(id, false, ReviewMessage::Apply { command, attached, reply });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
         }
@@ -100,9 +99,8 @@ impl Actor for Gateway {
 }
 
 impl Gateway {
-    fn deliver(&self, id: ReviewId, fresh: bool, message: ReviewMessage) -> Result<(), ActorProcessingErr> {
-        self.supervisor.send_message(SupervisorMessage::Deliver { id, fresh, message: Box::new(message) })?;
-        Ok(())
+    fn deliver(&self, id: ReviewId, fresh: bool, message: ReviewMessage) {
+        self.supervisor.send(SupervisorMessage::Deliver { id, fresh, message: Box::new(message) });
     }
 
     fn mint_number(&self) -> ReviewNumber {

@@ -13,17 +13,18 @@ use crate::{
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
     tree::Tree,
+    vitals::Mailbox,
 };
 use domain::{
     consensus::Policy,
     content::{Content, ContentHash, digest},
     ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
     review::{
-        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal, Refusal, Review,
-        Revise, Role,
+        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal, Refusal,
+        Review, Revise, Role,
     },
 };
-use ractor::{ActorRef, RpcReplyPort};
+use ractor::RpcReplyPort;
 use std::sync::Arc;
 use store::{
     Feed, Named,
@@ -40,7 +41,7 @@ pub struct Broker(Arc<Inner>);
 
 struct Inner {
     context: Context,
-    supervisor: ActorRef<SupervisorMessage>,
+    supervisor: Mailbox<SupervisorMessage>,
     feed: Feed,
     calls: Semaphore,
     waiters: Semaphore,
@@ -48,7 +49,7 @@ struct Inner {
 }
 
 impl Broker {
-    pub(crate) fn new(context: Context, supervisor: ActorRef<SupervisorMessage>, feed: Feed) -> Self {
+    pub(crate) fn new(context: Context, supervisor: Mailbox<SupervisorMessage>, feed: Feed) -> Self {
         let calls = Semaphore::new(context.settings.limits.calls_in_flight);
         let waiters = Semaphore::new(context.settings.limits.waiters);
         Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }))
@@ -108,13 +109,11 @@ impl Broker {
     pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
         let _call = self.admit()?;
         self.0.context.settings.limits.revision(&revision)?;
-        // Completing the content takes time; should it change meanwhile, it is completed once more.
-        let moved = match self.try_revise(id, revision.clone()).await {
-            Err(BrokerError::Refused(Refusal::ContentMoved)) => true,
-            answer => return answer,
-        };
-        debug_assert!(moved);
-        self.try_revise(id, revision).await
+        match self.try_revise(id, revision.clone()).await {
+            // Completing the content takes time; should it change meanwhile, it is completed once more.
+            Err(BrokerError::Refused(Refusal::ContentMoved)) => self.try_revise(id, revision).await,
+            answer => answer,
+        }
     }
 
     async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
@@ -289,7 +288,7 @@ impl Broker {
     }
 
     fn tell_supervisor(&self, message: SupervisorMessage) -> Answer<()> {
-        self.0.supervisor.send_message(message).map_err(|_| BrokerError::ShuttingDown)
+        if self.0.supervisor.send(message) { Ok(()) } else { Err(BrokerError::ShuttingDown) }
     }
 
     async fn watch(&self, id: ReviewId, start: bool) -> Answer<Option<watch::Receiver<Head>>> {

@@ -66,7 +66,7 @@ pub(crate) struct Context {
 /// A running broker and what it takes to end it.
 pub struct Running {
     pub broker: Broker,
-    supervisor: ractor::ActorRef<supervisor::SupervisorMessage>,
+    supervisor: vitals::Mailbox<supervisor::SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
     reader: store::Reader,
     writer_thread: store::WriterThread,
@@ -117,7 +117,7 @@ impl Running {
     /// Lets every actor finish what it holds, writes what waits, closes the database.
     pub async fn shutdown(self) {
         self.begin_shutdown();
-        let _ = self.supervisor.send_message(supervisor::SupervisorMessage::Shutdown);
+        self.supervisor.send(supervisor::SupervisorMessage::Shutdown);
         let _ = self.supervisor_ended.await;
         drop(self.broker);
         self.writer_thread.ended().await;

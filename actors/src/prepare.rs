@@ -208,7 +208,11 @@ async fn resolve(repository: &Repository, base: Option<&str>) -> Result<Option<S
     repository.resolve_base(base).await.map_err(|error| match error {
         GitError::UnknownBase { base, words } => BrokerError::BadBase { base, words },
         GitError::BadBase { base, why } => BrokerError::BadBase { base, words: why.into() },
-        other => check_failed(other),
+        error @ (GitError::NotARepository { .. }
+        | GitError::TooLarge { .. }
+        | GitError::TimedOut { .. }
+        | GitError::Missing { .. }
+        | GitError::Failed { .. }) => check_failed(error),
     })
 }
 
@@ -221,9 +225,7 @@ fn to_check(outcome: CheckOutcome) -> Check {
 
 fn to_diff_check(outcome: Result<CheckOutcome, GitError>) -> DiffCheck {
     match outcome {
-        Ok(CheckOutcome::Applies { tree_id, applies_to }) => {
-            DiffCheck::Applies { to: to_domain(applies_to), tree_id }
-        }
+        Ok(CheckOutcome::Applies { tree_id, applies_to }) => DiffCheck::Applies { to: to_domain(applies_to), tree_id },
         Ok(CheckOutcome::Fails { words }) => DiffCheck::Fails { words },
         Err(error) => DiffCheck::Unknown { why: error.to_string() },
     }
@@ -241,10 +243,8 @@ fn check_failed(error: GitError) -> BrokerError {
 }
 
 pub(crate) fn unreadable(error: store::StoreError) -> BrokerError {
-    match error {
-        store::StoreError::BadCursor(cursor) => {
-            BrokerError::Invalid { field: "cursor", problem: format!("{cursor:?} is not a cursor of this list") }
-        }
-        other => BrokerError::Unreadable { why: other.to_string() },
+    if let store::StoreError::BadCursor(cursor) = error {
+        return BrokerError::Invalid { field: "cursor", problem: format!("{cursor:?} is not a cursor of this list") };
     }
+    BrokerError::Unreadable { why: error.to_string() }
 }

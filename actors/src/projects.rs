@@ -58,7 +58,8 @@ impl Projects {
             Err(GitError::NotARepository { .. }) => return Ok(Self { known: Arc::new(known), own: None }),
             Err(error) => return Err(ProjectsError::Unusable { name: dir.display().to_string(), error }),
         };
-        let configured = known.iter().find(|(_, known)| known.root() == repository.root()).map(|(name, _)| name.clone());
+        let configured =
+            known.iter().find(|(_, known)| known.root() == repository.root()).map(|(name, _)| name.clone());
         let name = configured.unwrap_or_else(|| folder_name(repository.root()));
         if let Some(other) = known.get(&name).filter(|other| other.root() != repository.root()) {
             let (first, second) = (other.root().into(), repository.root().into());

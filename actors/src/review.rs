@@ -10,7 +10,7 @@ use crate::{
     error::BrokerError,
     gateway::{Attached, GatewayMessage, Reply},
     supervisor::SupervisorMessage,
-    vitals::Vitals,
+    vitals::{Mailbox, Vitals},
 };
 use domain::{
     content::Content,
@@ -19,7 +19,7 @@ use domain::{
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use store::Change;
 use tokio::{
     sync::{oneshot, watch},
@@ -77,8 +77,10 @@ pub(crate) struct ReviewActor {
     pub(crate) id: ReviewId,
     /// Known not to be in the database, so there is nothing to read.
     pub(crate) fresh: bool,
+    /// The least time before a timer fires; more than none after failures.
+    pub(crate) pause: Duration,
     pub(crate) context: Arc<Context>,
-    pub(crate) supervisor: ActorRef<SupervisorMessage>,
+    pub(crate) supervisor: Mailbox<SupervisorMessage>,
     pub(crate) head: Heads,
     pub(crate) vitals: Arc<Vitals>,
 }
@@ -88,8 +90,8 @@ pub(crate) struct State {
     review: Option<Arc<Review>>,
     /// Set while the snapshot could not be read: nothing is decided without one.
     unreadable: Option<Arc<str>>,
-    /// Who waits for git to check the diff before the claim can be given.
-    claiming: Option<String>,
+    /// Who waits for git to check the diff before the claim can be given, and the task that asks.
+    claiming: Option<(String, AbortHandle)>,
     timer: Option<(Tick, AbortHandle)>,
 }
 
@@ -176,6 +178,10 @@ impl Actor for ReviewActor {
 }
 
 impl ReviewActor {
+    fn mailbox(&self, myself: &ActorRef<ReviewMessage>) -> Mailbox<ReviewMessage> {
+        Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+    }
+
     async fn propose(
         &self,
         myself: &ActorRef<ReviewMessage>,
@@ -185,12 +191,28 @@ impl ReviewActor {
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         if let Some(review) = &state.review {
-            let answer = repeated(review, &proposal).map(|()| Applied { review: Arc::clone(review), changed: false });
-            let _ = reply.send(answer.map_err(Into::into));
+            let same = self.is_repeat(review, &proposal, &content).await;
+            let _ = reply.send(same.and_then(|same| match same {
+                true => Ok(Applied { review: Arc::clone(review), changed: false }),
+                false => Err(Refusal::KeyReused { number: review.number }.into()),
+            }));
             return Ok(());
         }
         let done = propose(proposal, self.context.clock.now());
         self.commit(myself, state, done, Attached { content: Some(content), patch: None }, reply).await
+    }
+
+    /// Whether `proposal` is the one that made `review`, sent again. HEAD may have moved in between,
+    /// so a base that nobody named does not count.
+    async fn is_repeat(&self, review: &Review, proposal: &Proposal, content: &Content) -> Result<bool, BrokerError> {
+        let same_origin = review.proposer == proposal.proposer && review.category == proposal.category;
+        let first_round = review.round.number == 1 && review.round.request_key == proposal.request_key;
+        if !same_origin || !first_round || review.round.content_hash == proposal.content_hash {
+            return Ok(same_origin);
+        }
+        let stored = self.context.find_content(&review.round.content_hash).await?;
+        let texts = |content: &Content| (content.intent.clone(), content.description.clone(), content.diff.clone());
+        Ok(texts(&stored) == texts(content))
     }
 
     /// Decides at once, or sends the command round by git first.
@@ -204,10 +226,12 @@ impl ReviewActor {
     ) -> Result<(), ActorProcessingErr> {
         let Some(review) = state.review.clone() else {
             let _ = reply.send(Err(BrokerError::UnknownReview { given: self.id.to_string() }));
-            let _ = self.supervisor.send_message(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
             return Ok(());
         };
-        if let (Command::Claim(_), Some(by)) = (&*command, &state.claiming) {
+        if let (Command::Claim(_), Some((by, task))) = (&*command, &state.claiming)
+            && !task.is_finished()
+        {
             let refusal = Refusal::BeingClaimed { number: review.number, by: by.clone() };
             let _ = reply.send(Err(refusal.into()));
             return Ok(());
@@ -218,12 +242,14 @@ impl ReviewActor {
                 Ok(())
             }
             Ok(None) => self.decide(myself, state, *command, attached, reply).await,
-            Ok(Some(check)) => {
-                if let Command::Claim(claim) = &*command {
-                    state.claiming = Some(claim.by.clone());
-                }
+            Ok(Some(wanted)) => {
+                let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
                 let context = Arc::clone(&self.context);
-                tokio::spawn(checks::run(context, review, check, command, attached, reply, myself.clone()));
+                let asking = checks::run(context, review, wanted, command, attached, reply, self.mailbox(myself));
+                let task = tokio::spawn(asking).abort_handle();
+                if let Some(by) = claimant {
+                    state.claiming = Some((by, task));
+                }
                 Ok(())
             }
         }
@@ -307,7 +333,7 @@ impl ReviewActor {
         self.head.send_replace(Head::Known(review));
         self.set_timer(myself, state);
         if is_final {
-            let _ = self.supervisor.send_message(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
         }
     }
 
@@ -320,21 +346,12 @@ impl ReviewActor {
             timer.abort();
         }
         let Some(tick) = deadline else { return };
-        let (actor, vitals, at) = (myself.clone(), Arc::clone(&self.vitals), self.context.clock.instant_of(tick));
+        let (mailbox, at) = (self.mailbox(myself), self.context.clock.instant_of(tick));
+        let at = at.max(tokio::time::Instant::now() + self.pause);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(at).await;
-            vitals.sent();
-            let _ = actor.send_message(ReviewMessage::Expire);
+            mailbox.send(ReviewMessage::Expire);
         });
         state.timer = Some((tick, timer.abort_handle()));
     }
-}
-
-/// Whether `proposal` is the one that made `review`, sent again.
-fn repeated(review: &Review, proposal: &Proposal) -> Result<(), Refusal> {
-    let first_round = review.round.number == 1 && review.round.request_key == proposal.request_key;
-    let same = review.proposer == proposal.proposer
-        && review.category == proposal.category
-        && (!first_round || review.round.content_hash == proposal.content_hash);
-    if same { Ok(()) } else { Err(Refusal::KeyReused { number: review.number }) }
 }

@@ -9,7 +9,7 @@ use crate::{
     gateway::{Gateway, GatewayMessage},
     review::{Head, Heads, ReviewActor, ReviewMessage},
     tree::{Node, Tree},
-    vitals::Vitals,
+    vitals::{Mailbox, Vitals},
 };
 use domain::ids::{ReviewId, ReviewNumber};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
@@ -27,14 +27,27 @@ const SHOWN_REVIEWS: usize = 200;
 /// What the [`Supervisor`] can be told.
 pub(crate) enum SupervisorMessage {
     /// Hand this to the review's actor, starting one from the snapshot where there is none.
-    Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
+    Deliver {
+        id: ReviewId,
+        fresh: bool,
+        message: Box<ReviewMessage>,
+    },
     /// Show a review's head. `None` if it is not live and `start` does not ask for it.
-    Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Head>>> },
+    Watch {
+        id: ReviewId,
+        start: bool,
+        reply: RpcReplyPort<Option<watch::Receiver<Head>>>,
+    },
     /// A review's actor has nothing left to do.
-    Idle { id: ReviewId, actor: ActorId },
+    Idle {
+        id: ReviewId,
+        actor: ActorId,
+    },
     /// Let reviews rest that nobody has touched for long.
     Sweep,
-    DrawTree { reply: RpcReplyPort<Tree> },
+    DrawTree {
+        reply: RpcReplyPort<Tree>,
+    },
     /// Let everyone finish, then stop.
     Shutdown,
 }
@@ -47,15 +60,13 @@ pub(crate) struct Supervisor {
 }
 
 struct Live {
-    actor: ActorRef<ReviewMessage>,
+    mailbox: Mailbox<ReviewMessage>,
     head: Heads,
-    vitals: Arc<Vitals>,
 }
 
 pub(crate) struct State {
     live: HashMap<ReviewId, Live>,
-    gateway: ActorRef<GatewayMessage>,
-    gateway_vitals: Arc<Vitals>,
+    gateway: Mailbox<GatewayMessage>,
     gateway_restarts: u64,
     /// How often a review's actor was replaced after a failure, and why last; for the tree.
     failures: HashMap<ReviewId, (u64, String)>,
@@ -67,14 +78,16 @@ pub(crate) async fn start(
     context: Context,
     writer: Writer,
     last_number: ReviewNumber,
-) -> Result<(ActorRef<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
+) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
+    let vitals = Arc::new(Vitals::new());
     let supervisor = Supervisor {
         context: Arc::new(context),
         writer,
         last_number: Arc::new(AtomicI64::new(last_number.0)),
-        vitals: Arc::new(Vitals::new()),
+        vitals: Arc::clone(&vitals),
     };
-    Actor::spawn(None, supervisor, ()).await
+    let (actor, ended) = Actor::spawn(None, supervisor, ()).await?;
+    Ok((Mailbox::new(actor, vitals), ended))
 }
 
 impl Actor for Supervisor {
@@ -83,17 +96,16 @@ impl Actor for Supervisor {
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
-        let (gateway, gateway_vitals) = self.start_gateway(&myself).await?;
+        let gateway = self.start_gateway(&myself).await?;
         let pause = (self.context.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
-        myself.send_interval(pause, || SupervisorMessage::Sweep);
-        Ok(State {
-            live: HashMap::new(),
-            gateway,
-            gateway_vitals,
-            gateway_restarts: 0,
-            failures: HashMap::new(),
-            stopping: false,
-        })
+        let (mailbox, closing) = (self.mailbox(&myself), self.context.closing.clone());
+        tokio::spawn(closing.run_until_cancelled_owned(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                mailbox.send(SupervisorMessage::Sweep);
+            }
+        }));
+        Ok(State { live: HashMap::new(), gateway, gateway_restarts: 0, failures: HashMap::new(), stopping: false })
     }
 
     async fn handle(
@@ -114,13 +126,13 @@ impl Actor for Supervisor {
                     None => None,
                 };
                 let head = head.map(|live| {
-                    live.vitals.touch();
+                    live.mailbox.vitals.touch();
                     live.head.subscribe()
                 });
                 let _ = reply.send(head);
             }
             SupervisorMessage::Idle { id, actor } => {
-                if state.live.get(&id).is_some_and(|live| live.actor.get_id() == actor) {
+                if state.live.get(&id).is_some_and(|live| live.mailbox.id() == actor) {
                     rest(state, id);
                 }
             }
@@ -134,7 +146,7 @@ impl Actor for Supervisor {
                     rest(state, id);
                 }
                 // Reviews first: what they still commit goes through the gateway.
-                myself.drain_children_and_wait(Some(Duration::from_secs(10).into())).await;
+                myself.drain_children_and_wait(Some(Duration::from_secs(10))).await;
                 myself.stop(None);
             }
         }
@@ -153,24 +165,23 @@ impl Actor for Supervisor {
             SupervisionEvent::ActorTerminated(actor, _, _) => (actor, None),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        if actor.get_id() == state.gateway.get_id() {
+        if actor.get_id() == state.gateway.id() {
             if !state.stopping {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
-                (state.gateway, state.gateway_vitals) = self.start_gateway(&myself).await?;
+                state.gateway = self.start_gateway(&myself).await?;
                 state.gateway_restarts += 1;
             }
             return Ok(());
         }
         let Some(error) = failure else { return Ok(()) };
         // The next touch starts another one from what the database has.
-        let id = state.live.iter().find(|(_, live)| live.actor.get_id() == actor.get_id()).map(|(id, _)| *id);
+        let id = state.live.iter().find(|(_, live)| live.mailbox.id() == actor.get_id()).map(|(id, _)| *id);
         if let Some(id) = id {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
-            let watched = state.live.remove(&id).is_some_and(|live| live.head.receiver_count() > 0);
+            let needed = state.live.remove(&id).is_some_and(|live| is_needed(&live));
             let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
             state.failures.insert(id, (count + 1, error));
-            let leased = count < 3;
-            if (watched || leased) && !state.stopping {
+            if needed && !state.stopping {
                 self.wake(&myself, state, id, false).await?;
             }
         }
@@ -179,20 +190,22 @@ impl Actor for Supervisor {
 }
 
 impl Supervisor {
-    async fn start_gateway(
-        &self,
-        myself: &ActorRef<SupervisorMessage>,
-    ) -> Result<(ActorRef<GatewayMessage>, Arc<Vitals>), SpawnErr> {
+    fn mailbox(&self, myself: &ActorRef<SupervisorMessage>) -> Mailbox<SupervisorMessage> {
+        Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+    }
+
+    async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
         let vitals = Arc::new(Vitals::new());
         let gateway = Gateway {
-            supervisor: myself.clone(),
+            supervisor: self.mailbox(myself),
             writer: self.writer.clone(),
             vitals: Arc::clone(&vitals),
             last_number: Arc::clone(&self.last_number),
         };
         let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
-        self.context.gateway.set(actor.clone(), Arc::clone(&vitals));
-        Ok((actor, vitals))
+        let gateway = Mailbox::new(actor, vitals);
+        self.context.gateway.set(gateway.clone());
+        Ok(gateway)
     }
 
     async fn deliver(
@@ -211,13 +224,12 @@ impl Supervisor {
             Some(live) => live,
             None => self.wake(myself, state, id, fresh).await?,
         };
-        if live.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
+        if live.mailbox.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
             return Ok(());
         }
-        live.vitals.sent();
         // A failed actor that is not forgotten yet drops the message; its caller hears of a restart.
-        let _ = live.actor.send_message(message);
+        live.mailbox.send(message);
         Ok(())
     }
 
@@ -236,19 +248,24 @@ impl Supervisor {
         let review = ReviewActor {
             id,
             fresh,
+            pause: restart_pause(state.failures.get(&id).map_or(0, |(count, _)| *count)),
             context: Arc::clone(&self.context),
-            supervisor: myself.clone(),
+            supervisor: self.mailbox(myself),
             head: Arc::clone(&head),
             vitals: Arc::clone(&vitals),
         };
         let (actor, _) = Actor::spawn_linked(None, review, (), myself.get_cell()).await?;
-        Ok(state.live.entry(id).or_insert(Live { actor, head, vitals }))
+        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, vitals), head }))
     }
 
     fn sweep(&self, state: &mut State) {
         let idle_after = self.context.settings.idle_after;
-        let idle: Vec<_> =
-            state.live.iter().filter(|(_, live)| live.vitals.idle() >= idle_after && may_rest(live)).map(|(id, _)| *id).collect();
+        let idle: Vec<_> = state
+            .live
+            .iter()
+            .filter(|(_, live)| live.mailbox.vitals.idle() >= idle_after && may_rest(live))
+            .map(|(id, _)| *id)
+            .collect();
         for id in idle {
             rest(state, id);
         }
@@ -260,7 +277,7 @@ impl Supervisor {
             .live
             .iter()
             .filter(|(_, live)| may_rest(live))
-            .map(|(id, live)| (live.vitals.idle(), *id))
+            .map(|(id, live)| (live.mailbox.vitals.idle(), *id))
             .collect();
         resting.sort_unstable_by(|a, b| b.cmp(a));
         for (_, id) in resting.into_iter().take(self.context.settings.max_live / 10 + 1) {
@@ -282,9 +299,9 @@ impl Supervisor {
         };
         let gateway = node(
             "gateway",
-            state.gateway.get_id().to_string(),
+            state.gateway.id().to_string(),
             "running".into(),
-            &state.gateway_vitals,
+            &state.gateway.vitals,
             state.gateway_restarts,
             None,
         );
@@ -292,7 +309,9 @@ impl Supervisor {
             .live
             .iter()
             .map(|(id, live)| match &*live.head.borrow() {
-                Head::Known(review) => (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id),
+                Head::Known(review) => {
+                    (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id)
+                }
                 Head::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
                 Head::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
                 Head::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
@@ -304,7 +323,7 @@ impl Supervisor {
         let reviews = reviews.into_iter().filter_map(|(_, name, status, id)| {
             let live = state.live.get(&id)?;
             let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
-            Some(node("review", name, status, &live.vitals, restarts, error))
+            Some(node("review", name, status, &live.mailbox.vitals, restarts, error))
         });
         let status = format!("running, {} live reviews", state.live.len());
         let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
@@ -313,21 +332,31 @@ impl Supervisor {
     }
 }
 
-/// A review with a deadline or somebody waiting stays awake, and so does one with work to do.
+/// A review with work to do stays awake, and so does one that is needed.
 fn may_rest(live: &Live) -> bool {
-    let busy = live.vitals.mailbox() > 0 || live.head.receiver_count() > 0;
+    live.mailbox.vitals.mailbox() == 0 && !is_needed(live)
+}
+
+/// Somebody waits for its next change, or it has a deadline to keep.
+fn is_needed(live: &Live) -> bool {
     let deadline = match &*live.head.borrow() {
         Head::Known(review) => review.next_deadline().is_some(),
         Head::Loading => true,
         Head::Missing | Head::Unreadable(_) => false,
     };
-    !busy && !deadline
+    deadline || live.head.receiver_count() > 0
 }
 
 /// Forgets a review and tells its actor so. What reached its mailbox before is still done.
 fn rest(state: &mut State, id: ReviewId) {
     if let Some(live) = state.live.remove(&id) {
         state.failures.remove(&id);
-        let _ = live.actor.send_message(ReviewMessage::Rest);
+        live.mailbox.send(ReviewMessage::Rest);
     }
+}
+
+/// How long a restarted review waits before it tries again by itself what it failed at. Calls are
+/// not held up by it.
+fn restart_pause(failures: u64) -> Duration {
+    Duration::from_secs(failures.min(30))
 }

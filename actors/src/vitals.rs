@@ -1,12 +1,41 @@
 //! What an actor shows of itself to operators, at the price of a few atomic adds.
 
+use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
+
+/// An actor's address that counts what is sent to it.
+pub(crate) struct Mailbox<M: Message> {
+    actor: ActorRef<M>,
+    pub(crate) vitals: Arc<Vitals>,
+}
+
+impl<M: Message> Clone for Mailbox<M> {
+    fn clone(&self) -> Self {
+        Self { actor: self.actor.clone(), vitals: Arc::clone(&self.vitals) }
+    }
+}
+
+impl<M: Message> Mailbox<M> {
+    pub(crate) fn new(actor: ActorRef<M>, vitals: Arc<Vitals>) -> Self {
+        Self { actor, vitals }
+    }
+
+    /// `false` if the actor is gone; the message, and a reply port in it, is dropped then.
+    pub(crate) fn send(&self, message: M) -> bool {
+        self.vitals.sent();
+        self.actor.send_message(message).is_ok()
+    }
+
+    pub(crate) fn id(&self) -> ActorId {
+        self.actor.get_id()
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Vitals {
@@ -30,7 +59,7 @@ impl Vitals {
     }
 
     /// A message is on its way to the mailbox.
-    pub(crate) fn sent(&self) {
+    fn sent(&self) {
         self.mailbox.fetch_add(1, Relaxed);
         self.touch();
     }

@@ -90,6 +90,17 @@ impl Reader {
         rows.into_iter().map(|row| Ok((row.tick, ReviewNumber(row.number), to_id(&row.id)?))).collect()
     }
 
+    /// When the last of all claims and reservations runs out.
+    pub async fn find_last_deadline(&self) -> Result<Option<i64>, StoreError> {
+        let row = sqlx::query!(
+            r#"SELECT max(lease_ends_tick) AS "lease: i64", max(reserved_until_tick) AS "reservation: i64" FROM seats
+               WHERE lease_ends_tick IS NOT NULL OR reserved_until_tick IS NOT NULL"#
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(row.lease.max(row.reservation))
+    }
+
     /// How the broker's timeline relates to this boot, if it has been seen before.
     pub async fn find_boot_offset(&self, boot_id: &str) -> Result<Option<i64>, StoreError> {
         let row =

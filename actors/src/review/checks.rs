@@ -1,12 +1,16 @@
 //! Commands that need git's word first: what must be asked, and the task that asks it.
 
 use super::ReviewMessage;
-use crate::{Context, error::BrokerError, gateway::{Attached, Reply}};
+use crate::vitals::Mailbox;
+use crate::{
+    Context,
+    error::BrokerError,
+    gateway::{Attached, Reply},
+};
 use domain::{
     review::{CheckNeeded, Command, Refusal, Review, check_needed},
     time::Now,
 };
-use ractor::ActorRef;
 use std::sync::Arc;
 
 /// What a command waits for.
@@ -14,7 +18,10 @@ pub(super) enum Wanted {
     ActiveDiff,
     OfferedPatch,
     /// Accepting always makes a new content, also where git is not to be asked.
-    Acceptance { patch: u64, checked: bool },
+    Acceptance {
+        patch: u64,
+        checked: bool,
+    },
 }
 
 /// What must be done outside of the mailbox before `command` can be decided.
@@ -24,8 +31,9 @@ pub(super) fn needed(review: &Review, command: &Command, now: Now) -> Result<Opt
         (Some(CheckNeeded::ActiveDiff), _) => Some(Wanted::ActiveDiff),
         (Some(CheckNeeded::OfferedPatch), _) => Some(Wanted::OfferedPatch),
         (Some(CheckNeeded::PendingPatch { id }), _) => Some(Wanted::Acceptance { patch: id, checked: true }),
-        (None, Command::AcceptCounterPatch(accept)) => pending(review, accept.persona.as_deref())
-            .map(|patch| Wanted::Acceptance { patch, checked: false }),
+        (None, Command::AcceptCounterPatch(accept)) => {
+            pending(review, accept.persona.as_deref()).map(|patch| Wanted::Acceptance { patch, checked: false })
+        }
         (None, _) => None,
     })
 }
@@ -43,10 +51,10 @@ pub(super) async fn run(
     mut command: Box<Command>,
     mut attached: Attached,
     reply: Reply,
-    actor: ActorRef<ReviewMessage>,
+    actor: Mailbox<ReviewMessage>,
 ) {
     let outcome = ask(&context, &review, &wanted, &mut command, &mut attached).await;
-    let _ = actor.send_message(ReviewMessage::Checked { command, attached, outcome, reply });
+    actor.send(ReviewMessage::Checked { command, attached, outcome, reply });
 }
 
 async fn ask(
