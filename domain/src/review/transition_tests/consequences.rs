@@ -1,0 +1,262 @@
+//! What goes along with a change of status.
+
+use super::{
+    LEASE, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
+    claim, claim_of, claim_with, claimed, close, decide, facts, fails, hash, in_review, later, offers, proposal,
+    propose, release, revise, says, seats, told, with_patch, writes, writes_to,
+};
+use crate::{
+    consensus::Rule,
+    ids::VALIDATOR,
+    review::{
+        AddMessage, Check, Command, DiffCheck, Event, Review, Role, Seat, Status,
+        transition::{Transition, transition},
+    },
+    time::Tick,
+    verdict::Verdict,
+};
+
+fn lease(review: &Review, seat: usize) -> Option<Tick> {
+    review.seats[seat].claim.as_ref()?.lease_ends
+}
+
+/// The review at another moment; `START` is when all else happens.
+#[track_caller]
+fn at(tick: i64, review: &Review, command: Command) -> Transition {
+    match transition(review, command, super::now(tick), &super::RULES) {
+        Ok(transition) => transition,
+        Err(refusal) => panic!("refused: {refusal}"),
+    }
+}
+
+#[test]
+fn a_claim_names_its_holder_generation_and_end() {
+    let review = claimed();
+    assert_eq!((review.claimed_by(), review.claim_generation), (Some("ada"), 1));
+    assert_eq!(lease(&review, 0), Some(START.tick.plus(LEASE)));
+    assert!(matches!(review.round.diff, Some(ref diff) if matches!(diff.check, DiffCheck::Applies { .. })));
+}
+
+#[test]
+fn a_claim_without_persona_takes_the_seat_kept_for_it() {
+    let votes = [says("ada", Verdict::Approved), says("bob", Verdict::ChangesRequested)];
+    let asked_bob = told(&in_review(), [claim("bob")].into_iter().chain(votes));
+    let asked_bob = after(&asked_bob, writes_to("security", Role::Proposer, "why?"));
+    assert_eq!(decide(&asked_bob, claim("cyd")).map_err(|r| r.code()), Err("reserved"));
+    assert!(after(&asked_bob, claim("bob")).seats[1].is_held_by("bob"));
+}
+
+#[test]
+fn a_word_from_the_holder_renews_its_lease() {
+    let renewed = Some(Tick(60_000).plus(LEASE));
+    assert_eq!(lease(&at(60_000, &claimed(), says("ada", Verdict::Comment)).next, 0), renewed);
+    assert_eq!(lease(&at(60_000, &claimed(), writes(Role::Reviewer, "reading")).next, 0), renewed);
+    let unmoved = lease(&claimed(), 0);
+    assert_eq!(lease(&at(60_000, &claimed(), writes(Role::Proposer, "well?")).next, 0), unmoved);
+    assert_eq!(lease(&at(60_000, &claimed(), claim("ada")).next, 0), unmoved);
+}
+
+#[test]
+fn a_lease_ends_at_its_tick_and_not_before() {
+    let ends = later(&claimed()).tick.0;
+    assert_eq!(at(ends - 1, &claimed(), Command::Expire).events, Vec::new());
+    let expired = at(ends, &claimed(), Command::Expire);
+    assert_eq!((expired.next.status, expired.next.claim_generation), (Status::Pending, 2));
+    assert!(matches!(&expired.events[..], [one] if one.event.kind() == "claim_ended"));
+}
+
+#[test]
+fn several_leases_that_end_together_raise_the_generation_one_by_one() {
+    let both = after(&in_review(), claim("bob"));
+    let expired = at(later(&both).tick.0, &both, Command::Expire);
+    assert_eq!((expired.events.len(), expired.next.claim_generation), (2, 4));
+}
+
+#[test]
+fn a_vote_owes_nothing_more() {
+    let voted = told(&in_review(), [claim("bob"), says("ada", Verdict::Approved)]);
+    assert_eq!(lease(&voted, 0), None);
+    let left = decide(&voted, release(1));
+    assert_eq!(left.map(|t| (t.events, t.next)), Ok((Vec::new(), voted)));
+}
+
+#[test]
+fn an_automatic_rejection_speaks_with_gits_words_and_leaves_no_holder() {
+    let review = auto_rejected();
+    let words = "error: patch failed: a.rs:1";
+    assert!(review.auto_rejected() && review.returned);
+    assert_eq!(review.claimed_by(), Some(VALIDATOR));
+    assert_eq!((review.holders().count(), review.claim_generation), (0, 1));
+    assert_eq!(review.decision.and_then(|decision| decision.reason).as_deref(), Some(words));
+    assert_eq!(review.round.diff, Some(facts(DiffCheck::Fails { words: words.into() })));
+}
+
+#[test]
+fn where_the_check_is_skipped_gits_words_do_not_count() {
+    let skipped = propose(proposal(&["general"], Rule::RequireAll, Some(facts(DiffCheck::Skipped))), START).next;
+    for check in [Check::NotNeeded, fails(), super::applies()] {
+        let review = after(&skipped, claim_with("ada", None, check));
+        assert_eq!(review.status, Status::Claimed);
+        assert_eq!(review.round.diff, skipped.round.diff);
+    }
+}
+
+#[test]
+fn an_approval_is_bound_to_the_content() {
+    assert_eq!(approved().approved_hash, Some(hash(1)));
+    assert_eq!(after(&approved(), close()).approved_hash, Some(hash(1)));
+    assert_eq!(after(&approved(), says("ada", Verdict::ChangesRequested)).approved_hash, None);
+    assert_eq!(after(&approved(), cancel()).approved_hash, None);
+    assert_eq!(after(&approved(), says("ada", Verdict::Comment)).approved_hash, Some(hash(1)));
+}
+
+#[test]
+fn a_revision_starts_over_and_keeps_the_rest() {
+    let before = with_patch();
+    let review = after(&before, revise(&before));
+    assert_eq!((review.round.number, &review.round.content_hash), (2, &hash(1_000 + before.version)));
+    assert_eq!(review.claim_generation, before.claim_generation + 1);
+    assert_eq!((&review.decision, review.priority), (&None, before.priority));
+    assert_eq!(review.seats, vec![Seat::new("general")]);
+    let again = after(&asked_back(), revise(&asked_back()));
+    assert!(again.seats.iter().all(|seat| seat.claim.is_none() && seat.reservation.is_none()));
+}
+
+#[test]
+fn a_revision_and_a_verdict_are_turns() {
+    let spoken = after(&changes_requested(), writes(Role::Reviewer, "see line 3"));
+    let content = hash(1_000 + spoken.version);
+    let next_round = told(&spoken, [revise(&spoken), claim_of(content, "bob", None, super::applies())]);
+    assert!(decide(&next_round, writes(Role::Reviewer, "and line 4?")).is_ok());
+
+    let asked_twice = told(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
+    assert!(decide(&asked_twice, writes(Role::Proposer, "still: why?")).is_ok());
+}
+
+#[test]
+fn a_question_keeps_round_reason_and_counter_patch() {
+    let review = after(&with_patch(), writes(Role::Proposer, "why not shorter?"));
+    assert_eq!((review.status, review.round.number, review.returned), (Status::Pending, 1, true));
+    assert_eq!(review.claim_generation, with_patch().claim_generation + 1);
+    assert_eq!(review.decision, with_patch().decision);
+    assert_eq!(review.seats[0].patch, with_patch().seats[0].patch);
+    let reserved = review.seats[0].reservation.as_ref().map(|r| (r.reviewer.as_str(), r.until));
+    assert_eq!(reserved, Some(("ada", START.tick.plus(LEASE))));
+    assert!(after(&review, claim("ada")).seats[0].patch.is_some());
+}
+
+#[test]
+fn a_counter_patch_outlives_its_reviewer() {
+    let review = told(&claimed(), [offers("ada", Verdict::Comment), release(1)]);
+    assert_eq!(review.seats[0].patch.as_ref().map(|patch| patch.by.as_str()), Some("ada"));
+    let replaced = told(&review, [claim("bob"), offers("bob", Verdict::Comment)]);
+    assert_eq!(replaced.seats[0].patch.as_ref().map(|patch| (patch.id, patch.by.as_str())), Some((6, "bob")));
+}
+
+#[test]
+fn an_accepted_counter_patch_becomes_the_content() {
+    let before = with_patch();
+    let review = after(&before, accept(&before));
+    assert_eq!(review.round.content_hash, hash(2_000 + before.version));
+    assert_eq!((review.round.number, review.seats[0].patch.as_ref()), (1, None));
+    assert_eq!(review.claim_generation, before.claim_generation);
+    let reconsidered = after(&review, says("ada", Verdict::Approved));
+    assert_eq!(reconsidered.approved_hash, Some(review.round.content_hash));
+}
+
+#[test]
+fn accepting_a_counter_patch_undoes_approvals_and_half_done_reviews() {
+    let three = told(&seats(3, Rule::RequireAll), [claim("ada"), claim("bob"), claim("cyd")]);
+    let before = told(&three, [offers("ada", Verdict::Comment), says("bob", Verdict::Approved)]);
+    let review = after(&before, accept(&before));
+    let held: Vec<_> = review.holders().collect();
+    assert_eq!((held, review.status), (vec!["ada"], Status::InReview));
+    assert_eq!((review.claim_generation, review.decision), (4, None));
+    assert_eq!(review.seats[1].vote, None);
+}
+
+#[test]
+fn a_rejected_counter_patch_changes_nothing_else() {
+    let before = with_patch();
+    let mut review = after(&before, super::reject());
+    assert_eq!((review.seats[0].patch.take(), review.version), (None, before.version + 1));
+    let mut expected = before;
+    expected.version += 1;
+    expected.seats[0].patch = None;
+    assert_eq!(review, expected);
+}
+
+#[test]
+fn one_of_two_counter_patches_is_accepted_by_its_seat() {
+    let both = told(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
+    let review = after(&both, Command::AcceptCounterPatch(acceptance(&both, Some("security"))));
+    assert_eq!(review.seats.iter().map(|seat| seat.patch.is_some()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(review.holders().collect::<Vec<_>>(), ["bob"]);
+}
+
+#[test]
+fn a_decided_review_stays_so_when_a_reviewer_leaves_without_a_vote() {
+    let enough = told(&seats(3, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    assert_eq!((enough.status, lease(&enough, 1), enough.next_deadline()), (Status::Approved, None, None));
+    let left = after(&enough, release(2));
+    assert_eq!((left.status, left.approved_hash.as_ref()), (Status::Approved, Some(&hash(1))));
+
+    let spoke = after(&enough, writes_to("security", Role::Reviewer, "wait"));
+    assert_eq!(spoke.next_deadline(), None);
+    assert_eq!(after(&enough, says("bob", Verdict::Rejected)).status, Status::Rejected);
+
+    let closed = after(&enough, close());
+    assert_eq!(decide(&closed, release(2)).map(|t| (t.events, t.next)), Ok((Vec::new(), closed.clone())));
+}
+
+#[test]
+fn a_reopened_review_gives_time_to_those_who_owe_a_vote() {
+    let enough = told(&seats(2, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    let reopened = at(60_000, &enough, says("ada", Verdict::ChangesRequested)).next;
+    assert_eq!(reopened.status, Status::InReview);
+    assert_eq!((lease(&reopened, 0), lease(&reopened, 1)), (None, Some(Tick(60_000).plus(LEASE))));
+}
+
+#[test]
+fn cancelling_detaches_every_reviewer() {
+    let both = after(&in_review(), claim("bob"));
+    let Ok(cancelled_now) = decide(&both, cancel()) else { panic!("refused") };
+    assert!(matches!(&cancelled_now.events[0].event, Event::Cancelled { detached, .. } if detached == &["ada", "bob"]));
+    assert_eq!(cancelled_now.next.holders().count(), 0);
+    assert_eq!(cancelled_now.next.claim_generation, both.claim_generation + 1);
+    assert_eq!(cancelled().cancel_reason.as_deref(), Some("not needed"));
+}
+
+#[test]
+fn from_the_last_round_on_a_person_is_asked_for() {
+    let in_last_round = || {
+        let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
+        let mut proposal = proposal(&["general"], Rule::RequireAll, Some(diff));
+        proposal.policy.max_rounds = 1;
+        propose(proposal, START).next
+    };
+    assert!(!changes_requested().escalated && !auto_rejected().escalated);
+    let last = after(&in_last_round(), claim("ada"));
+    assert!(after(&last, says("ada", Verdict::ChangesRequested)).escalated);
+    assert!(!after(&last, says("ada", Verdict::Approved)).escalated);
+    assert!(after(&in_last_round(), claim_with("ada", None, fails())).escalated);
+}
+
+#[test]
+fn a_message_is_recorded_under_its_senders_name() {
+    let sender = |from: &Review, command| match decide(from, command) {
+        Ok(transition) => transition.events[0].event.actor().map(ToOwned::to_owned),
+        Err(refusal) => panic!("refused: {refusal}"),
+    };
+    assert_eq!(sender(&claimed(), writes(Role::Reviewer, "hello")).as_deref(), Some("ada"));
+    assert_eq!(sender(&claimed(), writes(Role::Proposer, "hello")).as_deref(), Some("paul"));
+    let signed = AddMessage { by: Some("ada".into()), ..super::message(Role::Reviewer, "hello") };
+    assert_eq!(sender(&in_review(), Command::AddMessage(signed)).as_deref(), Some("ada"));
+}
+
+#[test]
+fn seats_are_one_per_persona_and_never_none() {
+    let names = |personas: &[&str]| propose(proposal(personas, Rule::MinApprovals(1), None), START).next.personas();
+    assert_eq!(names(&["security", "general", "security"]), ["security", "general"]);
+    assert_eq!(names(&[]), ["general"]);
+}

@@ -1,0 +1,127 @@
+//! docs/states.md, held against the rules: every state that can be reached is, and the edges seen
+//! on the way are the edges drawn there.
+
+use super::{
+    facts, pending, proposal, propose, seats,
+    walk::{Step, name, steps},
+};
+use crate::{
+    consensus::Rule,
+    review::{
+        Asked, Command, DiffCheck, Review, Seat, Status,
+        transition::{is_possible, transition},
+    },
+    verdict::Verdict,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    fmt::Write as _,
+};
+
+const DOCS: &str = include_str!("../../../../docs/states.md");
+
+/// What a command did: from, to, by the command's name.
+type Edges = BTreeMap<(Status, Status), BTreeSet<&'static str>>;
+
+/// What of a review decides which status comes next; the rest counts up, or says whose turn it is.
+type Shape = (Status, bool, Vec<(Option<String>, Option<Verdict>, bool, bool)>);
+
+fn shape(review: &Review) -> Shape {
+    let seat = |seat: &Seat| {
+        let holder = seat.claim.as_ref().map(|claim| claim.by.clone());
+        (holder, seat.vote, seat.reservation.is_some(), seat.patch.is_some())
+    };
+    (review.status, review.returned, review.seats.iter().map(seat).collect())
+}
+
+/// Walks to every shape a review can have, and shows each with the commands that would change it.
+fn explore(begin: Review, mut see: impl FnMut(&Review, &[(Command, Review)])) {
+    let mut known = HashSet::from([shape(&begin)]);
+    let mut open = VecDeque::from([begin]);
+    while let Some(review) = open.pop_front() {
+        let outcome = |(command, moment): Step| {
+            let taken = transition(&review, command.clone(), moment, &super::RULES).ok()?;
+            (!taken.events.is_empty()).then_some((command, taken.next))
+        };
+        let taken: Vec<_> = steps(&review).into_iter().filter_map(outcome).collect();
+        see(&review, &taken);
+        open.extend(taken.into_iter().map(|(_, next)| next).filter(|next| known.insert(shape(next))));
+    }
+}
+
+/// One seat with a diff, and two seats whose number of approvals suffices early.
+fn worlds() -> [Review; 3] {
+    let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
+    let two = proposal(&["general", "security"], Rule::MinApprovals(1), Some(diff));
+    [pending(), seats(2, Rule::RequireAll), propose(two, super::START).next]
+}
+
+fn edges() -> Edges {
+    let mut edges = Edges::new();
+    for world in worlds() {
+        explore(world, |from, taken| {
+            for (command, to) in taken {
+                edges.entry((from.status, to.status)).or_default().insert(name(command));
+            }
+        });
+    }
+    edges
+}
+
+fn listed(names: &BTreeSet<&'static str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(", ")
+}
+
+/// The lines between two markers of docs/states.md.
+fn section(name: &str) -> &'static str {
+    let after = DOCS.split_once(&format!("<!-- {name} -->\n")).map(|(_, rest)| rest);
+    after.and_then(|rest| rest.split_once("<!-- end -->")).map_or("", |(inside, _)| inside)
+}
+
+#[test]
+fn the_diagram_shows_every_change_of_status() {
+    let mut diagram = String::from("```mermaid\nstateDiagram-v2\n    [*] --> pending: propose\n");
+    for ((from, to), names) in edges().iter().filter(|((from, to), _)| from != to) {
+        let _ = writeln!(diagram, "    {from} --> {to}: {}", listed(names));
+    }
+    diagram.push_str("    closed --> [*]\n```\n");
+    assert_eq!(section("diagram"), diagram, "docs/states.md should read:\n{diagram}");
+}
+
+#[test]
+fn the_table_lists_every_change() {
+    let mut table = String::from("| from | what happens | to |\n|---|---|---|\n");
+    for ((from, to), names) in &edges() {
+        let _ = writeln!(table, "| {from} | {} | {} |", listed(names), if from == to { "same" } else { to.as_str() });
+    }
+    assert_eq!(section("table"), table, "docs/states.md should read:\n{table}");
+}
+
+/// What a refusal says is possible is what somebody could do.
+#[test]
+fn possible_is_what_would_be_taken() {
+    for world in worlds() {
+        explore(world, |review, taken| {
+            let taken: BTreeSet<Asked> = taken.iter().filter_map(|(command, _)| asked(command)).collect();
+            // Whose turn it is to speak is not a matter of status.
+            for asked in Asked::ALL.iter().filter(|asked| **asked != Asked::Message) {
+                let status = review.status;
+                assert_eq!(is_possible(review, *asked), taken.contains(asked), "{status}: {asked}, {review:?}");
+            }
+        });
+    }
+}
+
+const fn asked(command: &Command) -> Option<Asked> {
+    match command {
+        Command::Revise(_) => Some(Asked::Revise),
+        Command::Claim(_) => Some(Asked::Claim),
+        Command::Reclaim { .. } | Command::Expire => None,
+        Command::GiveVerdict(_) => Some(Asked::Verdict),
+        Command::AddMessage(_) => Some(Asked::Message),
+        Command::AcceptCounterPatch(_) => Some(Asked::AcceptCounterPatch),
+        Command::RejectCounterPatch { .. } => Some(Asked::RejectCounterPatch),
+        Command::Cancel { .. } => Some(Asked::Cancel),
+        Command::Close { .. } => Some(Asked::Close),
+    }
+}

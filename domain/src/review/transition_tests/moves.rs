@@ -1,0 +1,242 @@
+//! Random worlds and moves. A move is relative (the right generation, the wrong hash), so that it
+//! means something wherever the history has got to.
+
+use super::super::{acceptance, applies, facts, fails, hash, message, proposal, revision};
+use crate::{
+    consensus::Rule,
+    ids::VALIDATOR,
+    review::{
+        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedPatch, Proposal,
+        Reclaimed, Review, Revise, Role,
+    },
+    verdict::{Metrics, Verdict},
+};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+const PERSONAS: [&str; 3] = ["general", "security", "tests"];
+const REVIEWERS: [&str; 4] = ["ada", "bob", "cyd", "dan"];
+
+pub(super) fn may_review(by: &str) -> bool {
+    REVIEWERS.contains(&by)
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    seats: usize,
+    rule: Rule,
+    max_rounds: u32,
+    diff: Option<DiffCheck>,
+}
+
+impl World {
+    pub(super) fn into_proposal(self) -> Proposal {
+        let mut proposal = proposal(&PERSONAS[..self.seats], self.rule, self.diff.map(facts));
+        proposal.policy.max_rounds = self.max_rounds;
+        proposal
+    }
+}
+
+pub(super) fn a_world() -> impl Strategy<Value = World> {
+    let rule = prop_oneof![Just(Rule::RequireAll), (0..4_u32).prop_map(Rule::MinApprovals), Just(Rule::Majority)];
+    (1..=3_usize, rule, 0..4_u32, a_diff()).prop_map(|(seats, rule, max_rounds, diff)| World {
+        seats,
+        rule,
+        max_rounds,
+        diff,
+    })
+}
+
+fn a_diff() -> impl Strategy<Value = Option<DiffCheck>> {
+    let unknown = DiffCheck::Unknown { why: "git timed out".into() };
+    select(vec![None, Some(DiffCheck::Skipped), Some(unknown.clone()), Some(unknown)])
+}
+
+/// Which of several things a move means.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Aim {
+    Left,
+    Right(usize),
+    Wrong(u32),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Move {
+    Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
+    Claim { by: &'static str, persona: Aim, checked: Aim, check: Check },
+    Reclaim { generation: Aim, reason: Reclaimed },
+    Expire,
+    Verdict(Given),
+    Message { role: Role, by: Aim, persona: Aim, words: u8 },
+    Accept { persona: Aim, checked: Aim, check: Check },
+    Reject { persona: Aim },
+    Cancel,
+    Close { by: Role },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    by: Aim,
+    generation: Aim,
+    content: Aim,
+    verdict: Verdict,
+    reason: Option<&'static str>,
+    patch: Option<Check>,
+    metrics: Option<Metrics>,
+}
+
+/// Moves with the milliseconds before each.
+pub(super) fn a_history() -> impl Strategy<Value = Vec<(u32, Move)>> {
+    let wait = prop_oneof![6 => 0..60_000_u32, 1 => 600_000..1_300_000_u32];
+    vec((wait, a_move()), 1..48)
+}
+
+fn a_move() -> impl Strategy<Value = Move> {
+    let revise = (option::weighted(0.5, a_name()), a_sure_aim(), a_diff(), option::of(0..2_u8), option::of(0..2_u8))
+        .prop_map(|(by, completes, diff, key, content)| Move::Revise { by, completes, diff, key, content });
+    let claim = (a_name(), an_aim(), a_sure_aim(), a_check()).prop_map(|(by, persona, checked, check)| Move::Claim {
+        by,
+        persona,
+        checked,
+        check,
+    });
+    let reclaim =
+        (an_aim(), select(Reclaimed::ALL)).prop_map(|(generation, reason)| Move::Reclaim { generation, reason });
+    let message = (select(Role::ALL), an_aim(), an_aim(), 0..3_u8)
+        .prop_map(|(role, by, persona, words)| Move::Message { role, by, persona, words });
+    let accept = (an_aim(), a_sure_aim(), a_check()).prop_map(|(persona, checked, check)| Move::Accept {
+        persona,
+        checked,
+        check,
+    });
+    prop_oneof![
+        6 => revise,
+        24 => claim,
+        3 => reclaim,
+        3 => Just(Move::Expire),
+        30 => a_verdict().prop_map(Move::Verdict),
+        15 => message,
+        6 => accept,
+        3 => an_aim().prop_map(|persona| Move::Reject { persona }),
+        1 => Just(Move::Cancel),
+        2 => select(Role::ALL).prop_map(|by| Move::Close { by }),
+    ]
+}
+
+fn a_verdict() -> impl Strategy<Value = Given> {
+    let reason =
+        prop_oneof![8 => select(vec!["line 3", "line 4"]).prop_map(Some), 1 => Just(None), 1 => Just(Some(" "))];
+    let word = prop_oneof![
+        8 => Just(Verdict::ChangesRequested),
+        6 => Just(Verdict::Approved),
+        4 => Just(Verdict::Comment),
+        1 => Just(Verdict::Rejected),
+    ];
+    let metrics = option::weighted(0.2, Just(Metrics { cost_usd: Some(0.25), ..Metrics::default() }));
+    let patch = option::weighted(0.3, a_check());
+    (an_aim(), an_aim(), an_aim(), word, reason, patch, metrics).prop_map(
+        |(by, generation, content, verdict, reason, patch, metrics)| Given {
+            by,
+            generation,
+            content,
+            verdict,
+            reason,
+            patch,
+            metrics,
+        },
+    )
+}
+
+fn an_aim() -> impl Strategy<Value = Aim> {
+    prop_oneof![3 => Just(Aim::Left), 9 => (0..3_usize).prop_map(Aim::Right), 1 => (0..9_u32).prop_map(Aim::Wrong)]
+}
+
+/// Mostly right: what was looked at, by those who have no reason to cheat.
+fn a_sure_aim() -> impl Strategy<Value = Aim> {
+    prop_oneof![1 => Just(Aim::Left), 18 => Just(Aim::Right(0)), 1 => Just(Aim::Wrong(0))]
+}
+
+fn a_check() -> impl Strategy<Value = Check> {
+    prop_oneof![8 => Just(applies()), 1 => Just(fails()), 1 => Just(Check::NotNeeded)]
+}
+
+fn a_name() -> impl Strategy<Value = &'static str> {
+    prop_oneof![9 => select(REVIEWERS.to_vec()), 1 => select(vec!["paul", "", VALIDATOR])]
+}
+
+impl Move {
+    pub(super) fn command(&self, review: &Review) -> Command {
+        let content = |aim: Aim| match aim {
+            Aim::Left => None,
+            Aim::Right(_) => Some(review.round.content_hash.clone()),
+            Aim::Wrong(_) => Some(hash(9)),
+        };
+        // A seat by chance, held if any is.
+        let claim = |seat: usize| {
+            let claims: Vec<_> = review.seats.iter().filter_map(|seat| seat.claim.as_ref()).collect();
+            claims.get(seat % claims.len().max(1)).copied()
+        };
+        let holder = |aim: Aim| match aim {
+            Aim::Left => None,
+            Aim::Right(seat) => claim(seat).map(|claim| claim.by.clone()),
+            Aim::Wrong(n) => Some(["paul", "eve"][n as usize % 2].to_owned()),
+        };
+        let generation = |aim: Aim| match aim {
+            Aim::Left => None,
+            Aim::Right(seat) => claim(seat).map(|claim| claim.generation),
+            Aim::Wrong(n) => Some(n),
+        };
+        let seat = |aim: Aim| match aim {
+            Aim::Left => None,
+            Aim::Right(seat) => Some(review.seats[seat % review.seats.len()].persona.clone()),
+            Aim::Wrong(_) => Some("poetry".to_owned()),
+        };
+        match self {
+            Self::Revise { by, completes, diff, key, content: same } => Command::Revise(Revise {
+                // The proposer, or nobody in particular, or one who may not.
+                proposer_id: by.map(|by| if may_review(by) { "paul".into() } else { by.into() }),
+                completes: content(*completes).unwrap_or_else(|| hash(9)),
+                content_hash: same.map_or_else(|| revision(review).content_hash, |n| hash(u64::from(n))),
+                diff: diff.clone().map(facts),
+                request_key: key.map(|key| format!("call {key}")),
+                ..revision(review)
+            }),
+            Self::Claim { by, persona, checked, check } => Command::Claim(ClaimSeat {
+                by: (*by).into(),
+                persona: seat(*persona),
+                checked: content(*checked),
+                check: check.clone(),
+            }),
+            Self::Reclaim { generation: aim, reason } => {
+                Command::Reclaim { generation: generation(*aim).unwrap_or_default(), reason: *reason }
+            }
+            Self::Expire => Command::Expire,
+            Self::Verdict(given) => Command::GiveVerdict(GiveVerdict {
+                by: holder(given.by),
+                generation: generation(given.generation),
+                content_hash: content(given.content).map(|hash| hash.0),
+                verdict: given.verdict,
+                reason: given.reason.map(Into::into),
+                summary: None,
+                metrics: given.metrics.clone(),
+                patch: given.patch.clone().map(|check| OfferedPatch { digest: "patch".into(), check }),
+            }),
+            Self::Message { role, by, persona, words } => {
+                let by = if *role == Role::Reviewer || matches!(by, Aim::Wrong(_)) { holder(*by) } else { None };
+                let metadata = (*words == 2).then(|| serde_json::json!({ "files": ["a.rs"], "line": 3 }));
+                let said = message(*role, &format!("words {words}"));
+                Command::AddMessage(AddMessage { by, persona: seat(*persona), metadata, ..said })
+            }
+            Self::Accept { persona, checked, check } => {
+                let right = acceptance(review, seat(*persona).as_deref());
+                Command::AcceptCounterPatch(AcceptCounterPatch {
+                    checked: content(*checked).and_then(|hash| right.checked.as_ref().map(|(id, _)| (*id, hash))),
+                    check: check.clone(),
+                    ..right
+                })
+            }
+            Self::Reject { persona } => Command::RejectCounterPatch { persona: seat(*persona) },
+            Self::Cancel => Command::Cancel { by: Some("paul".into()), reason: "not needed".into() },
+            Self::Close { by } => Command::Close { by: *by },
+        }
+    }
+}

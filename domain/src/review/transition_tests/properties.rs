@@ -1,0 +1,262 @@
+//! What holds after every step of every history, however foolish the callers.
+
+#[path = "moves.rs"]
+mod moves;
+
+use super::{RULES, applies, now};
+use crate::{
+    consensus::Outcome,
+    review::{
+        Check, CheckNeeded, Command, Event, Recorded, Refusal, Review, Status, apply, check_needed, replay, transition,
+        transition::{Transition, is_possible, propose},
+    },
+    time::Now,
+    verdict::Verdict,
+};
+use moves::{Move, World, a_history, a_world};
+use proptest::{
+    prelude::{Strategy, TestCaseError, prop_assert, prop_assert_eq, proptest},
+    strategy::ValueTree,
+    test_runner::TestRunner,
+};
+use std::collections::HashSet;
+
+type Checked = Result<(), TestCaseError>;
+
+/// A review, its log, and the same review made from the log's JSON alone.
+struct History {
+    review: Review,
+    log: Vec<Recorded>,
+    from_json: Review,
+    tick: i64,
+}
+
+impl History {
+    fn begin(world: World) -> Self {
+        let Transition { next, events } = propose(world.into_proposal(), now(0));
+        Self { from_json: next.clone(), review: next, log: events, tick: 0 }
+    }
+
+    fn step(&mut self, wait: u32, next_move: &Move) -> Checked {
+        self.tick += i64::from(wait);
+        let moment = now(self.tick);
+        let command = next_move.command(&self.review);
+        asks_git_only_for_what_it_would_take(&self.review, &command, moment)?;
+        let outcome = transition(&self.review, command.clone(), moment, &RULES);
+        prop_assert_eq!(&outcome, &transition(&self.review, command.clone(), moment, &RULES), "not pure");
+        match outcome {
+            Err(refusal) => refused(&self.review, &refusal),
+            Ok(Transition { next, events }) => {
+                moves_forward(&self.review, &next, &events)?;
+                agrees_with_itself(&next)?;
+                has_no_second_effect(&next, command, moment)?;
+                for recorded in &events {
+                    self.from_json = apply(self.from_json.clone(), &through_json(recorded)?);
+                }
+                self.log.extend(events);
+                self.review = next;
+                let replayed = replay(&self.log);
+                prop_assert_eq!(replayed.as_ref(), Some(&self.review), "the log tells another story");
+                prop_assert_eq!(&self.from_json, &self.review, "the log's JSON tells another story");
+                Ok(())
+            }
+        }
+    }
+}
+
+fn through_json(recorded: &Recorded) -> Result<Recorded, TestCaseError> {
+    let fail = |error: serde_json::Error| TestCaseError::fail(error.to_string());
+    let text = serde_json::to_string(recorded).map_err(fail)?;
+    prop_assert!(text.contains(&format!("\"kind\":\"{}\"", recorded.event.kind())), "{}", text);
+    let read: Recorded = serde_json::from_str(&text).map_err(fail)?;
+    prop_assert_eq!(&read, recorded);
+    Ok(read)
+}
+
+fn refused(review: &Review, refusal: &Refusal) -> Checked {
+    if let Refusal::WrongStatus { asked, status, .. } = refusal {
+        prop_assert_eq!(*status, review.status);
+        prop_assert!(!is_possible(review, *asked), "{} is refused, yet called possible", asked);
+    }
+    Ok(())
+}
+
+/// What must be true of any step that was taken.
+fn moves_forward(before: &Review, next: &Review, events: &[Recorded]) -> Checked {
+    if events.is_empty() {
+        prop_assert_eq!(before, next, "changed without an event");
+        return Ok(());
+    }
+    let count = |test: fn(&Event) -> bool| events.iter().filter(|recorded| test(&recorded.event)).count();
+    let versions: Vec<_> = events.iter().map(|recorded| recorded.version).collect();
+    prop_assert_eq!(versions, (before.version + 1..=next.version).collect::<Vec<_>>());
+
+    let seats_moved =
+        count(|event| matches!(event, Event::Claimed { .. } | Event::AutoRejected { .. } | Event::ClaimEnded { .. }));
+    prop_assert!(next.claim_generation as usize >= before.claim_generation as usize + seats_moved);
+    let revised = count(|event| matches!(event, Event::Revised { .. }));
+    prop_assert_eq!(next.round.number as usize, before.round.number as usize + revised);
+    let accepted = count(|event| matches!(event, Event::CounterPatchAccepted { .. }));
+    prop_assert!(before.round.content_hash == next.round.content_hash || revised + accepted > 0);
+
+    let may_become: &[Status] = match before.status {
+        Status::Closed => &[],
+        Status::Cancelled => &[Status::Closed],
+        Status::Rejected => &[Status::Closed, Status::Rejected],
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
+            Status::ALL
+        }
+    };
+    prop_assert!(may_become.contains(&next.status), "{} became {}", before.status, next.status);
+    prop_assert!(next.returned >= before.returned && next.escalated >= before.escalated);
+
+    let fixed = |review: &Review| {
+        (review.id, review.number, review.proposer.clone(), review.priority, review.policy, review.created_at)
+    };
+    prop_assert_eq!(fixed(before), fixed(next));
+    prop_assert_eq!(before.personas(), next.personas());
+    Ok(())
+}
+
+/// What must be true of any review at any time.
+fn agrees_with_itself(review: &Review) -> Checked {
+    let status = review.status;
+    let bound = review.approved_hash.as_ref() == Some(&review.round.content_hash);
+    match status {
+        Status::Approved => prop_assert!(bound, "approved, but not this content"),
+        Status::Closed => prop_assert!(bound || review.approved_hash.is_none()),
+        Status::Pending
+        | Status::Claimed
+        | Status::InReview
+        | Status::ChangesRequested
+        | Status::Rejected
+        | Status::Cancelled => prop_assert_eq!(&review.approved_hash, &None),
+    }
+
+    let claims: Vec<_> = review.seats.iter().filter_map(|seat| seat.claim.as_ref()).collect();
+    let holders: HashSet<_> = claims.iter().map(|claim| &claim.by).collect();
+    let generations: HashSet<_> = claims.iter().map(|claim| claim.generation).collect();
+    prop_assert_eq!((holders.len(), generations.len()), (claims.len(), claims.len()), "a seat is held twice");
+    prop_assert!(claims.iter().all(|claim| claim.generation <= review.claim_generation));
+    prop_assert!(claims.iter().all(|claim| moves::may_review(&claim.by)));
+
+    for seat in &review.seats {
+        let owes = status.is_open() && seat.vote.is_none();
+        let running = seat.claim.as_ref().is_some_and(|claim| claim.lease_ends.is_some());
+        prop_assert_eq!(running, owes && seat.claim.is_some(), "a lease runs for what is owed, and only for that");
+        prop_assert!(seat.reservation.is_none() || (status.is_open() && seat.is_free()));
+        prop_assert!(seat.vote != Some(Verdict::Comment));
+    }
+
+    let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
+    let outcome = review.policy.outcome(&votes);
+    let all_free = claims.is_empty() && votes.iter().all(Option::is_none);
+    match status {
+        Status::Pending => prop_assert!(all_free),
+        Status::Claimed => prop_assert!(!all_free && votes == [None]),
+        Status::InReview => prop_assert!(!all_free && votes.len() > 1 && outcome == Outcome::Undecided),
+        Status::ChangesRequested => prop_assert!(review.returned && outcome != Outcome::Approved),
+        Status::Approved => prop_assert_eq!(outcome, Outcome::Approved),
+        Status::Rejected => prop_assert_eq!(outcome, Outcome::Rejected),
+        Status::Cancelled => prop_assert!(claims.is_empty() && review.cancel_reason.is_some()),
+        Status::Closed => prop_assert!(review.seats.iter().all(|seat| seat.patch.is_none())),
+    }
+    Ok(())
+}
+
+/// A call repeated because its answer was lost is answered, or refused; it never counts twice. A
+/// revision is known again by its key alone.
+fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Checked {
+    if matches!(&command, Command::Revise(revise) if revise.request_key.is_none()) {
+        return Ok(());
+    }
+    let told_apart =
+        matches!(command, Command::Claim(_) | Command::GiveVerdict(_) | Command::AddMessage(_) | Command::Close { .. });
+    match transition(review, command, moment, &RULES) {
+        Ok(again) => prop_assert_eq!((&again.next, again.events.len()), (review, 0), "a repeat had an effect"),
+        // An automatic rejection ends the claim that caused it, so there is nothing to answer with.
+        Err(refusal) => prop_assert!(!told_apart || review.auto_rejected(), "a repeat was refused: {}", refusal),
+    }
+    Ok(())
+}
+
+/// Git runs only where its word decides, and nothing gets past it unasked.
+fn asks_git_only_for_what_it_would_take(review: &Review, command: &Command, moment: Now) -> Checked {
+    let decide = |command: Command| transition(review, command, moment, &RULES);
+    match check_needed(review, command, moment) {
+        Err(refusal) => prop_assert_eq!(decide(command.clone()), Err(refusal)),
+        Ok(None) if matches!(command, Command::Claim(_) | Command::GiveVerdict(_)) => {
+            prop_assert!(decide(with_git(review, command, Check::NotNeeded, None)).is_ok());
+        }
+        Ok(None) => {}
+        Ok(Some(needed)) => {
+            let unasked = decide(with_git(review, command, Check::NotNeeded, Some(&needed)));
+            prop_assert_eq!(unasked, Err(Refusal::ContentMoved));
+            let asked = decide(with_git(review, command, applies(), Some(&needed)));
+            prop_assert!(asked.is_ok_and(|taken| !taken.events.is_empty()), "git was asked for nothing");
+        }
+    }
+    Ok(())
+}
+
+/// The command once git has looked at what it had to look at.
+fn with_git(review: &Review, command: &Command, check: Check, needed: Option<&CheckNeeded>) -> Command {
+    let mut command = command.clone();
+    let content = review.round.content_hash.clone();
+    match (&mut command, needed) {
+        (Command::Claim(claim), _) => {
+            claim.checked = needed.map(|_| content);
+            claim.check = check;
+        }
+        (Command::GiveVerdict(verdict), _) => {
+            if let Some(patch) = &mut verdict.patch {
+                patch.check = check;
+            }
+        }
+        (Command::AcceptCounterPatch(accept), Some(CheckNeeded::PendingPatch { id })) => {
+            let complete = super::acceptance(review, accept.persona.as_deref());
+            *accept = super::AcceptCounterPatch { checked: Some((*id, content)), check, ..complete };
+        }
+        _ => {}
+    }
+    command
+}
+
+proptest! {
+    #[test]
+    fn every_history_keeps_the_rules((world, history) in (a_world(), a_history())) {
+        let mut story = History::begin(world);
+        for (wait, next_move) in &history {
+            story.step(*wait, next_move)?;
+        }
+    }
+}
+
+/// Histories that get nowhere would prove nothing.
+#[test]
+fn the_histories_reach_every_status_event_and_refusal() {
+    let mut runner = TestRunner::deterministic();
+    let (mut statuses, mut events, mut refusals) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for _ in 0..400 {
+        let Ok(tree) = (a_world(), a_history()).new_tree(&mut runner) else { panic!("no history") };
+        let (world, history) = tree.current();
+        let mut review = propose(world.into_proposal(), now(0)).next;
+        let mut tick = 0;
+        for (wait, next_move) in history {
+            tick += i64::from(wait);
+            match transition(&review, next_move.command(&review), now(tick), &RULES) {
+                Ok(taken) => {
+                    events.extend(taken.events.iter().map(|recorded| recorded.event.kind()));
+                    review = taken.next;
+                }
+                Err(refusal) => drop(refusals.insert(refusal.code())),
+            }
+            statuses.insert(review.status);
+        }
+    }
+    assert_eq!(statuses.len(), Status::ALL.len(), "{statuses:?}");
+    // All but `proposed`, which is there before the first move.
+    assert_eq!(events.len(), 11, "{events:?}");
+    // All but `being_claimed`, which is the actor's to say.
+    assert_eq!(refusals.len(), 21, "{refusals:?}");
+}

@@ -1,0 +1,227 @@
+//! SPEC 3's table, a line per row.
+
+use super::{
+    accept, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested, claim, claim_as,
+    claim_with, claimed, close, decide, fails, hash, in_review, later, offers, pending, proposal, propose, reject,
+    rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
+};
+use crate::{
+    consensus::Rule,
+    review::{
+        Command, Reclaimed, Review, Role,
+        Status::{self, Approved, Cancelled, ChangesRequested, Claimed, Closed, InReview, Pending, Rejected},
+        transition,
+    },
+    verdict::Verdict,
+};
+
+#[track_caller]
+fn check(from: &Review, command: Command, expected: Status) {
+    match decide(from, command) {
+        Ok(transition) => {
+            assert_eq!(transition.next.status, expected);
+            assert!(!transition.events.is_empty(), "nothing happened");
+        }
+        Err(refusal) => panic!("refused: {refusal}"),
+    }
+}
+
+/// What runs out by itself, at the moment it does.
+#[track_caller]
+fn check_expiry(from: &Review, expected: Status) {
+    match transition(from, Command::Expire, later(from), &super::RULES) {
+        Ok(transition) => assert_eq!(transition.next.status, expected),
+        Err(refusal) => panic!("refused: {refusal}"),
+    }
+}
+
+fn exits(generation: u32) -> Command {
+    Command::Reclaim { generation, reason: Reclaimed::ReviewerExited }
+}
+
+fn drains(generation: u32) -> Command {
+    Command::Reclaim { generation, reason: Reclaimed::ReviewerDrained }
+}
+
+#[test]
+fn a_proposal_is_pending_in_round_1() {
+    let review = propose(proposal(&["general"], Rule::RequireAll, None), super::START).next;
+    assert_eq!((review.status, review.round.number, review.version, review.claim_generation), (Pending, 1, 1, 0));
+}
+
+#[test]
+fn claims() {
+    check(&pending(), claim("ada"), Claimed);
+    check(&pending(), claim_with("ada", None, fails()), ChangesRequested);
+    check(&seats(2, Rule::RequireAll), claim("ada"), InReview);
+    check(&in_review(), claim("bob"), InReview);
+    check(&in_review(), claim_as("bob", "security"), InReview);
+    check(&asked_back(), claim("ada"), Claimed);
+}
+
+#[test]
+fn lost_claims() {
+    check(&claimed(), release(1), Pending);
+    check(&claimed(), exits(1), Pending);
+    check(&claimed(), drains(1), Pending);
+    check_expiry(&claimed(), Pending);
+
+    let both = after(&in_review(), claim("bob"));
+    let voted = after(&both, says("ada", Verdict::Approved));
+    check(&in_review(), release(1), Pending);
+    check(&both, release(1), InReview);
+    check(&voted, release(2), InReview);
+    check_expiry(&in_review(), Pending);
+    check_expiry(&both, Pending);
+    check_expiry(&voted, InReview);
+}
+
+#[test]
+fn verdicts_of_one_seat() {
+    check(&claimed(), says("ada", Verdict::Comment), Claimed);
+    check(&claimed(), says("ada", Verdict::Approved), Approved);
+    check(&claimed(), says("ada", Verdict::ChangesRequested), ChangesRequested);
+    check(&claimed(), says("ada", Verdict::Rejected), Rejected);
+}
+
+#[test]
+fn verdicts_of_several_seats() {
+    let both = after(&in_review(), claim("bob"));
+    check(&both, says("ada", Verdict::Comment), InReview);
+    check(&both, says("ada", Verdict::Approved), InReview);
+    check(&both, says("ada", Verdict::ChangesRequested), InReview);
+    check(&both, says("ada", Verdict::Rejected), Rejected);
+
+    let yes = after(&both, says("ada", Verdict::Approved));
+    check(&yes, says("bob", Verdict::Approved), Approved);
+    check(&yes, says("bob", Verdict::ChangesRequested), ChangesRequested);
+    check(&yes, says("bob", Verdict::Rejected), Rejected);
+    check(&yes, says("ada", Verdict::ChangesRequested), InReview);
+
+    let no = after(&both, says("ada", Verdict::ChangesRequested));
+    check(&no, says("bob", Verdict::Approved), ChangesRequested);
+
+    check(&after(&seats(3, Rule::MinApprovals(1)), claim("ada")), says("ada", Verdict::Approved), Approved);
+    let two_of_three = told(&seats(3, Rule::Majority), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    check(&two_of_three, says("bob", Verdict::Approved), Approved);
+}
+
+#[test]
+fn revisions() {
+    check(&changes_requested(), revise(&changes_requested()), Pending);
+    check(&auto_rejected(), revise(&auto_rejected()), Pending);
+    check(&asked_back(), revise(&asked_back()), Pending);
+    let revised = after(&changes_requested(), revise(&changes_requested()));
+    check(&revised, revise(&revised), Pending);
+}
+
+#[test]
+fn a_question_instead_of_a_revision() {
+    check(&changes_requested(), writes(Role::Proposer, "why?"), Pending);
+    check(&auto_rejected(), writes(Role::Proposer, "against which base?"), Pending);
+    let answered = told(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
+    check(&answered, writes(Role::Proposer, "I still think it is right"), Pending);
+
+    let votes = [says("ada", Verdict::ChangesRequested), says("bob", Verdict::Approved)];
+    let both = told(&after(&in_review(), claim("bob")), votes);
+    check(&both, writes_to("general", Role::Proposer, "why?"), InReview);
+}
+
+#[test]
+fn changes_of_mind() {
+    for from in [changes_requested(), approved()] {
+        check(&from, says("ada", Verdict::Comment), from.status);
+        check(&from, says("ada", Verdict::Rejected), Rejected);
+    }
+    check(&changes_requested(), says("ada", Verdict::Approved), Approved);
+    check(&approved(), says("ada", Verdict::ChangesRequested), ChangesRequested);
+
+    let one_is_enough = told(&seats(2, Rule::MinApprovals(1)), [claim("ada"), says("ada", Verdict::Approved)]);
+    check(&one_is_enough, says("ada", Verdict::ChangesRequested), InReview);
+}
+
+#[test]
+fn messages() {
+    for from in [claimed(), in_review(), changes_requested(), approved()] {
+        check(&from, writes_to("general", Role::Reviewer, "look at line 3"), from.status);
+    }
+    for from in [claimed(), in_review(), approved()] {
+        check(&from, writes_to("general", Role::Proposer, "it is on purpose"), from.status);
+    }
+}
+
+#[test]
+fn counter_patches() {
+    let commented = after(&claimed(), offers("ada", Verdict::Comment));
+    check(&with_patch(), accept(&with_patch()), ChangesRequested);
+    check(&with_patch(), reject(), ChangesRequested);
+    check(&commented, accept(&commented), Claimed);
+    check(&commented, reject(), Claimed);
+
+    let asked_about = after(&with_patch(), writes(Role::Proposer, "why not shorter?"));
+    check(&asked_about, accept(&asked_about), Pending);
+    check(&asked_about, reject(), Pending);
+
+    let offered = told(&in_review(), [offers("ada", Verdict::Comment), claim("bob")]);
+    check(&offered, accept(&offered), InReview);
+    check(&after(&commented, says("ada", Verdict::Approved)), reject(), Approved);
+
+    let accepted = after(&with_patch(), accept(&with_patch()));
+    check(&accepted, says("ada", Verdict::Approved), Approved);
+    check(&accepted, revise(&accepted), Pending);
+}
+
+#[test]
+fn ends() {
+    check(&approved(), close(), Closed);
+    check(&rejected(), close(), Closed);
+    check(&cancelled(), close(), Closed);
+    for from in [pending(), asked_back(), claimed(), in_review(), changes_requested(), auto_rejected(), approved()] {
+        check(&from, cancel(), Cancelled);
+    }
+}
+
+/// A call repeated after a lost answer: the same answer again, and no second effect.
+#[test]
+fn repeats() {
+    #[track_caller]
+    fn check(from: &Review, command: &Command) {
+        let once = after(from, command.clone());
+        match decide(&once, command.clone()) {
+            Ok(again) => assert_eq!((again.next, again.events), (once, Vec::new())),
+            Err(refusal) => panic!("refused: {refusal}"),
+        }
+    }
+    check(&pending(), &claim("ada"));
+    check(&in_review(), &claim_as("bob", "security"));
+    check(&claimed(), &says("ada", Verdict::Comment));
+    for word in [Verdict::Approved, Verdict::ChangesRequested, Verdict::Rejected] {
+        check(&claimed(), &says("ada", word));
+    }
+    check(&claimed(), &offers("ada", Verdict::ChangesRequested));
+    check(&claimed(), &writes(Role::Proposer, "it is on purpose"));
+    check(&claimed(), &writes(Role::Reviewer, "look at line 3"));
+    check(&changes_requested(), &writes(Role::Proposer, "why?"));
+    check(&pending(), &cancel());
+    check(&approved(), &close());
+    let keyed = super::Revise { request_key: Some("call 7".into()), ..super::revision(&changes_requested()) };
+    check(&changes_requested(), &Command::Revise(keyed));
+}
+
+#[test]
+fn a_repeat_is_known_by_more_than_its_words() {
+    // another caller
+    let taken_over = told(&claimed(), [writes(Role::Reviewer, "reading"), release(1), claim("bob")]);
+    assert_eq!(decide(&taken_over, writes(Role::Reviewer, "reading")).map_err(|r| r.code()), Err("out_of_turn"));
+    // another generation
+    let again = told(&claimed(), [says("ada", Verdict::Comment), release(1), claim("ada")]);
+    check(&again, says("ada", Verdict::Comment), Claimed);
+    // another content
+    let on = |content| {
+        let verdict = super::verdict("ada", Verdict::ChangesRequested);
+        Command::GiveVerdict(super::GiveVerdict { content_hash: Some(content), ..verdict })
+    };
+    let refused_before = told(&claimed(), [offers("ada", Verdict::Comment), on(hash(1).0)]);
+    let accepted = after(&refused_before, accept(&refused_before));
+    check(&accepted, on(accepted.round.content_hash.0.clone()), ChangesRequested);
+}

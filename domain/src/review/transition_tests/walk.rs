@@ -1,0 +1,162 @@
+//! Every status × every command, as a snapshot to read, and the commands that [`super::diagram`]
+//! and this test walk with.
+
+use super::{
+    acceptance, after, applies, approved, asked_back, auto_rejected, cancelled, changes_requested, claim, claimed,
+    closed, fails, in_review, later, message, offers, pending, rejected, release, revise, says, verdict, with_patch,
+};
+use crate::{
+    review::{
+        AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Refusal, Review, Role, Status,
+        transition::{Transition, transition},
+    },
+    time::Now,
+    verdict::Verdict,
+};
+
+const REVIEWERS: [&str; 3] = ["ada", "bob", "cyd"];
+
+/// A command with the moment it is given at.
+pub(super) type Step = (Command, Now);
+
+/// Every sensible command for this review, and who could give it: each reviewer, each seat.
+pub(super) fn steps(review: &Review) -> Vec<Step> {
+    let content = || review.round.content_hash.clone();
+    let held = || review.seats.iter().filter_map(|seat| seat.claim.as_ref());
+    let speakers = || held().map(|claim| claim.by.as_str());
+    let now = |command: Command| (command, super::START);
+    let mut steps = vec![now(revise(review))];
+    for reviewer in REVIEWERS {
+        for seat in &review.seats {
+            steps.push(now(super::claim_of(content(), reviewer, Some(&seat.persona), applies())));
+        }
+    }
+    steps.push(now(super::claim_of(content(), "cyd", None, fails())));
+    steps.extend(held().map(|claim| now(release(claim.generation))));
+    steps.push((Command::Expire, later(review)));
+    for reviewer in speakers() {
+        for word in Verdict::ALL.iter().copied() {
+            // A new reason each time, so that it is never taken for a repeat.
+            let reason = word.needs_reason().then(|| format!("at version {}", review.version));
+            let given = GiveVerdict { reason, summary: Some(review.version.to_string()), ..verdict(reviewer, word) };
+            steps.push(now(Command::GiveVerdict(given.clone())));
+            if word.may_offer_patch() {
+                let patch = Some(OfferedPatch { digest: "patch".into(), check: applies() });
+                steps.push(now(Command::GiveVerdict(GiveVerdict { patch, ..given })));
+            }
+        }
+    }
+    for seat in &review.seats {
+        let persona = Some(seat.persona.clone());
+        for role in Role::ALL.iter().copied() {
+            let said = message(role, &format!("at version {}", review.version));
+            steps.push(now(Command::AddMessage(AddMessage { persona: persona.clone(), ..said })));
+        }
+        steps.push(now(Command::AcceptCounterPatch(acceptance(review, Some(&seat.persona)))));
+        steps.push(now(Command::RejectCounterPatch { persona }));
+    }
+    steps.extend([now(super::cancel()), now(super::close())]);
+    steps
+}
+
+/// What a command is called in the docs. A new command does not compile until it has a name here;
+/// [`steps`] is then the place to give it.
+pub(super) const fn name(command: &Command) -> &'static str {
+    match command {
+        Command::Revise(_) => "revise",
+        Command::Claim(ClaimSeat { check: Check::Fails { .. }, .. }) => "claim (diff does not apply)",
+        Command::Claim(_) => "claim",
+        Command::Reclaim { .. } => "reclaim",
+        Command::Expire => "expire",
+        Command::GiveVerdict(given) => match given.verdict {
+            Verdict::Approved => "approve",
+            Verdict::ChangesRequested => "request changes",
+            Verdict::Comment => "comment",
+            Verdict::Rejected => "reject",
+        },
+        Command::AddMessage(AddMessage { role: Role::Proposer, .. }) => "proposer's message",
+        Command::AddMessage(AddMessage { role: Role::Reviewer, .. }) => "reviewer's message",
+        Command::AcceptCounterPatch(_) => "accept counter-patch",
+        Command::RejectCounterPatch { .. } => "reject counter-patch",
+        Command::Cancel { .. } => "cancel",
+        Command::Close { .. } => "close",
+    }
+}
+
+/// Reviews that stand for a status, by what else matters. A new status does not compile without one.
+fn specimens(status: Status) -> Vec<(&'static str, Review)> {
+    match status {
+        Status::Pending => vec![
+            ("", pending()),
+            (", reserved for ada", asked_back()),
+            (", counter-patch on offer", after(&with_patch(), super::writes(Role::Proposer, "why?"))),
+        ],
+        Status::Claimed => {
+            vec![("", claimed()), (", counter-patch on offer", { after(&claimed(), offers("ada", Verdict::Comment)) })]
+        }
+        Status::InReview => vec![
+            (", one seat free", in_review()),
+            (", one seat voted", after(&after(&in_review(), claim("bob")), says("ada", Verdict::Approved))),
+        ],
+        Status::ChangesRequested => vec![
+            ("", changes_requested()),
+            (", counter-patch on offer", with_patch()),
+            (" by the broker", auto_rejected()),
+        ],
+        Status::Approved => vec![("", approved())],
+        Status::Rejected => vec![("", rejected())],
+        Status::Cancelled => vec![("", cancelled())],
+        Status::Closed => vec![("", closed())],
+    }
+}
+
+fn answer(outcome: Result<Transition, Refusal>) -> String {
+    match outcome {
+        Ok(Transition { next, events }) if events.is_empty() => format!("{}, nothing new", next.status),
+        Ok(Transition { next, .. }) => next.status.to_string(),
+        Err(refusal) => format!("refused {}", refusal.code()),
+    }
+}
+
+/// One of each command, also where nobody could give it.
+fn one_of_each(review: &Review) -> Vec<(String, Step)> {
+    let content = || review.round.content_hash.clone();
+    let holder = review.holders().next().unwrap_or("ada").to_owned();
+    let generation = review.seats[0].claim.as_ref().map_or(review.claim_generation, |claim| claim.generation);
+    let given = |word| GiveVerdict { summary: Some("second thoughts".into()), ..verdict(&holder, word) };
+    let said = |role| AddMessage { persona: Some("general".into()), ..message(role, "well?") };
+
+    let mut commands = vec![super::claim_of(content(), "cyd", None, fails()), release(generation)];
+    commands.extend(Verdict::ALL.iter().map(|word| Command::GiveVerdict(given(*word))));
+    commands.extend(Role::ALL.iter().map(|role| Command::AddMessage(said(*role))));
+    commands.extend([
+        Command::AcceptCounterPatch(acceptance(review, None)),
+        super::reject(),
+        revise(review),
+        super::cancel(),
+        super::close(),
+    ]);
+    let mut steps: Vec<_> = ["ada", "cyd"]
+        .iter()
+        .map(|by| (format!("claim by {by}"), (super::claim_of(content(), by, None, applies()), super::START)))
+        .collect();
+    steps.extend(commands.into_iter().map(|command| (name(&command).into(), (command, super::START))));
+    steps.push(("expire".into(), (Command::Expire, later(review))));
+    steps
+}
+
+#[test]
+fn every_status_with_every_command() {
+    let mut table = Vec::new();
+    for status in Status::ALL {
+        for (detail, review) in specimens(*status) {
+            assert_eq!(review.status, *status);
+            for (label, (command, moment)) in one_of_each(&review) {
+                let answer = answer(transition(&review, command, moment, &super::RULES));
+                table.push(format!("{status}{detail} × {label} -> {answer}"));
+            }
+            table.push(String::new());
+        }
+    }
+    insta::assert_snapshot!(table.join("\n"));
+}
