@@ -39,11 +39,13 @@ fn a_claim_names_its_holder_generation_and_end() {
 
 #[test]
 fn a_claim_without_persona_takes_the_seat_kept_for_it() {
-    let votes = [says("ada", Verdict::Approved), says("bob", Verdict::ChangesRequested)];
-    let asked_bob = told(&in_review(), [claim("bob")].into_iter().chain(votes));
-    let asked_bob = after(&asked_bob, writes_to("security", Role::Proposer, "why?"));
-    assert_eq!(decide(&asked_bob, claim("cyd")).map_err(|r| r.code()), Err("reserved"));
-    assert!(after(&asked_bob, claim("bob")).seats[1].is_held_by("bob"));
+    let votes = [claim("bob"), says("ada", Verdict::Approved), offers("bob", Verdict::ChangesRequested)];
+    let refused = told(&in_review(), votes);
+    let first_seat_free = after(&refused, accept(&refused));
+    let bob_asked_back = after(&first_seat_free, writes_to("security", Role::Proposer, "why?"));
+    let claim_now = |by| claim_of(bob_asked_back.round.content_hash.clone(), by, None, super::applies());
+    assert!(after(&bob_asked_back, claim_now("bob")).seats[1].is_held_by("bob"));
+    assert!(after(&bob_asked_back, claim_now("cyd")).seats[0].is_held_by("cyd"));
 }
 
 #[test]

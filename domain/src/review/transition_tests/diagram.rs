@@ -9,7 +9,7 @@ use crate::{
     consensus::Rule,
     review::{
         Asked, Command, DiffCheck, Review, Seat, Status,
-        transition::{is_possible, transition},
+        transition::{Transition, is_possible, transition},
     },
     verdict::Verdict,
 };
@@ -35,22 +35,22 @@ fn shape(review: &Review) -> Shape {
 }
 
 /// Walks to every shape a review can have, and shows each with the commands that would change it.
-fn explore(begin: Review, mut see: impl FnMut(&Review, &[(Command, Review)])) {
+pub(super) fn explore(begin: Review, mut see: impl FnMut(&Review, &[(Step, Transition)])) {
     let mut known = HashSet::from([shape(&begin)]);
     let mut open = VecDeque::from([begin]);
     while let Some(review) = open.pop_front() {
-        let outcome = |(command, moment): Step| {
-            let taken = transition(&review, command.clone(), moment, &super::RULES).ok()?;
-            (!taken.events.is_empty()).then_some((command, taken.next))
+        let outcome = |step: Step| {
+            let taken = transition(&review, step.0.clone(), step.1, &super::RULES).ok()?;
+            (!taken.events.is_empty()).then_some((step, taken))
         };
         let taken: Vec<_> = steps(&review).into_iter().filter_map(outcome).collect();
         see(&review, &taken);
-        open.extend(taken.into_iter().map(|(_, next)| next).filter(|next| known.insert(shape(next))));
+        open.extend(taken.into_iter().map(|(_, taken)| taken.next).filter(|next| known.insert(shape(next))));
     }
 }
 
 /// One seat with a diff, and two seats whose number of approvals suffices early.
-fn worlds() -> [Review; 3] {
+pub(super) fn worlds() -> [Review; 3] {
     let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
     let two = proposal(&["general", "security"], Rule::MinApprovals(1), Some(diff));
     [pending(), seats(2, Rule::RequireAll), propose(two, super::START).next]
@@ -60,8 +60,8 @@ fn edges() -> Edges {
     let mut edges = Edges::new();
     for world in worlds() {
         explore(world, |from, taken| {
-            for (command, to) in taken {
-                edges.entry((from.status, to.status)).or_default().insert(name(command));
+            for ((command, _), to) in taken {
+                edges.entry((from.status, to.next.status)).or_default().insert(name(command));
             }
         });
     }
@@ -102,7 +102,7 @@ fn the_table_lists_every_change() {
 fn possible_is_what_would_be_taken() {
     for world in worlds() {
         explore(world, |review, taken| {
-            let taken: BTreeSet<Asked> = taken.iter().filter_map(|(command, _)| asked(command)).collect();
+            let taken: BTreeSet<Asked> = taken.iter().filter_map(|((command, _), _)| asked(command)).collect();
             // Whose turn it is to speak is not a matter of status.
             for asked in Asked::ALL.iter().filter(|asked| **asked != Asked::Message) {
                 let status = review.status;

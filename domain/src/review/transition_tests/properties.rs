@@ -3,7 +3,11 @@
 #[path = "moves.rs"]
 mod moves;
 
-use super::{RULES, applies, now};
+use super::{
+    RULES, applies,
+    diagram::{explore, worlds},
+    now,
+};
 use crate::{
     consensus::Outcome,
     review::{
@@ -229,6 +233,21 @@ proptest! {
         for (wait, next_move) in &history {
             story.step(*wait, next_move)?;
         }
+    }
+}
+
+/// The same of every state that can be reached, where the random histories may not come by.
+#[test]
+fn every_state_keeps_the_rules() {
+    for world in worlds() {
+        explore(world, |before, taken| {
+            for ((command, moment), Transition { next, events }) in taken {
+                let kept = moves_forward(before, next, events)
+                    .and_then(|()| agrees_with_itself(next))
+                    .and_then(|()| has_no_second_effect(next, command.clone(), *moment));
+                assert!(kept.is_ok(), "{kept:?}: {command:?} made {next:#?}");
+            }
+        });
     }
 }
 
