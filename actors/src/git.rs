@@ -280,12 +280,14 @@ fn how_to_apply(part: ApplyPart<'_>, zero_context: bool) -> [&'static str; 4] {
     ["--whitespace=nowarn", strip, context, "-"]
 }
 
-/// `None` when git took the diff. `fatal` is git's word for trouble that is not the diff's.
+/// `None` when git took the whole diff.
 fn refusal(output: &Output) -> Result<Option<String>, GitError> {
-    if output.success {
+    let words = output.words();
+    // git stops at a corrupt binary patch, keeps what came before it, and calls that a success
+    if output.success && !output.complained() {
         return Ok(None);
     }
-    let words = output.words();
+    // its word for trouble that is not the diff's
     if output.killed || words.lines().any(|line| line.starts_with("fatal: ")) {
         return Err(GitError::Failed { what: "git apply", words });
     }

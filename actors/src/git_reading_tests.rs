@@ -1,9 +1,14 @@
 //! What `domain::diff::read` says, against what git says of the same change.
 
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::Stdio;
+
 use domain::diff::{AffectedFile, Operation, read};
 
 use super::*;
 
+const RUNS: usize = 1_500;
 const COPIES: [&str; 3] = ["-M", "-C", "--find-copies-harder"];
 
 fn fields(place: &Place, args: &[&str]) -> Vec<Vec<u8>> {
@@ -141,4 +146,118 @@ fn changed_paths(place: &Place, base: &str, diff: &str, tree: &str) -> Vec<Strin
     let mut names: Vec<String> = names.lines().map(str::to_owned).collect();
     names.sort();
     names
+}
+
+/// What a hostile diff might be made of, in the order in which it would be.
+const PIECES: [&[&str]; 5] = [
+    &["", "", "", "text\n", "\\ x\n", "-- \n2.47\n", "diff --git a/p b/p\n", "--- a/x\n"],
+    &[
+        "",
+        "diff --git a/x b/x\n",
+        "diff --git a/x b/y\n",
+        "diff --git x x\n",
+        "diff --git a/x y b/x y\n",
+        "diff --git \"a/\\303\\251\" \"b/\\303\\251\"\n",
+        "diff --git a/x \"b/x\"\n",
+        "diff --git a/p/q b/p/q\n",
+        "diff --git a/x  b/x\n",
+        "diff --git a/x\tb/x\n",
+        "diff --git a/x b/x\r\n",
+    ],
+    &[
+        "",
+        "",
+        "",
+        "index 123..456 100644\n",
+        "new file mode 100644\n",
+        "deleted file mode 100644\n",
+        "similarity index 9%\n",
+        "old mode 100644\nnew mode 100755\n",
+        "rename from x\nrename to y\n",
+        "copy from x\ncopy to z\n",
+        "rename old x\n",
+    ],
+    &[
+        "",
+        "--- a/x\n+++ b/x\n",
+        "--- /dev/null\n+++ b/x\n",
+        "--- a/x\n+++ /dev/null\n",
+        "--- x\n+++ x\n",
+        "--- a/x\n+++ b/y\n",
+        "--- a/x\r\n+++ b/x\r\n",
+        "--- a//x\n+++ b//x\n",
+        "--- a/p/q\n+++ b/p/q\n",
+        "--- a/x y\n+++ b/x y\n",
+        "--- a/x.orig\n+++ b/x\n",
+        "--- a/x\n+++ b/x.new\n",
+        "--- a/x\t1970-01-01 00:00:00 +0000\n+++ b/x\t2020-01-01\n",
+        "--- a/x 2020-01-01 00:00:00 +0000\n+++ b/x 2020-01-01 00:00:00 +0000\n",
+        "--- a/x\n",
+    ],
+    &[
+        "@@ -1 +1 @@\n-a\n+b\n",
+        "@@ -1,2 +1,2 @@ fn\n a\n-b\n+c\n",
+        "@@ -0,0 +1 @@\n+b\n",
+        "@@ -1 +0,0 @@\n-b\n",
+        "@@ -1 +1 @@x\n-a\n\\ No newline at end of file\n+b\n",
+        "@@ -5,0 +6 @@\n+b\n\\ No newline at end of file\n",
+        "",
+        "GIT binary patch\nliteral 0\nHcmV?d00001\n\n",
+        "Binary files a/x and b/x differ\n",
+    ],
+];
+
+/// Lines added and removed per path, as `git apply --numstat` counts them; `None` if it refuses.
+fn counted_by_git(diff: &str) -> Option<BTreeMap<String, (u32, u32)>> {
+    let strip = format!("-p{}", domain::diff::apply_parts(diff)[0].strip);
+    let mut command = Command::new("git");
+    command.args(["apply", "--numstat", "-z", &strip, "-"]).current_dir("/");
+    let mut git = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    git.stdin.take().unwrap().write_all(diff.as_bytes()).unwrap();
+    let output = git.wait_with_output().unwrap();
+    if !output.status.success() || !output.stderr.is_empty() {
+        return None;
+    }
+    let mut counts = BTreeMap::<String, (u32, u32)>::new();
+    for row in output.stdout.split(|&byte| byte == 0).filter(|row| !row.is_empty()) {
+        let row = shown(row);
+        let mut columns = row.splitn(3, '\t');
+        let mut number = || columns.next().unwrap().parse().unwrap_or(0);
+        let (added, removed) = (number(), number());
+        let count = counts.entry(columns.next().unwrap().to_owned()).or_default();
+        *count = (count.0 + added, count.1 + removed);
+    }
+    Some(counts)
+}
+
+#[test]
+fn random_headers_are_read_as_git_reads_them_or_not_at_all() {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut below = |end: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % u64::try_from(end).unwrap()).unwrap()
+    };
+    let mut same = 0;
+    for _ in 0..RUNS {
+        let patches = 1 + below(2);
+        let diff: String = (0..patches * PIECES.len())
+            .map(|n| PIECES[n % PIECES.len()])
+            .map(|pieces| pieces[below(pieces.len())])
+            .collect();
+        let reading = read(&diff);
+        if reading.note.is_some() {
+            continue;
+        }
+        let Some(by_git) = counted_by_git(&diff) else { continue };
+        let mut ours = BTreeMap::<String, (u32, u32)>::new();
+        for file in reading.files {
+            let count = ours.entry(file.path).or_default();
+            *count = (count.0 + file.added, count.1 + file.removed);
+        }
+        assert_eq!(ours, by_git, "{diff}\n{diff:?}");
+        same += 1;
+    }
+    assert!(same > RUNS / 20, "only {same} of {RUNS} could be compared");
 }

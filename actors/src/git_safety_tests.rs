@@ -25,8 +25,11 @@ fn booby_trapped() -> (Place, PathBuf, String) {
     let base = place.commit();
     let mark = place.dir.path().join("mark");
     let trap = place.dir.path().join("trap.sh");
-    fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display())).unwrap();
-    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    // written by another process: a file that ours still holds open for writing cannot be run
+    let script = format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display());
+    let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";
+    let written = Command::new("sh").args(["-c", write, "sh", &script]).arg(&trap).status().unwrap();
+    assert!(written.success());
     let trap = trap.to_str().unwrap();
     for key in [
         "filter.trap.clean",
@@ -76,8 +79,7 @@ async fn nothing_of_a_hostile_project_config_runs() {
         assert!(!mark.exists(), "trusted: {trusted}");
 
         // the traps do work where git is run as a user would
-        let status = Command::new("git").current_dir(&place.project).args(["status", "--short"]).output().unwrap();
-        drop(status);
+        Command::new("git").current_dir(&place.project).args(["status", "--short"]).output().unwrap();
         assert!(mark.exists(), "the traps are set wrong");
     }
 }

@@ -340,6 +340,16 @@ async fn a_diff_that_does_not_apply_gives_gits_own_words() {
 }
 
 #[tokio::test]
+async fn a_diff_that_git_takes_only_half_of_fails() {
+    let place = Place::new();
+    place.write("x", "1\n");
+    let base = place.commit();
+    let half = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\nGIT binary patch\nliteral 3\nKcmYdHV`2aR00031\n\n";
+    let outcome = place.open().await.check(Some(&base), half).await.unwrap();
+    assert_eq!(outcome, CheckOutcome::Fails { words: "error: corrupt binary patch at line 11:".to_owned() });
+}
+
+#[tokio::test]
 async fn only_a_trusted_project_is_checked_against_its_working_tree() {
     let place = Place::new();
     place.write("x", "1\n");

@@ -102,6 +102,10 @@ fn a_diff_that_cannot_be_read_gives_a_note_and_no_files() {
             "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n",
             "line 1: the header does not say which file it is about",
         ),
+        (
+            "diff --git a/evil b/evil\ndiff --git a/x b/x\nindex 1..2\n@@ -1 +1 @@\n-a\n+b\n",
+            "line 1: a `diff --git` line with no header behind it",
+        ),
         ("diff --git a/x b/x\nnew file mode rw\n", "line 2: a file mode that cannot be read"),
         (
             "diff --git a/x b/x\nnew file mode 100644\nGIT binary patch\nliteral 3\nno base85\n\n",
@@ -226,9 +230,11 @@ fn characters_that_do_not_show_are_flagged_once_per_file() {
 }
 
 #[test]
-fn a_creation_without_a_mode_line_is_still_a_creation() {
-    check_files("diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "create x +1 -0\n");
+fn dev_null_means_nothing_only_where_it_does_to_git() {
     check_files("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "create x +1 -0\n");
+    check_files("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n", "delete x +0 -1\n");
+    let no_mode_line = "diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n";
+    check_files(no_mode_line, "rename dev/null <- x +0 -1\n");
 }
 
 #[test]

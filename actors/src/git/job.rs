@@ -34,6 +34,11 @@ impl Output {
         String::from_utf8_lossy(&self.stdout.bytes).trim_end().to_owned()
     }
 
+    /// Whether it reported an error, whatever its exit status.
+    pub(super) fn complained(&self) -> bool {
+        self.stderr.cut || self.stderr.bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"error: "))
+    }
+
     /// What git complained of.
     pub(super) fn words(&self) -> String {
         let mut words = String::from_utf8_lossy(&self.stderr.bytes).trim_end().to_owned();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -29,7 +30,8 @@ impl Scratch {
         let failed = |error| GitError::failed("preparing the scratch folder", error);
         let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, root.as_os_str().as_bytes());
         let home = scratch_root.join(key.simple().to_string());
-        fs::create_dir_all(&home).map_err(failed)?;
+        // holds copies of the project, so it is the owner's alone
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&home).map_err(failed)?;
         let home = fs::canonicalize(&home).map_err(failed)?;
         wipe_earlier_runs(&home).map_err(failed)?;
         let folder = home.join(format!("{}-{}", *RUN, Uuid::new_v4().simple()));
@@ -98,7 +100,12 @@ impl Scratch {
     async fn read_tree(&self, job: &mut Job, base: &str) -> Result<(), GitError> {
         let read = job.run(Git::new("reading the base", self).args(["read-tree", base]), &[]).await?;
         if !read.success {
-            return Err(GitError::UnknownBase { base: base.to_owned(), words: read.words() });
+            let words = read.words();
+            return Err(if words.contains("failed to unpack tree") {
+                GitError::UnknownBase { base: base.to_owned(), words }
+            } else {
+                GitError::Failed { what: "reading the base", words }
+            });
         }
         let keep = || {
             fs::create_dir_all(self.bases.folder())?;

@@ -5,19 +5,18 @@ use super::names;
 use super::outside::Outside;
 use super::walk::{Patch, hunk_range};
 
-/// `None` for a `diff --git` line with no header line behind it, which git skips.
 pub(super) fn git<'a>(
     mut lines: Lines<'a>,
     rest: &str,
     level: u8,
     outside: &mut Outside,
-) -> Result<Option<(Patch<'a>, Lines<'a>)>, Fault> {
+) -> Result<(Patch<'a>, Lines<'a>), Fault> {
     let said = names::from_git_line(rest, level);
     let start = lines.number;
     let mut patch = Patch::default();
     lines.advance();
     while let Some(line) = lines.line {
-        if !header_line(&mut patch, line, level).map_err(|what| lines.fault(what))? {
+        if !header_line(&mut patch, line, level, said.as_deref()).map_err(|what| lines.fault(what))? {
             break;
         }
         let kinds = [patch.created, patch.deleted, patch.renamed, patch.copied];
@@ -34,7 +33,11 @@ pub(super) fn git<'a>(
         return Err(Fault { line: start, what: "the header does not say which file it is about" });
     }
     if lines.number == start + 1 {
-        return Ok(None);
+        // git skips such a line but lets the next header change the file that this one names
+        return Err(Fault { line: start, what: "a `diff --git` line with no header behind it" });
+    }
+    if (patch.created || patch.deleted) && patch.old.is_some() && patch.new.is_some() && patch.old != patch.new {
+        return Err(Fault { line: start, what: "file names contradict each other" });
     }
     if patch.created {
         patch.old = None;
@@ -48,30 +51,28 @@ pub(super) fn git<'a>(
     {
         outside.misnamed(&names::shown(&said), patch.shown_path());
     }
-    Ok(Some((patch, lines)))
+    Ok((patch, lines))
 }
 
 /// Takes one line of a git header; `false` where the header has ended.
-fn header_line(patch: &mut Patch<'_>, line: &str, level: u8) -> Result<bool, &'static str> {
+///
+/// `said` is the name on the `diff --git` line, which a new or deleted file goes by.
+fn header_line(patch: &mut Patch<'_>, line: &str, level: u8, said: Option<&[u8]>) -> Result<bool, &'static str> {
     let bare = level.saturating_sub(1);
     if line.starts_with("@@ -") {
         return Ok(false);
     } else if let Some(rest) = line.strip_prefix("--- ") {
-        if side(&mut patch.old, rest, patch.created, level)? {
-            patch.created = true;
-        }
+        side(&mut patch.old, rest, patch.created, level)?;
     } else if let Some(rest) = line.strip_prefix("+++ ") {
-        if side(&mut patch.new, rest, patch.deleted, level)? {
-            patch.deleted = true;
-        }
+        side(&mut patch.new, rest, patch.deleted, level)?;
     } else if let Some(rest) = line.strip_prefix("old mode ") {
         patch.old_mode = Some(mode(rest)?);
     } else if let Some(rest) = line.strip_prefix("new mode ") {
         patch.new_mode = Some(mode(rest)?);
     } else if let Some(rest) = line.strip_prefix("deleted file mode ") {
-        (patch.deleted, patch.new, patch.old_mode) = (true, None, Some(mode(rest)?));
+        (patch.deleted, patch.old, patch.old_mode) = (true, said.map(<[u8]>::to_vec), Some(mode(rest)?));
     } else if let Some(rest) = line.strip_prefix("new file mode ") {
-        (patch.created, patch.old, patch.new_mode) = (true, None, Some(mode(rest)?));
+        (patch.created, patch.new, patch.new_mode) = (true, said.map(<[u8]>::to_vec), Some(mode(rest)?));
     } else if let Some(rest) = line.strip_prefix("copy from ") {
         (patch.copied, patch.old) = (true, names::from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("copy to ") {
@@ -92,19 +93,18 @@ fn header_line(patch: &mut Patch<'_>, line: &str, level: u8) -> Result<bool, &'s
     Ok(true)
 }
 
-/// Takes the name of one side; `true` when it is `/dev/null` although no header line said so.
+/// Takes the name of one side of a file that git's own header lines are about.
 ///
-/// Such a diff is not git's own and git does not apply it, but what it means is plain.
-fn side(name: &mut Option<Vec<u8>>, rest: &str, absent: bool, level: u8) -> Result<bool, &'static str> {
-    let null = names::is_dev_null(rest);
+/// Where they did not say that the file comes or goes, `/dev/null` is to git a file like any other.
+fn side(name: &mut Option<Vec<u8>>, rest: &str, absent: bool, level: u8) -> Result<(), &'static str> {
     match name {
-        None if absent && !null => Err("a name where /dev/null belongs"),
-        None if null => Ok(!absent),
+        None if absent && names::is_dev_null(rest) => Ok(()),
+        None if absent => Err("a name where /dev/null belongs"),
         None => {
             *name = names::from_line(rest, level, true);
-            Ok(false)
+            Ok(())
         }
-        Some(known) if names::from_line(rest, level, true).as_ref() == Some(known) => Ok(false),
+        Some(known) if names::from_line(rest, level, true).as_ref() == Some(known) => Ok(()),
         Some(_) => Err("file names contradict each other"),
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Walk<'a> {
             return Err(lines.fault("a hunk without a file header"));
         }
         let header = if let Some(rest) = line.strip_prefix("diff --git ") {
-            header::git(*lines, rest, level, &mut self.outside)?
+            Some(header::git(*lines, rest, level, &mut self.outside)?)
         } else if line.starts_with("--- ") {
             header::plain(*lines, level)?
         } else {
