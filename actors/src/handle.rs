@@ -12,7 +12,7 @@ use crate::{
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
-    tree::Tree,
+    tree::{StoreVitals, Tree},
     vitals::Mailbox,
 };
 use domain::{
@@ -243,7 +243,9 @@ impl Broker {
     pub async fn actors(&self) -> Answer<Tree> {
         let (reply, answer) = oneshot::channel();
         self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
-        answer.await.map_err(|_| BrokerError::Restarted)
+        let (root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
+        let (commits, changes) = self.0.feed.totals();
+        Ok(Tree { root, store: StoreVitals { commits, changes, waiting: self.0.feed.waiting() }, more_reviews })
     }
 
     /// The writer accepts changes and nobody has asked for shutdown.
@@ -254,11 +256,6 @@ impl Broker {
     /// Fires when the broker begins to shut down.
     pub fn closing(&self) -> tokio_util::sync::CancellationToken {
         self.0.context.closing.clone()
-    }
-
-    /// Transactions and changes since the start.
-    pub fn commit_totals(&self) -> (u64, u64) {
-        self.0.feed.totals()
     }
 
     /// A place among the calls in flight, or a clear "not now".

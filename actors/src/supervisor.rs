@@ -8,7 +8,7 @@ use crate::{
     error::BrokerError,
     gateway::{Gateway, GatewayMessage},
     review::{Head, Heads, ReviewActor, ReviewMessage},
-    tree::{Node, Tree},
+    tree::Node,
     vitals::{Mailbox, Vitals},
 };
 use domain::ids::{ReviewId, ReviewNumber};
@@ -45,8 +45,9 @@ pub(crate) enum SupervisorMessage {
     },
     /// Let reviews rest that nobody has touched for long.
     Sweep,
+    /// This actor and everyone below it, and how many reviews were left out.
     DrawTree {
-        reply: RpcReplyPort<Tree>,
+        reply: RpcReplyPort<(Node, usize)>,
     },
     /// Let everyone finish, then stop.
     Shutdown,
@@ -285,7 +286,7 @@ impl Supervisor {
         }
     }
 
-    fn draw(&self, myself: &ActorRef<SupervisorMessage>, state: &State) -> Tree {
+    fn draw(&self, myself: &ActorRef<SupervisorMessage>, state: &State) -> (Node, usize) {
         let node = |kind, id: String, status: String, vitals: &Vitals, restarts, last_error: Option<String>| Node {
             kind,
             id,
@@ -328,7 +329,7 @@ impl Supervisor {
         let status = format!("running, {} live reviews", state.live.len());
         let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
         root.children = std::iter::once(gateway).chain(reviews).collect();
-        Tree { root, more_reviews }
+        (root, more_reviews)
     }
 }
 

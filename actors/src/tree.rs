@@ -5,6 +5,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub struct Tree {
     pub root: Node,
+    pub store: StoreVitals,
     /// Live reviews that are not listed below the supervisor because there are too many.
     pub more_reviews: usize,
 }
@@ -21,4 +22,15 @@ pub struct Node {
     pub uptime_ms: u64,
     pub last_error: Option<String>,
     pub children: Vec<Node>,
+}
+
+/// The writing thread is no actor, but operators look for it in the same place.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct StoreVitals {
+    /// Transactions since the start.
+    pub commits: u64,
+    /// Changes in them; the ratio is what group commit saves.
+    pub changes: u64,
+    /// Changes handed over and not yet answered.
+    pub waiting: u64,
 }

@@ -1,0 +1,62 @@
+//! How fast the broker is, held against a ceiling and a floor measured in the same run.
+//!
+//! `cargo xtask bench [life] [memory] [scale] [--quick]`; without a name, all of them.
+//!
+//! - ceiling: a tool that does nothing, behind the same HTTP, door and rmcp stack
+//! - floor: the store alone, and the disk alone
+//! - life: create, claim, get_proposal, verdict, close; every answer durable
+//!
+//! Server and load share the machine, so calls per second say as much about the machine as about
+//! the broker. CPU time per call and the share of the ceiling are the steadier figures.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on should say where")]
+#![allow(clippy::print_stdout, reason = "the report is the product")]
+
+mod floor;
+mod life;
+mod load;
+mod memory;
+mod noop;
+mod scale;
+mod server;
+
+use std::time::Duration;
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    /// For each figure.
+    pub(crate) time: Duration,
+    pub(crate) live_reviews: usize,
+    pub(crate) few: usize,
+    pub(crate) many: usize,
+}
+
+const FULL: Effort = Effort { time: Duration::from_secs(5), live_reviews: 10_000, few: 1_000, many: 100_000 };
+const QUICK: Effort = Effort { time: Duration::from_millis(800), live_reviews: 2_000, few: 1_000, many: 20_000 };
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    if words.first().is_some_and(|word| word == noop::FLAG) {
+        return runtime.block_on(noop::serve());
+    }
+    let effort = if words.iter().any(|word| word == "--quick") { QUICK } else { FULL };
+    let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
+    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale"].contains(word)) {
+        eprintln!("no benchmark {unknown:?}; there are life, memory and scale");
+        std::process::exit(2);
+    }
+    let wanted = |name| named.is_empty() || named.contains(&name);
+    runtime.block_on(async {
+        if wanted("life") {
+            floor::report(effort).await;
+            life::report(effort).await;
+        }
+        if wanted("memory") {
+            memory::report(effort).await;
+        }
+        if wanted("scale") {
+            scale::report(effort).await;
+        }
+    });
+}

@@ -1,0 +1,26 @@
+//! What a live, idle review costs beyond its content.
+
+use super::{Effort, load::Connection, server::Server};
+use serde_json::json;
+
+pub(crate) async fn report(effort: Effort) {
+    let home = tempfile::tempdir().unwrap();
+    let settings = format!("[reviews]\nmax_live = {}\n", effort.live_reviews + 2_000);
+    let server = Server::broker(home.path(), &settings).await;
+    let mut connection = Connection::open(server.port).await;
+    // The first ones fill caches that belong to nobody.
+    submit(&mut connection, 1_000).await;
+    let before = server.memory();
+    submit(&mut connection, effort.live_reviews).await;
+    let after = server.memory();
+    let each = (after - before) as f64 / effort.live_reviews as f64 / 1024.0;
+    println!("\nmemory of {} live idle reviews: {each:.1} KiB each (aim: under 12)", effort.live_reviews);
+    server.stop().await;
+}
+
+async fn submit(connection: &mut Connection, reviews: usize) {
+    let proposal = json!({ "intent": "x", "agent_type": "a", "agent_role": "b", "phase": "c" });
+    for _ in 0..reviews {
+        connection.call("create_review", proposal.clone()).await;
+    }
+}
