@@ -2,4 +2,6 @@
 
 pub mod broker;
 pub mod config;
+pub mod http;
+pub mod mcp;
 pub mod telemetry;

@@ -1,0 +1,117 @@
+//! One file's part of a diff.
+
+use domain::content::Content;
+use std::borrow::Cow;
+
+/// The sections of `diff` that belong to `path`.
+pub(super) fn file_part<'a>(diff: &'a str, content: &Content, path: &str) -> Option<Cow<'a, str>> {
+    let sections = sections(diff);
+    let in_step = sections.len() == content.files.len();
+    let mut mine = sections.into_iter().enumerate().filter_map(|(at, section)| {
+        let belongs = match content.files.get(at) {
+            Some(file) if in_step => file.path == path,
+            Some(_) | None => names(section, path),
+        };
+        belongs.then_some(section)
+    });
+    let first = mine.next()?;
+    Some(mine.fold(Cow::Borrowed(first), |all, section| Cow::Owned(all.into_owned() + section)))
+}
+
+/// Whether a section's header names `path`: for diffs that were not understood file by file.
+fn names(section: &str, path: &str) -> bool {
+    let header = section.lines().take_while(|line| !line.starts_with("@@ "));
+    header.filter_map(|line| line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "))).any(|name| {
+        let name = name.split('\t').next().unwrap_or(name);
+        name == path || name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")) == Some(path)
+    })
+}
+
+/// Cuts a diff where a new file begins. Lines inside a hunk are counted, so content that looks like
+/// a header is none.
+fn sections(diff: &str) -> Vec<&str> {
+    let is_git = diff.starts_with("diff --git ") || diff.contains("\ndiff --git ");
+    let (mut starts, mut hunk, mut at) = (Vec::new(), Hunk::default(), 0);
+    let mut lines = diff.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        if !hunk.takes(line) {
+            let begins = if is_git {
+                line.starts_with("diff --git ")
+            } else {
+                line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "))
+            };
+            if begins {
+                starts.push(at);
+            }
+            if let Some(opened) = Hunk::opened_by(line) {
+                hunk = opened;
+            }
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    starts.iter().zip(ends).map(|(start, end)| &diff[*start..end]).collect()
+}
+
+/// How many lines of each side a hunk still has.
+#[derive(Debug, Default)]
+struct Hunk {
+    old: usize,
+    new: usize,
+}
+
+impl Hunk {
+    /// Reads `@@ -12,3 +12,4 @@`.
+    fn opened_by(line: &str) -> Option<Self> {
+        let mut ranges = line.strip_prefix("@@ -")?.split(' ');
+        let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+        let old = count(ranges.next()?)?;
+        let new = count(ranges.next()?.strip_prefix('+')?)?;
+        Some(Self { old, new })
+    }
+
+    /// Counts a line that belongs to the hunk.
+    fn takes(&mut self, line: &str) -> bool {
+        if self.old == 0 && self.new == 0 {
+            return false;
+        }
+        match line.as_bytes().first() {
+            Some(b'-') => self.old = self.old.saturating_sub(1),
+            Some(b'+') => self.new = self.new.saturating_sub(1),
+            Some(b'\\') => {}
+            Some(_) | None => {
+                self.old = self.old.saturating_sub(1);
+                self.new = self.new.saturating_sub(1);
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, sections};
+
+    const GIT: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n same\ndiff --git a/z b/z\nsimilarity index 100%\n";
+
+    #[test]
+    fn a_file_begins_at_its_header_and_nowhere_else() {
+        let parts = sections(GIT);
+        assert_eq!(parts.len(), 2);
+        assert_eq!(parts.concat(), GIT);
+        assert!(names(parts[0], "x") && !names(parts[0], "y"));
+    }
+
+    #[test]
+    fn plain_unified_diffs_are_cut_too() {
+        let plain = "note\n--- x\t2026\n+++ x\n@@ -1 +1 @@\n--- a\n+++ b\n--- z\n+++ z\n@@ -0,0 +1 @@\n+new\n";
+        let parts = sections(plain);
+        assert_eq!(parts.len(), 2);
+        assert!(names(parts[0], "x") && names(parts[1], "z"));
+    }
+
+    #[test]
+    fn text_without_a_diff_has_no_files() {
+        assert!(sections("hello\n").is_empty());
+    }
+}

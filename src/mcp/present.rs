@@ -1,0 +1,44 @@
+//! Reviews as answers show them. Every text in an answer is bounded, whatever was stored.
+
+mod answers;
+mod content;
+mod head;
+mod rows;
+
+pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
+pub(super) use content::{About, Files, Proposal};
+pub(super) use head::{DiffState, SeatRow, Status, next};
+pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};
+
+use domain::time::Timestamp;
+use serde_json::Value;
+
+/// Characters of a reason or an error inside an answer that is about something else.
+const EXCERPT_CHARS: usize = 8_000;
+
+/// A structured answer and the same as text.
+pub(super) struct Answer {
+    pub structured: Value,
+    pub text: String,
+}
+
+impl Answer {
+    pub(super) fn of(body: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self { structured: serde_json::to_value(body)?, text: serde_json::to_string(body)? })
+    }
+}
+
+/// RFC 3339 in UTC.
+pub(super) fn moment(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
+}
+
+/// Bounded, with a note of what is missing and where the rest is.
+fn excerpt(text: &str) -> String {
+    match super::page::cut(text, EXCERPT_CHARS) {
+        (all, None) => all.to_owned(),
+        (start, Some(total)) => {
+            format!("{start}… [{EXCERPT_CHARS} of {total} characters; get_proposal pages the rest]")
+        }
+    }
+}

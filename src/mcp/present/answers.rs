@@ -1,0 +1,218 @@
+//! Answers of the calls that change a review.
+
+use super::{DiffState, Files, excerpt, head::has_counter_patch, next};
+use crate::mcp::schema;
+use domain::{
+    consensus::Outcome,
+    content::{Content, ContentHash},
+    ids::ReviewId,
+    priority::Priority,
+    review::{Review, Role, Status},
+    verdict::Verdict,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of claim_review.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Claimed<'a> {
+    #[schemars(with = "String")]
+    pub review_id: ReviewId,
+    /// The short number, R-12.
+    pub number: String,
+    #[schemars(schema_with = "schema::status")]
+    pub status: Status,
+    pub version: u64,
+    pub current_round: u32,
+    /// Give it back in submit_verdict.
+    pub claim_generation: u32,
+    /// The persona whose seat you hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seat: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<&'a str>,
+    pub intent: &'a str,
+    /// Where it is long: its beginning. get_proposal pages the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(flatten)]
+    pub files: Files<'a>,
+    pub has_diff: bool,
+    #[schemars(with = "String")]
+    pub content_hash: &'a ContentHash,
+    #[serde(flatten)]
+    pub diff: DiffState<'a>,
+    /// The claim was not given: the broker sent the review back, because its diff does not apply (validation_error).
+    pub auto_rejected: bool,
+    pub next: &'static str,
+}
+
+impl<'a> Claimed<'a> {
+    pub(in crate::mcp) fn of(review: &'a Review, content: &'a Content, reviewer: &str) -> Self {
+        let seat = review.seats.iter().find(|seat| seat.is_held_by(reviewer));
+        let generation = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.generation);
+        let auto_rejected = review.auto_rejected();
+        let mut diff = DiffState::of(review);
+        if auto_rejected {
+            let words = review.decision.as_ref().and_then(|decision| decision.reason.as_deref());
+            diff.applies = Some(false);
+            diff.validation_error = words.map(excerpt);
+        }
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+            claim_generation: generation.unwrap_or(review.claim_generation),
+            seat: seat.map(|seat| seat.persona.as_str()),
+            claimed_by: if auto_rejected { review.claimed_by() } else { seat.and(review.claimed_by()) },
+            intent: &review.round.intent,
+            description: content.description.as_deref().map(excerpt),
+            files: Files::of(content),
+            has_diff: content.diff.is_some(),
+            content_hash: &review.round.content_hash,
+            diff,
+            auto_rejected,
+            next: if auto_rejected {
+                "Sent back to the proposer by the broker; take another review from list_reviews."
+            } else {
+                "Read everything with get_proposal, then answer with submit_verdict and this claim_generation."
+            },
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Vote<'a> {
+    pub persona: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::verdict")]
+    pub verdict: Option<Verdict>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Consensus<'a> {
+    #[schemars(schema_with = "schema::outcome")]
+    pub outcome: Outcome,
+    pub approvals: usize,
+    pub approvals_needed: usize,
+    pub votes: Vec<Vote<'a>>,
+}
+
+/// The answer of submit_verdict.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct VerdictTaken<'a> {
+    #[schemars(with = "String")]
+    pub review_id: ReviewId,
+    /// The short number, R-12.
+    pub number: String,
+    #[schemars(schema_with = "schema::status")]
+    pub status: Status,
+    pub version: u64,
+    pub current_round: u32,
+    /// Yours, as it was taken.
+    #[schemars(schema_with = "schema::verdict")]
+    pub verdict: Verdict,
+    pub consensus: Consensus<'a>,
+    #[schemars(with = "String")]
+    pub content_hash: &'a ContentHash,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub approved_hash: Option<&'a ContentHash>,
+    /// Too many rounds: a person should look.
+    pub escalate: bool,
+    pub has_counter_patch: bool,
+    pub next: &'static str,
+}
+
+impl<'a> VerdictTaken<'a> {
+    pub(in crate::mcp) fn of(review: &'a Review, verdict: Verdict) -> Self {
+        let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+            verdict,
+            consensus: Consensus {
+                outcome: review.policy.outcome(&votes),
+                approvals: votes.iter().flatten().filter(|vote| **vote == Verdict::Approved).count(),
+                approvals_needed: review.policy.needed(votes.len()),
+                votes: review.seats.iter().map(|seat| Vote { persona: &seat.persona, verdict: seat.vote }).collect(),
+            },
+            content_hash: &review.round.content_hash,
+            approved_hash: review.approved_hash.as_ref(),
+            escalate: review.escalated,
+            has_counter_patch: has_counter_patch(review),
+            next: next(review),
+        }
+    }
+}
+
+/// The answer of add_message.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct MessageAdded {
+    #[schemars(with = "String")]
+    pub review_id: ReviewId,
+    /// The short number, R-12.
+    pub number: String,
+    pub message_id: u64,
+    #[schemars(schema_with = "schema::role")]
+    pub sender_role: Role,
+    pub current_round: u32,
+    #[schemars(schema_with = "schema::status")]
+    pub status: Status,
+    pub version: u64,
+    pub next: &'static str,
+}
+
+/// The answer of create_review.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Submission<'a> {
+    #[schemars(with = "String")]
+    pub review_id: ReviewId,
+    /// The short number, R-12.
+    pub number: String,
+    #[schemars(schema_with = "schema::status")]
+    pub status: Status,
+    /// Give it as `since` to get_review_status(wait=true).
+    pub version: u64,
+    #[schemars(schema_with = "schema::priority")]
+    pub priority: Priority,
+    pub current_round: u32,
+    /// What an approval will be bound to.
+    #[schemars(with = "String")]
+    pub content_hash: &'a ContentHash,
+    pub has_diff: bool,
+    #[serde(flatten)]
+    pub diff: DiffState<'a>,
+    #[serde(flatten)]
+    pub files: Files<'a>,
+    /// True if this was a further round of an existing review.
+    pub revised: bool,
+    /// Too many rounds: a person should look.
+    pub escalate: bool,
+    pub next: &'static str,
+}
+
+impl<'a> Submission<'a> {
+    pub(in crate::mcp) fn of(review: &'a Review, content: &'a Content, revised: bool) -> Self {
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            priority: review.priority,
+            current_round: review.round.number,
+            content_hash: &review.round.content_hash,
+            has_diff: content.diff.is_some(),
+            diff: DiffState::of(review),
+            files: Files::of(content),
+            revised,
+            escalate: review.escalated,
+            next: next(review),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What is proposed, as much of it as one answer may hold.
+
+use super::{DiffState, IterationRow, SeatRow, moment, next};
+use crate::mcp::schema;
+use domain::{
+    content::{Content, ContentHash},
+    diff::{AffectedFile, Flag},
+    ids::ReviewId,
+    priority::Priority,
+    review::{Category, Review, Status},
+    verdict::Verdict,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+
+const MAX_FILES: usize = 100;
+const MAX_FLAGS: usize = 50;
+const MAX_FILES_CHARS: usize = 12_000;
+const MAX_FLAGS_CHARS: usize = 6_000;
+
+/// What the diff touches.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Files<'a> {
+    /// The first of them, where there are very many.
+    #[schemars(schema_with = "affected_files")]
+    pub affected_files: Vec<&'a AffectedFile>,
+    /// How many files there are in all.
+    pub affected_files_total: usize,
+    /// What a reviewer should look at twice: symlinks, mode changes, agent or CI config, hidden characters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "flags")]
+    pub flags: Vec<&'a Flag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flags_total: Option<usize>,
+    /// Why affected_files is empty although there is a diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff_note: Option<&'a str>,
+}
+
+impl<'a> Files<'a> {
+    pub(in crate::mcp) fn of(content: &'a Content) -> Self {
+        let flags = bounded(&content.flags, MAX_FLAGS, MAX_FLAGS_CHARS);
+        Self {
+            affected_files: bounded(&content.files, MAX_FILES, MAX_FILES_CHARS),
+            affected_files_total: content.files.len(),
+            flags_total: (flags.len() < content.flags.len()).then_some(content.flags.len()),
+            flags,
+            diff_note: content.diff_note.as_deref(),
+        }
+    }
+}
+
+/// As many of `items` as fit.
+fn bounded<T: Serialize>(items: &[T], max_items: usize, max_chars: usize) -> Vec<&T> {
+    let mut room = max_chars;
+    items
+        .iter()
+        .take(max_items)
+        .take_while(|item| {
+            let size = serde_json::to_string(item).map_or(usize::MAX, |text| text.len());
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            fits
+        })
+        .collect()
+}
+
+fn affected_files(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "path": { "type": "string" },
+                "old_path": { "type": ["string", "null"] },
+                "operation": { "type": "string", "description": "create, modify, delete, rename, copy or mode" },
+                "added": { "type": "integer" },
+                "removed": { "type": "integer" },
+                "binary": { "type": "boolean" },
+            },
+            "required": ["path"],
+        },
+    })
+}
+
+fn flags(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "object" } })
+}
+
+/// What the first page of a proposal says beside the texts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct About<'a> {
+    pub intent: &'a str,
+    pub agent_type: &'a str,
+    pub agent_role: &'a str,
+    pub phase: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposer_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::category")]
+    pub category: Option<Category>,
+    #[schemars(schema_with = "schema::priority")]
+    pub priority: Priority,
+    pub has_diff: bool,
+    #[serde(flatten)]
+    pub diff: DiffState<'a>,
+    #[serde(flatten)]
+    pub files: Files<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<&'a str>,
+    pub claim_generation: u32,
+    pub seats: Vec<SeatRow<'a>>,
+    /// The last verdict on the current content; its reason is verdict_reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::verdict")]
+    pub verdict: Option<Verdict>,
+    /// The verdicts of this round, newest first.
+    pub iterations: Vec<IterationRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub approved_hash: Option<&'a ContentHash>,
+    pub auto_rejected: bool,
+    pub escalate: bool,
+    pub created_at: String,
+    pub updated_at: String,
+    pub next: &'static str,
+}
+
+impl<'a> About<'a> {
+    /// `round` may be an older one: then git's facts, which are of the current one, are left out.
+    pub(in crate::mcp) fn of(
+        review: &'a Review,
+        round: u32,
+        content: &'a Content,
+        iterations: Vec<IterationRow<'a>>,
+    ) -> Self {
+        let proposer = &review.proposer;
+        let diff = if round == review.round.number {
+            DiffState::of(review)
+        } else {
+            DiffState { base_commit: content.base_commit.as_deref(), ..DiffState::default() }
+        };
+        Self {
+            intent: &content.intent,
+            agent_type: &proposer.agent_type,
+            agent_role: &proposer.agent_role,
+            phase: &proposer.phase,
+            plan: proposer.plan.as_deref(),
+            task: proposer.task.as_deref(),
+            project: proposer.project.as_deref(),
+            proposer_id: proposer.proposer_id.as_deref(),
+            category: review.category,
+            priority: review.priority,
+            has_diff: content.diff.is_some(),
+            diff,
+            files: Files::of(content),
+            claimed_by: review.claimed_by(),
+            claim_generation: review.claim_generation,
+            seats: review.seats.iter().map(SeatRow::of).collect(),
+            verdict: review.decision.as_ref().map(|decision| decision.verdict),
+            iterations,
+            approved_hash: review.approved_hash.as_ref(),
+            auto_rejected: review.auto_rejected(),
+            escalate: review.escalated,
+            created_at: moment(review.created_at),
+            updated_at: moment(review.updated_at),
+            next: next(review),
+        }
+    }
+}
+
+/// The answer of get_proposal: one page of description, diff, counter-patch and reason, in this
+/// order, each text going on where the page before ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in crate::mcp) struct Proposal<'a> {
+    #[schemars(with = "String")]
+    pub review_id: ReviewId,
+    /// The short number, R-12.
+    pub number: String,
+    #[schemars(schema_with = "schema::status")]
+    pub status: Status,
+    pub version: u64,
+    /// The round shown here.
+    pub round: u32,
+    pub current_round: u32,
+    /// The hash of the round shown here; give it back in submit_verdict.
+    pub content_hash: &'a str,
+    #[serde(flatten)]
+    pub about: Option<About<'a>>,
+    /// The path, where only one file was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<&'a str>,
+    /// This page's part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+    /// This page's part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<&'a str>,
+    /// The latest counter-patch of this round, this page's part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_patch: Option<&'a str>,
+    /// pending, accepted, rejected or dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_patch_status: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_patch_by: Option<&'a str>,
+    /// Why the last verdict was given, this page's part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict_reason: Option<&'a str>,
+    /// Characters of all pages together.
+    pub total: usize,
+    /// Give it as `cursor` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}

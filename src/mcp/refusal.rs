@@ -1,0 +1,103 @@
+//! A "no" as the caller sees it: words, a stable code, and what a program needs to go on.
+
+use actors::error::BrokerError;
+use domain::review::Refusal;
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub code: &'static str,
+    pub error: String,
+    /// The same call may succeed later.
+    pub retryable: bool,
+    pub details: JsonObject,
+}
+
+impl Refused {
+    pub(super) fn new(code: &'static str, error: impl Into<String>) -> Self {
+        Self { code, error: error.into(), retryable: false, details: JsonObject::new() }
+    }
+
+    pub(super) fn invalid(field: &str, problem: &str) -> Self {
+        Self::new("invalid_argument", format!("{field}: {problem}")).with("field", field)
+    }
+
+    /// A word that is none of `allowed`.
+    pub(super) fn unknown_word(code: &'static str, field: &str, given: &str, allowed: &[&str]) -> Self {
+        let given: String = given.chars().take(80).collect();
+        Self::new(code, format!("{field}: {given:?} is not known; allowed: {}", allowed.join(", ")))
+            .with("field", field)
+            .with("allowed", allowed)
+    }
+
+    pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.into(), value.into());
+        self
+    }
+
+    pub(super) fn into_value(self) -> Value {
+        let mut body = self.details;
+        body.insert("error".into(), self.error.into());
+        body.insert("code".into(), self.code.into());
+        body.insert("retryable".into(), self.retryable.into());
+        Value::Object(body)
+    }
+}
+
+impl From<BrokerError> for Refused {
+    fn from(error: BrokerError) -> Self {
+        let details = match details(&error) {
+            Value::Object(details) => details,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => JsonObject::new(),
+        };
+        Self { code: error.code(), error: error.to_string(), retryable: error.is_passing(), details }
+    }
+}
+
+fn details(error: &BrokerError) -> Value {
+    match error {
+        BrokerError::Refused(refusal) => refusal_details(refusal),
+        BrokerError::AmbiguousReview { candidates, .. } => json!({ "candidates": candidates }),
+        BrokerError::UnknownProject { known, .. } => json!({ "allowed": known }),
+        BrokerError::Invalid { field, .. } => json!({ "field": field }),
+        BrokerError::TooLong { field, actual, limit, .. } => {
+            json!({ "field": field, "actual": actual, "limit": limit })
+        }
+        BrokerError::BadBase { .. } => json!({ "field": "base" }),
+        BrokerError::FlaggedDiff { flags } => json!({ "flags": flags }),
+        BrokerError::NoSuchRound { last, .. } => json!({ "field": "round", "last": last }),
+        BrokerError::UnknownReview { .. }
+        | BrokerError::NoRepository
+        | BrokerError::CheckFailed { .. }
+        | BrokerError::Busy { .. }
+        | BrokerError::NotSaved { .. }
+        | BrokerError::Unreadable { .. }
+        | BrokerError::Restarted
+        | BrokerError::ShuttingDown => Value::Null,
+    }
+}
+
+fn refusal_details(refusal: &Refusal) -> Value {
+    match refusal {
+        Refusal::WrongStatus { status, possible, .. } => json!({ "status": status, "possible": possible }),
+        Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
+        Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),
+        Refusal::HoldsAnotherSeat { persona, .. } => json!({ "seat": persona }),
+        Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "seats": seats }),
+        Refusal::StaleClaim { given, current } => json!({ "given": given, "current": current }),
+        Refusal::StaleContent { given, current } => json!({ "given": given, "current": current }),
+        Refusal::NotYourSeat { holder, .. } => json!({ "claimed_by": holder }),
+        Refusal::PatchFails { words } => json!({ "validation_error": words }),
+        Refusal::OutOfTurn { role } => json!({ "last_role": role }),
+        Refusal::OwnProposal { .. }
+        | Refusal::NotClaimed { .. }
+        | Refusal::NoFence
+        | Refusal::ReasonNeeded { .. }
+        | Refusal::PatchNotAllowed { .. }
+        | Refusal::NoPendingPatch { .. }
+        | Refusal::NotTheProposer { .. }
+        | Refusal::ContentMoved
+        | Refusal::KeyReused { .. } => Value::Null,
+    }
+}

@@ -1,0 +1,193 @@
+//! The tools: which there are, whose they are, and what each asks of the broker.
+
+mod discuss;
+mod list;
+mod proposal;
+mod propose;
+mod review;
+
+pub(super) use list::queue;
+pub(super) use proposal::{Asked, show};
+
+use super::{
+    Server,
+    args::{self, Malformed, parse},
+    present::Answer,
+    refusal::Refused,
+};
+use actors::{error::BrokerError, request::Wait};
+use domain::{ids::ReviewId, review::Role};
+use rmcp::model::{JsonObject, RequestMetaObject};
+use std::{sync::OnceLock, time::Duration};
+
+/// Whose work a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    Everyones,
+    Only(Role),
+}
+
+macro_rules! tools {
+    ($($tool:ident = $name:literal of $whose:expr),+ $(,)?) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Tool { $($tool),+ }
+
+        impl Tool {
+            pub(super) const ALL: &'static [Self] = &[$(Self::$tool),+];
+
+            pub(super) const fn name(self) -> &'static str {
+                match self { $(Self::$tool => $name),+ }
+            }
+
+            pub(super) fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$tool),)+ _ => None }
+            }
+
+            pub(super) const fn whose(self) -> Whose {
+                match self { $(Self::$tool => $whose),+ }
+            }
+        }
+    };
+}
+
+tools! {
+    CreateReview = "create_review" of Whose::Only(Role::Proposer),
+    ListReviews = "list_reviews" of Whose::Everyones,
+    ClaimReview = "claim_review" of Whose::Only(Role::Reviewer),
+    GetProposal = "get_proposal" of Whose::Everyones,
+    SubmitVerdict = "submit_verdict" of Whose::Only(Role::Reviewer),
+    GetReviewStatus = "get_review_status" of Whose::Everyones,
+    AddMessage = "add_message" of Whose::Everyones,
+    GetDiscussion = "get_discussion" of Whose::Everyones,
+    AcceptCounterPatch = "accept_counter_patch" of Whose::Only(Role::Proposer),
+    RejectCounterPatch = "reject_counter_patch" of Whose::Only(Role::Proposer),
+    CloseReview = "close_review" of Whose::Only(Role::Proposer),
+    CancelReview = "cancel_review" of Whose::Only(Role::Proposer),
+}
+
+impl Tool {
+    /// Whether an endpoint that speaks as `role` offers it; one without a role offers all.
+    pub(super) fn is_for(self, role: Option<Role>) -> bool {
+        match (self.whose(), role) {
+            (Whose::Everyones, _) | (_, None) => true,
+            (Whose::Only(owner), Some(role)) => owner == role,
+        }
+    }
+}
+
+/// Why a call ends without an answer of its tool.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Malformed(Malformed),
+    Refused(Refused),
+    /// An answer that cannot be written as JSON: a fault of ours.
+    Unwritable(serde_json::Error),
+}
+
+impl From<Malformed> for Stop {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl From<Refused> for Stop {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<BrokerError> for Stop {
+    fn from(error: BrokerError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<serde_json::Error> for Stop {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unwritable(error)
+    }
+}
+
+pub(super) type Done = Result<Answer, Stop>;
+
+/// One call: who is asked, what came beside the arguments, and which review it turned out to be about.
+pub(super) struct Call<'a> {
+    pub server: &'a Server,
+    pub meta: &'a RequestMetaObject,
+    /// For the log.
+    pub review: &'a OnceLock<ReviewId>,
+}
+
+impl Call<'_> {
+    pub(super) async fn resolve(&self, given: &str) -> Result<ReviewId, Stop> {
+        let id = self.server.broker.resolve(given.trim()).await?;
+        Ok(*self.review.get_or_init(|| id))
+    }
+
+    /// The role the caller speaks in: the endpoint's, where it has one.
+    fn role(&self, field: &'static str, given: Option<&str>) -> Result<Role, Stop> {
+        const ALLOWED: &[&str] = &[Role::Proposer.as_str(), Role::Reviewer.as_str()];
+        match (given, self.server.endpoint.role()) {
+            (None, Some(own)) => Ok(own),
+            (None, None) => Err(Malformed::missing(field, "allowed: proposer, reviewer").into()),
+            (Some(word), own) => match (Role::from_word(word), own) {
+                (None, _) => Err(Refused::unknown_word("unknown_role", field, word, ALLOWED).into()),
+                (Some(role), Some(own)) if role != own => Err(self.wrong_role(field, role).into()),
+                (Some(role), _) => Ok(role),
+            },
+        }
+    }
+
+    fn wrong_role(&self, field: &str, role: Role) -> Refused {
+        let own = self.server.endpoint.role().map_or("any", Role::as_str);
+        Refused::new("wrong_role", format!("{field}: this endpoint speaks only as the {own}, not as the {role}"))
+            .with("field", field)
+            .with("allowed", vec![own])
+    }
+
+    fn wait(&self, since: Option<u64>, timeout_seconds: Option<u64>) -> Result<Wait, Stop> {
+        let max = self.server.settings.wait_max.as_secs();
+        match timeout_seconds {
+            Some(seconds) if !(1..=max).contains(&seconds) => {
+                Err(Refused::invalid("timeout_seconds", &format!("expected 1 to {max}, {seconds} came")).into())
+            }
+            Some(seconds) => Ok(Wait { since, timeout: Some(Duration::from_secs(seconds)) }),
+            None => Ok(Wait { since, timeout: None }),
+        }
+    }
+}
+
+/// Refuses what is there but says nothing.
+fn non_empty(field: &str, text: &str) -> Result<(), Refused> {
+    if text.trim().is_empty() { Err(Refused::invalid(field, "must not be empty")) } else { Ok(()) }
+}
+
+pub(super) async fn run(tool: Tool, arguments: Option<JsonObject>, call: Call<'_>) -> Done {
+    if !tool.is_for(call.server.endpoint.role()) {
+        let own = call.server.endpoint.role().map_or("any", Role::as_str);
+        let error = format!("{} is not a tool of the {own}; this endpoint speaks only as the {own}", tool.name());
+        return Err(Refused::new("wrong_role", error).into());
+    }
+    match tool {
+        Tool::CreateReview => propose::create(parse(arguments)?, &call).await,
+        Tool::ListReviews => list::list(parse(arguments)?, &call).await,
+        Tool::ClaimReview => review::claim(parse(arguments)?, &call).await,
+        Tool::GetProposal => proposal::get(parse(arguments)?, &call).await,
+        Tool::SubmitVerdict => review::give_verdict(parse(arguments)?, &call).await,
+        Tool::GetReviewStatus => list::status(parse(arguments)?, &call).await,
+        Tool::AddMessage => discuss::add(parse(arguments)?, &call).await,
+        Tool::GetDiscussion => discuss::get(parse(arguments)?, &call).await,
+        Tool::AcceptCounterPatch => {
+            let args::AnswerCounterPatch { review_id, persona } = parse(arguments)?;
+            let id = call.resolve(&review_id).await?;
+            propose::status(call.server.broker.accept_counter_patch(id, persona).await?)
+        }
+        Tool::RejectCounterPatch => {
+            let args::AnswerCounterPatch { review_id, persona } = parse(arguments)?;
+            let id = call.resolve(&review_id).await?;
+            propose::status(call.server.broker.reject_counter_patch(id, persona).await?)
+        }
+        Tool::CloseReview => propose::close(parse(arguments)?, &call).await,
+        Tool::CancelReview => propose::cancel(parse(arguments)?, &call).await,
+    }
+}

@@ -1,0 +1,99 @@
+//! Which reviews there are, how one stands, and waiting for either to change.
+
+use super::{Call, Done, propose::category};
+use crate::mcp::{
+    Server,
+    args::{GetReviewStatus, ListReviews},
+    present::{Answer, List, ReviewRow, Status},
+    refusal::Refused,
+};
+use actors::request::{ListQuery, Listing};
+use domain::review::Status as ReviewStatus;
+
+pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
+    let (query, waits) = read(&args)?;
+    let wait = call.wait(args.since, args.timeout_seconds)?;
+    let broker = &call.server.broker;
+    let listing = if waits { broker.wait_list(query.clone(), wait).await? } else { broker.list(query.clone()).await? };
+    fitted(query, listing, waits, call.server).await
+}
+
+fn read(args: &ListReviews) -> Result<(ListQuery, bool), Refused> {
+    let status = args.status.as_deref().map(status_word).transpose()?;
+    let category = args.category.as_deref().map(category).transpose()?;
+    let waits = args.wait.unwrap_or(false);
+    if waits && status != Some(ReviewStatus::Pending) {
+        return Err(Refused::new("wait_needs_pending", "wait: only with status \"pending\" can a list be waited for")
+            .with("field", "wait"));
+    }
+    if waits && args.cursor.is_some() {
+        return Err(Refused::invalid("cursor", "not together with wait; a wait answers with the first page"));
+    }
+    if args.limit == Some(0) {
+        return Err(Refused::invalid("limit", "expected 1 or more"));
+    }
+    let projects = match (&args.project, &args.projects) {
+        (Some(_), Some(_)) => {
+            return Err(Refused::new("project_and_projects", "give either project or projects, not both")
+                .with("field", "projects"));
+        }
+        (Some(project), None) => vec![project.clone()],
+        (None, Some(projects)) => projects.clone(),
+        (None, None) => Vec::new(),
+    };
+    let query = ListQuery {
+        status,
+        category,
+        projects,
+        caller_id: args.caller_id.clone(),
+        limit: args.limit,
+        cursor: args.cursor.clone(),
+    };
+    Ok((query, waits))
+}
+
+fn status_word(word: &str) -> Result<ReviewStatus, Refused> {
+    ReviewStatus::from_word(word).ok_or_else(|| {
+        let allowed: Vec<_> = ReviewStatus::ALL.iter().map(|status| status.as_str()).collect();
+        Refused::unknown_word("unknown_status", "status", word, &allowed)
+    })
+}
+
+/// The listing as an answer no client cuts: where its rows are too long, fewer of them.
+async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Server) -> Done {
+    let Listing { mut page, version, timed_out } = listing;
+    loop {
+        let list = List {
+            reviews: page.items.iter().map(ReviewRow::of).collect(),
+            version,
+            next_cursor: page.next_cursor.as_deref(),
+            timed_out: waited.then_some(timed_out),
+        };
+        let answer = Answer::of(&list)?;
+        let (rows, chars) = (page.items.len(), answer.text.chars().count());
+        if chars <= server.settings.page_chars || rows <= 1 {
+            return Ok(answer);
+        }
+        let fits = (rows * server.settings.page_chars / chars).clamp(1, rows - 1);
+        let limit = u32::try_from(fits).ok();
+        page = server.broker.list(ListQuery { limit, ..query.clone() }).await?.page;
+    }
+}
+
+/// The first page of what is pending.
+pub(in crate::mcp) async fn queue(server: &Server) -> Done {
+    let query = ListQuery { status: Some(ReviewStatus::Pending), ..ListQuery::default() };
+    let listing = server.broker.list(query.clone()).await?;
+    fitted(query, listing, false, server).await
+}
+
+pub(super) async fn status(args: GetReviewStatus, call: &Call<'_>) -> Done {
+    let wait = call.wait(args.since, args.timeout_seconds)?;
+    let id = call.resolve(&args.review_id).await?;
+    if !args.wait.unwrap_or(false) {
+        return super::propose::status(call.server.broker.review(id).await?);
+    }
+    let seen = call.server.broker.wait_review(id, wait).await?;
+    let status = Status { timed_out: Some(seen.timed_out), ..Status::of(&seen.review) };
+    Ok(Answer::of(&status)?)
+}

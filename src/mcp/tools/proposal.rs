@@ -1,0 +1,155 @@
+//! What is proposed, page by page.
+
+use super::{Call, Done, Stop};
+use crate::mcp::{
+    Server,
+    args::GetProposal,
+    file_part::file_part,
+    page::Stream,
+    present::{About, Answer, IterationRow, Proposal},
+    refusal::Refused,
+};
+use actors::error::BrokerError;
+use domain::{
+    content::{Content, ContentHash},
+    ids::ReviewId,
+    review::Review,
+};
+use std::borrow::Cow;
+use store::view::CounterPatch;
+
+/// Verdicts shown with a proposal.
+const MAX_ITERATIONS: u32 = 20;
+
+/// Before the third change (proposed, claimed) no verdict can have been given.
+const FIRST_VERDICT_VERSION: u64 = 3;
+
+/// What of a proposal is asked for.
+#[derive(Debug, Default)]
+pub(in crate::mcp) struct Asked {
+    pub round: Option<u32>,
+    pub file: Option<String>,
+    pub cursor: Option<String>,
+}
+
+pub(super) async fn get(args: GetProposal, call: &Call<'_>) -> Done {
+    let id = call.resolve(&args.review_id).await?;
+    show(id, Asked { round: args.round, file: args.file, cursor: args.cursor }, call.server).await
+}
+
+pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) -> Done {
+    let broker = &server.broker;
+    let review = broker.review(id).await?;
+    let round = asked.round.unwrap_or(review.round.number);
+    let hash = hash_of(&review, round, server).await?;
+    let content = broker.content(&hash).await?;
+    let (patches, iterations) = if review.version < FIRST_VERDICT_VERSION {
+        (Vec::new(), Vec::new())
+    } else {
+        (broker.counter_patches(id, round).await?, broker.iterations(id, MAX_ITERATIONS).await?)
+    };
+    let iterations = iterations.iter().filter(|iteration| iteration.round == round).map(IterationRow::of).collect();
+    let patch = patches.last();
+    let texts = match &asked.file {
+        Some(file) => Texts::of_file(&content, file)?,
+        None => Texts::of(&review, round, &content, patch),
+    };
+    let start = match &asked.cursor {
+        Some(cursor) => texts.place(&hash, cursor)?,
+        None => 0,
+    };
+    let stream = Stream::new([&texts.description, &texts.diff, &texts.counter_patch, &texts.verdict_reason]);
+    let shares = stream.page(start, server.settings.page_chars).ok_or_else(bad_cursor)?;
+    let [description, diff, counter_patch, verdict_reason] = shares.parts;
+    let proposal = Proposal {
+        review_id: review.id,
+        number: review.number.to_string(),
+        status: review.status,
+        version: review.version,
+        round,
+        current_round: review.round.number,
+        content_hash: &hash.0,
+        about: (start == 0).then(|| About::of(&review, round, &content, iterations)),
+        file: asked.file.as_deref(),
+        description: some(description),
+        diff: some(diff),
+        counter_patch: some(counter_patch),
+        counter_patch_status: patch.map(|patch| patch.status.as_str()),
+        counter_patch_by: patch.map(|patch| patch.by.as_str()),
+        verdict_reason: some(verdict_reason),
+        total: stream.total(),
+        next_cursor: shares.next.map(|next| texts.cursor(&hash, next)),
+    };
+    Ok(Answer::of(&proposal)?)
+}
+
+async fn hash_of(review: &Review, round: u32, server: &Server) -> Result<ContentHash, Stop> {
+    let (number, last) = (review.number, review.round.number);
+    if round == last {
+        return Ok(review.round.content_hash.clone());
+    }
+    let rounds = server.broker.rounds(review.id).await?;
+    let found = rounds.into_iter().find(|row| row.number == round);
+    Ok(ContentHash(found.ok_or(BrokerError::NoSuchRound { number, round, last })?.content_hash))
+}
+
+fn some(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn bad_cursor() -> Refused {
+    Refused::new("bad_cursor", "cursor: not one of this proposal; begin again without it")
+}
+
+/// The texts that are paged, in this order.
+struct Texts<'a> {
+    description: &'a str,
+    diff: Cow<'a, str>,
+    counter_patch: &'a str,
+    verdict_reason: &'a str,
+    /// Keeps the cursors of a file's part and of the whole apart.
+    of_file: bool,
+}
+
+impl<'a> Texts<'a> {
+    fn of(review: &'a Review, round: u32, content: &'a Content, patch: Option<&'a CounterPatch>) -> Self {
+        let decision = review.decision.as_ref().filter(|_| round == review.round.number);
+        Self {
+            description: content.description.as_deref().unwrap_or_default(),
+            diff: content.diff.as_deref().unwrap_or_default().into(),
+            counter_patch: patch.map_or("", |patch| patch.diff.as_str()),
+            verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).unwrap_or_default(),
+            of_file: false,
+        }
+    }
+
+    fn of_file(content: &'a Content, file: &str) -> Result<Self, Refused> {
+        let diff = content.diff.as_deref().unwrap_or_default();
+        let diff = file_part(diff, content, file).ok_or_else(|| {
+            let some: Vec<_> = content.files.iter().map(|file| file.path.as_str()).take(20).collect();
+            Refused::new("unknown_file", "file: the diff does not touch it; take a path from affected_files")
+                .with("field", "file")
+                .with("allowed", some)
+        })?;
+        Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", of_file: true })
+    }
+
+    /// Bound to the content, so that a cursor never goes on in another text.
+    fn cursor(&self, hash: &ContentHash, place: usize) -> String {
+        format!("{}.{}.{place}", self.tag(hash), if self.of_file { "file" } else { "all" })
+    }
+
+    fn place(&self, hash: &ContentHash, cursor: &str) -> Result<usize, Refused> {
+        let mut parts = cursor.split('.');
+        let (tag, kind, place) = (parts.next(), parts.next(), parts.next().and_then(|place| place.parse().ok()));
+        let kind_fits = kind == Some(if self.of_file { "file" } else { "all" });
+        match (tag == Some(self.tag(hash)) && kind_fits, place) {
+            (true, Some(place)) if place > 0 => Ok(place),
+            _ => Err(bad_cursor()),
+        }
+    }
+
+    fn tag<'h>(&self, hash: &'h ContentHash) -> &'h str {
+        hash.0.get(..12).unwrap_or(&hash.0)
+    }
+}

@@ -1,0 +1,96 @@
+//! The proposer's calls.
+
+use super::{Call, Done, Stop, non_empty};
+use crate::mcp::{
+    args::{CancelReview, CloseReview, CreateReview, Malformed},
+    present::{Answer, Status, Submission},
+    refusal::Refused,
+};
+use actors::request::{NewProposal, Revision};
+use domain::review::{Category, Proposer, Review};
+use rmcp::model::RequestMetaObject;
+use serde_json::Value;
+use std::sync::Arc;
+
+pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
+    non_empty("intent", &args.intent)?;
+    let category = args.category.as_deref().map(category).transpose()?;
+    let broker = &call.server.broker;
+    let key = request_key(args.idempotency_key, call.meta);
+    if let Some(given) = args.review_id {
+        let id = call.resolve(&given).await?;
+        let revision = Revision {
+            proposer_id: args.proposer_id,
+            intent: args.intent,
+            description: args.description,
+            diff: args.diff,
+            base: args.base,
+            skip_diff_validation: args.skip_diff_validation,
+            key,
+        };
+        let submitted = broker.revise(id, revision).await?;
+        return Ok(Answer::of(&Submission::of(&submitted.review, &submitted.content, true))?);
+    }
+    let proposal = NewProposal {
+        proposer: Proposer {
+            agent_type: required("agent_type", args.agent_type)?,
+            agent_role: required("agent_role", args.agent_role)?,
+            phase: required("phase", args.phase)?,
+            plan: args.plan,
+            task: args.task,
+            project: args.project,
+            proposer_id: args.proposer_id,
+        },
+        category,
+        intent: args.intent,
+        description: args.description,
+        diff: args.diff,
+        base: args.base,
+        skip_diff_validation: args.skip_diff_validation.unwrap_or(false),
+        key,
+    };
+    let submitted = broker.create(proposal).await?;
+    call.review.get_or_init(|| submitted.review.id);
+    Ok(Answer::of(&Submission::of(&submitted.review, &submitted.content, false))?)
+}
+
+fn required(field: &'static str, given: Option<String>) -> Result<String, Stop> {
+    let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
+    non_empty(field, &text)?;
+    Ok(text)
+}
+
+pub(super) fn category(word: &str) -> Result<Category, Refused> {
+    Category::from_word(word).ok_or_else(|| {
+        let allowed: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
+        Refused::unknown_word("unknown_category", "category", word, &allowed)
+    })
+}
+
+/// What names this call: the caller's own key, or the id its client gave the call. The prefixes
+/// keep the kinds apart.
+fn request_key(given: Option<String>, meta: &RequestMetaObject) -> Option<String> {
+    let id = |name: &str| meta.get(name).and_then(Value::as_str).filter(|id| (1..=100).contains(&id.len()));
+    match (given, id("claudecode/toolUseId"), id("threadId"), id("callId")) {
+        (Some(key), _, _, _) => Some(format!("key:{key}")),
+        (None, Some(tool_use), _, _) => Some(format!("claude:{tool_use}")),
+        (None, None, Some(thread), Some(call)) => Some(format!("codex:{thread}:{call}")),
+        (None, None, _, _) => None,
+    }
+}
+
+pub(super) async fn close(args: CloseReview, call: &Call<'_>) -> Done {
+    let role = call.role("closer_role", args.closer_role.as_deref())?;
+    let id = call.resolve(&args.review_id).await?;
+    status(call.server.broker.close(id, role).await?)
+}
+
+pub(super) async fn cancel(args: CancelReview, call: &Call<'_>) -> Done {
+    non_empty("reason", &args.reason)?;
+    let id = call.resolve(&args.review_id).await?;
+    status(call.server.broker.cancel(id, None, args.reason).await?)
+}
+
+pub(super) fn status(review: Arc<Review>) -> Done {
+    Ok(Answer::of(&Status::of(&review))?)
+}
