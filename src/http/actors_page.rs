@@ -1,0 +1,103 @@
+//! `/debug/actors`: the live tree, as JSON or drawn as text.
+
+use super::answer::problem;
+use actors::{
+    handle::Broker,
+    tree::{Node, Tree},
+};
+use axum::{
+    Json,
+    extract::{Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use std::fmt::Write as _;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    format: Option<String>,
+}
+
+pub(super) async fn show(State(broker): State<Broker>, Query(wanted): Query<Wanted>, headers: HeaderMap) -> Response {
+    let as_text = match wanted.format.as_deref() {
+        Some(format) => format == "text",
+        None => headers
+            .get(header::ACCEPT)
+            .and_then(|accept| accept.to_str().ok())
+            .is_some_and(|accept| accept.contains("text/plain")),
+    };
+    match broker.actors().await {
+        Ok(tree) if as_text => draw(&tree).into_response(),
+        Ok(tree) => Json(tree).into_response(),
+        Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, error.code(), &error.to_string()),
+    }
+}
+
+fn draw(tree: &Tree) -> String {
+    let mut text = line(&tree.root);
+    text.push('\n');
+    branch(&mut text, &tree.root.children, "");
+    if tree.more_reviews > 0 {
+        let _ = writeln!(text, "… and {} more live reviews", tree.more_reviews);
+    }
+    text
+}
+
+fn branch(text: &mut String, children: &[Node], indent: &str) {
+    for (at, child) in children.iter().enumerate() {
+        let last = at + 1 == children.len();
+        let (twig, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let _ = writeln!(text, "{indent}{twig}{}", line(child));
+        branch(text, &child.children, &format!("{indent}{below}"));
+    }
+}
+
+fn line(node: &Node) -> String {
+    let Node { kind, id, state, mailbox, handled, restarts, uptime_ms, last_error, children: _ } = node;
+    let seconds = uptime_ms / 1000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let mut line = format!(
+        "{kind} {id}  {state}  mailbox {mailbox}  handled {handled}  restarts {restarts}  up {hours}:{minutes:02}:{seconds:02}"
+    );
+    if let Some(error) = last_error {
+        let _ = write!(line, "  last error: {}", error.escape_debug());
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::draw;
+    use actors::tree::{Node, Tree};
+
+    fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
+        Node {
+            kind,
+            id: id.into(),
+            state: "running".into(),
+            mailbox: 0,
+            handled: 7,
+            restarts: 0,
+            uptime_ms: 3_723_000,
+            last_error: (id == "R-2").then(|| "red\u{1b}[31m".into()),
+            children,
+        }
+    }
+
+    #[test]
+    fn the_tree_is_drawn_and_nothing_in_it_moves_the_cursor() {
+        let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
+        let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
+        let text = draw(&Tree { root, more_reviews: 3 });
+        assert_eq!(
+            text,
+            "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\
+             ├─ gateway -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\
+             └─ group reviews  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n   \
+             ├─ review R-1  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n   \
+             └─ review R-2  running  mailbox 0  handled 7  restarts 0  up 1:02:03  last error: red\\u{1b}[31m\n\
+             … and 3 more live reviews\n"
+        );
+    }
+}

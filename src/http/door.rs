@@ -1,0 +1,233 @@
+//! Who may come in. Whatever a web page in the user's browser can send is refused here, before any
+//! route sees it: a foreign Host (DNS rebinding), a foreign Origin, a cross-site fetch, a form.
+
+use super::answer::problem;
+use axum::{
+    body::{Body, Bytes, HttpBody as _},
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::Response,
+};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use std::{net::IpAddr, sync::Arc, time::Duration};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
+use tracing::info;
+
+/// A body from here on counts as large, and only some large ones are held at once.
+const LARGE_BODY_BYTES: u64 = 1 << 20;
+const LARGE_BODIES: usize = 16;
+
+#[derive(Debug)]
+pub struct Door {
+    /// The port we listen on: Host and Origin must name it.
+    port: u16,
+    body_bytes: usize,
+    body_timeout: Duration,
+    large: Semaphore,
+}
+
+impl Door {
+    pub fn new(port: u16, body_bytes: usize, body_timeout: Duration) -> Self {
+        Self { port, body_bytes, body_timeout, large: Semaphore::new(LARGE_BODIES) }
+    }
+
+    fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Shut> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().map_err(|_| Shut::Host)?,
+            (None, _) => return Err(Shut::NoHost),
+            (Some(_), Some(_)) => return Err(Shut::Host),
+        };
+        let names_us = |authority: &str| authority.parse().is_ok_and(|authority| self.is_ours(&authority));
+        if !names_us(host) || uri.authority().is_some_and(|authority| !self.is_ours(authority)) {
+            return Err(Shut::Host);
+        }
+        for origin in headers.get_all(header::ORIGIN) {
+            let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            if !authority.is_some_and(names_us) {
+                return Err(Shut::Origin);
+            }
+        }
+        for site in headers.get_all("sec-fetch-site") {
+            if site != "same-origin" && site != "none" {
+                return Err(Shut::CrossSite);
+            }
+        }
+        if carries_body(method) && !is_json(headers) {
+            return Err(Shut::ContentType);
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self, authority: &Authority) -> bool {
+        let host = authority.host();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let is_loopback =
+            bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        let has_user = authority.as_str().contains('@');
+        is_loopback && !has_user && authority.port_u16().unwrap_or(80) == self.port
+    }
+
+    async fn read(&self, body: Body, until: Instant) -> Result<Bytes, Shut> {
+        if body.size_hint().lower() > self.body_bytes as u64 {
+            return Err(Shut::TooLarge { limit: self.body_bytes });
+        }
+        let collected = timeout_at(until, Limited::new(body, self.body_bytes).collect()).await;
+        match collected {
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Shut::TooLarge { limit: self.body_bytes }),
+            Ok(Err(_)) => Err(Shut::Unreadable),
+            Err(_) => Err(Shut::TooSlow),
+        }
+    }
+}
+
+/// The layer. Bodies are read here, whole, so that size and time are limited for every route alike.
+pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    if let Err(shut) = door.admit(request.method(), request.uri(), request.headers()) {
+        return shut.answer();
+    }
+    if !carries_body(request.method()) {
+        return next.run(request).await;
+    }
+    let until = Instant::now() + door.body_timeout;
+    let hint = request.body().size_hint();
+    let is_large = hint.upper().is_none_or(|bytes| bytes > LARGE_BODY_BYTES);
+    // Held until the call is answered, since its content lives that long.
+    let _large = match is_large.then(|| timeout_at(until, door.large.acquire())) {
+        Some(permit) => match permit.await {
+            Ok(permit) => permit.ok(),
+            Err(_) => return Shut::Busy.answer(),
+        },
+        None => None,
+    };
+    let (parts, body) = request.into_parts();
+    match door.read(body, until).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Err(shut) => shut.answer(),
+    }
+}
+
+fn carries_body(method: &Method) -> bool {
+    method == Method::POST || method == Method::PUT || method == Method::PATCH
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    match (types.next().and_then(|value| value.to_str().ok()), types.next()) {
+        (Some(value), None) => {
+            value.split(';').next().is_some_and(|mime| mime.trim().eq_ignore_ascii_case("application/json"))
+        }
+        (Some(_), Some(_)) | (None, _) => false,
+    }
+}
+
+/// Why a request stays outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shut {
+    NoHost,
+    Host,
+    Origin,
+    CrossSite,
+    ContentType,
+    TooLarge { limit: usize },
+    TooSlow,
+    Unreadable,
+    Busy,
+}
+
+impl Shut {
+    fn answer(self) -> Response {
+        let (status, code, error) = match self {
+            Self::NoHost => (StatusCode::BAD_REQUEST, "host_missing", "a Host header is needed"),
+            Self::Host => (
+                StatusCode::FORBIDDEN,
+                "host_not_allowed",
+                "Host must be a loopback address or localhost, with the broker's port",
+            ),
+            Self::Origin => {
+                (StatusCode::FORBIDDEN, "origin_not_allowed", "Origin, where there is one, must be the broker's own")
+            }
+            Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site", "requests from other sites are refused"),
+            Self::ContentType => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Content-Type must be application/json")
+            }
+            Self::TooLarge { limit } => {
+                info!(target: "countersign::door", code = "body_too_large", "refused");
+                let error = format!("the body may have at most {limit} bytes");
+                return problem(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &error);
+            }
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time"),
+            Self::Unreadable => (StatusCode::BAD_REQUEST, "body_unreadable", "the body broke off"),
+            Self::Busy => {
+                (StatusCode::SERVICE_UNAVAILABLE, "busy", "too many large requests at once; try again in a moment")
+            }
+        };
+        info!(target: "countersign::door", code, "refused");
+        problem(status, code, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Door, Shut};
+    use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+    use std::time::Duration;
+
+    #[track_caller]
+    fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), Shut>) {
+        let door = Door::new(8321, 1, Duration::from_secs(1));
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(HeaderName::try_from(*name).expect("a name"), HeaderValue::try_from(*value).expect("a value"));
+        }
+        assert_eq!(door.admit(&method, &Uri::from_static("/mcp"), &map), expected, "{headers:?}");
+    }
+
+    #[test]
+    fn only_our_own_host_comes_in() {
+        for host in ["127.0.0.1:8321", "localhost:8321", "LOCALHOST:8321", "[::1]:8321", "127.9.9.9:8321"] {
+            check(Method::GET, &[("host", host)], Ok(()));
+        }
+        for host in [
+            "evil.example:8321",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost.evil.example:8321",
+            "user@127.0.0.1:8321",
+            "10.0.0.1:8321",
+            "",
+            "127.0.0.1:8321, evil.example",
+        ] {
+            check(Method::GET, &[("host", host)], Err(Shut::Host));
+        }
+        check(Method::GET, &[], Err(Shut::NoHost));
+        check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(Shut::Host));
+    }
+
+    #[test]
+    fn a_foreign_page_stays_outside() {
+        let host = ("host", "127.0.0.1:8321");
+        check(Method::GET, &[host, ("origin", "http://localhost:8321")], Ok(()));
+        for origin in ["null", "http://localhost:3000", "https://localhost:8321", "http://evil.example", "file://"] {
+            check(Method::GET, &[host, ("origin", origin)], Err(Shut::Origin));
+        }
+        check(Method::GET, &[host, ("sec-fetch-site", "same-origin")], Ok(()));
+        check(Method::GET, &[host, ("sec-fetch-site", "none")], Ok(()));
+        check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(Shut::CrossSite));
+        check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(Shut::CrossSite));
+    }
+
+    #[test]
+    fn a_form_is_not_json() {
+        let host = ("host", "127.0.0.1:8321");
+        check(Method::POST, &[host, ("content-type", "application/json; charset=utf-8")], Ok(()));
+        check(Method::POST, &[host, ("content-type", "text/plain")], Err(Shut::ContentType));
+        check(Method::POST, &[host, ("content-type", "application/jsonp")], Err(Shut::ContentType));
+        check(Method::POST, &[host], Err(Shut::ContentType));
+    }
+}

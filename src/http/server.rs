@@ -1,0 +1,121 @@
+//! Accepts connections, bounds them, and ends them in order.
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{debug, info, warn};
+
+const MAX_HEADER_BYTES: usize = 64 * 1024;
+
+/// Refusals written at once; beyond them a connection is simply closed.
+const REFUSALS: usize = 64;
+
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: 97\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"the broker has as many connections as server.max_connections allows\",\"code\":\"busy\"}    ";
+
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub max_connections: usize,
+    /// For the first byte of a request as well: an idle connection is closed after it.
+    pub header_timeout: Duration,
+    /// What requests under way are given when the broker stops.
+    pub grace: Duration,
+}
+
+/// Serves until `shutdown`, then lets requests under way end. Who waits inside a call must be woken
+/// by the broker; only what is still open after the grace is cut.
+pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown: CancellationToken) {
+    let (connections, refusals) =
+        (Arc::new(Semaphore::new(limits.max_connections)), Arc::new(Semaphore::new(REFUSALS)));
+    let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEADER_BYTES);
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    rest_after(&error).await;
+                    continue;
+                }
+            },
+            () = shutdown.cancelled() => break,
+        };
+        let Ok(permit) = connections.clone().try_acquire_owned() else {
+            if let Ok(permit) = refusals.clone().try_acquire_owned() {
+                tasks.spawn(async move {
+                    let _ = timeout(Duration::from_secs(2), refuse(stream)).await;
+                    drop(permit);
+                });
+            }
+            continue;
+        };
+        // Answers are small and somebody waits for each of them.
+        let _ = stream.set_nodelay(true);
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
+        let connection = graceful.watch(connection);
+        let cut = cut.clone();
+        tasks.spawn(async move {
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    debug!(%error, "connection ended");
+                },
+                () = cut.cancelled() => {}
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    tasks.close();
+    info!("no longer listening");
+    if timeout(limits.grace, graceful.shutdown()).await.is_err() {
+        warn!(grace = ?limits.grace, "requests were still open when the grace ended");
+    }
+    cut.cancel();
+    tasks.wait().await;
+}
+
+/// Out of file descriptors, say: trying again at once would only burn the processor.
+async fn rest_after(error: &io::Error) {
+    let of_one_client = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    );
+    if !of_one_client {
+        warn!(%error, "cannot accept");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Reads what the client sends until it has read the answer: closing before that would reset the
+/// connection and take the answer with it.
+async fn refuse(mut stream: TcpStream) -> io::Result<()> {
+    stream.write_all(TOO_MANY).await?;
+    stream.shutdown().await?;
+    let mut buffer = [0; 4096];
+    while stream.read(&mut buffer).await? > 0 {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TOO_MANY;
+
+    #[test]
+    fn the_refusal_is_as_long_as_it_says() {
+        let text = std::str::from_utf8(TOO_MANY).expect("ascii");
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
+    }
+}
