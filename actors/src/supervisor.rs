@@ -27,28 +27,15 @@ const SHOWN_REVIEWS: usize = 200;
 /// What the [`Supervisor`] can be told.
 pub(crate) enum SupervisorMessage {
     /// Hand this to the review's actor, starting one from the snapshot where there is none.
-    Deliver {
-        id: ReviewId,
-        fresh: bool,
-        message: Box<ReviewMessage>,
-    },
+    Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
     /// Show a review's head. `None` if it is not live and `start` does not ask for it.
-    Watch {
-        id: ReviewId,
-        start: bool,
-        reply: RpcReplyPort<Option<watch::Receiver<Head>>>,
-    },
+    Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Head>>> },
     /// A review's actor has nothing left to do.
-    Idle {
-        id: ReviewId,
-        actor: ActorId,
-    },
+    Idle { id: ReviewId, actor: ActorId },
     /// Let reviews rest that nobody has touched for long.
     Sweep,
     /// This actor and everyone below it, and how many reviews were left out.
-    DrawTree {
-        reply: RpcReplyPort<(Node, usize)>,
-    },
+    DrawTree { reply: RpcReplyPort<(Node, usize)> },
     /// Let everyone finish, then stop.
     Shutdown,
 }
