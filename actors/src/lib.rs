@@ -13,10 +13,10 @@
 
 mod clock;
 mod deadlines;
-pub mod error;
+mod error;
 mod gateway;
 pub mod git;
-pub mod handle;
+mod handle;
 mod limits;
 mod prepare;
 mod projects;
@@ -28,11 +28,12 @@ pub mod tree;
 mod vitals;
 
 pub use clock::Clock;
+pub use error::BrokerError;
+pub use handle::Broker;
 pub use limits::Limits;
 pub use projects::{ProjectSource, Projects, ProjectsError};
 
 use domain::review::Rules;
-use handle::Broker;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
