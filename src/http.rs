@@ -12,7 +12,7 @@ pub use door::Door;
 pub use server::{Limits, serve};
 
 use crate::mcp;
-use ::actors::handle::Broker;
+use ::actors::Broker;
 use answer::{problem, with_json};
 use axum::{
     Router,

@@ -16,7 +16,7 @@ mod resources;
 mod schema;
 mod tools;
 
-use actors::handle::Broker;
+use actors::Broker;
 use domain::review::Role;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,

@@ -2,7 +2,7 @@
 
 use super::answer::problem;
 use actors::{
-    handle::Broker,
+    Broker,
     tree::{Node, Tree},
 };
 use axum::{

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 pub(super) fn file_part<'a>(diff: &'a str, content: &Content, path: &str) -> Option<Cow<'a, str>> {
     let sections = sections(diff);
     let in_step = sections.len() == content.files.len();
+    // Patches to one path are folded into one file, so the two lists may differ in length.
     let mut mine = sections.into_iter().enumerate().filter_map(|(at, section)| {
         let belongs = match content.files.get(at) {
             Some(file) if in_step => file.path == path,
@@ -20,8 +21,13 @@ pub(super) fn file_part<'a>(diff: &'a str, content: &Content, path: &str) -> Opt
 
 /// Whether a section's header names `path`: for diffs that were not understood file by file.
 fn names(section: &str, path: &str) -> bool {
+    const NAMES: [&str; 6] = ["+++ ", "--- ", "rename to ", "rename from ", "copy to ", "copy from "];
     let header = section.lines().take_while(|line| !line.starts_with("@@ "));
-    header.filter_map(|line| line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "))).any(|name| {
+    let both = |line: &str| line.strip_prefix("diff --git ") == Some(&format!("a/{path} b/{path}"));
+    if section.lines().next().is_some_and(both) {
+        return true;
+    }
+    header.filter_map(|line| NAMES.iter().find_map(|name| line.strip_prefix(name))).any(|name| {
         let name = name.split('\t').next().unwrap_or(name);
         name == path || name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")) == Some(path)
     })

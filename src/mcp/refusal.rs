@@ -1,6 +1,6 @@
 //! A "no" as the caller sees it: words, a stable code, and what a program needs to go on.
 
-use actors::error::BrokerError;
+use actors::BrokerError;
 use domain::review::Refusal;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -90,7 +90,8 @@ fn refusal_details(refusal: &Refusal) -> Value {
         Refusal::NotYourSeat { holder, .. } => json!({ "claimed_by": holder }),
         Refusal::PatchFails { words } => json!({ "validation_error": words }),
         Refusal::OutOfTurn { role } => json!({ "last_role": role }),
-        Refusal::OwnProposal { .. }
+        Refusal::BadReviewer { .. }
+        | Refusal::OwnProposal { .. }
         | Refusal::NotClaimed { .. }
         | Refusal::NoFence
         | Refusal::ReasonNeeded { .. }

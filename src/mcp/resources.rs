@@ -4,7 +4,7 @@ use super::{
     Server,
     tools::{self, Asked, Stop},
 };
-use actors::{error::BrokerError, request::ListQuery};
+use actors::{BrokerError, request::ListQuery};
 use rmcp::{
     ErrorData,
     model::{

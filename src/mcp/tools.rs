@@ -15,7 +15,7 @@ use super::{
     present::Answer,
     refusal::Refused,
 };
-use actors::{error::BrokerError, request::Wait};
+use actors::{BrokerError, request::Wait};
 use domain::{ids::ReviewId, review::Role};
 use rmcp::model::{JsonObject, RequestMetaObject};
 use std::{sync::OnceLock, time::Duration};

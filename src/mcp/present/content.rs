@@ -72,7 +72,7 @@ fn affected_files(_: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "properties": {
                 "path": { "type": "string" },
-                "old_path": { "type": ["string", "null"] },
+                "old_path": { "type": "string" },
                 "operation": { "type": "string", "description": "create, modify, delete, rename, copy or mode" },
                 "added": { "type": "integer" },
                 "removed": { "type": "integer" },
@@ -84,7 +84,17 @@ fn affected_files(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn flags(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "object" } })
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "kind": { "type": "string" },
+                "path": { "type": "string" },
+                "detail": { "type": "string" },
+            },
+        },
+    })
 }
 
 /// What the first page of a proposal says beside the texts.

@@ -69,10 +69,6 @@ pub(super) async fn get(args: GetDiscussion, call: &Call<'_>) -> Done {
     let id = call.resolve(&args.review_id).await?;
     let broker = &call.server.broker;
     let review = broker.review(id).await?;
-    if let Some(round) = args.round.filter(|round| !(1..=review.round.number).contains(round)) {
-        let (number, last) = (review.number, review.round.number);
-        return Err(actors::error::BrokerError::NoSuchRound { number, round, last }.into());
-    }
     let page = broker.discussion(id, args.round, start.after, MAX_MESSAGES).await?;
     let (mut room, mut place) = (call.server.settings.page_chars, start);
     let (mut messages, mut cut) = (Vec::new(), false);

@@ -9,7 +9,7 @@ use crate::mcp::{
     present::{About, Answer, IterationRow, Proposal},
     refusal::Refused,
 };
-use actors::error::BrokerError;
+use actors::BrokerError;
 use domain::{
     content::{Content, ContentHash},
     ids::ReviewId,
