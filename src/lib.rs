@@ -1,6 +1,7 @@
 //! The doors of Countersign and the wiring behind them.
 
 pub mod broker;
+pub mod cli;
 pub mod config;
 pub mod http;
 pub mod mcp;

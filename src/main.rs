@@ -1,1 +1,6 @@
-fn main() {}
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    countersign::cli::Cli::parse().run()
+}

@@ -1,0 +1,84 @@
+//! The command line. Data goes to stdout, everything else to stderr.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 another broker has the data dir,
+//! 4 the address is in use.
+
+mod actors;
+mod instance;
+mod locate;
+mod mcp;
+mod place;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const USAGE: u8 = 2;
+const TAKEN: u8 = 3;
+const ADDRESS_IN_USE: u8 = 4;
+
+/// A local-first review broker for AI coding agents
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the broker
+    Serve(serve::Args),
+    /// Speak MCP over stdio: a bridge to the running broker, which it starts where there is none
+    Mcp(mcp::Args),
+    /// Show the live actors of the running broker
+    Actors(actors::Args),
+}
+
+/// Why a command ended, and with which exit code.
+#[derive(Debug)]
+struct Failure {
+    code: u8,
+    error: anyhow::Error,
+}
+
+impl Failure {
+    fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
+        Self { code, error: error.into() }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { code: 1, error: error.into() }
+    }
+}
+
+impl Cli {
+    /// Runs the command to its end.
+    pub fn run(self) -> ExitCode {
+        let ended = match self.command {
+            Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
+            Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
+            Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+        };
+        match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Failure { code, error }) => {
+                eprintln!("countersign: {error:#}");
+                ExitCode::from(code)
+            }
+        }
+    }
+}
+
+fn run(
+    mut runtime: tokio::runtime::Builder,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let runtime = runtime.enable_all().build()?;
+    let ended = runtime.block_on(command);
+    // A read of stdin cannot be taken back, and nothing else is left to wait for.
+    runtime.shutdown_background();
+    ended
+}

@@ -1,0 +1,135 @@
+//! `countersign mcp`: JSON-RPC lines on stdin and stdout, carried to the running broker's HTTP door
+//! and back. It knows no tool and keeps no session, so it lives through any restart of the broker.
+
+mod carrier;
+mod envelope;
+
+use super::{
+    Failure,
+    locate::{Starter, client},
+    place::Place,
+};
+use carrier::{Carrier, Target};
+use envelope::Envelope;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum RoleOption {
+    Proposer,
+    Reviewer,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Offer only this role's tools
+    #[arg(long, value_name = "ROLE")]
+    role: Option<RoleOption>,
+    /// The broker's address [default: the one that serves the data dir, started if need be]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Requests under way by their id, so that a cancellation finds its request.
+type UnderWay = Arc<Mutex<HashMap<String, AbortHandle>>>;
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let path = match args.role {
+        None => "/mcp",
+        Some(RoleOption::Proposer) => "/mcp/proposer",
+        Some(RoleOption::Reviewer) => "/mcp/reviewer",
+    };
+    let target = match args.url {
+        Some(url) => Target::Fixed(url.trim_end_matches('/').to_owned()),
+        None => {
+            let settled = args.place.settle(None)?;
+            let data_dir = settled.config.server.data_dir;
+            Target::Found(Starter { place: args.place, data_dir, repo: settled.repo })
+        }
+    };
+    let carrier = Arc::new(Carrier::new(client()?, target, path));
+    let (answers, queue) = mpsc::channel(64);
+    let mut writer = tokio::spawn(write(queue));
+    let mut tasks = JoinSet::new();
+    let under_way = UnderWay::default();
+    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
+    loop {
+        let line = tokio::select! {
+            line = lines.next_segment() => line?,
+            // Nobody reads our answers any more.
+            _ = &mut writer => return Ok(()),
+            Some(_) = tasks.join_next() => continue,
+        };
+        let Some(line) = line else { break };
+        if !line.trim_ascii().is_empty() {
+            take(line, &carrier, &answers, &mut tasks, &under_way).await;
+        }
+    }
+    while tasks.join_next().await.is_some() {}
+    drop(answers);
+    let _ = writer.await;
+    Ok(())
+}
+
+/// Sets one message under way; answers come in any order.
+async fn take(
+    line: Vec<u8>,
+    carrier: &Arc<Carrier>,
+    answers: &mpsc::Sender<Vec<u8>>,
+    tasks: &mut JoinSet<()>,
+    under_way: &UnderWay,
+) {
+    let envelope = match Envelope::read(&line) {
+        Ok(envelope) => envelope,
+        Err(problem) => {
+            let _ = answers.send(problem).await;
+            return;
+        }
+    };
+    if let Some(cancelled) = &envelope.cancels {
+        // The broker keeps no sessions, so it could not tell which call is meant; a closed
+        // connection says it.
+        if let Some(request) = locked(under_way).remove(cancelled) {
+            request.abort();
+        }
+        return;
+    }
+    let (carrier, answers, ended) = (carrier.clone(), answers.clone(), under_way.clone());
+    let id = envelope.id.clone();
+    let key = id.clone();
+    let mut requests = locked(under_way);
+    let task = tasks.spawn(async move {
+        for answer in carrier.carry(line, envelope).await {
+            let _ = answers.send(answer).await;
+        }
+        if let Some(key) = key {
+            locked(&ended).remove(&key);
+        }
+    });
+    if let Some(id) = id {
+        requests.insert(id, task);
+    }
+}
+
+fn locked(under_way: &UnderWay) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
+    under_way.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn write(mut queue: mpsc::Receiver<Vec<u8>>) {
+    let mut out = tokio::io::stdout();
+    while let Some(mut line) = queue.recv().await {
+        line.push(b'\n');
+        if out.write_all(&line).await.is_err() || out.flush().await.is_err() {
+            return;
+        }
+    }
+}

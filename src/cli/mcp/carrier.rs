@@ -1,0 +1,185 @@
+//! Carries one message to the broker and its answer back, through restarts of the broker.
+
+use super::envelope::Envelope;
+use crate::cli::locate::Starter;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use reqwest::{
+    Client, Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+use std::{
+    sync::{PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+/// Around a header value that is base64.
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// How long an unsent request waits for a broker that is being restarted.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const LOST: &str = "the broker went away before it answered, so the call may or may not have been done; repeating it unchanged is safe (create_review: with the same idempotency_key, or look with list_reviews first)";
+
+/// Whom to talk to.
+#[derive(Debug)]
+pub(super) enum Target {
+    Fixed(String),
+    Found(Starter),
+}
+
+pub(super) struct Carrier {
+    client: Client,
+    target: Target,
+    path: &'static str,
+    /// Where the broker was last. The lock also keeps us from starting two.
+    address: Mutex<Option<String>>,
+    /// What `initialize` agreed on: later messages of those revisions do not say it themselves.
+    agreed: RwLock<Option<String>>,
+}
+
+impl Carrier {
+    pub(super) fn new(client: Client, target: Target, path: &'static str) -> Self {
+        Self { client, target, path, address: Mutex::default(), agreed: RwLock::default() }
+    }
+
+    /// The lines to answer with: one for a request, none for a notification.
+    pub(super) async fn carry(&self, line: Vec<u8>, envelope: Envelope) -> Vec<Vec<u8>> {
+        let headers = self.headers(&envelope);
+        let body = Bytes::from(line);
+        let until = Instant::now() + PATIENCE;
+        let mut dead = None;
+        loop {
+            let url = match self.locate(dead.as_deref()).await {
+                Ok(url) => url,
+                Err(error) => return one(envelope.failure(&format!("{error:#}"), "no_broker", true)),
+            };
+            let request = self.client.post(format!("{url}{}", self.path)).headers(headers.clone()).body(body.clone());
+            match request.send().await {
+                Ok(response) => return self.answer(response, &envelope).await,
+                // Never sent, so it can be sent again.
+                Err(error) if error.is_connect() && Instant::now() < until => {
+                    dead = Some(url);
+                    sleep(Duration::from_millis(50)).await;
+                }
+                Err(error) if error.is_connect() => {
+                    return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
+                }
+                Err(_) => return one(envelope.failure(LOST, "answer_lost", true)),
+            }
+        }
+    }
+
+    /// Where the broker is; `dead` is an address that did not answer.
+    async fn locate(&self, dead: Option<&str>) -> anyhow::Result<String> {
+        let starter = match &self.target {
+            Target::Fixed(url) => return Ok(url.clone()),
+            Target::Found(starter) => starter,
+        };
+        let mut address = self.address.lock().await;
+        if let Some(known) = address.as_deref().filter(|known| dead != Some(known)) {
+            return Ok(known.to_owned());
+        }
+        Ok(address.insert(starter.find_or_start(&self.client).await?).clone())
+    }
+
+    /// Revision 2026-07-28 wants the message's method and name beside it; older ones ignore them.
+    fn headers(&self, envelope: &Envelope) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let is_handshake = envelope.method.as_deref() == Some("initialize");
+        let agreed = self.agreed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let version = envelope.version.clone().or(agreed).filter(|_| !is_handshake);
+        let name = envelope.name.as_deref().map(encoded);
+        for (header, value) in [(PROTOCOL_VERSION, version), (METHOD, envelope.method.clone()), (NAME, name)] {
+            if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+                headers.insert(header, value);
+            }
+        }
+        headers
+    }
+
+    async fn answer(&self, response: Response, envelope: &Envelope) -> Vec<Vec<u8>> {
+        let status = response.status();
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let is_stream = kind.starts_with("text/event-stream");
+        let Ok(body) = response.bytes().await else {
+            return one(envelope.failure(LOST, "answer_lost", true));
+        };
+        if envelope.id.is_none() {
+            return Vec::new();
+        }
+        if is_stream {
+            return events(&body);
+        }
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(message) if message.get("jsonrpc").is_some() => {
+                if envelope.method.as_deref() == Some("initialize") {
+                    self.learn(&message);
+                }
+                // One message is one line, whatever the broker's JSON looks like.
+                let line = if body.contains(&b'\n') { message.to_string().into_bytes() } else { body.to_vec() };
+                vec![line]
+            }
+            Ok(_) | Err(_) => {
+                let words = String::from_utf8_lossy(&body);
+                let words: String = words.chars().take(500).collect();
+                let message = format!("the broker answered with HTTP {status}: {words}");
+                one(envelope.failure(&message, "http_error", status.is_server_error()))
+            }
+        }
+    }
+
+    fn learn(&self, answer: &Value) {
+        if let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) {
+            *self.agreed.write().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+        }
+    }
+}
+
+fn one(answer: Option<Vec<u8>>) -> Vec<Vec<u8>> {
+    answer.into_iter().collect()
+}
+
+/// The messages of an event stream, which the broker sends only if it has more to say than an answer.
+fn events(body: &[u8]) -> Vec<Vec<u8>> {
+    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let data = lines.filter_map(|line| line.strip_prefix(b"data:")).map(<[u8]>::trim_ascii);
+    data.filter(|data| !data.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// A name as a header can carry it: as it is, or wrapped where a header could not hold it.
+fn encoded(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && name.trim_matches([' ', '\t']) == name;
+    if is_plain && !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
+        return name.to_owned();
+    }
+    format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encoded, events};
+
+    #[test]
+    fn names_survive_the_header() {
+        assert_eq!(encoded("create_review"), "create_review");
+        assert_eq!(encoded("review://ä"), "=?base64?cmV2aWV3Oi8vw6Q=?=");
+        assert_eq!(encoded(" x"), "=?base64?IHg=?=");
+    }
+
+    #[test]
+    fn events_are_messages() {
+        assert_eq!(events(b"id: 1\ndata: {\"a\":1}\n\ndata:\n\n"), [br#"{"a":1}"#.to_vec()]);
+    }
+}

@@ -1,0 +1,119 @@
+//! As much of a JSON-RPC message as carrying it takes.
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+/// What a request's headers and answer depend on.
+#[derive(Debug, Default)]
+pub(super) struct Envelope {
+    /// As written, so that it comes back as it came; `None` for a notification.
+    pub id: Option<String>,
+    pub method: Option<String>,
+    /// What the message is about: the tool, the prompt, the resource, the task.
+    pub name: Option<String>,
+    /// The protocol revision that the message itself names.
+    pub version: Option<String>,
+    /// The id of the request that this message takes back.
+    pub cancels: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Outer<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Params<'a> {
+    name: Option<String>,
+    uri: Option<String>,
+    #[serde(rename = "taskId")]
+    task_id: Option<String>,
+    #[serde(borrow, rename = "requestId")]
+    request_id: Option<&'a RawValue>,
+    #[serde(rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<String>,
+}
+
+impl Envelope {
+    /// Reads a line, or gives the answer to one that cannot be read.
+    pub(super) fn read(line: &[u8]) -> Result<Self, Vec<u8>> {
+        let outer: Outer<'_> = serde_json::from_slice(line).map_err(|error| {
+            let is_json = serde_json::from_slice::<&RawValue>(line).is_ok();
+            let (code, what) = if is_json { (-32600, "Invalid Request") } else { (-32700, "Parse error") };
+            let error = json!({ "code": code, "message": format!("{what}: {error}") });
+            json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string().into_bytes()
+        })?;
+        let params = outer.params.and_then(|params| serde_json::from_str::<Params<'_>>(params.get()).ok());
+        let params = params.unwrap_or_default();
+        let name = match outer.method.as_deref() {
+            Some("tools/call" | "prompts/get") => params.name,
+            Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => params.uri,
+            Some("tasks/get" | "tasks/update" | "tasks/cancel") => params.task_id,
+            Some(_) | None => None,
+        };
+        let is_cancel = outer.method.as_deref() == Some("notifications/cancelled");
+        Ok(Self {
+            id: outer.id.map(|id| id.get().to_owned()),
+            method: outer.method,
+            name,
+            version: params.meta.and_then(|meta| meta.version),
+            cancels: params.request_id.filter(|_| is_cancel).map(|id| id.get().to_owned()),
+        })
+    }
+
+    /// An answer that the broker could not give. `None` for a notification, which has none.
+    pub(super) fn failure(&self, message: &str, code: &str, retryable: bool) -> Option<Vec<u8>> {
+        let id = self.id.as_ref()?;
+        let error = json!({ "code": -32000, "message": message, "data": { "code": code, "retryable": retryable } });
+        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Envelope;
+
+    fn read(line: &str) -> Envelope {
+        Envelope::read(line.as_bytes()).expect("read")
+    }
+
+    #[test]
+    fn what_matters_is_found() {
+        let call = read(
+            r#"{"jsonrpc":"2.0","id":"a\"b","method":"tools/call","params":{"name":"t","arguments":{"name":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+        );
+        assert_eq!(call.id.as_deref(), Some(r#""a\"b""#));
+        assert_eq!((call.name.as_deref(), call.version.as_deref()), (Some("t"), Some("2026-07-28")));
+        let cancel = read(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+        assert_eq!((cancel.id, cancel.cancels.as_deref()), (None, Some("7")));
+        let odd = read(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}"#);
+        assert_eq!((odd.id.as_deref(), odd.name), (Some("7"), None));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered() {
+        let answer =
+            |line: &str| String::from_utf8(Envelope::read(line.as_bytes()).expect_err("refused")).expect("text");
+        assert!(answer("{").contains("-32700"));
+        assert!(answer("[]").contains("-32600"));
+        assert!(answer("3").contains("-32600"));
+    }
+
+    #[test]
+    fn a_failure_carries_the_id_as_it_came() {
+        let call = read(r#"{"id":7,"method":"ping"}"#);
+        let text = String::from_utf8(call.failure("gone", "answer_lost", true).expect("a request")).expect("text");
+        assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":7,"error":{"#), "{text}");
+    }
+}

@@ -1,0 +1,145 @@
+//! `countersign serve`: the broker, from lock to last answer.
+
+use super::{
+    ADDRESS_IN_USE, Failure, TAKEN,
+    instance::{Instance, InstanceError},
+    place::{Place, Settled},
+};
+use crate::{
+    broker::{self, Started},
+    config::Config,
+    http::{self, Door, Limits},
+    mcp, telemetry,
+};
+use anyhow::{Context as _, anyhow};
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+/// What requests under way are given at the end; clients give up soon after.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Room for everything in a request that is not the diff.
+const BODY_SLACK: usize = 2 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Address and port; port 0 picks a free one [default: 127.0.0.1:8321]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
+    telemetry::init(&config.log)?;
+    let mut signals = Signals::catch()?;
+    // Before the database is opened: two brokers on one would reclaim each other's claims.
+    let instance = Instance::claim(&config.server.data_dir).map_err(|error| match error {
+        InstanceError::Taken { .. } => Failure::new(TAKEN, error),
+        InstanceError::Io { .. } => Failure::from(error),
+    })?;
+    let listener = bind(&config).await?;
+    let address = listener.local_addr()?;
+    let mut started = broker::start(&config, repo.as_deref()).await?;
+
+    let stop = CancellationToken::new();
+    let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
+    let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
+    let app = http::router(&started.running.broker, settings, body_bytes);
+    let app = http::guarded(app, Door::new(address.port(), body_bytes, config.server.body_timeout));
+    let limits = Limits {
+        max_connections: config.server.max_connections,
+        header_timeout: config.server.header_timeout,
+        grace: GRACE,
+    };
+    let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
+    let url = format!("http://{address}");
+    instance.announce(&url).context("cannot say where the broker listens")?;
+    banner(&url, &started);
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "listening {url}").and_then(|()| out.flush());
+    drop(out);
+
+    let failed = tokio::select! {
+        name = signals.next() => {
+            info!(signal = name, "stopping");
+            false
+        }
+        () = started.running.failed() => true,
+        _ = &mut server => true,
+    };
+    started.running.begin_shutdown();
+    stop.cancel();
+    if failed {
+        error!("the broker failed and stops; everything acknowledged is saved");
+        return Err(anyhow!("the broker failed; its log says why").into());
+    }
+    let ended = async {
+        let _ = server.await;
+        started.running.shutdown().await;
+    };
+    tokio::select! {
+        () = ended => info!("stopped"),
+        name = signals.next() => return Err(anyhow!("{name} again: stopped at once; everything acknowledged is saved").into()),
+    }
+    drop(instance);
+    Ok(())
+}
+
+async fn bind(config: &Config) -> Result<TcpListener, Failure> {
+    let listen = config.server.listen;
+    if !listen.ip().is_loopback() {
+        return Err(anyhow!("{listen}: only loopback addresses can be served until tokens exist").into());
+    }
+    TcpListener::bind(listen).await.map_err(|error| {
+        let code = if error.kind() == io::ErrorKind::AddrInUse { ADDRESS_IN_USE } else { 1 };
+        let hint = "choose another with --listen 127.0.0.1:PORT (0 picks a free one)";
+        Failure::new(code, anyhow!("cannot listen on {listen}: {error}; {hint}"))
+    })
+}
+
+fn banner(url: &str, started: &Started) {
+    let project = match &started.project {
+        Some((name, path)) => format!("{name} ({})", path.display()),
+        None => "none: not started in a git repository, so diffs are refused".into(),
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let database = started.database.display();
+    eprintln!(
+        "countersign {version}
+  listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
+  database      {database}
+  project       {project}
+  Claude Code   claude mcp add --transport http countersign {url}/mcp
+  Codex         codex mcp add countersign --url {url}/mcp
+"
+    );
+}
+
+/// The two signals that mean "please end".
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
