@@ -51,8 +51,9 @@ macro_rules! tools {
 }
 
 tools! {
-    CreateReview = "create_review" of Whose::Only(Role::Proposer),
+    // First, because it needs no argument: that is what a probing client calls.
     ListReviews = "list_reviews" of Whose::Everyones,
+    CreateReview = "create_review" of Whose::Only(Role::Proposer),
     ClaimReview = "claim_review" of Whose::Only(Role::Reviewer),
     GetProposal = "get_proposal" of Whose::Everyones,
     SubmitVerdict = "submit_verdict" of Whose::Only(Role::Reviewer),
