@@ -175,7 +175,8 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method != CallToolRequestMethod::VALUE {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+            let method: String = request.method.chars().take(80).collect();
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method:?}"), None));
         }
         let params = request.params.unwrap_or_default();
         let (field, problem) = match params.get("name") {

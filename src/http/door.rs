@@ -9,7 +9,8 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use bytes::BytesMut;
+use http_body_util::BodyExt as _;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::{
     sync::Semaphore,
@@ -20,6 +21,9 @@ use tracing::info;
 /// A body from here on counts as large, and only some large ones are held at once.
 const LARGE_BODY_BYTES: u64 = 1 << 20;
 const LARGE_BODIES: usize = 16;
+
+/// How many times the allowed size is read before a sender is cut off.
+const DRAINED: usize = 16;
 
 #[derive(Debug)]
 pub struct Door {
@@ -73,16 +77,37 @@ impl Door {
     }
 
     async fn read(&self, body: Body, until: Instant) -> Result<Bytes, Shut> {
-        if body.size_hint().lower() > self.body_bytes as u64 {
-            return Err(Shut::TooLarge { limit: self.body_bytes });
-        }
-        let collected = timeout_at(until, Limited::new(body, self.body_bytes).collect()).await;
-        match collected {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Shut::TooLarge { limit: self.body_bytes }),
-            Ok(Err(_)) => Err(Shut::Unreadable),
+        match timeout_at(until, self.collect(body)).await {
+            Ok(read) => read,
             Err(_) => Err(Shut::TooSlow),
         }
+    }
+
+    /// Too much is read on for a while and dropped: a client that is still sending when the
+    /// connection closes sees a broken pipe instead of the answer.
+    async fn collect(&self, mut body: Body) -> Result<Bytes, Shut> {
+        let (mut first, mut whole, mut size) = (Bytes::new(), BytesMut::new(), 0_usize);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| Shut::Unreadable)?.into_data() else { continue };
+            size = size.saturating_add(data.len());
+            if size > self.body_bytes.saturating_mul(DRAINED) {
+                break;
+            } else if size > self.body_bytes {
+                whole = BytesMut::new();
+            } else if first.is_empty() {
+                first = data;
+            } else {
+                // Most bodies come in one piece and need not be copied.
+                if whole.is_empty() {
+                    whole.extend_from_slice(&first);
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        if size > self.body_bytes {
+            return Err(Shut::TooLarge { limit: self.body_bytes });
+        }
+        Ok(if whole.is_empty() { first } else { whole.freeze() })
     }
 }
 

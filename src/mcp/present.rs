@@ -33,12 +33,19 @@ pub(super) fn moment(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 
-/// Bounded, with a note of what is missing and where the rest is.
+/// Bounded, with a note of what is missing.
 fn excerpt(text: &str) -> String {
+    shortened(text, "")
+}
+
+/// The same for a text that get_proposal has in full.
+fn paged_excerpt(text: &str) -> String {
+    shortened(text, "; get_proposal pages the rest")
+}
+
+fn shortened(text: &str, hint: &str) -> String {
     match super::page::cut(text, EXCERPT_CHARS) {
         (all, None) => all.to_owned(),
-        (start, Some(total)) => {
-            format!("{start}… [{EXCERPT_CHARS} of {total} characters; get_proposal pages the rest]")
-        }
+        (start, Some(total)) => format!("{start}… [{EXCERPT_CHARS} of {total} characters{hint}]"),
     }
 }

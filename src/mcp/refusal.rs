@@ -65,7 +65,7 @@ fn details(error: &BrokerError) -> Value {
             json!({ "field": field, "actual": actual, "limit": limit })
         }
         BrokerError::BadBase { .. } => json!({ "field": "base" }),
-        BrokerError::FlaggedDiff { flags } => json!({ "flags": flags }),
+        BrokerError::FlaggedDiff { flags } => json!({ "refused_flags": flags }),
         BrokerError::NoSuchRound { last, .. } => json!({ "field": "round", "last": last }),
         BrokerError::UnknownReview { .. }
         | BrokerError::NoRepository
@@ -84,7 +84,7 @@ fn refusal_details(refusal: &Refusal) -> Value {
         Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
         Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),
         Refusal::HoldsAnotherSeat { persona, .. } => json!({ "seat": persona }),
-        Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "seats": seats }),
+        Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "possible_seats": seats }),
         Refusal::StaleClaim { given, current } => json!({ "given": given, "current": current }),
         Refusal::StaleContent { given, current } => json!({ "given": given, "current": current }),
         Refusal::NotYourSeat { holder, .. } => json!({ "claimed_by": holder }),

@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 pub(super) fn input<T: JsonSchema>() -> JsonObject {
-    generate::<T>()
+    generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
 /// Nothing is required of an answer, because it may be a refusal.
 pub(super) fn output<T: JsonSchema>() -> JsonObject {
-    let mut schema = generate::<T>();
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.remove("required");
     schema.remove("additionalProperties");
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -53,8 +53,8 @@ word_schemas! {
     outcome = domain::consensus::Outcome,
 }
 
-fn generate<T: JsonSchema>() -> JsonObject {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });

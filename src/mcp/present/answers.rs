@@ -1,6 +1,6 @@
 //! Answers of the calls that change a review.
 
-use super::{DiffState, Files, excerpt, head::has_counter_patch, next};
+use super::{DiffState, Files, excerpt, head::has_counter_patch, next, paged_excerpt};
 use crate::mcp::schema;
 use domain::{
     consensus::Outcome,
@@ -68,7 +68,7 @@ impl<'a> Claimed<'a> {
             seat: seat.map(|seat| seat.persona.as_str()),
             claimed_by: if auto_rejected { review.claimed_by() } else { seat.and(review.claimed_by()) },
             intent: &review.round.intent,
-            description: content.description.as_deref().map(excerpt),
+            description: content.description.as_deref().map(paged_excerpt),
             files: Files::of(content),
             has_diff: content.diff.is_some(),
             content_hash: &review.round.content_hash,

@@ -1,6 +1,6 @@
 //! The head of a review: everything but its content.
 
-use super::{excerpt, moment};
+use super::{excerpt, moment, paged_excerpt};
 use crate::mcp::schema;
 use domain::{
     content::ContentHash,
@@ -182,7 +182,7 @@ impl<'a> Status<'a> {
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatRow::of).collect(),
             verdict: decision.map(|decision| decision.verdict),
-            verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(excerpt),
+            verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(paged_excerpt),
             verdict_by: decision.map(|decision| decision.by.as_str()),
             content_hash: &review.round.content_hash,
             approved_hash: review.approved_hash.as_ref(),

@@ -59,7 +59,8 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         None => 0,
     };
     let stream = Stream::new([&texts.description, &texts.diff, &texts.counter_patch, &texts.verdict_reason]);
-    let shares = stream.page(start, server.settings.page_chars).ok_or_else(bad_cursor)?;
+    let about = (start == 0).then(|| About::of(&review, round, &content, iterations));
+    let shares = stream.page(start, room(about.as_ref(), server)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = shares.parts;
     let proposal = Proposal {
         review_id: review.id,
@@ -69,7 +70,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         round,
         current_round: review.round.number,
         content_hash: &hash.0,
-        about: (start == 0).then(|| About::of(&review, round, &content, iterations)),
+        about,
         file: asked.file.as_deref(),
         description: some(description),
         diff: some(diff),
@@ -91,6 +92,13 @@ async fn hash_of(review: &Review, round: u32, server: &Server) -> Result<Content
     let rounds = server.broker.rounds(review.id).await?;
     let found = rounds.into_iter().find(|row| row.number == round);
     Ok(ContentHash(found.ok_or(BrokerError::NoSuchRound { number, round, last })?.content_hash))
+}
+
+/// Characters left for the texts of a page: what is said beside them counts, but never takes more than half.
+fn room(about: Option<&About<'_>>, server: &Server) -> Result<usize, Stop> {
+    let page = server.settings.page_chars;
+    let beside = about.map(serde_json::to_string).transpose()?.map_or(0, |text| text.chars().count());
+    Ok(page - beside.min(page / 2))
 }
 
 fn some(text: &str) -> Option<&str> {
