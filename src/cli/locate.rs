@@ -26,13 +26,10 @@ const MAX_LOG_BYTES: u64 = 10 << 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Loopback only: no proxy, and idle connections are given up before the broker closes them.
+/// Loopback only, so no proxy, and a fresh connection each time: one that is kept may be closed by a
+/// stopping broker just as it is used, and then nobody can say whether the request arrived.
 pub(super) fn client() -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .no_proxy()
-        .connect_timeout(Duration::from_secs(5))
-        .pool_idle_timeout(Duration::from_secs(5))
-        .build()
+    reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(5)).pool_max_idle_per_host(0).build()
 }
 
 #[derive(Debug, Deserialize)]

@@ -22,7 +22,8 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 /// Refusals written at once; beyond them a connection is simply closed.
 const REFUSALS: usize = 64;
 
-const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: 97\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"the broker has as many connections as server.max_connections allows\",\"code\":\"busy\"}    ";
+const TOO_MANY: &str =
+    r#"{"error":"the broker has as many connections as server.max_connections allows","code":"busy"}"#;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -101,21 +102,12 @@ async fn rest_after(error: &io::Error) {
 /// Reads what the client sends until it has read the answer: closing before that would reset the
 /// connection and take the answer with it.
 async fn refuse(mut stream: TcpStream) -> io::Result<()> {
-    stream.write_all(TOO_MANY).await?;
+    let head =
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close";
+    let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{TOO_MANY}", TOO_MANY.len());
+    stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await?;
     let mut buffer = [0; 4096];
     while stream.read(&mut buffer).await? > 0 {}
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TOO_MANY;
-
-    #[test]
-    fn the_refusal_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(TOO_MANY).expect("ascii");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
-        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
-    }
 }

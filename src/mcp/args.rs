@@ -80,6 +80,7 @@ pub(super) struct ListReviews {
     pub projects: Option<Vec<String>>,
     /// Rows at most. Default 50.
     #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
     pub limit: Option<u32>,
     /// The next_cursor of the page before.
     #[serde(default, deserialize_with = "lenient::text")]
@@ -92,6 +93,7 @@ pub(super) struct ListReviews {
     pub since: Option<u64>,
     /// How long to wait, 1 to 50 seconds. Default 25.
     #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
     /// Your reviewer_id: hides reviews that are reserved for somebody else.
     #[serde(default, deserialize_with = "lenient::text")]
@@ -117,6 +119,7 @@ pub(super) struct GetProposal {
     pub review_id: String,
     /// An earlier round. Left out: the current one.
     #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
     pub round: Option<u32>,
     /// Only this file's part of the diff, by its path in affected_files.
     #[serde(default, deserialize_with = "lenient::text")]
@@ -202,6 +205,7 @@ pub(super) struct GetReviewStatus {
     pub since: Option<u64>,
     /// How long to wait, 1 to 50 seconds. Default 25.
     #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
     /// Who asks. Optional.
     #[serde(default, deserialize_with = "lenient::text")]
@@ -259,6 +263,7 @@ pub(super) struct GetDiscussion {
     pub review_id: String,
     /// Only this round. Left out: all.
     #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
     pub round: Option<u32>,
     /// The next_cursor of the page before, with the same round.
     #[serde(default, deserialize_with = "lenient::text")]

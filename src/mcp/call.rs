@@ -100,3 +100,15 @@ fn internal() -> ErrorData {
         Some(json!({ "code": "internal", "retryable": true })),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::contained;
+    use rmcp::model::ErrorCode;
+
+    #[tokio::test]
+    async fn a_panic_is_answered() {
+        let answer = contained::<()>("test", async { panic!("boom") }).await;
+        assert_eq!(answer.map_err(|error| error.code), Err(ErrorCode::INTERNAL_ERROR));
+    }
+}

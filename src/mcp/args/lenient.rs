@@ -19,12 +19,13 @@ where
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    match Value::deserialize(input)? {
-        Value::Null => Ok(None),
-        value => match read(&value).and_then(|number| N::try_from(number).ok()) {
-            Some(number) => Ok(Some(number)),
-            None => Err(unexpected(&value, "a whole number of 0 or more")),
-        },
+    let value = Value::deserialize(input)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    match read(&value).and_then(|number| N::try_from(number).ok()) {
+        Some(number) => Ok(Some(number)),
+        None => Err(unexpected(&value, "a whole number of 0 or more")),
     }
 }
 

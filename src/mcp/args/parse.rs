@@ -59,10 +59,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Malformed> {
-        match arguments {
-            Value::Object(arguments) => parse(Some(arguments)),
-            _ => parse(None),
-        }
+        parse(arguments.as_object().cloned())
     }
 
     #[track_caller]

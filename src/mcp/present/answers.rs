@@ -50,7 +50,7 @@ pub(in crate::mcp) struct Claimed<'a> {
 impl<'a> Claimed<'a> {
     pub(in crate::mcp) fn of(review: &'a Review, content: &'a Content, reviewer: &str) -> Self {
         let seat = review.seats.iter().find(|seat| seat.is_held_by(reviewer));
-        let generation = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.generation);
+        let claim = seat.and_then(|seat| seat.claim.as_ref());
         let auto_rejected = review.auto_rejected();
         let mut diff = DiffState::of(review);
         if auto_rejected {
@@ -64,9 +64,9 @@ impl<'a> Claimed<'a> {
             status: review.status,
             version: review.version,
             current_round: review.round.number,
-            claim_generation: generation.unwrap_or(review.claim_generation),
+            claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
             seat: seat.map(|seat| seat.persona.as_str()),
-            claimed_by: if auto_rejected { review.claimed_by() } else { seat.and(review.claimed_by()) },
+            claimed_by: claim.map_or_else(|| review.claimed_by(), |claim| Some(claim.by.as_str())),
             intent: &review.round.intent,
             description: content.description.as_deref().map(paged_excerpt),
             files: Files::of(content),

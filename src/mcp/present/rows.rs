@@ -85,7 +85,7 @@ impl<'a> ReviewRow<'a> {
 /// The answer of list_reviews.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct List<'a> {
-    /// In the order of the queue: critical, normal, low; the oldest first.
+    /// With status "pending" in the order of the queue: critical, normal, low; oldest first. Else newest first.
     pub reviews: Vec<ReviewRow<'a>>,
     /// Give it as `since` when you wait again.
     pub version: u64,

@@ -58,8 +58,9 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         Some(cursor) => texts.place(&hash, cursor)?,
         None => 0,
     };
-    let stream = Stream::new([&texts.description, &texts.diff, &texts.counter_patch, &texts.verdict_reason]);
-    let about = (start == 0).then(|| About::of(&review, round, &content, iterations));
+    let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
+    let is_first = start == 0 && asked.file.is_none();
+    let about = is_first.then(|| About::of(&review, round, &content, iterations));
     let shares = stream.page(start, room(about.as_ref(), server)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = shares.parts;
     let proposal = Proposal {
