@@ -3,7 +3,7 @@
 use super::answer::problem;
 use actors::{
     Broker,
-    tree::{Node, Tree},
+    tree::{Node, StoreVitals, Tree},
 };
 use axum::{
     Json,
@@ -41,6 +41,8 @@ fn draw(tree: &Tree) -> String {
     if tree.more_reviews > 0 {
         let _ = writeln!(text, "… and {} more live reviews", tree.more_reviews);
     }
+    let StoreVitals { commits, changes, waiting } = tree.store;
+    let _ = writeln!(text, "store  {changes} changes in {commits} transactions, {waiting} waiting");
     text
 }
 
@@ -69,7 +71,7 @@ fn line(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::draw;
-    use actors::tree::{Node, Tree};
+    use actors::tree::{Node, StoreVitals, Tree};
 
     fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
         Node {
@@ -89,7 +91,7 @@ mod tests {
     fn the_tree_is_drawn_and_nothing_in_it_moves_the_cursor() {
         let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
         let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
-        let text = draw(&Tree { root, more_reviews: 3 });
+        let text = draw(&Tree { root, store: StoreVitals { commits: 2, changes: 9, waiting: 1 }, more_reviews: 3 });
         assert_eq!(
             text,
             "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\
@@ -97,7 +99,8 @@ mod tests {
              └─ group reviews  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n   \
              ├─ review R-1  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n   \
              └─ review R-2  running  mailbox 0  handled 7  restarts 0  up 1:02:03  last error: red\\u{1b}[31m\n\
-             … and 3 more live reviews\n"
+             … and 3 more live reviews\n\
+             store  9 changes in 2 transactions, 1 waiting\n"
         );
     }
 }
