@@ -120,7 +120,8 @@ impl Running {
         self.supervisor.send(supervisor::SupervisorMessage::Shutdown);
         let _ = self.supervisor_ended.await;
         drop(self.broker);
-        self.writer_thread.ended().await;
+        // The last connection to close is the writer's, which then leaves one whole file behind.
         self.reader.close().await;
+        self.writer_thread.ended().await;
     }
 }
