@@ -56,12 +56,15 @@ CREATE TABLE reviews (
     CONSTRAINT applies_to_something CHECK ((diff_check = 'applies') = (applies_to IS NOT NULL))
 ) STRICT;
 
+-- The queue, by itself and within a project or category: entered and left once per claim.
 CREATE INDEX reviews_queue ON reviews (priority, number) WHERE status = 'pending';
 CREATE INDEX reviews_queue_by_project ON reviews (project, priority, number) WHERE status = 'pending';
 CREATE INDEX reviews_queue_news ON reviews (queued_seq) WHERE status = 'pending';
+-- Everything else, newest first. Status is the only indexed column that changes, so it stands in one of
+-- them only.
 CREATE INDEX reviews_by_status ON reviews (status, number);
-CREATE INDEX reviews_by_project ON reviews (project, status, number);
-CREATE INDEX reviews_by_category ON reviews (category, status, number) WHERE category IS NOT NULL;
+CREATE INDEX reviews_by_project ON reviews (project, number);
+CREATE INDEX reviews_by_category ON reviews (category, number) WHERE category IS NOT NULL;
 
 CREATE TABLE rounds (
     review          INTEGER NOT NULL REFERENCES reviews (number),

@@ -85,7 +85,7 @@ impl Broker {
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
         let project = context.projects.name_for(proposal.proposer.project.as_deref())?;
-        let prepared = context.prepare_proposal(project.as_deref(), &mut proposal).await?;
+        let prepared = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal)).await?;
         let first = Proposal {
             // Both are minted by the gateway.
             id: ReviewId(Uuid::nil()),
@@ -118,7 +118,7 @@ impl Broker {
 
     async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
         let review = self.review(id).await?;
-        let prepared = self.0.context.prepare_revision(&review, &mut revision).await?;
+        let prepared = Box::pin(self.0.context.prepare_revision(&review, &mut revision)).await?;
         let command = Command::Revise(Revise {
             proposer_id: revision.proposer_id,
             completes: review.round.content_hash.clone(),

@@ -302,13 +302,10 @@ impl ReviewActor {
         let changed = !done.events.is_empty();
         let review = Arc::new(done.next);
         if changed {
-            let change = Change {
-                review: Arc::clone(&review),
-                events: done.events,
-                tick: self.context.clock.now().tick,
-                content: attached.content.clone(),
-                patch: attached.patch,
-            };
+            let tick = self.context.clock.now().tick;
+            let change = Change::new(Arc::clone(&review), done.events, tick)?
+                .with_content(attached.content.clone())
+                .with_patch(attached.patch);
             let (sender, saved) = oneshot::channel();
             self.context.gateway.send(GatewayMessage::Commit { change: Box::new(change), done: sender });
             if let Err(error) = saved.await.unwrap_or(Err(store::StoreError::Stopped)) {

@@ -98,11 +98,5 @@ pub(crate) fn submission(number: i64, intent: &str) -> Change {
         request_key: None,
     };
     let done = propose(proposal, Now { at: Timestamp(1_700_000_000_000 + number), tick: Tick(number) });
-    Change {
-        review: Arc::new(done.next),
-        events: done.events,
-        tick: Tick(number),
-        content: Some(Arc::new(content)),
-        patch: None,
-    }
+    Change::new(Arc::new(done.next), done.events, Tick(number)).unwrap().with_content(Some(Arc::new(content)))
 }

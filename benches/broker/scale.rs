@@ -102,10 +102,8 @@ fn cancel(
 ) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
     let now = Now { at: Timestamp(1_700_000_100_000 + number), tick: Tick(number) };
     let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
-    let ended = transition(&first.review, cancel, now, &RULES).unwrap();
+    let ended = transition(first.review(), cancel, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
-    let change =
-        Change { review: Arc::new(ended.next), events: ended.events, tick: now.tick, content: None, patch: None };
-    writer.commit(change, done);
+    writer.commit(Change::new(Arc::new(ended.next), ended.events, now.tick).unwrap(), done);
     saved
 }

@@ -169,15 +169,16 @@ pub(super) async fn run(tool: Tool, arguments: Option<JsonObject>, call: Call<'_
         let error = format!("{} is not a tool of the {own}; this endpoint speaks only as the {own}", tool.name());
         return Err(Refused::new("wrong_role", error).into());
     }
+    // Boxed, so that a call moves the future of its own tool around and not one as big as the biggest.
     match tool {
-        Tool::CreateReview => propose::create(parse(arguments)?, &call).await,
-        Tool::ListReviews => list::list(parse(arguments)?, &call).await,
-        Tool::ClaimReview => review::claim(parse(arguments)?, &call).await,
-        Tool::GetProposal => proposal::get(parse(arguments)?, &call).await,
-        Tool::SubmitVerdict => review::give_verdict(parse(arguments)?, &call).await,
-        Tool::GetReviewStatus => list::status(parse(arguments)?, &call).await,
-        Tool::AddMessage => discuss::add(parse(arguments)?, &call).await,
-        Tool::GetDiscussion => discuss::get(parse(arguments)?, &call).await,
+        Tool::CreateReview => Box::pin(propose::create(parse(arguments)?, &call)).await,
+        Tool::ListReviews => Box::pin(list::list(parse(arguments)?, &call)).await,
+        Tool::ClaimReview => Box::pin(review::claim(parse(arguments)?, &call)).await,
+        Tool::GetProposal => Box::pin(proposal::get(parse(arguments)?, &call)).await,
+        Tool::SubmitVerdict => Box::pin(review::give_verdict(parse(arguments)?, &call)).await,
+        Tool::GetReviewStatus => Box::pin(list::status(parse(arguments)?, &call)).await,
+        Tool::AddMessage => Box::pin(discuss::add(parse(arguments)?, &call)).await,
+        Tool::GetDiscussion => Box::pin(discuss::get(parse(arguments)?, &call)).await,
         Tool::AcceptCounterPatch => {
             let args::AnswerCounterPatch { review_id, persona } = parse(arguments)?;
             let id = call.resolve(&review_id).await?;
@@ -188,7 +189,7 @@ pub(super) async fn run(tool: Tool, arguments: Option<JsonObject>, call: Call<'_
             let id = call.resolve(&review_id).await?;
             propose::status(call.server.broker.reject_counter_patch(id, persona).await?)
         }
-        Tool::CloseReview => propose::close(parse(arguments)?, &call).await,
-        Tool::CancelReview => propose::cancel(parse(arguments)?, &call).await,
+        Tool::CloseReview => Box::pin(propose::close(parse(arguments)?, &call)).await,
+        Tool::CancelReview => Box::pin(propose::cancel(parse(arguments)?, &call)).await,
     }
 }

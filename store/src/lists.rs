@@ -86,7 +86,7 @@ impl Reader {
                      ORDER BY s.position LIMIT 1) AS claimed_by,
                     (SELECT CASE WHEN count(*) = count(s.reserved_for) THEN min(s.reserved_for) END FROM seats s
                      WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL) AS reserved_for
-             FROM reviews r WHERE 1 = 1",
+             FROM reviews r",
         );
         push_conditions(&mut sql, filter);
         match (filter.order(), cursor) {
@@ -111,14 +111,33 @@ impl Reader {
 
     /// Whether any review fits; cheaper than a page of them.
     pub async fn has_reviews(&self, filter: &Filter) -> Result<bool, StoreError> {
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r WHERE 1 = 1");
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r");
         push_conditions(&mut sql, filter);
         sql.push(" LIMIT 1");
         Ok(sql.build().fetch_optional(&self.pool).await?.is_some())
     }
 }
 
+/// The index to walk. Reviews that have ended may be many, and most of a project's or a category's are
+/// among them; reviews in any other status are few.
+fn index(filter: &Filter) -> Option<&'static str> {
+    let ended = matches!(filter.status, None | Some(Status::Closed | Status::Cancelled | Status::Rejected));
+    match (filter.status, &filter.project, filter.category) {
+        (Some(Status::Pending), _, _) if filter.queued_after.is_some() => Some("reviews_queue_news"),
+        (Some(Status::Pending), Some(_), _) => Some("reviews_queue_by_project"),
+        (Some(Status::Pending), None, _) => Some("reviews_queue"),
+        (_, Some(_), _) if ended => Some("reviews_by_project"),
+        (_, None, Some(_)) if ended => Some("reviews_by_category"),
+        (Some(_), _, _) => Some("reviews_by_status"),
+        (None, _, _) => None,
+    }
+}
+
 fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &Filter) {
+    if let Some(index) = index(filter) {
+        sql.push(" INDEXED BY ").push(index);
+    }
+    sql.push(" WHERE 1 = 1");
     match filter.status {
         // As a literal, so that the partial indexes of the queue are used.
         Some(Status::Pending) => {

@@ -28,14 +28,40 @@ use tokio::sync::{oneshot, watch};
 /// What one command did to one review: written whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// The state after the events. Its version before them must be the one in the database.
-    pub review: Arc<Review>,
-    pub events: Vec<Recorded>,
-    pub tick: Tick,
+    review: Arc<Review>,
+    events: Vec<Recorded>,
+    /// The events as they are stored. Made by whoever asks for the change: the writer's time is
+    /// everybody's.
+    payloads: Vec<String>,
+    tick: Tick,
+    content: Option<Arc<Content>>,
+    patch: Option<Arc<str>>,
+}
+
+impl Change {
+    /// `review` is the state after the events; its version before them must be the one in the
+    /// database.
+    pub fn new(review: Arc<Review>, events: Vec<Recorded>, tick: Tick) -> Result<Self, StoreError> {
+        let payload = |recorded: &Recorded| serde_json::to_string(&recorded.event);
+        let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
+        Ok(Self { review, events, payloads, tick, content: None, patch: None })
+    }
+
     /// The content of the review's round, where the events bring a new one.
-    pub content: Option<Arc<Content>>,
+    #[must_use]
+    pub fn with_content(self, content: Option<Arc<Content>>) -> Self {
+        Self { content, ..self }
+    }
+
     /// The text of the counter-patch that the events offer.
-    pub patch: Option<Arc<str>>,
+    #[must_use]
+    pub fn with_patch(self, patch: Option<Arc<str>>) -> Self {
+        Self { patch, ..self }
+    }
+
+    pub fn review(&self) -> &Arc<Review> {
+        &self.review
+    }
 }
 
 /// Where a change stands in the log.

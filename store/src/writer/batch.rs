@@ -103,12 +103,13 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
     }
     if matches!(first.event, Event::Proposed(_)) {
         statements::insert_review(connection, &change.review, last_seq)?;
+        statements::insert_seats(connection, &change.review)?;
     } else {
         statements::update_review_if_version(connection, &change.review, first.version - 1, last_queued)?;
+        statements::update_seats(connection, &change.review)?;
     }
-    statements::put_seats(connection, &change.review)?;
-    for (seq, recorded) in (before + 1..).zip(&change.events) {
-        statements::append_event(connection, change, recorded, seq)?;
+    for ((seq, recorded), payload) in (before + 1..).zip(&change.events).zip(&change.payloads) {
+        statements::append_event(connection, change, recorded, payload, seq)?;
         statements::put_record_of(connection, change, recorded)?;
     }
     Ok(Written { last_seq, last_queued })

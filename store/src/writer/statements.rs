@@ -28,10 +28,13 @@ const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status 
     queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24
     WHERE number = ?1 AND version = ?2";
 
-const PUT_SEAT: &str = "INSERT OR REPLACE INTO seats (review, position, persona, claimed_by, claim_generation,
-    claimed_at_ms, lease_ends_tick, vote, reserved_for, reserved_until_tick, patch_id, patch_by, last_message_id,
-    last_message_role, last_message_digest, last_verdict, last_verdict_generation, last_verdict_digest)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
+
+const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = ?4, claimed_at_ms = ?5,
+    lease_ends_tick = ?6, vote = ?7, reserved_for = ?8, reserved_until_tick = ?9, patch_id = ?10, patch_by = ?11,
+    last_message_id = ?12, last_message_role = ?13, last_message_digest = ?14, last_verdict = ?15,
+    last_verdict_generation = ?16, last_verdict_digest = ?17
+    WHERE review = ?1 AND position = ?2";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
     tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -62,7 +65,8 @@ const ALL: &[&str] = &[
     KEEP_CONTENT,
     INSERT_REVIEW,
     UPDATE_REVIEW_IF_VERSION,
-    PUT_SEAT,
+    INSERT_SEAT,
+    UPDATE_SEAT,
     APPEND_EVENT,
     PUT_ROUND,
     INSERT_VERDICT,
@@ -197,8 +201,17 @@ pub(super) fn update_review_if_version(
     }
 }
 
-pub(super) fn put_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(PUT_SEAT)?;
+/// Seats as a proposal has them: free.
+pub(super) fn insert_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(INSERT_SEAT)?;
+    for (position, seat) in review.seats.iter().enumerate() {
+        statement.execute(params![review.number.0, position as i64, seat.persona])?;
+    }
+    Ok(())
+}
+
+pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(UPDATE_SEAT)?;
     for (position, seat) in review.seats.iter().enumerate() {
         let claim = seat.claim.as_ref();
         let message = seat.last_message.as_ref();
@@ -206,7 +219,6 @@ pub(super) fn put_seats(connection: &Connection, review: &Review) -> Result<(), 
         statement.execute(params![
             review.number.0,
             position as i64,
-            seat.persona,
             claim.map(|claim| claim.by.as_str()),
             claim.map(|claim| claim.generation),
             claim.map(|claim| claim.at.0),
@@ -231,6 +243,7 @@ pub(super) fn append_event(
     connection: &Connection,
     change: &Change,
     recorded: &Recorded,
+    payload: &str,
     seq: u64,
 ) -> Result<(), StoreError> {
     let review = &change.review;
@@ -245,7 +258,7 @@ pub(super) fn append_event(
         review.claim_generation,
         recorded.at.0,
         change.tick.0,
-        serde_json::to_string(&recorded.event)?,
+        payload,
     ])?;
     Ok(())
 }
