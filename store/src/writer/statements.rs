@@ -54,9 +54,11 @@ const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, pers
 const ANSWER_PATCH_IF_PENDING: &str =
     "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
 
+const HAS_PENDING_PATCH: &str = "SELECT 1 FROM counter_patches WHERE review = ?1 AND status = 'pending' LIMIT 1";
+
 const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
     WHERE review = ?1 AND status = 'pending'
-    AND id NOT IN (SELECT patch_id FROM seats WHERE review = ?1 AND patch_id IS NOT NULL)";
+    AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.review = ?1 AND seats.patch_id = counter_patches.id)";
 
 const REMEMBER_BOOT: &str =
     "INSERT INTO boots (boot_id, offset_ms, first_seen_ms) VALUES (?1, ?2, ?3) ON CONFLICT (boot_id) DO NOTHING";
@@ -73,6 +75,7 @@ const ALL: &[&str] = &[
     INSERT_MESSAGE,
     INSERT_PATCH,
     ANSWER_PATCH_IF_PENDING,
+    HAS_PENDING_PATCH,
     DROP_PATCHES_WITHOUT_SEAT,
     REMEMBER_BOOT,
 ];
@@ -356,7 +359,9 @@ fn answer_patch(connection: &Connection, review: i64, id: u64, status: &str) -> 
 
 /// A counter-patch that no seat waits with any more is out of date.
 fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
-    connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+    if connection.prepare_cached(HAS_PENDING_PATCH)?.exists([review])? {
+        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+    }
     Ok(())
 }
 
