@@ -4,5 +4,7 @@ pub(crate) mod broker;
 pub(crate) mod client;
 pub(crate) mod clients;
 pub(crate) mod conformance;
+pub(crate) mod life;
 pub(crate) mod model;
+pub(crate) mod random;
 pub(crate) mod repo;
