@@ -12,7 +12,7 @@ use crate::{
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
-    tree::{StoreVitals, Tree},
+    tree::{CallVitals, StoreVitals, Tree},
     vitals::Mailbox,
 };
 use domain::{
@@ -245,7 +245,14 @@ impl Broker {
         self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
         let (root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
         let (commits, changes) = self.0.feed.totals();
-        Ok(Tree { root, store: StoreVitals { commits, changes, waiting: self.0.feed.waiting() }, more_reviews })
+        let store = StoreVitals { commits, changes, waiting: self.0.feed.waiting() };
+        let limits = &self.0.context.settings.limits;
+        let taken = |limit: usize, places: &Semaphore| limit.saturating_sub(places.available_permits());
+        let calls = CallVitals {
+            in_flight: taken(limits.calls_in_flight, &self.0.calls),
+            waiting: taken(limits.waiters, &self.0.waiters),
+        };
+        Ok(Tree { root, store, calls, more_reviews })
     }
 
     /// The writer accepts changes and nobody has asked for shutdown.

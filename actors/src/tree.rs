@@ -6,6 +6,7 @@ use serde::Serialize;
 pub struct Tree {
     pub root: Node,
     pub store: StoreVitals,
+    pub calls: CallVitals,
     /// Live reviews that are not listed below the supervisor because there are too many.
     pub more_reviews: usize,
 }
@@ -22,6 +23,14 @@ pub struct Node {
     pub uptime_ms: u64,
     pub last_error: Option<String>,
     pub children: Vec<Node>,
+}
+
+/// What the doors are busy with, against `limits.calls_in_flight` and `limits.waiters`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CallVitals {
+    pub in_flight: usize,
+    /// Calls that only wait for a change.
+    pub waiting: usize,
 }
 
 /// The writing thread is no actor, but operators look for it in the same place.

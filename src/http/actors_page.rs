@@ -3,7 +3,7 @@
 use super::answer::problem;
 use actors::{
     Broker,
-    tree::{Node, StoreVitals, Tree},
+    tree::{CallVitals, Node, StoreVitals, Tree},
 };
 use axum::{
     Json,
@@ -43,6 +43,8 @@ fn draw(tree: &Tree) -> String {
     }
     let StoreVitals { commits, changes, waiting } = tree.store;
     let _ = writeln!(text, "store  {changes} changes in {commits} transactions, {waiting} waiting");
+    let CallVitals { in_flight, waiting } = tree.calls;
+    let _ = writeln!(text, "calls  {in_flight} in flight, {waiting} waiting for a change");
     text
 }
 
@@ -71,7 +73,7 @@ fn line(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::draw;
-    use actors::tree::{Node, StoreVitals, Tree};
+    use actors::tree::{CallVitals, Node, StoreVitals, Tree};
 
     fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
         Node {
@@ -91,7 +93,8 @@ mod tests {
     fn the_tree_is_drawn_and_nothing_in_it_moves_the_cursor() {
         let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
         let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
-        let text = draw(&Tree { root, store: StoreVitals { commits: 2, changes: 9, waiting: 1 }, more_reviews: 3 });
+        let store = StoreVitals { commits: 2, changes: 9, waiting: 1 };
+        let text = draw(&Tree { root, store, calls: CallVitals { in_flight: 4, waiting: 5 }, more_reviews: 3 });
         assert_eq!(
             text,
             "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\
@@ -100,7 +103,8 @@ mod tests {
              ├─ review R-1  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n   \
              └─ review R-2  running  mailbox 0  handled 7  restarts 0  up 1:02:03  last error: red\\u{1b}[31m\n\
              … and 3 more live reviews\n\
-             store  9 changes in 2 transactions, 1 waiting\n"
+             store  9 changes in 2 transactions, 1 waiting\n\
+             calls  4 in flight, 5 waiting for a change\n"
         );
     }
 }
