@@ -47,9 +47,12 @@ impl Broker {
             tokio::select! {
                 changed = newer(&mut head, since) => match changed {
                     Some(review) => return Ok(Seen { review, timed_out: false }),
-                    // Its actor was replaced; the next one knows.
+                    // Its actor was replaced, and the next one knows; or it is closed, and nothing comes.
                     None => {
                         last = self.review(id).await?;
+                        if last.version > since || last.is_final() {
+                            return Ok(Seen { review: last, timed_out: false });
+                        }
                     }
                 },
                 () = tokio::time::sleep_until(deadline) => break,
