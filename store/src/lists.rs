@@ -13,7 +13,7 @@ use domain::{
     review::{Category, Status},
     time::Timestamp,
 };
-use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 /// Which reviews.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -57,8 +57,16 @@ impl Reader {
         limit: u32,
     ) -> Result<(Page<Summary>, u64), StoreError> {
         let mut rows = Vec::new();
-        for filter in filters {
-            rows.extend(self.list_filtered(filter, cursor, limit).await?);
+        match filters {
+            [only] => rows = Self::list_filtered(&mut *self.pool.acquire().await?, only, cursor, limit).await?,
+            // All of one moment: an event seen by one of them would else hide an earlier one from a waiter.
+            _ => {
+                let mut moment = self.pool.begin().await?;
+                for filter in filters {
+                    rows.extend(Self::list_filtered(&mut *moment, filter, cursor, limit).await?);
+                }
+                moment.rollback().await?;
+            }
         }
         let order = filters.first().map_or(ListOrder::Newest, Filter::order);
         if filters.len() > 1 {
@@ -73,7 +81,7 @@ impl Reader {
     }
 
     async fn list_filtered(
-        &self,
+        connection: &mut SqliteConnection,
         filter: &Filter,
         cursor: Option<&str>,
         limit: u32,
@@ -106,7 +114,7 @@ impl Reader {
             }
         }
         sql.push(" LIMIT ").push_bind(i64::from(limit) + 1);
-        sql.build().fetch_all(&self.pool).await?.iter().map(listed).collect()
+        sql.build().fetch_all(connection).await?.iter().map(listed).collect()
     }
 
     /// Whether any review fits; cheaper than a page of them.
