@@ -4,3 +4,4 @@
 mod crash;
 mod races;
 mod support;
+mod waits;

@@ -114,6 +114,29 @@ impl TestBroker {
         self.home.path().join("data")
     }
 
+    /// The live actor tree.
+    pub(crate) async fn actors(&self) -> serde_json::Value {
+        reqwest::get(self.url("/debug/actors")).await.unwrap().json().await.unwrap()
+    }
+
+    /// Returns once exactly this many calls wait for a change.
+    pub(crate) async fn until_waiting(&self, calls: usize) {
+        self.until(&format!("{calls} calls wait"), |tree| tree["calls"]["waiting"] == calls).await;
+    }
+
+    /// Returns once the actor tree fits; for what nobody is told of.
+    pub(crate) async fn until(&self, what: &str, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+        let patience = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let tree = self.actors().await;
+            if fits(&tree) {
+                return tree;
+            }
+            assert!(tokio::time::Instant::now() < patience, "never: {what}; {tree:#}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// What the broker has logged so far, in all its runs.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("stderr.log")).unwrap_or_default()

@@ -78,7 +78,10 @@ impl Life {
     fn call(&self, step: &str) -> (&'static str, Value) {
         let review = self.acknowledged.as_ref().map(id).unwrap_or_default();
         let say = |role: &str| {
-            ("add_message", json!({ "review_id": review, "sender_role": role, "body": format!("{role} {}", self.name) }))
+            (
+                "add_message",
+                json!({ "review_id": review, "sender_role": role, "body": format!("{role} {}", self.name) }),
+            )
         };
         let judge = |word: &str| {
             let verdict = json!({ "review_id": review, "reviewer_id": "ada", "verdict": word, "reason": self.name });
