@@ -17,6 +17,7 @@ use domain::{
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::{Arc, PoisonError, RwLock};
 use store::{Change, Done, Writer};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 /// What the [`Gateway`] can be told.
@@ -37,7 +38,8 @@ pub(crate) struct Attached {
     pub(crate) patch: Option<Arc<str>>,
 }
 
-pub(crate) type Reply = ractor::RpcReplyPort<Result<Applied, BrokerError>>;
+/// Where the answer goes. A plain channel, because work that nobody awaits any more is to end.
+pub(crate) type Reply = oneshot::Sender<Result<Applied, BrokerError>>;
 
 /// Where the gateway is at the moment. A restarted one takes over the same link, so nobody else
 /// needs to hear of it.

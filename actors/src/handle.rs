@@ -6,7 +6,7 @@ mod waits;
 use crate::{
     Context,
     error::BrokerError,
-    gateway::{Attached, GatewayMessage},
+    gateway::{Attached, GatewayMessage, Reply},
     prepare::unreadable,
     request::{MessageRequest, NewProposal, Revision, Submitted, VerdictRequest},
     review::{Applied, Head},
@@ -24,7 +24,6 @@ use domain::{
         Review, Revise, Role,
     },
 };
-use ractor::RpcReplyPort;
 use std::sync::Arc;
 use store::{
     Feed, Named,
@@ -282,9 +281,9 @@ impl Broker {
         self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
     }
 
-    async fn ask(&self, message: impl FnOnce(RpcReplyPort<Answer<Applied>>) -> GatewayMessage) -> Answer<Applied> {
+    async fn ask(&self, message: impl FnOnce(Reply) -> GatewayMessage) -> Answer<Applied> {
         let (reply, answer) = oneshot::channel();
-        self.0.context.gateway.send(message(reply.into()));
+        self.0.context.gateway.send(message(reply));
         // The port is dropped unanswered only where an actor was replaced, or at the very end.
         answer.await.unwrap_or_else(|_| {
             Err(if self.0.context.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted })

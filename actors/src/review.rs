@@ -41,6 +41,11 @@ pub(crate) enum ReviewMessage {
 }
 
 impl ReviewMessage {
+    /// Asked for from outside, and so counted against the review's share.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self, Self::Propose { .. } | Self::Apply { .. })
+    }
+
     /// Tells the caller, if there is one, that nothing was done.
     pub(crate) fn refuse(self, error: BrokerError) {
         match self {
@@ -142,6 +147,7 @@ impl Actor for ReviewActor {
         message: ReviewMessage,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
+        let _working = self.vitals.work();
         self.vitals.taken();
         if let Some(why) = state.unreadable.clone() {
             message.refuse(BrokerError::Unreadable { why: why.to_string() });
@@ -245,7 +251,11 @@ impl ReviewActor {
             Ok(Some(wanted)) => {
                 let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
                 let context = Arc::clone(&self.context);
-                let asking = checks::run(context, review, wanted, command, attached, reply, self.mailbox(myself));
+                let (supervisor, working) = (self.supervisor.clone(), self.vitals.work());
+                let asking = async move {
+                    checks::run(context, review, wanted, command, attached, reply, supervisor).await;
+                    drop(working);
+                };
                 let task = tokio::spawn(asking).abort_handle();
                 if let Some(by) = claimant {
                     state.claiming = Some((by, task));
@@ -280,7 +290,7 @@ impl ReviewActor {
             Ok(done) if !done.events.is_empty() => {
                 tracing::info!(review.id = %self.id, review.number = %review.number, "claim or reservation ran out");
                 let (ignored, _) = oneshot::channel();
-                self.commit(myself, state, done, Attached::default(), ignored.into()).await
+                self.commit(myself, state, done, Attached::default(), ignored).await
             }
             _ => {
                 self.set_timer(myself, state);

@@ -212,7 +212,7 @@ impl Supervisor {
             Some(live) => live,
             None => self.wake(myself, state, id, fresh).await?,
         };
-        if live.mailbox.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
+        if message.is_call() && live.mailbox.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
             return Ok(());
         }
@@ -322,7 +322,7 @@ impl Supervisor {
 
 /// A review with work to do stays awake, and so does one that is needed.
 fn may_rest(live: &Live) -> bool {
-    live.mailbox.vitals.mailbox() == 0 && !is_needed(live)
+    !live.mailbox.vitals.is_busy() && !is_needed(live)
 }
 
 /// Somebody waits for its next change, or it has a deadline to keep.

@@ -4,7 +4,10 @@ use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
     time::{Duration, Instant},
 };
@@ -37,10 +40,21 @@ impl<M: Message> Mailbox<M> {
     }
 }
 
+/// Something an actor works on.
+pub(crate) struct Working(Arc<Vitals>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.working.fetch_sub(1, SeqCst);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Vitals {
     started: Instant,
     mailbox: AtomicU64,
+    /// What has been taken from the mailbox and is not done yet.
+    working: AtomicU64,
     handled: AtomicU64,
     /// Milliseconds after `started` of the last message.
     touched: AtomicU64,
@@ -52,6 +66,7 @@ impl Vitals {
         Self {
             started: Instant::now(),
             mailbox: AtomicU64::new(0),
+            working: AtomicU64::new(0),
             handled: AtomicU64::new(0),
             touched: AtomicU64::new(0),
             last_error: Mutex::new(None),
@@ -60,14 +75,26 @@ impl Vitals {
 
     /// A message is on its way to the mailbox.
     fn sent(&self) {
-        self.mailbox.fetch_add(1, Relaxed);
+        self.mailbox.fetch_add(1, SeqCst);
         self.touch();
     }
 
     /// A message was taken from the mailbox.
     pub(crate) fn taken(&self) {
-        let _ = self.mailbox.fetch_update(Relaxed, Relaxed, |depth| depth.checked_sub(1));
+        let _ = self.mailbox.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
         self.handled.fetch_add(1, Relaxed);
+    }
+
+    /// The actor is busy until the guard is dropped. Called before [`Self::taken`], so that no moment
+    /// in between looks idle.
+    pub(crate) fn work(self: &Arc<Self>) -> Working {
+        self.working.fetch_add(1, SeqCst);
+        Working(Arc::clone(self))
+    }
+
+    /// A message waits or is being worked on, also outside of the mailbox.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.mailbox.load(SeqCst) > 0 || self.working.load(SeqCst) > 0
     }
 
     pub(crate) fn touch(&self) {

@@ -1,11 +1,12 @@
 //! Commands that need git's word first: what must be asked, and the task that asks it.
 
 use super::ReviewMessage;
-use crate::vitals::Mailbox;
 use crate::{
     Context,
     error::BrokerError,
     gateway::{Attached, Reply},
+    supervisor::SupervisorMessage,
+    vitals::Mailbox,
 };
 use domain::{
     review::{CheckNeeded, Command, Refusal, Review, check_needed},
@@ -43,18 +44,23 @@ fn pending(review: &Review, persona: Option<&str>) -> Option<u64> {
     seat.and_then(|seat| seat.patch.as_ref()).map(|patch| patch.id)
 }
 
-/// Asks git and brings the command back to the actor.
+/// Asks git and brings the command back to the review: by way of the supervisor, because its actor
+/// may be another by then. Ends at once when the caller leaves.
 pub(super) async fn run(
     context: Arc<Context>,
     review: Arc<Review>,
     wanted: Wanted,
     mut command: Box<Command>,
     mut attached: Attached,
-    reply: Reply,
-    actor: Mailbox<ReviewMessage>,
+    mut reply: Reply,
+    supervisor: Mailbox<SupervisorMessage>,
 ) {
-    let outcome = ask(&context, &review, &wanted, &mut command, &mut attached).await;
-    actor.send(ReviewMessage::Checked { command, attached, outcome, reply });
+    let outcome = tokio::select! {
+        outcome = ask(&context, &review, &wanted, &mut command, &mut attached) => outcome,
+        () = reply.closed() => return,
+    };
+    let message = Box::new(ReviewMessage::Checked { command, attached, outcome, reply });
+    supervisor.send(SupervisorMessage::Deliver { id: review.id, fresh: false, message });
 }
 
 async fn ask(
