@@ -3,5 +3,6 @@
 
 mod crash;
 mod races;
+mod slow_git;
 mod support;
 mod waits;

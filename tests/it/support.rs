@@ -8,3 +8,4 @@ pub(crate) mod life;
 pub(crate) mod model;
 pub(crate) mod random;
 pub(crate) mod repo;
+pub(crate) mod slow_git;
