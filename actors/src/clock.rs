@@ -12,23 +12,33 @@ pub struct Clock {
     anchor_tick: i64,
 }
 
+/// What the machine says at start-up, all of one moment.
+struct Start {
+    anchor: Instant,
+    wall_ms: i64,
+    boot: Option<Boot>,
+}
+
+/// Which boot of the machine this is, and how long ago it was.
+struct Boot {
+    id: String,
+    uptime_ms: i64,
+}
+
 impl Clock {
     /// Goes on where the last run of this database left off.
     pub(crate) async fn start(reader: &Reader, writer: &Writer) -> Result<Self, StoreError> {
-        let anchor = Instant::now();
+        let start = Start { anchor: Instant::now(), wall_ms: wall_ms(), boot: this_boot() };
         let last = reader.find_last_moment().await?;
-        let Some((boot_id, uptime_ms)) = this_boot() else {
-            return Ok(Self { anchor, anchor_tick: continued(last) });
+        let offset = match &start.boot {
+            Some(boot) => reader.find_boot_offset(&boot.id).await?,
+            None => None,
         };
-        let anchor_tick = match reader.find_boot_offset(&boot_id).await? {
-            Some(offset) => uptime_ms + offset,
-            None => {
-                let tick = continued(last);
-                writer.remember_boot(boot_id, tick - uptime_ms, wall_ms()).await?;
-                tick
-            }
-        };
-        Ok(Self { anchor, anchor_tick })
+        let anchor_tick = start.tick(offset, last);
+        if let (Some(boot), None) = (&start.boot, offset) {
+            writer.remember_boot(boot.id.clone(), anchor_tick - boot.uptime_ms, start.wall_ms).await?;
+        }
+        Ok(Self { anchor: start.anchor, anchor_tick })
     }
 
     pub fn now(&self) -> Now {
@@ -43,10 +53,20 @@ impl Clock {
     }
 }
 
-/// The tick to go on from after a reboot: the machine was off for as long as the wall clock says,
-/// and never less than no time.
-fn continued(last: Option<(i64, i64)>) -> i64 {
-    last.map_or(0, |(tick, at)| tick + (wall_ms() - at).max(0))
+impl Start {
+    /// The tick to go on from. `offset` is that of this boot, if the database has seen it before;
+    /// `last` is tick and wall clock of the last event.
+    ///
+    /// Within a boot the machine's own count decides, and the wall clock does not matter. After a
+    /// reboot the machine was off for as long as the wall clock says, and never less than no time.
+    fn tick(&self, offset: Option<i64>, last: Option<(i64, i64)>) -> i64 {
+        let last_tick = last.map_or(0, |(tick, _)| tick);
+        match (&self.boot, offset, last) {
+            (Some(boot), Some(offset), _) => (boot.uptime_ms + offset).max(last_tick),
+            (_, _, Some((tick, at))) => tick + (self.wall_ms - at).max(0),
+            (_, _, None) => 0,
+        }
+    }
 }
 
 fn wall_ms() -> i64 {
@@ -54,11 +74,14 @@ fn wall_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Which boot this is, and how long ago it was. Known on Linux; elsewhere every start counts as one
-/// after a reboot.
-fn this_boot() -> Option<(String, i64)> {
+/// Known on Linux; elsewhere every start counts as one after a reboot.
+fn this_boot() -> Option<Boot> {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
     let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-    Some((boot_id.trim().to_owned(), (seconds * 1000.0) as i64))
+    Some(Boot { id: boot_id.trim().to_owned(), uptime_ms: (seconds * 1000.0) as i64 })
 }
+
+#[cfg(test)]
+#[path = "clock_tests.rs"]
+mod tests;
