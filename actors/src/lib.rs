@@ -59,6 +59,7 @@ pub(crate) struct Context {
     pub(crate) reader: store::Reader,
     pub(crate) projects: Projects,
     pub(crate) gateway: gateway::Link,
+    pub(crate) sleepers: Arc<deadlines::Sleepers>,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -94,6 +95,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         reader: reader.clone(),
         projects,
         gateway: gateway::Link::default(),
+        sleepers: Arc::default(),
         closing: closing.clone(),
     };
     let last_number = reader.last_number().await?;

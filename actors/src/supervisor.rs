@@ -11,7 +11,10 @@ use crate::{
     tree::Node,
     vitals::{Mailbox, Vitals},
 };
-use domain::ids::{ReviewId, ReviewNumber};
+use domain::{
+    ids::{ReviewId, ReviewNumber},
+    time::Tick,
+};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
 use std::{
     collections::HashMap,
@@ -28,7 +31,8 @@ const SHOWN_REVIEWS: usize = 200;
 pub(crate) enum SupervisorMessage {
     /// Hand this to the review's actor, starting one from the snapshot where there is none.
     Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
-    /// Show a review's head. `None` if it is not live and `start` does not ask for it.
+    /// Show a review's head. `None` if it is not live, and `start` does not ask for it or there is no
+    /// room for one more.
     Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Head>>> },
     /// A review's actor has nothing left to do.
     Idle { id: ReviewId, actor: ActorId },
@@ -108,12 +112,10 @@ impl Actor for Supervisor {
                 self.deliver(&myself, state, id, fresh, *message).await?;
             }
             SupervisorMessage::Watch { id, start, reply } => {
-                let head = match state.live.get(&id) {
-                    Some(live) => Some(live),
-                    None if start => Some(self.wake(&myself, state, id, false).await?),
-                    None => None,
-                };
-                let head = head.map(|live| {
+                if !state.live.contains_key(&id) && start && self.has_room(state) {
+                    self.wake(&myself, state, id, false).await?;
+                }
+                let head = state.live.get(&id).map(|live| {
                     live.mailbox.vitals.touch();
                     live.head.subscribe()
                 });
@@ -121,7 +123,7 @@ impl Actor for Supervisor {
             }
             SupervisorMessage::Idle { id, actor } => {
                 if state.live.get(&id).is_some_and(|live| live.mailbox.id() == actor) {
-                    rest(state, id);
+                    self.rest(state, id);
                 }
             }
             SupervisorMessage::Sweep => self.sweep(state),
@@ -131,7 +133,7 @@ impl Actor for Supervisor {
             SupervisorMessage::Shutdown => {
                 state.stopping = true;
                 for id in state.live.keys().copied().collect::<Vec<_>>() {
-                    rest(state, id);
+                    self.rest(state, id);
                 }
                 // Reviews first: what they still commit goes through the gateway.
                 myself.drain_children_and_wait(Some(Duration::from_secs(10))).await;
@@ -166,9 +168,16 @@ impl Actor for Supervisor {
         let id = state.live.iter().find(|(_, live)| live.mailbox.id() == actor.get_id()).map(|(id, _)| *id);
         if let Some(id) = id {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
-            let needed = state.live.remove(&id).is_some_and(|live| is_needed(&live));
-            let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
-            state.failures.insert(id, (count + 1, error));
+            let Some(live) = state.live.remove(&id) else { return Ok(()) };
+            // A proposal that could not be saved never was a review; nobody will ask for it again.
+            if !matches!(&*live.head.borrow(), Head::Missing) {
+                let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
+                state.failures.insert(id, (count + 1, error));
+                if state.failures.len() > self.context.settings.max_live {
+                    state.failures.retain(|failed, _| *failed == id || state.live.contains_key(failed));
+                }
+            }
+            let needed = live.head.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
                 self.wake(&myself, state, id, false).await?;
             }
@@ -208,6 +217,11 @@ impl Supervisor {
             message.refuse(BrokerError::ShuttingDown);
             return Ok(());
         }
+        // What was admitted before, and what a lease that ran out asks for, always finds room.
+        if !state.live.contains_key(&id) && !self.has_room(state) && message.is_call() {
+            message.refuse(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
+            return Ok(());
+        }
         let live = match state.live.get(&id) {
             Some(live) => live,
             None => self.wake(myself, state, id, fresh).await?,
@@ -228,9 +242,6 @@ impl Supervisor {
         id: ReviewId,
         fresh: bool,
     ) -> Result<&'a Live, SpawnErr> {
-        if state.live.len() >= self.context.settings.max_live {
-            self.make_room(state);
-        }
         let head: Heads = Arc::new(watch::Sender::new(Head::Loading));
         let vitals = Arc::new(Vitals::new());
         let review = ReviewActor {
@@ -255,12 +266,17 @@ impl Supervisor {
             .map(|(id, _)| *id)
             .collect();
         for id in idle {
-            rest(state, id);
+            self.rest(state, id);
         }
     }
 
-    /// Lets the tenth that was idle longest rest, so that this is rarely done.
-    fn make_room(&self, state: &mut State) {
+    /// Whether one more review may be awake. Where none may, the tenth that was idle longest is let
+    /// rest first, so that this is rarely done.
+    fn has_room(&self, state: &mut State) -> bool {
+        let max_live = self.context.settings.max_live;
+        if state.live.len() < max_live {
+            return true;
+        }
         let mut resting: Vec<_> = state
             .live
             .iter()
@@ -268,8 +284,20 @@ impl Supervisor {
             .map(|(id, live)| (live.mailbox.vitals.idle(), *id))
             .collect();
         resting.sort_unstable_by(|a, b| b.cmp(a));
-        for (_, id) in resting.into_iter().take(self.context.settings.max_live / 10 + 1) {
-            rest(state, id);
+        for (_, id) in resting.into_iter().take(max_live / 10 + 1) {
+            self.rest(state, id);
+        }
+        state.live.len() < max_live
+    }
+
+    /// Forgets a review and tells its actor so. What reached its mailbox before is still done.
+    fn rest(&self, state: &mut State, id: ReviewId) {
+        if let Some(live) = state.live.remove(&id) {
+            if let Some(deadline) = deadline(&live) {
+                self.context.sleepers.add(deadline);
+            }
+            state.failures.remove(&id);
+            live.mailbox.send(ReviewMessage::Rest);
         }
     }
 
@@ -320,26 +348,18 @@ impl Supervisor {
     }
 }
 
-/// A review with work to do stays awake, and so does one that is needed.
+/// A review with work to do stays awake, and so does one whose next change somebody waits for. Its
+/// deadlines are kept for it.
 fn may_rest(live: &Live) -> bool {
-    !live.mailbox.vitals.is_busy() && !is_needed(live)
+    let loading = matches!(&*live.head.borrow(), Head::Loading);
+    !loading && !live.mailbox.vitals.is_busy() && live.head.receiver_count() == 0
 }
 
-/// Somebody waits for its next change, or it has a deadline to keep.
-fn is_needed(live: &Live) -> bool {
-    let deadline = match &*live.head.borrow() {
-        Head::Known(review) => review.next_deadline().is_some(),
-        Head::Loading => true,
-        Head::Missing | Head::Unreadable(_) => false,
-    };
-    deadline || live.head.receiver_count() > 0
-}
-
-/// Forgets a review and tells its actor so. What reached its mailbox before is still done.
-fn rest(state: &mut State, id: ReviewId) {
-    if let Some(live) = state.live.remove(&id) {
-        state.failures.remove(&id);
-        live.mailbox.send(ReviewMessage::Rest);
+/// When its next lease or reservation runs out.
+fn deadline(live: &Live) -> Option<Tick> {
+    match &*live.head.borrow() {
+        Head::Known(review) => review.next_deadline(),
+        Head::Loading | Head::Missing | Head::Unreadable(_) => None,
     }
 }
 

@@ -43,7 +43,10 @@ impl Broker {
         let _waiter = self.admit_waiter()?;
         let deadline = self.wait_until(wait);
         let mut last = review;
-        while let Some(mut head) = self.watch(id, true).await? {
+        loop {
+            let Some(mut head) = self.watch(id, true).await? else {
+                return Err(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
+            };
             tokio::select! {
                 changed = newer(&mut head, since) => match changed {
                     Some(review) => return Ok(Seen { review, timed_out: false }),
