@@ -3,6 +3,7 @@
 
 mod crash;
 mod races;
+mod restart;
 mod slow_git;
 mod support;
 mod waits;

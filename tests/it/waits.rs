@@ -168,7 +168,7 @@ async fn a_wait_with_a_version_of_the_future_ends_when_the_review_is_closed() {
 
 #[tokio::test]
 async fn the_queue_wakes_for_what_can_be_taken() {
-    let broker = TestBroker::with("[claims]\nlease = \"2s\"").await;
+    let broker = TestBroker::with("[claims]\nlease = \"3s\"").await;
     let client = broker.client();
     let next = |since: u64| wait_for_queue(&client, json!({ "since": since, "caller_id": "bob" }));
     let version = |answer: &Value| answer["version"].as_u64().unwrap();

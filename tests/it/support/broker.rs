@@ -81,6 +81,12 @@ impl TestBroker {
         self
     }
 
+    /// Like [`Self::restarted`], with other settings.
+    pub(crate) async fn restarted_with(mut self, settings: &str) -> Self {
+        self.settings = settings.to_owned();
+        self.restarted().await
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id().expect("the broker runs")
     }
@@ -119,6 +125,11 @@ impl TestBroker {
         reqwest::get(self.url("/debug/actors")).await.unwrap().json().await.unwrap()
     }
 
+    /// The live reviews in the actor tree, at most as many as it shows.
+    pub(crate) async fn live_reviews(&self) -> Vec<serde_json::Value> {
+        reviews_in(&self.actors().await)
+    }
+
     /// Returns once exactly this many calls wait for a change.
     pub(crate) async fn until_waiting(&self, calls: usize) {
         self.until(&format!("{calls} calls wait"), |tree| tree["calls"]["waiting"] == calls).await;
@@ -147,6 +158,12 @@ impl TestBroker {
         assert!(self.terminate().await.success(), "{}", self.log());
         check_database(&self.data_dir()).await;
     }
+}
+
+/// The reviews of an actor tree.
+pub(crate) fn reviews_in(tree: &serde_json::Value) -> Vec<serde_json::Value> {
+    let children = tree["root"]["children"].as_array().unwrap();
+    children.iter().filter(|node| node["kind"] == "review").cloned().collect()
 }
 
 /// Every review's snapshot is what its log replays to.
