@@ -24,6 +24,15 @@ const SERVER_NAME: &str = "countersign";
 /// Where the clients' configuration finds the token for the broker.
 const TOKEN_VARIABLE: &str = "COUNTERSIGN_TEST_TOKEN";
 
+/// Whether this run does without Node and what npm installs; says what is left out.
+pub(crate) fn are_skipped(what: &str) -> bool {
+    let skipped = std::env::var_os("COUNTERSIGN_SKIP_CLIENTS").is_some_and(|set| !set.is_empty());
+    if skipped {
+        println!("SKIPPED by COUNTERSIGN_SKIP_CLIENTS: {what}");
+    }
+    skipped
+}
+
 /// A client, and for Codex how it shows tools to the model, which goes by the model's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
