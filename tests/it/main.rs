@@ -1,6 +1,7 @@
 //! Every promise through the public door: the built binary, real HTTP, its own database and folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+mod clients;
 mod conformance;
 mod crash;
 mod races;

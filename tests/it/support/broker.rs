@@ -1,6 +1,7 @@
 //! The real binary, serving a database and a repository of its own.
 
-use super::{client::TestClient, repo::Repo};
+use super::{client::TestClient, eventually::eventually, repo::Repo};
+use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
@@ -121,12 +122,12 @@ impl TestBroker {
     }
 
     /// The live actor tree.
-    pub(crate) async fn actors(&self) -> serde_json::Value {
+    pub(crate) async fn actors(&self) -> Value {
         reqwest::get(self.url("/debug/actors")).await.unwrap().json().await.unwrap()
     }
 
     /// The live reviews in the actor tree, at most as many as it shows.
-    pub(crate) async fn live_reviews(&self) -> Vec<serde_json::Value> {
+    pub(crate) async fn live_reviews(&self) -> Vec<Value> {
         reviews_in(&self.actors().await)
     }
 
@@ -136,16 +137,8 @@ impl TestBroker {
     }
 
     /// Returns once the actor tree fits; for what nobody is told of.
-    pub(crate) async fn until(&self, what: &str, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
-        let patience = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let tree = self.actors().await;
-            if fits(&tree) {
-                return tree;
-            }
-            assert!(tokio::time::Instant::now() < patience, "never: {what}; {tree:#}");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    pub(crate) async fn until(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        eventually(what, async || Some(self.actors().await).filter(&fits)).await
     }
 
     /// What the broker has logged so far, in all its runs.
@@ -161,7 +154,7 @@ impl TestBroker {
 }
 
 /// The reviews of an actor tree.
-pub(crate) fn reviews_in(tree: &serde_json::Value) -> Vec<serde_json::Value> {
+pub(crate) fn reviews_in(tree: &Value) -> Vec<Value> {
     let children = tree["root"]["children"].as_array().unwrap();
     children.iter().filter(|node| node["kind"] == "review").cloned().collect()
 }
