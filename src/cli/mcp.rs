@@ -14,12 +14,17 @@ use envelope::Envelope;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     sync::mpsc,
     task::{AbortHandle, JoinSet},
+    time::timeout,
 };
+
+/// What requests under way are given when the client has closed our input.
+const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum RoleOption {
@@ -74,7 +79,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             take(line, &carrier, &answers, &mut tasks, &under_way).await;
         }
     }
-    while tasks.join_next().await.is_some() {}
+    // What is about to be answered still is. A call that waits would only wait for nobody.
+    let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
+    tasks.shutdown().await;
     drop(answers);
     let _ = writer.await;
     Ok(())
