@@ -8,7 +8,7 @@ mod answer;
 mod door;
 mod server;
 
-pub use door::Door;
+pub use door::{BROKER, Door};
 pub use server::{Limits, serve};
 
 use crate::mcp;

@@ -23,7 +23,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         None => {
             let data_dir = args.place.settle(None)?.config.server.data_dir;
             let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
-            find(&client, &data_dir).await.ok_or_else(missing)?
+            find(&client, &data_dir).await.ok_or_else(missing)?.url
         }
     };
     let format = if args.json { "json" } else { "text" };

@@ -38,13 +38,13 @@ struct Health {
     pid: u32,
 }
 
-/// The address of the broker that serves `data_dir`, if it is alive. The port in its note may belong
+/// The broker that serves `data_dir`, if it is alive. The port in its note may belong
 /// to somebody else by now, so whoever answers there must be the same process.
-pub(super) async fn find(client: &reqwest::Client, data_dir: &Path) -> Option<String> {
+pub(super) async fn find(client: &reqwest::Client, data_dir: &Path) -> Option<Note> {
     let note = Note::read(data_dir)?;
     let request = client.get(format!("{}/healthz", note.url)).timeout(Duration::from_secs(2));
     let health: Health = request.send().await.ok()?.json().await.ok()?;
-    (health.service == "countersign" && health.pid == note.pid).then_some(note.url)
+    (health.service == "countersign" && health.pid == note.pid).then_some(note)
 }
 
 /// What it takes to start a broker like the one that is looked for.
@@ -56,14 +56,14 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// The address of the broker, which is started if there is none. Several may do this at once:
+    /// The broker, which is started if there is none. Several may do this at once:
     /// the data dir's lock decides whose broker it is, and all find that one.
-    pub(super) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<String> {
+    pub(super) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<Note> {
         let until = Instant::now() + PATIENCE;
         let (mut child, mut listen, mut log_start) = (None::<Child>, None, 0);
         loop {
-            if let Some(url) = find(client, &self.data_dir).await {
-                return Ok(url);
+            if let Some(note) = find(client, &self.data_dir).await {
+                return Ok(note);
             }
             match child.as_mut().map(Child::try_wait).transpose()?.flatten() {
                 Some(ended) => {

@@ -5,7 +5,7 @@ use super::answer::problem;
 use axum::{
     body::{Body, Bytes, HttpBody as _},
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::Response,
 };
@@ -24,6 +24,9 @@ const LARGE_BODIES: usize = 16;
 
 /// How many times the allowed size is read before a sender is cut off.
 const DRAINED: usize = 16;
+
+/// The process that a request is meant for, where its sender knows: ports change hands.
+pub const BROKER: HeaderName = HeaderName::from_static("countersign-broker");
 
 #[derive(Debug)]
 pub struct Door {
@@ -49,6 +52,10 @@ impl Door {
         let names_us = |authority: &str| authority.parse().is_ok_and(|authority| self.is_ours(&authority));
         if !names_us(host) || uri.authority().is_some_and(|authority| !self.is_ours(authority)) {
             return Err(Shut::Host);
+        }
+        let is_us = |pid: &str| pid.parse() == Ok(std::process::id());
+        if headers.get(BROKER).is_some_and(|pid| !pid.to_str().is_ok_and(is_us)) {
+            return Err(Shut::OtherBroker);
         }
         for origin in headers.get_all(header::ORIGIN) {
             let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
@@ -156,6 +163,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 enum Shut {
     NoHost,
     Host,
+    OtherBroker,
     Origin,
     CrossSite,
     ContentType,
@@ -173,6 +181,11 @@ impl Shut {
                 StatusCode::FORBIDDEN,
                 "host_not_allowed",
                 "Host must be a loopback address or localhost, with the broker's port",
+            ),
+            Self::OtherBroker => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "another_broker",
+                "this is not the broker that the request is meant for",
             ),
             Self::Origin => {
                 (StatusCode::FORBIDDEN, "origin_not_allowed", "Origin, where there is one, must be the broker's own")
@@ -199,7 +212,7 @@ impl Shut {
 
 #[cfg(test)]
 mod tests {
-    use super::{Door, Shut};
+    use super::{BROKER, Door, Shut};
     use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
     use std::time::Duration;
 
@@ -232,6 +245,14 @@ mod tests {
         }
         check(Method::GET, &[], Err(Shut::NoHost));
         check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(Shut::Host));
+    }
+
+    #[test]
+    fn a_message_for_another_broker_stays_outside() {
+        let host = ("host", "127.0.0.1:8321");
+        let own = std::process::id().to_string();
+        check(Method::GET, &[host, (BROKER.as_str(), &own)], Ok(()));
+        check(Method::GET, &[host, (BROKER.as_str(), "1")], Err(Shut::OtherBroker));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Carries one message to the broker and its answer back, through restarts of the broker.
 
 use super::envelope::Envelope;
-use crate::cli::locate::Starter;
+use crate::{
+    cli::{instance::Note, locate::Starter},
+    http::BROKER,
+};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use reqwest::{
-    Client, Response,
+    Client, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::Value;
@@ -27,6 +30,7 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// How long an unsent request waits for a broker that is being restarted.
 const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(50);
 
 const LOST: &str = "the broker went away before it answered, so the call may or may not have been done; repeating it unchanged is safe (create_review: with the same idempotency_key, or look with list_reviews first)";
 
@@ -41,15 +45,15 @@ pub(super) struct Carrier {
     client: Client,
     target: Target,
     path: &'static str,
-    /// Where the broker was last. The lock also keeps us from starting two.
-    address: Mutex<Option<String>>,
+    /// The broker as it was last. The lock also keeps us from starting two.
+    known: Mutex<Option<Note>>,
     /// What `initialize` agreed on: later messages of those revisions do not say it themselves.
     agreed: RwLock<Option<String>>,
 }
 
 impl Carrier {
     pub(super) fn new(client: Client, target: Target, path: &'static str) -> Self {
-        Self { client, target, path, address: Mutex::default(), agreed: RwLock::default() }
+        Self { client, target, path, known: Mutex::default(), agreed: RwLock::default() }
     }
 
     /// The lines to answer with: one for a request, none for a notification.
@@ -59,37 +63,42 @@ impl Carrier {
         let until = Instant::now() + PATIENCE;
         let mut dead = None;
         loop {
-            let url = match self.locate(dead.as_deref()).await {
-                Ok(url) => url,
+            let (url, pid) = match self.locate(dead).await {
+                Ok(found) => found,
                 Err(error) => return one(envelope.failure(&format!("{error:#}"), "no_broker", true)),
             };
-            let request = self.client.post(format!("{url}{}", self.path)).headers(headers.clone()).body(body.clone());
+            let mut headers = headers.clone();
+            headers.extend(pid.map(|pid| (BROKER, HeaderValue::from(pid))));
+            let request = self.client.post(format!("{url}{}", self.path)).headers(headers).body(body.clone());
             match request.send().await {
+                // The port is another broker's by now; it has not looked at the message.
+                Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => {}
                 Ok(response) => return self.answer(response, &envelope).await,
                 // Never sent, so it can be sent again.
-                Err(error) if error.is_connect() && Instant::now() < until => {
-                    dead = Some(url);
-                    sleep(Duration::from_millis(50)).await;
-                }
-                Err(error) if error.is_connect() => {
-                    return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
-                }
+                Err(error) if error.is_connect() => {}
                 Err(_) => return one(envelope.failure(LOST, "answer_lost", true)),
             }
+            if Instant::now() > until {
+                return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
+            }
+            dead = pid;
+            sleep(PAUSE).await;
         }
     }
 
-    /// Where the broker is; `dead` is an address that did not answer.
-    async fn locate(&self, dead: Option<&str>) -> anyhow::Result<String> {
+    /// Where the broker is, and which process; `dead` is one that did not answer.
+    async fn locate(&self, dead: Option<u32>) -> anyhow::Result<(String, Option<u32>)> {
         let starter = match &self.target {
-            Target::Fixed(url) => return Ok(url.clone()),
+            Target::Fixed(url) => return Ok((url.clone(), None)),
             Target::Found(starter) => starter,
         };
-        let mut address = self.address.lock().await;
-        if let Some(known) = address.as_deref().filter(|known| dead != Some(known)) {
-            return Ok(known.to_owned());
-        }
-        Ok(address.insert(starter.find_or_start(&self.client).await?).clone())
+        let mut known = self.known.lock().await;
+        let note = match known.take().filter(|known| dead != Some(known.pid)) {
+            Some(note) => note,
+            None => starter.find_or_start(&self.client).await?,
+        };
+        let Note { url, pid, .. } = known.insert(note);
+        Ok((url.clone(), Some(*pid)))
     }
 
     /// Revision 2026-07-28 wants the message's method and name beside it; older ones ignore them.
