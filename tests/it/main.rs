@@ -7,5 +7,6 @@ mod crash;
 mod races;
 mod restart;
 mod slow_git;
+mod stdio;
 mod support;
 mod waits;

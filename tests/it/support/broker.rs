@@ -1,6 +1,6 @@
 //! The real binary, serving a database and a repository of its own.
 
-use super::{client::TestClient, eventually::eventually, repo::Repo};
+use super::{bridge::Bridge, client::TestClient, eventually::eventually, repo::Repo};
 use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
@@ -33,22 +33,27 @@ impl TestBroker {
 
     /// A broker with these settings (TOML) over the defaults.
     pub(crate) async fn with(settings: &str) -> Self {
-        Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), settings).await
+        Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+    }
+
+    /// A broker on this port.
+    pub(crate) async fn at(port: u16) -> Self {
+        Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), "", port).await
     }
 
     /// A broker outside of any repository.
     pub(crate) async fn without_repo() -> Self {
-        Self::launch(tempfile::tempdir().unwrap(), None, "").await
+        Self::launch(tempfile::tempdir().unwrap(), None, "", 0).await
     }
 
     /// A broker on a data dir that a test has filled before: the folder `data` in `home`.
     pub(crate) async fn on(home: TempDir, settings: &str) -> Self {
-        Self::launch(home, Some(Repo::new()), settings).await
+        Self::launch(home, Some(Repo::new()), settings, 0).await
     }
 
-    async fn launch(home: TempDir, repo: Option<Repo>, settings: &str) -> Self {
+    async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
         std::fs::write(home.path().join("config.toml"), settings).unwrap();
-        let (child, port) = spawn(home.path(), repo.as_ref().map(Repo::path), 0).await;
+        let (child, port) = spawn(home.path(), repo.as_ref().map(Repo::path), port).await;
         Self { home, repo, settings: settings.to_owned(), child, port }
     }
 
@@ -107,6 +112,13 @@ impl TestBroker {
     /// A caller on the endpoint for every role.
     pub(crate) fn client(&self) -> TestClient {
         TestClient::new(self.mcp_url())
+    }
+
+    /// A bridge to this broker.
+    pub(crate) fn bridge(&self, options: &[&str]) -> Bridge {
+        let mut command = countersign(self.home());
+        command.arg("mcp").arg("--data-dir").arg(self.data_dir()).args(options);
+        Bridge::start(command, self.home())
     }
 
     pub(crate) fn repo(&self) -> &Repo {
