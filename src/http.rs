@@ -32,16 +32,41 @@ use rmcp::{
 use serde_json::json;
 use std::sync::Arc;
 
+/// Every route there is: what is not among them is not served, and each of them is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    Health,
+    Ready,
+    Actors,
+    Mcp(mcp::Endpoint),
+}
+
+impl Route {
+    pub fn all() -> impl Iterator<Item = Self> {
+        let pages = [Self::Health, Self::Ready, Self::Actors];
+        pages.into_iter().chain(mcp::Endpoint::ALL.iter().copied().map(Self::Mcp))
+    }
+
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Health => "/healthz",
+            Self::Ready => "/readyz",
+            Self::Actors => "/debug/actors",
+            Self::Mcp(endpoint) => endpoint.path(),
+        }
+    }
+}
+
 /// Every route of the product, not yet guarded.
 pub fn router(broker: &Broker, settings: mcp::Settings, body_bytes: usize) -> Router {
-    let pages = Router::new()
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
-        .route("/debug/actors", get(actors_page::show))
-        .with_state(broker.clone());
-    mcp::Endpoint::ALL.iter().fold(pages, |router, endpoint| {
-        let server = mcp::Server::new(broker.clone(), settings, *endpoint);
-        router.route(endpoint.path(), mcp_route(server, body_bytes))
+    Route::all().fold(Router::new(), |router, route| {
+        let handler = match route {
+            Route::Health => get(healthz),
+            Route::Ready => get(readyz).with_state(broker.clone()),
+            Route::Actors => get(actors_page::show).with_state(broker.clone()),
+            Route::Mcp(endpoint) => mcp_route(mcp::Server::new(broker.clone(), settings, endpoint), body_bytes),
+        };
+        router.route(route.path(), handler)
     })
 }
 

@@ -21,7 +21,9 @@ pub(super) struct Wanted {
 
 pub(super) async fn show(State(broker): State<Broker>, Query(wanted): Query<Wanted>, headers: HeaderMap) -> Response {
     let as_text = match wanted.format.as_deref() {
-        Some(format) => format == "text",
+        Some("text") => true,
+        Some("json") => false,
+        Some(_) => return problem(StatusCode::BAD_REQUEST, "unknown_format", "format: allowed: json, text"),
         None => headers
             .get(header::ACCEPT)
             .and_then(|accept| accept.to_str().ok())

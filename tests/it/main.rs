@@ -4,6 +4,7 @@
 mod clients;
 mod conformance;
 mod crash;
+mod doors;
 mod races;
 mod restart;
 mod slow_git;
