@@ -3,7 +3,7 @@
 
 use super::answer::problem;
 use axum::{
-    body::{Body, Bytes, HttpBody as _},
+    body::{Body, Bytes},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
@@ -13,13 +13,13 @@ use bytes::BytesMut;
 use http_body_util::BodyExt as _;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::{
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
 };
 use tracing::info;
 
 /// A body from here on counts as large, and only some large ones are held at once.
-const LARGE_BODY_BYTES: u64 = 1 << 20;
+const LARGE_BODY_BYTES: usize = 256 << 10;
 const LARGE_BODIES: usize = 16;
 
 /// How many times the allowed size is read before a sender is cut off.
@@ -83,8 +83,9 @@ impl Door {
         is_loopback && !has_user && authority.port_u16().unwrap_or(80) == self.port
     }
 
-    async fn read(&self, body: Body, until: Instant) -> Result<Bytes, Shut> {
-        match timeout_at(until, self.collect(body)).await {
+    async fn read(&self, body: Body) -> Result<Read<'_>, Shut> {
+        let until = Instant::now() + self.body_timeout;
+        match timeout_at(until, self.collect(body, until)).await {
             Ok(read) => read,
             Err(_) => Err(Shut::TooSlow),
         }
@@ -92,16 +93,23 @@ impl Door {
 
     /// Too much is read on for a while and dropped: a client that is still sending when the
     /// connection closes sees a broken pipe instead of the answer.
-    async fn collect(&self, mut body: Body) -> Result<Bytes, Shut> {
-        let (mut first, mut whole, mut size) = (Bytes::new(), BytesMut::new(), 0_usize);
+    async fn collect(&self, mut body: Body, until: Instant) -> Result<Read<'_>, Shut> {
+        let (mut first, mut whole, mut size, mut place) = (Bytes::new(), BytesMut::new(), 0_usize, None);
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| Shut::Unreadable)?.into_data() else { continue };
             size = size.saturating_add(data.len());
             if size > self.body_bytes.saturating_mul(DRAINED) {
                 break;
-            } else if size > self.body_bytes {
-                whole = BytesMut::new();
-            } else if first.is_empty() {
+            }
+            if size > self.body_bytes {
+                (first, whole, place) = (Bytes::new(), BytesMut::new(), None);
+                continue;
+            }
+            // Not before: who announces much and sends little must not take a place from others.
+            if size > LARGE_BODY_BYTES && place.is_none() {
+                place = timeout_at(until, self.large.acquire()).await.map_err(|_| Shut::Busy)?.ok();
+            }
+            if first.is_empty() {
                 first = data;
             } else {
                 // Most bodies come in one piece and need not be copied.
@@ -114,8 +122,14 @@ impl Door {
         if size > self.body_bytes {
             return Err(Shut::TooLarge { limit: self.body_bytes });
         }
-        Ok(if whole.is_empty() { first } else { whole.freeze() })
+        Ok(Read { bytes: if whole.is_empty() { first } else { whole.freeze() }, place })
     }
+}
+
+/// A whole body and, if it is large, its place among those held at once.
+struct Read<'a> {
+    bytes: Bytes,
+    place: Option<SemaphorePermit<'a>>,
 }
 
 /// The layer. Bodies are read here, whole, so that size and time are limited for every route alike.
@@ -126,20 +140,14 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
     if !carries_body(request.method()) {
         return next.run(request).await;
     }
-    let until = Instant::now() + door.body_timeout;
-    let hint = request.body().size_hint();
-    let is_large = hint.upper().is_none_or(|bytes| bytes > LARGE_BODY_BYTES);
-    // Held until the call is answered, since its content lives that long.
-    let _large = match is_large.then(|| timeout_at(until, door.large.acquire())) {
-        Some(permit) => match permit.await {
-            Ok(permit) => permit.ok(),
-            Err(_) => return Shut::Busy.answer(),
-        },
-        None => None,
-    };
     let (parts, body) = request.into_parts();
-    match door.read(body, until).await {
-        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+    match door.read(body).await {
+        Ok(Read { bytes, place }) => {
+            let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+            // Not before the call is answered, since its content lives that long.
+            drop(place);
+            answer
+        }
         Err(shut) => shut.answer(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{
     broker::{PATIENCE, TestBroker, countersign},
-    client::{TestClient, proposal},
+    client::{TestClient, proposal, proposal_with},
     eventually::eventually,
 };
 use countersign::http::Route;
@@ -295,7 +295,8 @@ async fn who_sends_half_a_request_is_cut_off() {
 
 #[tokio::test]
 async fn slow_clients_hold_nobody_else() {
-    let broker = TestBroker::start().await;
+    // So long that nobody is cut off before the end of the test.
+    let broker = TestBroker::with("[server]\nheader_timeout = \"5m\"\nbody_timeout = \"10m\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
     let mut slow = Vec::new();
     for number in 0..120 {
@@ -303,7 +304,7 @@ async fn slow_clients_hold_nobody_else() {
         let half = match number % 3 {
             0 => head.clone(),
             1 => format!("{head}content-length: 1000\r\n\r\n{{"),
-            // Announces a large body, of which only some are read at once.
+            // Announces a large body, of which only some are held at once.
             _ => format!("{head}content-length: 20000000\r\n\r\n{{"),
         };
         wire.say(&half).await;
@@ -314,7 +315,11 @@ async fn slow_clients_hold_nobody_else() {
         let review = client.submit(&format!("quick {number}")).await;
         client.claim(&review, "second-mind").await;
     }
-    // The slow ones were there all the while, unless they have been cut by now.
+    let added = "+line\n".repeat(300_000);
+    let diff = format!("--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,300000 @@\n{added}");
+    let large = client.call("create_review", proposal_with("large, but quick", json!({ "diff": diff })));
+    let large = timeout(PATIENCE, large).await.expect("it waits for nobody");
+    assert_eq!(large["applies"], true, "{large}");
     drop(slow);
     broker.stop_and_check().await;
 }
