@@ -225,10 +225,18 @@ impl Broker {
         messages.await.map_err(unreadable)
     }
 
-    /// Verdicts, newest first, at most `limit`.
-    pub async fn iterations(&self, id: ReviewId, limit: u32) -> Answer<Vec<Iteration>> {
+    /// Verdicts of a round, newest first, at most `limit`.
+    pub async fn iterations(&self, id: ReviewId, round: u32, limit: u32) -> Answer<Vec<Iteration>> {
         let review = self.review(id).await?;
-        self.0.context.reader.list_verdicts(review.number, limit).await.map_err(unreadable)
+        self.known_round(&review, Some(round))?;
+        self.0.context.reader.list_verdicts(review.number, round, limit).await.map_err(unreadable)
+    }
+
+    /// The last verdict of a round that was no comment.
+    pub async fn last_vote(&self, id: ReviewId, round: u32) -> Answer<Option<Iteration>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, Some(round))?;
+        self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
     }
 
     /// Counter-patches of a round, oldest first.

@@ -6,7 +6,7 @@ mod head;
 mod rows;
 
 pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
-pub(super) use content::{About, Files, Proposal};
+pub(super) use content::{About, Ending, Files, Proposal};
 pub(super) use head::{DiffState, SeatRow, Status, next};
 pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};
 

@@ -68,12 +68,34 @@ impl Reader {
         Ok(Page { items, next_cursor })
     }
 
-    /// Newest first.
-    pub async fn list_verdicts(&self, number: ReviewNumber, limit: u32) -> Result<Vec<Iteration>, StoreError> {
+    /// The verdicts of one round, newest first.
+    pub async fn list_verdicts(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+        limit: u32,
+    ) -> Result<Vec<Iteration>, StoreError> {
+        self.verdicts(number, round, true, limit).await
+    }
+
+    /// The verdict that a round ended with: the last that was no comment.
+    pub async fn find_last_vote(&self, number: ReviewNumber, round: u32) -> Result<Option<Iteration>, StoreError> {
+        Ok(self.verdicts(number, round, false, 1).await?.pop())
+    }
+
+    async fn verdicts(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+        comments: bool,
+        limit: u32,
+    ) -> Result<Vec<Iteration>, StoreError> {
         let rows = sqlx::query!(
             "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, content_hash, at_ms
-             FROM verdicts WHERE review = ? ORDER BY id DESC LIMIT ?",
+             FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') ORDER BY id DESC LIMIT ?4",
             number.0,
+            round,
+            comments,
             limit
         )
         .fetch_all(&self.pool)

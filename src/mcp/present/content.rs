@@ -5,13 +5,14 @@ use crate::mcp::schema;
 use domain::{
     content::{Content, ContentHash},
     diff::{AffectedFile, Flag},
-    ids::ReviewId,
+    ids::{ReviewId, VALIDATOR},
     priority::Priority,
-    review::{Category, Review, Status},
+    review::{Category, Decision, Review, Status},
     verdict::Verdict,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use store::view::Iteration;
 
 const MAX_FILES: usize = 100;
 const MAX_FLAGS: usize = 50;
@@ -97,6 +98,26 @@ fn flags(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// What was said last of a round.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::mcp) struct Ending<'a> {
+    pub verdict: Verdict,
+    pub reason: Option<&'a str>,
+    by: &'a str,
+}
+
+impl<'a> Ending<'a> {
+    /// Of the current round.
+    pub(in crate::mcp) fn of_decision(decision: &'a Decision) -> Self {
+        Self { verdict: decision.verdict, reason: decision.reason.as_deref(), by: &decision.by }
+    }
+
+    /// Of an earlier round.
+    pub(in crate::mcp) fn of_vote(vote: &'a Iteration) -> Self {
+        Self { verdict: vote.verdict, reason: vote.reason.as_deref(), by: &vote.by }
+    }
+}
+
 /// What the first page of a proposal says beside the texts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct About<'a> {
@@ -126,7 +147,7 @@ pub(in crate::mcp) struct About<'a> {
     pub claimed_by: Option<&'a str>,
     pub claim_generation: u32,
     pub seats: Vec<SeatRow<'a>>,
-    /// The last verdict on the current content; its reason is verdict_reason.
+    /// The last verdict on this round; its reason is verdict_reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::verdict")]
     pub verdict: Option<Verdict>,
@@ -148,10 +169,12 @@ impl<'a> About<'a> {
         review: &'a Review,
         round: u32,
         content: &'a Content,
+        ending: Option<Ending<'a>>,
         iterations: Vec<IterationRow<'a>>,
     ) -> Self {
         let proposer = &review.proposer;
-        let diff = if round == review.round.number {
+        let is_current = round == review.round.number;
+        let diff = if is_current {
             DiffState::of(review)
         } else {
             DiffState { base_commit: content.base_commit.as_deref(), ..DiffState::default() }
@@ -173,10 +196,11 @@ impl<'a> About<'a> {
             claimed_by: review.claimed_by(),
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatRow::of).collect(),
-            verdict: review.decision.as_ref().map(|decision| decision.verdict),
+            verdict: ending.map(|ending| ending.verdict),
             iterations,
-            approved_hash: review.approved_hash.as_ref(),
-            auto_rejected: review.auto_rejected(),
+            approved_hash: review.approved_hash.as_ref().filter(|_| is_current),
+            auto_rejected: ending.is_some_and(|ending| ending.by == VALIDATOR)
+                && (review.auto_rejected() || !is_current),
             escalate: review.escalated,
             created_at: moment(review.created_at),
             updated_at: moment(review.updated_at),

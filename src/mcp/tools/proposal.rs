@@ -6,7 +6,7 @@ use crate::mcp::{
     args::GetProposal,
     file_part::file_part,
     page::Stream,
-    present::{About, Answer, IterationRow, Proposal},
+    present::{About, Answer, Ending, IterationRow, Proposal},
     refusal::Refused,
 };
 use actors::BrokerError;
@@ -21,7 +21,7 @@ use store::view::CounterPatch;
 /// Verdicts shown with a proposal.
 const MAX_ITERATIONS: u32 = 20;
 
-/// Before the third change (proposed, claimed) no verdict can have been given.
+/// Before the third change (proposed, claimed) no reviewer can have given a verdict.
 const FIRST_VERDICT_VERSION: u64 = 3;
 
 /// What of a proposal is asked for.
@@ -43,16 +43,21 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     let round = asked.round.unwrap_or(review.round.number);
     let hash = hash_of(&review, round, server).await?;
     let content = broker.content(&hash).await?;
-    let (patches, iterations) = if review.version < FIRST_VERDICT_VERSION {
+    let (patches, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
         (Vec::new(), Vec::new())
     } else {
-        (broker.counter_patches(id, round).await?, broker.iterations(id, MAX_ITERATIONS).await?)
+        (broker.counter_patches(id, round).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
     };
-    let iterations = iterations.iter().filter(|iteration| iteration.round == round).map(IterationRow::of).collect();
+    let iterations = iterations.iter().map(IterationRow::of).collect();
+    let earlier = if round == review.round.number { None } else { Some(broker.last_vote(id, round).await?) };
+    let ending = match &earlier {
+        None => review.decision.as_ref().map(Ending::of_decision),
+        Some(vote) => vote.as_ref().map(Ending::of_vote),
+    };
     let patch = patches.last();
     let texts = match &asked.file {
         Some(file) => Texts::of_file(&content, file)?,
-        None => Texts::of(&review, round, &content, patch),
+        None => Texts::of(&content, patch, ending),
     };
     let start = match &asked.cursor {
         Some(cursor) => texts.place(&hash, cursor)?,
@@ -60,7 +65,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     };
     let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
     let is_first = start == 0 && asked.file.is_none();
-    let about = is_first.then(|| About::of(&review, round, &content, iterations));
+    let about = is_first.then(|| About::of(&review, round, &content, ending, iterations));
     let shares = stream.page(start, room(about.as_ref(), server)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = shares.parts;
     let proposal = Proposal {
@@ -121,13 +126,12 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn of(review: &'a Review, round: u32, content: &'a Content, patch: Option<&'a CounterPatch>) -> Self {
-        let decision = review.decision.as_ref().filter(|_| round == review.round.number);
+    fn of(content: &'a Content, patch: Option<&'a CounterPatch>, ending: Option<Ending<'a>>) -> Self {
         Self {
             description: content.description.as_deref().unwrap_or_default(),
             diff: content.diff.as_deref().unwrap_or_default().into(),
             counter_patch: patch.map_or("", |patch| patch.diff.as_str()),
-            verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).unwrap_or_default(),
+            verdict_reason: ending.and_then(|ending| ending.reason).unwrap_or_default(),
             of_file: false,
         }
     }

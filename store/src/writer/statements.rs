@@ -5,7 +5,9 @@ use super::Change;
 use crate::StoreError;
 use domain::{
     content::{Content, ContentHash},
+    ids::VALIDATOR,
     review::{DiffCheck, DiffFacts, Event, Recorded, Review},
+    verdict::Verdict,
 };
 use rusqlite::{Connection, params};
 use std::path::Path;
@@ -297,9 +299,25 @@ pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: 
             drop_patches(connection, review)
         }
         Event::CounterPatchRejected { patch, .. } => answer_patch(connection, review, *patch, "rejected"),
-        Event::AutoRejected { .. } | Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => {
+        Event::AutoRejected { words, generation, .. } => {
+            let round = &change.review.round;
+            connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+                review,
+                recorded.version,
+                round.number,
+                VALIDATOR,
+                VALIDATOR,
+                generation,
+                Verdict::ChangesRequested.as_str(),
+                words,
+                None::<&str>,
+                None::<&str>,
+                round.content_hash.0,
+                recorded.at.0,
+            ])?;
             drop_patches(connection, review)
         }
+        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
         Event::Claimed { .. } | Event::ReservationEnded { .. } => Ok(()),
     }
 }
