@@ -4,10 +4,15 @@
 mod clients;
 mod conformance;
 mod crash;
+mod discussion;
 mod doors;
+mod lifecycle;
+mod lists;
 mod races;
 mod restart;
+mod roles;
 mod slow_git;
 mod stdio;
 mod support;
+mod surfaces;
 mod waits;

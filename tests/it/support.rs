@@ -1,11 +1,13 @@
 //! A broker of one's own for every test, and the ways to talk to it.
 
+pub(crate) mod acts;
 pub(crate) mod bridge;
 pub(crate) mod broker;
 pub(crate) mod client;
 pub(crate) mod clients;
 pub(crate) mod conformance;
 pub(crate) mod eventually;
+pub(crate) mod library;
 pub(crate) mod life;
 pub(crate) mod model;
 pub(crate) mod random;
