@@ -142,6 +142,9 @@ impl Broker {
     pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.verdict(&request)?;
+        if let Some(patch) = &request.counter_patch {
+            self.0.context.refuse_flagged_patch(patch).await?;
+        }
         let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
         let command = Command::GiveVerdict(GiveVerdict {
             by: request.reviewer_id,

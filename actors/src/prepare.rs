@@ -161,6 +161,15 @@ impl Context {
         Ok(seal(content, Some(facts)))
     }
 
+    /// Policy says no when a counter-patch is offered, not only once it is accepted.
+    pub(crate) async fn refuse_flagged_patch(&self, patch: &str) -> Result<(), BrokerError> {
+        if self.settings.refuse.is_empty() {
+            return Ok(());
+        }
+        let (reading, _) = read_diff(patch.to_owned()).await?;
+        self.refuse_flagged(&reading)
+    }
+
     fn refuse_flagged(&self, reading: &DiffReading) -> Result<(), BrokerError> {
         let refused = reading.flags.iter().filter(|flag| self.settings.refuse.contains(&flag.kind));
         let flags: Vec<String> = refused
