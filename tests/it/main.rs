@@ -3,7 +3,9 @@
 
 mod clients;
 mod conformance;
+mod counter_patches;
 mod crash;
+mod diffs;
 mod discussion;
 mod doors;
 mod lifecycle;
