@@ -7,7 +7,7 @@ use crate::{
     request::{ListQuery, Listing, Wait},
 };
 use domain::review::Status;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use store::Filter;
 
 impl Broker {
@@ -84,10 +84,11 @@ impl Broker {
             not_by: query.caller_id.clone().filter(|_| for_work),
             queued_after: None,
         };
-        Ok(if query.projects.is_empty() {
+        let wanted: BTreeSet<&String> = query.projects.iter().collect();
+        Ok(if wanted.is_empty() {
             vec![filter(None)]
         } else {
-            query.projects.iter().cloned().map(Some).map(filter).collect()
+            wanted.into_iter().cloned().map(Some).map(filter).collect()
         })
     }
 }
