@@ -18,6 +18,8 @@ pub enum BrokerError {
     Invalid { field: &'static str, problem: String },
     #[error("{field} is {actual} {unit} long; the limit is {limit}")]
     TooLong { field: &'static str, actual: usize, limit: usize, unit: &'static str },
+    #[error("cursor: not one of this list; begin again without it")]
+    BadCursor,
     #[error("the broker has no git repository to check diffs against; start it inside one or with --repo DIR")]
     NoRepository,
     #[error("base {base:?} cannot be used: {words}")]
@@ -52,6 +54,7 @@ impl BrokerError {
             Self::UnknownProject { .. } => "unknown_project",
             Self::Invalid { .. } => "invalid_argument",
             Self::TooLong { .. } => "too_long",
+            Self::BadCursor => "bad_cursor",
             Self::NoRepository => "no_repository",
             Self::BadBase { .. } => "bad_base",
             Self::FlaggedDiff { .. } => "flagged_diff",

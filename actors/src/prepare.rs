@@ -252,8 +252,8 @@ fn check_failed(error: GitError) -> BrokerError {
 }
 
 pub(crate) fn unreadable(error: store::StoreError) -> BrokerError {
-    if let store::StoreError::BadCursor(cursor) = error {
-        return BrokerError::Invalid { field: "cursor", problem: format!("{cursor:?} is not a cursor of this list") };
+    if matches!(error, store::StoreError::BadCursor(_)) {
+        return BrokerError::BadCursor;
     }
     BrokerError::Unreadable { why: error.to_string() }
 }

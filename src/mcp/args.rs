@@ -161,7 +161,7 @@ pub(super) struct SubmitVerdict {
     #[serde(default, deserialize_with = "lenient::text")]
     pub summary: Option<String>,
     /// What the review took, as far as you know.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::fields")]
     pub metrics: Option<MetricsArgs>,
 }
 

@@ -19,6 +19,10 @@ impl Refused {
         Self { code, error: error.into(), retryable: false, details: JsonObject::new() }
     }
 
+    pub(super) fn bad_cursor(of: &str) -> Self {
+        Self::new("bad_cursor", format!("cursor: not one of this {of}; begin again without it")).with("field", "cursor")
+    }
+
     pub(super) fn invalid(field: &str, problem: &str) -> Self {
         Self::new("invalid_argument", format!("{field}: {problem}")).with("field", field)
     }
@@ -58,17 +62,18 @@ impl From<BrokerError> for Refused {
 fn details(error: &BrokerError) -> Value {
     match error {
         BrokerError::Refused(refusal) => refusal_details(refusal),
-        BrokerError::AmbiguousReview { candidates, .. } => json!({ "candidates": candidates }),
-        BrokerError::UnknownProject { known, .. } => json!({ "allowed": known }),
+        BrokerError::UnknownReview { .. } => json!({ "field": "review_id" }),
+        BrokerError::AmbiguousReview { candidates, .. } => json!({ "field": "review_id", "candidates": candidates }),
+        BrokerError::UnknownProject { known, .. } => json!({ "field": "project", "allowed": known }),
         BrokerError::Invalid { field, .. } => json!({ "field": field }),
         BrokerError::TooLong { field, actual, limit, .. } => {
             json!({ "field": field, "actual": actual, "limit": limit })
         }
+        BrokerError::BadCursor => json!({ "field": "cursor" }),
         BrokerError::BadBase { .. } => json!({ "field": "base" }),
         BrokerError::FlaggedDiff { flags } => json!({ "refused_flags": flags }),
         BrokerError::NoSuchRound { last, .. } => json!({ "field": "round", "last": last }),
-        BrokerError::UnknownReview { .. }
-        | BrokerError::NoRepository
+        BrokerError::NoRepository
         | BrokerError::CheckFailed { .. }
         | BrokerError::Busy { .. }
         | BrokerError::NotSaved { .. }

@@ -74,7 +74,9 @@ pub(super) async fn read(server: &Server, uri: &str) -> Result<ReadResourceRespo
 fn failed(error: &BrokerError) -> ErrorData {
     let data = json!({ "code": error.code(), "retryable": error.is_passing() });
     match error {
-        BrokerError::Invalid { .. } => ErrorData::invalid_params(error.to_string(), Some(data)),
+        BrokerError::Invalid { .. } | BrokerError::BadCursor => {
+            ErrorData::invalid_params(error.to_string(), Some(data))
+        }
         BrokerError::Refused(_)
         | BrokerError::UnknownReview { .. }
         | BrokerError::AmbiguousReview { .. }

@@ -1,8 +1,12 @@
 //! Reads what models send when they err harmlessly: a number or a boolean in quotes, an empty
 //! string for nothing, one string where a list is meant, JSON inside a string.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::Value;
+use std::{fmt, marker::PhantomData};
 
 /// Nothing, `null` and `""` all mean "left out".
 pub(super) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
@@ -93,6 +97,32 @@ pub(super) fn object<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Value
         },
         value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_)) => Err(unexpected(&value, EXPECTED)),
     }
+}
+
+/// The named fields of an object. Serde on its own would take a list for them, too.
+pub(super) fn fields<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Fields<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON object")
+        }
+
+        fn visit_unit<E>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        }
+    }
+    input.deserialize_any(Fields(PhantomData))
 }
 
 fn unexpected<E: Error>(value: &Value, expected: &str) -> E {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 /// Serde quotes what it found, and a caller may send megabytes where a flag belongs.
 const MAX_PROBLEM_CHARS: usize = 400;
+const MAX_FIELD_CHARS: usize = 100;
 
 #[derive(Debug)]
 pub(in crate::mcp) struct Malformed {
@@ -47,7 +48,7 @@ pub(in crate::mcp) fn parse<T: DeserializeOwned>(arguments: Option<JsonObject>) 
                 }
             }
         }
-        Malformed { field, problem }
+        Malformed { field: field.chars().take(MAX_FIELD_CHARS).collect(), problem }
     })
 }
 

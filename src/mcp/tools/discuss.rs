@@ -61,7 +61,7 @@ impl Place {
 }
 
 pub(super) async fn get(args: GetDiscussion, call: &Call<'_>) -> Done {
-    let bad_cursor = || Refused::new("bad_cursor", "cursor: not one of this discussion; begin again without it");
+    let bad_cursor = || Refused::bad_cursor("discussion");
     let start = match args.cursor.as_deref() {
         Some(cursor) => Place::parse(cursor).ok_or_else(bad_cursor)?,
         None => Place { after: None, skip: 0 },

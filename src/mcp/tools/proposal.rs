@@ -112,7 +112,7 @@ fn some(text: &str) -> Option<&str> {
 }
 
 fn bad_cursor() -> Refused {
-    Refused::new("bad_cursor", "cursor: not one of this proposal; begin again without it")
+    Refused::bad_cursor("proposal")
 }
 
 /// The texts that are paged, in this order.
