@@ -65,6 +65,8 @@ async fn a_list_is_narrowed_by_status_category_and_project() {
         intents(json!({ "projects": ["other", "project"], "status": "pending" })).await,
         ["plan", "code", "bare"]
     );
+    let twice = json!({ "projects": ["other", "other"] });
+    assert_eq!(intents(twice).await, ["code"], "a project named twice is listed once");
     assert_eq!(intents(json!({ "status": "approved" })).await, ["to be approved"]);
     assert_eq!(intents(json!({ "status": "pending", "category": "handoff" })).await.len(), 0);
     assert_eq!(intents(json!({})).await.len(), 4);
@@ -103,7 +105,7 @@ async fn pages_put_together_show_every_review_once() {
     }
     let first = client.call("list_reviews", json!({ "status": "pending", "limit": 2 })).await;
     let elsewhere = json!({ "cursor": first["next_cursor"] });
-    let refused = client.refused("invalid_argument", "list_reviews", elsewhere).await;
+    let refused = client.refused("bad_cursor", "list_reviews", elsewhere).await;
     assert_eq!(refused["field"], "cursor");
     broker.stop_and_check().await;
 }

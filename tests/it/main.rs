@@ -1,6 +1,7 @@
 //! Every promise through the public door: the built binary, real HTTP, its own database and folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+mod bad_input;
 mod clients;
 mod conformance;
 mod counter_patches;
@@ -11,6 +12,7 @@ mod doors;
 mod lifecycle;
 mod lists;
 mod races;
+mod refusals;
 mod restart;
 mod roles;
 mod slow_git;

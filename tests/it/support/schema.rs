@@ -1,0 +1,81 @@
+//! The part of JSON Schema that the tools' schemas use, held against a value.
+
+use serde_json::Value;
+
+/// What of `value` the schema does not allow. A keyword that is not known here ends the test.
+pub(crate) fn violations(schema: &Value, value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    check(schema, value, "", &mut found);
+    found
+}
+
+fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
+    let Some(rules) = schema.as_object() else {
+        assert_eq!(schema, &Value::Bool(true), "a schema is an object or true");
+        return;
+    };
+    for (keyword, rule) in rules {
+        match keyword.as_str() {
+            "type" => {
+                if !is_a(value, rule) {
+                    found.push(format!("{path}: {value} is no {rule}"));
+                }
+            }
+            "enum" => {
+                if !rule.as_array().unwrap().contains(value) {
+                    found.push(format!("{path}: {value} is none of {rule}"));
+                }
+            }
+            "required" => {
+                for name in rule.as_array().unwrap() {
+                    if value.is_object() && value.get(name.as_str().unwrap()).is_none() {
+                        found.push(format!("{path}: {name} is missing"));
+                    }
+                }
+            }
+            "properties" => {
+                for (name, property) in rule.as_object().unwrap() {
+                    if let Some(part) = value.get(name) {
+                        check(property, part, &format!("{path}/{name}"), found);
+                    }
+                }
+            }
+            "additionalProperties" => {
+                let known = rules.get("properties").and_then(Value::as_object);
+                for (name, part) in value.as_object().into_iter().flatten() {
+                    if known.is_some_and(|known| known.contains_key(name)) {
+                        continue;
+                    }
+                    match rule {
+                        Value::Bool(false) => found.push(format!("{path}: {name} is not allowed")),
+                        other => check(other, part, &format!("{path}/{name}"), found),
+                    }
+                }
+            }
+            "items" => {
+                for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+                    check(rule, item, &format!("{path}/{at}"), found);
+                }
+            }
+            "minimum" => {
+                if value.as_f64().is_some_and(|number| number < rule.as_f64().unwrap()) {
+                    found.push(format!("{path}: {value} is below {rule}"));
+                }
+            }
+            "description" | "title" | "default" => {}
+            other => panic!("{path}: the keyword {other} is not known to this check"),
+        }
+    }
+}
+
+fn is_a(value: &Value, kind: &Value) -> bool {
+    match kind.as_str().expect("one type, as a word") {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        other => panic!("unknown type {other}"),
+    }
+}
