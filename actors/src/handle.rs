@@ -8,7 +8,7 @@ use crate::{
     error::BrokerError,
     gateway::{Attached, GatewayMessage, Reply},
     prepare::unreadable,
-    request::{MessageRequest, NewProposal, Revision, Submitted, VerdictRequest},
+    request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted, VerdictRequest},
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
@@ -96,7 +96,7 @@ impl Broker {
             diff: prepared.diff,
             personas: vec![DEFAULT_PERSONA.into()],
             policy: Policy { max_rounds: context.settings.max_rounds, ..Policy::default() },
-            request_key: proposal.key,
+            request_key: proposal.key.map(RequestKey::into_text),
         };
         let content = Arc::clone(&prepared.content);
         let applied = self
@@ -117,14 +117,16 @@ impl Broker {
 
     async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
         let review = self.review(id).await?;
-        let prepared = Box::pin(self.0.context.prepare_revision(&review, &mut revision)).await?;
+        let key = revision.key.take().map(RequestKey::into_text);
+        let repeats = key.is_some() && key == review.round.request_key;
+        let prepared = Box::pin(self.0.context.prepare_revision(&review, &mut revision, repeats)).await?;
         let command = Command::Revise(Revise {
             proposer_id: revision.proposer_id,
             completes: review.round.content_hash.clone(),
             intent: prepared.content.intent.clone(),
             content_hash: prepared.hash,
             diff: prepared.diff,
-            request_key: revision.key,
+            request_key: key,
         });
         let attached = Attached { content: Some(Arc::clone(&prepared.content)), patch: None };
         let applied = self.apply(id, command, attached).await?;

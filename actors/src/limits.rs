@@ -2,7 +2,7 @@
 
 use crate::{
     error::BrokerError,
-    request::{MessageRequest, NewProposal, Revision, VerdictRequest},
+    request::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
 };
 use domain::ids::VALIDATOR;
 
@@ -36,7 +36,7 @@ impl Limits {
         self.name("project", proposer.project.as_deref())?;
         self.name("proposer_id", proposer.proposer_id.as_deref())?;
         self.name("base", proposal.base.as_deref())?;
-        self.name("idempotency_key", proposal.key.as_deref())?;
+        self.key(proposal.key.as_ref())?;
         self.text("description", proposal.description.as_deref())?;
         self.diff("diff", proposal.diff.as_deref())
     }
@@ -45,7 +45,7 @@ impl Limits {
         self.intent(&revision.intent)?;
         self.name("proposer_id", revision.proposer_id.as_deref())?;
         self.name("base", revision.base.as_deref())?;
-        self.name("idempotency_key", revision.key.as_deref())?;
+        self.key(revision.key.as_ref())?;
         self.text("description", revision.description.as_deref())?;
         self.diff("diff", revision.diff.as_deref())
     }
@@ -100,6 +100,13 @@ impl Limits {
     /// A short name, if there is one: not empty, one line, nothing invisible.
     pub(crate) fn name(&self, field: &'static str, name: Option<&str>) -> Checked {
         name.map_or(Ok(()), |name| self.required_name(field, name))
+    }
+
+    fn key(&self, key: Option<&RequestKey>) -> Checked {
+        match key {
+            Some(RequestKey::Given(key)) => self.required_name("idempotency_key", key),
+            Some(RequestKey::OfClient(_)) | None => Ok(()),
+        }
     }
 
     fn required_name(&self, field: &'static str, name: &str) -> Checked {

@@ -44,11 +44,13 @@ impl Context {
         }
     }
 
-    /// A revision's content, completed from the active one.
+    /// A revision's content, completed from the active one. Where it `repeats` the call that made the
+    /// active one, HEAD may have moved in between, so a base that nobody named stays.
     pub(crate) async fn prepare_revision(
         &self,
         review: &Review,
         revision: &mut Revision,
+        repeats: bool,
     ) -> Result<Prepared, BrokerError> {
         let active = self.find_content(&review.round.content_hash).await?;
         let intent = std::mem::take(&mut revision.intent);
@@ -56,12 +58,13 @@ impl Context {
         let skipped = matches!(review.round.diff, Some(DiffFacts { check: DiffCheck::Skipped, .. }));
         let skip = revision.skip_diff_validation.unwrap_or(skipped);
         let (text, base) = match (revision.diff.take(), revision.base.as_deref()) {
+            (Some(text), None) if repeats && active.diff.is_some() => (Some(text), Base::Kept),
             (Some(text), base) => (Some(text), Base::Named(base)),
             (None, Some(base)) => (active.diff.clone(), Base::Named(Some(base))),
             (None, None) => (active.diff.clone(), Base::Kept),
         };
         let Some(text) = text else { return Ok(seal(without_diff(intent, description), None)) };
-        if matches!(base, Base::Kept) && skip == skipped {
+        if matches!(base, Base::Kept) && skip == skipped && active.diff.as_deref() == Some(&text) {
             let content = Content { intent, description, ..Content::clone(&active) };
             return Ok(seal(content, review.round.diff.clone()));
         }

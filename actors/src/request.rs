@@ -7,6 +7,25 @@ use domain::{
 use std::{sync::Arc, time::Duration};
 use store::view::{Page, Summary};
 
+/// Names a call, so that a repeat of it is recognised.
+#[derive(Debug, Clone)]
+pub enum RequestKey {
+    /// The caller's own.
+    Given(String),
+    /// The id a client gave the call; it begins with the client's name.
+    OfClient(String),
+}
+
+impl RequestKey {
+    /// One text for both kinds, which never meet.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Given(key) => format!("key:{key}"),
+            Self::OfClient(id) => id,
+        }
+    }
+}
+
 /// A first submission.
 #[derive(Debug, Clone)]
 pub struct NewProposal {
@@ -19,8 +38,8 @@ pub struct NewProposal {
     /// What the diff is against; left out: the project's HEAD now.
     pub base: Option<String>,
     pub skip_diff_validation: bool,
-    /// Names the call: the same key gives the same review again.
-    pub key: Option<String>,
+    /// The same key gives the same review again.
+    pub key: Option<RequestKey>,
 }
 
 /// A further round. What is `None` stays as it was.
@@ -32,7 +51,7 @@ pub struct Revision {
     pub diff: Option<String>,
     pub base: Option<String>,
     pub skip_diff_validation: Option<bool>,
-    pub key: Option<String>,
+    pub key: Option<RequestKey>,
 }
 
 /// What a submission came to. The content is there to be shown; it is read by its hash.

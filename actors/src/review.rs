@@ -9,13 +9,14 @@ use crate::{
     Context,
     error::BrokerError,
     gateway::{Attached, GatewayMessage, Reply},
+    prepare::unreadable,
     supervisor::SupervisorMessage,
     vitals::{Mailbox, Vitals},
 };
 use domain::{
     content::Content,
     ids::ReviewId,
-    review::{Command, Proposal, Refusal, Review, Transition, propose, transition},
+    review::{Command, Event, Proposal, Refusal, Review, Transition, propose, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -208,15 +209,16 @@ impl ReviewActor {
         self.commit(myself, state, done, Attached { content: Some(content), patch: None }, reply).await
     }
 
-    /// Whether `proposal` is the one that made `review`, sent again. HEAD may have moved in between,
-    /// so a base that nobody named does not count.
+    /// Whether `proposal` is the one that made `review`, sent again. The review may have gone on since,
+    /// so its beginning is asked. HEAD may have moved, too, so a base that nobody named does not count.
     async fn is_repeat(&self, review: &Review, proposal: &Proposal, content: &Content) -> Result<bool, BrokerError> {
         let same_origin = review.proposer == proposal.proposer && review.category == proposal.category;
-        let first_round = review.round.number == 1 && review.round.request_key == proposal.request_key;
-        if !same_origin || !first_round || review.round.content_hash == proposal.content_hash {
+        if !same_origin || review.round.content_hash == proposal.content_hash {
             return Ok(same_origin);
         }
-        let stored = self.context.find_content(&review.round.content_hash).await?;
+        let log = self.context.reader.list_events(review.number).await.map_err(unreadable)?;
+        let Some(Event::Proposed(first)) = log.first().map(|recorded| &recorded.event) else { return Ok(false) };
+        let stored = self.context.find_content(&first.round.content_hash).await?;
         let texts = |content: &Content| (content.intent.clone(), content.description.clone(), content.diff.clone());
         Ok(texts(&stored) == texts(content))
     }

@@ -6,7 +6,7 @@ use crate::mcp::{
     present::{Answer, Status, Submission},
     refusal::Refused,
 };
-use actors::request::{NewProposal, Revision};
+use actors::request::{NewProposal, RequestKey, Revision};
 use domain::review::{Category, Proposer, Review};
 use rmcp::model::RequestMetaObject;
 use serde_json::Value;
@@ -67,14 +67,13 @@ pub(super) fn category(word: &str) -> Result<Category, Refused> {
     })
 }
 
-/// What names this call: the caller's own key, or the id its client gave the call. The prefixes
-/// keep the kinds apart.
-fn request_key(given: Option<String>, meta: &RequestMetaObject) -> Option<String> {
+/// What names this call: the caller's own key, or the id its client gave the call.
+fn request_key(given: Option<String>, meta: &RequestMetaObject) -> Option<RequestKey> {
     let id = |name: &str| meta.get(name).and_then(Value::as_str).filter(|id| (1..=100).contains(&id.len()));
     match (given, id("claudecode/toolUseId"), id("threadId"), id("callId")) {
-        (Some(key), _, _, _) => Some(format!("key:{key}")),
-        (None, Some(tool_use), _, _) => Some(format!("claude:{tool_use}")),
-        (None, None, Some(thread), Some(call)) => Some(format!("codex:{thread}:{call}")),
+        (Some(key), _, _, _) => Some(RequestKey::Given(key)),
+        (None, Some(tool_use), _, _) => Some(RequestKey::OfClient(format!("claude:{tool_use}"))),
+        (None, None, Some(thread), Some(call)) => Some(RequestKey::OfClient(format!("codex:{thread}:{call}"))),
         (None, None, _, _) => None,
     }
 }
