@@ -9,6 +9,7 @@ mod crash;
 mod diffs;
 mod discussion;
 mod doors;
+mod idempotency;
 mod lifecycle;
 mod lists;
 mod races;
