@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod bad_input;
+mod catalogue;
 mod clients;
 mod conformance;
 mod counter_patches;
