@@ -114,7 +114,9 @@ fn banner(url: &str, started: &Started) {
     };
     let version = env!("CARGO_PKG_VERSION");
     let database = started.database.display();
-    eprintln!(
+    // A terminal or a disk that takes no more is no reason to stop.
+    let _ = writeln!(
+        io::stderr(),
         "countersign {version}
   listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
   database      {database}
