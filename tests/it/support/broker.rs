@@ -18,6 +18,8 @@ pub(crate) struct TestBroker {
     home: TempDir,
     repo: Option<Repo>,
     settings: String,
+    /// What a shell does before it becomes the broker.
+    prelude: Option<&'static str>,
     child: Child,
     port: u16,
 }
@@ -51,10 +53,25 @@ impl TestBroker {
         Self::launch(home, Some(Repo::new()), settings, 0).await
     }
 
+    /// A broker that a shell starts after `prelude`, which may set limits and redirect.
+    pub(crate) async fn under(prelude: &'static str, settings: &str) -> Self {
+        Self::launch_under(Some(prelude), tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+    }
+
     async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
+        Self::launch_under(None, home, repo, settings, port).await
+    }
+
+    async fn launch_under(
+        prelude: Option<&'static str>,
+        home: TempDir,
+        repo: Option<Repo>,
+        settings: &str,
+        port: u16,
+    ) -> Self {
         std::fs::write(home.path().join("config.toml"), settings).unwrap();
-        let (child, port) = spawn(home.path(), repo.as_ref().map(Repo::path), port).await;
-        Self { home, repo, settings: settings.to_owned(), child, port }
+        let (child, port) = spawn(prelude, home.path(), repo.as_ref().map(Repo::path), port).await;
+        Self { home, repo, settings: settings.to_owned(), prelude, child, port }
     }
 
     /// SIGKILL, then another process on the same database and port.
@@ -83,8 +100,15 @@ impl TestBroker {
     /// The same data dir and port, served by another process; the last one has ended.
     pub(crate) async fn restarted(mut self) -> Self {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
-        (self.child, self.port) = spawn(self.home.path(), self.repo.as_ref().map(Repo::path), self.port).await;
+        let repo = self.repo.as_ref().map(Repo::path);
+        (self.child, self.port) = spawn(self.prelude, self.home.path(), repo, self.port).await;
         self
+    }
+
+    /// Like [`Self::restarted`], without the prelude.
+    pub(crate) async fn restarted_freely(mut self) -> Self {
+        self.prelude = None;
+        self.restarted().await
     }
 
     /// Like [`Self::restarted`], with other settings.
@@ -189,7 +213,10 @@ pub(crate) async fn check_database(data_dir: &Path) {
 
 /// The binary under test, with nothing of the machine's own settings.
 pub(crate) fn countersign(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+    bare(Command::new(env!("CARGO_BIN_EXE_countersign")), home)
+}
+
+fn bare(mut command: Command, home: &Path) -> Command {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -199,9 +226,16 @@ pub(crate) fn countersign(home: &Path) -> Command {
     command
 }
 
-async fn spawn(home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
+async fn spawn(prelude: Option<&str>, home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
     let stderr = std::fs::OpenOptions::new().create(true).append(true).open(home.join("stderr.log")).unwrap();
-    let mut command = countersign(home);
+    let mut command = match prelude {
+        None => countersign(home),
+        Some(prelude) => {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(format!("{prelude}\nexec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_countersign"));
+            bare(shell, home)
+        }
+    };
     command
         .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
         .arg("--data-dir")
