@@ -67,6 +67,8 @@ CREATE TABLE reviews (
 -- The queue, by itself and within a project or category: entered and left once per claim.
 CREATE INDEX reviews_queue ON reviews (priority, number) WHERE status = 'pending';
 CREATE INDEX reviews_queue_by_project ON reviews (project, priority, number) WHERE status = 'pending';
+CREATE INDEX reviews_queue_by_category ON reviews (category, priority, number)
+    WHERE status = 'pending' AND category IS NOT NULL;
 CREATE INDEX reviews_queue_news ON reviews (queued_seq) WHERE status = 'pending';
 -- Everything else, newest first. Status is the only indexed column that changes, so it stands in one of
 -- them only.

@@ -1,13 +1,6 @@
 //! The floor: what the disk and the store can do without anybody asking over HTTP.
 
-use super::Effort;
-use domain::{
-    consensus::Policy,
-    content::Content,
-    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
-    review::{Proposal, Proposer, propose},
-    time::{Now, Tick, Timestamp},
-};
+use super::{Effort, stored::submission};
 use std::{
     io::Write as _,
     path::Path,
@@ -17,7 +10,6 @@ use std::{
     },
     time::Instant,
 };
-use store::Change;
 use tokio::sync::oneshot;
 
 pub(crate) async fn report(effort: Effort) {
@@ -64,39 +56,4 @@ async fn commits(dir: &Path, clients: usize, effort: Effort) -> (f64, f64) {
     }
     let (commits, changes) = store.feed.totals();
     (changes as f64 / began.elapsed().as_secs_f64(), changes as f64 / commits as f64)
-}
-
-/// A proposal without a diff, as the store is given it.
-pub(crate) fn submission(number: i64, intent: &str) -> Change {
-    let content = Content {
-        intent: format!("{intent} {number}"),
-        description: Some("why and what".into()),
-        diff: None,
-        base_commit: None,
-        files: Vec::new(),
-        flags: Vec::new(),
-        diff_note: None,
-    };
-    let proposal = Proposal {
-        id: ReviewId(uuid::Uuid::new_v4()),
-        number: ReviewNumber(number),
-        proposer: Proposer {
-            agent_type: "gsd-executor".into(),
-            agent_role: "proposer".into(),
-            phase: "3".into(),
-            plan: None,
-            task: None,
-            project: None,
-            proposer_id: None,
-        },
-        category: None,
-        intent: content.intent.clone(),
-        content_hash: content.hash(),
-        diff: None,
-        personas: vec![DEFAULT_PERSONA.into()],
-        policy: Policy::default(),
-        request_key: None,
-    };
-    let done = propose(proposal, Now { at: Timestamp(1_700_000_000_000 + number), tick: Tick(number) });
-    Change::new(Arc::new(done.next), done.events, Tick(number)).unwrap().with_content(Some(Arc::new(content)))
 }

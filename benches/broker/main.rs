@@ -18,6 +18,8 @@ mod memory;
 mod noop;
 mod scale;
 mod server;
+#[path = "../../tests/it/support/stored.rs"]
+mod stored;
 
 use std::time::Duration;
 

@@ -1,16 +1,7 @@
 //! Few stored reviews against many: start-up, memory, and pages of the list.
 
-use super::{Effort, floor::submission, load::Connection, server::Server};
-use domain::{
-    review::{Command, Rules, transition},
-    time::{Now, Tick, Timestamp},
-};
+use super::{Effort, load::Connection, server::Server, stored::fill};
 use serde_json::json;
-use std::{path::Path, sync::Arc, time::Duration};
-use store::{Change, Writer};
-use tokio::sync::oneshot;
-
-const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
 pub(crate) async fn report(effort: Effort) {
     println!("\nstored reviews");
@@ -72,38 +63,4 @@ async fn row(name: &str, reviews: usize, open: bool) -> Row {
     );
     server.stop().await;
     Row { pending, ended, next }
-}
-
-/// Fills a data dir through the store's own writer.
-async fn fill(home: &Path, reviews: usize, open: bool) {
-    let data = home.join("data");
-    std::fs::create_dir(&data).unwrap();
-    let settings = store::Settings { max_queue: 300_000, ..store::Settings::default() };
-    let store = store::open(&data.join("countersign.db"), settings).await.unwrap();
-    let mut last = None;
-    for number in 1..=i64::try_from(reviews).unwrap() {
-        let first = submission(number, "a stored change");
-        let (done, saved) = oneshot::channel();
-        store.writer.commit(first.clone(), done);
-        last = Some(if open { saved } else { cancel(&store.writer, &first, number) });
-    }
-    if let Some(last) = last {
-        last.await.unwrap().unwrap();
-    }
-    drop(store.writer);
-    store.thread.ended().await;
-    store.reader.close().await;
-}
-
-fn cancel(
-    writer: &Writer,
-    first: &Change,
-    number: i64,
-) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
-    let now = Now { at: Timestamp(1_700_000_100_000 + number), tick: Tick(number) };
-    let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
-    let ended = transition(first.review(), cancel, now, &RULES).unwrap();
-    let (done, saved) = oneshot::channel();
-    writer.commit(Change::new(Arc::new(ended.next), ended.events, now.tick).unwrap(), done);
-    saved
 }

@@ -133,7 +133,8 @@ fn index(filter: &Filter) -> Option<&'static str> {
     match (filter.status, &filter.project, filter.category) {
         (Some(Status::Pending), _, _) if filter.queued_after.is_some() => Some("reviews_queue_news"),
         (Some(Status::Pending), Some(_), _) => Some("reviews_queue_by_project"),
-        (Some(Status::Pending), None, _) => Some("reviews_queue"),
+        (Some(Status::Pending), None, Some(_)) => Some("reviews_queue_by_category"),
+        (Some(Status::Pending), None, None) => Some("reviews_queue"),
         (_, Some(_), _) if ended => Some("reviews_by_project"),
         (_, None, Some(_)) if ended => Some("reviews_by_category"),
         (Some(_), _, _) => Some("reviews_by_status"),

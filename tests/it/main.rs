@@ -19,6 +19,7 @@ mod races;
 mod refusals;
 mod restart;
 mod roles;
+mod scale;
 mod slow_git;
 mod stdio;
 mod support;

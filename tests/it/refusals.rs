@@ -4,7 +4,6 @@ use crate::support::{
     acts::{last_event, review_in, verdict, with},
     broker::TestBroker,
     client::{id, proposal, proposal_with},
-    held_git::HeldGit,
     scenes::tools,
     schema::violations,
 };
@@ -216,50 +215,6 @@ async fn a_second_waiter_beyond_the_limit_is_told_to_come_back() {
     assert_eq!((&busy["code"], &busy["retryable"]), (&json!("busy"), &json!(true)));
     let id = client.submit("woken").await;
     assert_eq!(waiting.await.unwrap()["reviews"][0]["review_id"], id);
-    broker.stop_and_check().await;
-}
-
-#[tokio::test]
-async fn while_git_checks_a_claim_others_are_told_and_everything_else_goes_on() {
-    let mut git = HeldGit::new().await;
-    let broker = TestBroker::with(&format!("[git]\nprogram = {:?}\n", git.program())).await;
-    let client = broker.client();
-    let with_diff = proposal_with("slow", json!({ "diff": broker.repo().diff("zwei") }));
-    let id = id(&client.call("create_review", with_diff).await);
-    git.hold_next();
-    let first = tokio::spawn(client.call("claim_review", json!({ "review_id": id, "reviewer_id": "ada" })));
-    git.is_held().await;
-
-    let second = json!({ "review_id": id, "reviewer_id": "bob" });
-    let told = client.refused("being_claimed", "claim_review", second.clone()).await;
-    assert_eq!((&told["claimed_by"], &told["retryable"]), (&json!("ada"), &json!(true)));
-    assert_eq!(client.status(&id).await["status"], "pending", "it can be read meanwhile");
-    let other = client.submit("not slow").await;
-    client.claim(&other, "bob").await;
-
-    git.release().await;
-    assert_eq!(first.await.unwrap()["claimed_by"], "ada");
-    client.refused("already_claimed", "claim_review", second).await;
-    broker.stop_and_check().await;
-}
-
-#[tokio::test]
-async fn a_check_that_takes_too_long_saves_nothing_and_can_be_tried_again() {
-    let mut git = HeldGit::new().await;
-    let settings = format!("[git]\nprogram = {:?}\ntime_limit = \"3s\"\n", git.program());
-    let broker = TestBroker::with(&settings).await;
-    let client = broker.client();
-    let with_diff = proposal_with("slow", json!({ "diff": broker.repo().diff("zwei") }));
-    let id = id(&client.call("create_review", with_diff).await);
-    let before = last_event(&client).await;
-    git.hold_next();
-    let claim = json!({ "review_id": id, "reviewer_id": "ada" });
-    let waiting = tokio::spawn(client.refused("check_failed", "claim_review", claim.clone()));
-    git.is_held().await;
-    assert_eq!(waiting.await.unwrap()["retryable"], true);
-    assert_eq!(last_event(&client).await, before);
-    client.call("claim_review", claim).await;
-    client.call("create_review", proposal("and on it goes")).await;
     broker.stop_and_check().await;
 }
 

@@ -1,0 +1,61 @@
+//! Many stored reviews cost no more than few. `cargo xtask bench scale` has the figures; here is only
+//! what a fault would multiply.
+
+use crate::support::{broker::TestBroker, stored::fill};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const FEW: usize = 200;
+const MANY: usize = 20_000;
+
+#[tokio::test]
+async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
+    for open in [true, false] {
+        let (few, many) = (broker_with(FEW, open).await, broker_with(MANY, open).await);
+        let status = if open { "pending" } else { "cancelled" };
+        for arguments in [
+            json!({ "status": status }),
+            json!({ "status": status, "cursor": cursor(&many, status).await }),
+            json!({}),
+            json!({ "status": "claimed" }),
+            json!({ "status": status, "category": "handoff" }),
+        ] {
+            let (small, large) = (page_time(&few, &arguments).await, page_time(&many, &arguments).await);
+            // A hundred times as many rows; a walk through them all would show as far more than this.
+            let bound = small * 10 + Duration::from_millis(10);
+            assert!(large < bound, "{arguments}: {large:?} with {MANY} reviews, {small:?} with {FEW}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stored_review_is_not_awake_until_it_is_touched() {
+    let broker = broker_with(FEW, true).await;
+    assert!(broker.live_reviews().await.is_empty());
+    broker.client().claim("R-7", "ada").await;
+    assert_eq!(broker.live_reviews().await.len(), 1);
+}
+
+async fn broker_with(reviews: usize, open: bool) -> TestBroker {
+    let home = tempfile::tempdir().unwrap();
+    fill(home.path(), reviews, open).await;
+    TestBroker::on(home, "").await
+}
+
+/// The best of several, so that a busy machine does not count.
+async fn page_time(broker: &TestBroker, arguments: &serde_json::Value) -> Duration {
+    let client = broker.client();
+    let mut best = Duration::MAX;
+    for _ in 0..15 {
+        let began = Instant::now();
+        client.call("list_reviews", arguments.clone()).await;
+        best = best.min(began.elapsed());
+    }
+    best
+}
+
+/// Somewhere in the middle of the list.
+async fn cursor(broker: &TestBroker, status: &str) -> String {
+    let page = broker.client().call("list_reviews", json!({ "status": status, "limit": 100 })).await;
+    page["next_cursor"].as_str().unwrap().to_owned()
+}
