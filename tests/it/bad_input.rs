@@ -32,10 +32,10 @@ async fn spoil(tool: &Value, broker: &TestBroker, spoilings: impl Fn(&str, &Valu
     for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
         for Bad { field, value, expected } in spoilings(field, schema, &valid) {
             let mut arguments = valid.clone();
-            match value {
-                Value::Null => arguments.as_object_mut().unwrap().remove(&field),
-                ref value => arguments.as_object_mut().unwrap().insert(field.clone(), value.clone()),
-            };
+            arguments[&field] = value.clone();
+            if value.is_null() {
+                arguments.as_object_mut().unwrap().remove(&field);
+            }
             let said = excerpt(&value);
             let error = client.try_call(name, arguments).await.expect_err(&format!("{name}: {field}: {said}"));
             check_answer(&error, &field, &expected, &format!("{name}({field}: {said}): {}", excerpt(&error)));

@@ -108,6 +108,10 @@ async fn a_review_can_be_cancelled_from_every_status_that_waits_for_somebody() {
         assert_eq!((&cancelled["status"], &cancelled["cancel_reason"]), (&json!("cancelled"), &json!("plans changed")));
         assert_eq!(cancelled["claimed_by"], Value::Null, "the reviewer of a {status} one is free");
         assert_eq!(cancelled["approved_hash"], Value::Null);
+        if status == "approved" {
+            let read = client.call("get_proposal", json!({ "review_id": id })).await;
+            assert_eq!(read["iterations"][0]["reviewer_id"], "ada", "who approved it is not forgotten");
+        }
         client.refused("wrong_status", "submit_verdict", acts::verdict(&id, "ada", "approved")).await;
         let closed = client.call("close_review", close(&id, "proposer")).await;
         assert_eq!(closed["status"], "closed");

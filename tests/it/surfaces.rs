@@ -84,10 +84,8 @@ async fn prompts_say_what_to_do_with_what_was_given() {
 
 async fn read(library: &Library, uri: &str) -> Value {
     let result = library.0.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
-    match &result.contents[0] {
-        ResourceContents::TextResourceContents { text, .. } => serde_json::from_str(text).unwrap(),
-        other => panic!("{other:?}"),
-    }
+    let ResourceContents::TextResourceContents { text, .. } = &result.contents[0] else { panic!("{result:?}") };
+    serde_json::from_str(text).unwrap()
 }
 
 async fn prompt(library: &Library, name: &str, arguments: Value) -> String {

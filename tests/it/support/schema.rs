@@ -46,9 +46,10 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
                     if known.is_some_and(|known| known.contains_key(name)) {
                         continue;
                     }
-                    match rule {
-                        Value::Bool(false) => found.push(format!("{path}: {name} is not allowed")),
-                        other => check(other, part, &format!("{path}/{name}"), found),
+                    if rule == false {
+                        found.push(format!("{path}: {name} is not allowed"));
+                    } else {
+                        check(rule, part, &format!("{path}/{name}"), found);
                     }
                 }
             }
