@@ -63,7 +63,7 @@ impl Reader {
             _ => {
                 let mut moment = self.pool.begin().await?;
                 for filter in filters {
-                    rows.extend(Self::list_filtered(&mut *moment, filter, cursor, limit).await?);
+                    rows.extend(Self::list_filtered(&mut moment, filter, cursor, limit).await?);
                 }
                 moment.rollback().await?;
             }

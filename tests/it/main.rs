@@ -1,5 +1,6 @@
 //! Every promise through the public door: the built binary, real HTTP, its own database and folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
 
 mod bad_input;
 mod catalogue;

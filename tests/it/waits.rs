@@ -128,7 +128,7 @@ async fn a_wait_that_begins_after_a_change_answers_at_once() {
 
     let pending = client.submit("in the queue").await;
     let version = queue_version(&client).await;
-    assert_eq!(listed(&answered(wait_for_queue(&client, json!({}))).await), [pending.clone()]);
+    assert_eq!(listed(&answered(wait_for_queue(&client, json!({}))).await), std::slice::from_ref(&pending));
     assert_eq!(listed(&answered(wait_for_queue(&client, json!({ "since": version - 1 }))).await), [pending]);
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
     broker.stop_and_check().await;
@@ -176,7 +176,7 @@ async fn the_queue_wakes_for_what_can_be_taken() {
     let waiting = next(queue_version(&client).await);
     let review = client.submit("new").await;
     let answer = answered(waiting).await;
-    assert_eq!(listed(&answer), [review.clone()]);
+    assert_eq!(listed(&answer), std::slice::from_ref(&review));
 
     // Sent back and revised.
     let waiting = next(version(&answer));
@@ -188,7 +188,7 @@ async fn the_queue_wakes_for_what_can_be_taken() {
     // Claimed and left alone.
     client.claim(&review, "ada").await;
     let answer = answered(next(version(&answer))).await;
-    assert_eq!(listed(&answer), [review.clone()]);
+    assert_eq!(listed(&answer), std::slice::from_ref(&review));
 
     // Reserved for another: nothing for bob until the reservation ends.
     send_back(&client, &review, "ada").await;
@@ -196,10 +196,10 @@ async fn the_queue_wakes_for_what_can_be_taken() {
     client.call("add_message", question).await;
     let asked_back = wait_for_queue(&client, json!({ "since": version(&answer), "caller_id": "ada" }));
     let waiting = next(version(&answer));
-    assert_eq!(listed(&answered(asked_back).await), [review.clone()]);
+    assert_eq!(listed(&answered(asked_back).await), std::slice::from_ref(&review));
     client.refused("reserved", "claim_review", json!({ "review_id": review, "reviewer_id": "bob" })).await;
     let answer = answered(waiting).await;
-    assert_eq!(listed(&answer), [review.clone()]);
+    assert_eq!(listed(&answer), std::slice::from_ref(&review));
     client.claim(&review, "bob").await;
     broker.stop_and_check().await;
 }
