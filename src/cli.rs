@@ -17,9 +17,12 @@ const USAGE: u8 = 2;
 const TAKEN: u8 = 3;
 const ADDRESS_IN_USE: u8 = 4;
 
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 another broker has the data \
+                          folder, 4 the address is in use";
+
 /// A local-first review broker for AI coding agents
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(version, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     broker::{self, Started},
-    config::Config,
+    config::{Config, LogFormat},
     http::{self, Door, Limits},
     mcp, telemetry,
 };
@@ -64,7 +64,11 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{address}");
     instance.announce(&url).context("cannot say where the broker listens")?;
-    banner(&url, &started);
+    match config.log.format {
+        LogFormat::Text => banner(&url, &started),
+        // Who collects lines of JSON could not read it.
+        LogFormat::Json => info!(url, database = %started.database.display(), "listening"),
+    }
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "listening {url}").and_then(|()| out.flush());
     drop(out);
