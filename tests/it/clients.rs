@@ -156,7 +156,7 @@ async fn reviews_through_a_kill(client: Client) {
     let proposed = propose_to(&broker).await;
     let gate = Gate::new();
     let model = ModelServer::start(reviewing(&proposed.diff, &gate)).await;
-    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).without_approval().start();
+    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).start();
     run.reaches(&gate).await;
     broker = broker.kill_and_restart().await;
     gate.open();
@@ -174,7 +174,7 @@ async fn proposes_through_a_kill(client: Client) {
     let gate = Gate::new();
     let script = proposing(&broker.repo().diff("zwei"), &broker.repo().diff("drei"), &gate);
     let model = ModelServer::start(script).await;
-    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).without_approval().start();
+    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).start();
     run.reaches(&gate).await;
     broker = broker.kill_and_restart().await;
     gate.open();
@@ -201,7 +201,7 @@ async fn lives_through_a_kill_in_a_waiting_call(client: Client) {
         .expect("status", "cancelled")
         .finish("");
     let model = ModelServer::start(script).await;
-    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).without_approval().start();
+    let mut run = ClientRun::new(client, &model, &broker.mcp_url()).start();
     broker.until_waiting(1).await;
     broker.kill().await;
     run.reaches(&noticed).await;
@@ -224,8 +224,8 @@ async fn work_together(proposer: Client, reviewer: Client) {
     open.open();
     let proposing = ModelServer::start(proposing(&first, &second, &open)).await;
     let reviewing = ModelServer::start(reviewing(&first, &open)).await;
-    let proposer = ClientRun::new(proposer, &proposing, &broker.url("/mcp/proposer")).without_approval().start();
-    let reviewer = ClientRun::new(reviewer, &reviewing, &broker.url("/mcp/reviewer")).without_approval().start();
+    let proposer = ClientRun::new(proposer, &proposing, &broker.url("/mcp/proposer")).start();
+    let reviewer = ClientRun::new(reviewer, &reviewing, &broker.url("/mcp/reviewer")).start();
     let (proposed, reviewed) = tokio::join!(proposer.finish(), reviewer.finish());
     proposed.assert_ok();
     reviewed.assert_ok();
@@ -246,7 +246,7 @@ async fn proposes_over_stdio(client: Client) {
     let arguments = [vec!["mcp".to_owned()], place.options()].concat();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let program = Path::new(env!("CARGO_BIN_EXE_countersign"));
-    let mut run = ClientRun::over_stdio(client, &model, program, &arguments).without_approval().start();
+    let mut run = ClientRun::over_stdio(client, &model, program, &arguments).start();
     run.reaches(&gate).await;
     let first = place.note().await;
     place.kill().await;

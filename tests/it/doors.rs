@@ -71,8 +71,10 @@ impl Wire {
     }
 }
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 /// Sends a request with these headers and nothing that is not said.
-async fn send(broker: &TestBroker, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+async fn send(broker: &TestBroker, method: &str, target: &str, headers: Headers<'_>, body: &str) -> Answer {
     let port = broker.port().to_string();
     let mut text = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
@@ -96,7 +98,7 @@ fn create() -> String {
 #[tokio::test]
 async fn what_a_foreign_page_can_send_comes_in_nowhere() {
     let broker = TestBroker::start().await;
-    let shut: &[(&[(&str, &str)], u16, &str)] = &[
+    let shut: &[(Headers<'_>, u16, &str)] = &[
         (&[], 400, "host_missing"),
         (&[("host", "evil.example:PORT")], 403, "host_not_allowed"),
         (&[("host", "evil.example")], 403, "host_not_allowed"),
@@ -135,7 +137,7 @@ async fn what_a_foreign_page_can_send_comes_in_nowhere() {
 #[tokio::test]
 async fn a_body_must_say_that_it_is_json() {
     let broker = TestBroker::start().await;
-    let types: &[&[(&str, &str)]] = &[
+    let types: &[Headers<'_>] = &[
         &[],
         &[("content-type", "text/plain")],
         &[("content-type", "text/plain; application/json")],
@@ -158,7 +160,7 @@ async fn a_body_must_say_that_it_is_json() {
 #[tokio::test]
 async fn our_own_callers_come_in() {
     let broker = TestBroker::start().await;
-    let own: &[&[(&str, &str)]] = &[
+    let own: &[Headers<'_>] = &[
         &[HOST],
         &[("host", "localhost:PORT")],
         &[("host", "[::1]:PORT")],

@@ -21,6 +21,7 @@ mod refusals;
 mod restart;
 mod roles;
 mod scale;
+mod serve;
 mod slow_git;
 mod stdio;
 mod support;

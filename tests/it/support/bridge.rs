@@ -211,7 +211,7 @@ impl Bridge {
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let id = self.ask_tool(tool, arguments).await;
         let answer = self.answer(id).await;
-        assert_eq!(answer["result"]["isError"].as_bool().unwrap_or(false), false, "{answer}");
+        assert!(answer["result"]["isError"] != true && answer["result"].is_object(), "{answer}");
         answer["result"]["structuredContent"].clone()
     }
 

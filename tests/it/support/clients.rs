@@ -21,14 +21,14 @@ pub(crate) use outcome::ClientOutcome;
 /// The broker's name in the clients' configuration.
 const SERVER_NAME: &str = "countersign";
 
-/// Where the clients' configuration finds the token for the broker.
-const TOKEN_VARIABLE: &str = "COUNTERSIGN_TEST_TOKEN";
+/// After this a client is killed, with all it started.
+const TIME_LIMIT: Duration = Duration::from_secs(90);
 
 /// Whether this run does without Node and what npm installs; says what is left out.
 pub(crate) fn are_skipped(what: &str) -> bool {
     let skipped = std::env::var_os("COUNTERSIGN_SKIP_CLIENTS").is_some_and(|set| !set.is_empty());
     if skipped {
-        println!("SKIPPED by COUNTERSIGN_SKIP_CLIENTS: {what}");
+        eprintln!("SKIPPED by COUNTERSIGN_SKIP_CLIENTS: {what}");
     }
     skipped
 }
@@ -46,8 +46,6 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    pub(crate) const ALL: [Self; 4] = [Self::Codex, Self::CodexToolSearch, Self::CodexCodeMode, Self::Claude];
-
     /// The environment in which this client, whoever starts it, takes `model` for its model. Writes the configuration it needs into `home`.
     pub(crate) fn environment(self, model: &ModelServer, home: &Path) -> Vec<(String, String)> {
         let path = |below: &str| home.join(below).to_str().unwrap().to_owned();
@@ -77,24 +75,23 @@ impl Client {
 
 /// How the client reaches the broker.
 enum Server {
-    Http { url: String, with_token: bool },
+    Http { url: String },
     Stdio { command: String, args: Vec<String> },
 }
 
-/// A client about to be run.
+/// A client about to be run. No tool of the broker is approved for Codex beforehand, so it refuses
+/// each whose annotations do not say that it is harmless. (Claude Code asks for any tool, so for it
+/// they are allowed.)
 pub(crate) struct ClientRun<'a> {
     client: Client,
     model: &'a ModelServer,
     server: Server,
-    approved: bool,
-    env: Vec<(String, String)>,
-    time_limit: Duration,
 }
 
 impl<'a> ClientRun<'a> {
     /// With the broker's MCP address.
     pub(crate) fn new(client: Client, model: &'a ModelServer, broker: &str) -> Self {
-        Self::with(client, model, Server::Http { url: broker.to_owned(), with_token: false })
+        Self::with(client, model, Server::Http { url: broker.to_owned() })
     }
 
     /// With a command that speaks MCP on stdio.
@@ -105,34 +102,7 @@ impl<'a> ClientRun<'a> {
     }
 
     fn with(client: Client, model: &'a ModelServer, server: Server) -> Self {
-        Self { client, model, server, approved: true, env: Vec::new(), time_limit: Duration::from_secs(90) }
-    }
-
-    /// The bearer token to send to the broker's address.
-    pub(crate) fn token(mut self, bearer: &str) -> Self {
-        if let Server::Http { with_token, .. } = &mut self.server {
-            *with_token = true;
-        }
-        self.env(TOKEN_VARIABLE, bearer)
-    }
-
-    /// Codex then refuses every tool whose annotations do not say that it is harmless. (Claude
-    /// Code asks for any tool, so for it the tools stay allowed.)
-    pub(crate) fn without_approval(mut self) -> Self {
-        self.approved = false;
-        self
-    }
-
-    /// For the client, and for the stdio server that it starts.
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
-        self.env.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// After this the client is killed, with all it started.
-    pub(crate) fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = limit;
-        self
+        Self { client, model, server }
     }
 
     /// It takes the prompt from stdin.
@@ -142,7 +112,6 @@ impl<'a> ClientRun<'a> {
             Client::Claude => claude::command(self),
         };
         command.env_clear().envs(self.client.environment(self.model, home));
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 }

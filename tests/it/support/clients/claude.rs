@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
+use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, installed};
 use crate::support::model::ModelServer;
 
 pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str, String)> {
@@ -23,11 +23,7 @@ pub(super) fn environment(model: &ModelServer, home: &Path) -> Vec<(&'static str
 
 pub(super) fn command(run: &ClientRun<'_>) -> Command {
     let server = match &run.server {
-        Server::Http { url, with_token: false } => json!({ "type": "http", "url": url }),
-        Server::Http { url, with_token: true } => {
-            let authorization = format!("Bearer ${{{TOKEN_VARIABLE}}}");
-            json!({ "type": "http", "url": url, "headers": { "Authorization": authorization } })
-        }
+        Server::Http { url } => json!({ "type": "http", "url": url }),
         Server::Stdio { command, args } => {
             json!({ "type": "stdio", "command": command, "args": args })
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, TOKEN_VARIABLE, installed};
+use super::{ClientOutcome, ClientRun, SERVER_NAME, Server, installed};
 use crate::support::model::ModelServer;
 
 pub(super) fn environment(model_name: &str, model: &ModelServer, home: &Path) -> Vec<(&'static str, String)> {
@@ -38,23 +38,11 @@ pub(super) fn command(run: &ClientRun<'_>) -> Command {
     set("required", true.into());
     set("startup_timeout_sec", 30.into());
     set("tool_timeout_sec", 120.into());
-    if run.approved {
-        set("default_tools_approval_mode", "approve".into());
-    }
     match &run.server {
-        Server::Http { url, with_token } => {
-            set("url", url.as_str().into());
-            if *with_token {
-                set("bearer_token_env_var", TOKEN_VARIABLE.into());
-            }
-        }
+        Server::Http { url } => set("url", url.as_str().into()),
         Server::Stdio { command, args } => {
             set("command", command.as_str().into());
             set("args", args.as_slice().into());
-            // It does not get the client's own environment.
-            for (name, value) in &run.env {
-                set(&format!("env.{name}"), value.as_str().into());
-            }
         }
     }
     command.arg("-");

@@ -11,20 +11,16 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{ClientOutcome, ClientRun};
+use super::{ClientOutcome, ClientRun, TIME_LIMIT};
 use crate::support::model::Gate;
 
 /// The scripted model does not read it, but without one no client begins.
 const PROMPT: &str = "Work with the tools of the review broker, as your role asks.";
 
 impl ClientRun<'_> {
-    pub(crate) async fn run(self) -> ClientOutcome {
-        self.start().finish().await
-    }
-
     pub(crate) fn start(self) -> Running {
         let begun = Instant::now();
-        let Self { client, time_limit, .. } = self;
+        let client = self.client;
         let home = TempDir::new().unwrap();
         let in_home = |name: &str| home.path().join(name);
         let (work, stdout, stderr) = (in_home("work"), in_home("stdout"), in_home("stderr"));
@@ -42,7 +38,7 @@ impl ClientRun<'_> {
         let group = Group(child.id().unwrap());
         let ended = tokio::spawn(async move {
             send_prompt(&mut child).await;
-            let ended = timeout(time_limit, child.wait()).await;
+            let ended = timeout(TIME_LIMIT, child.wait()).await;
             drop(group);
             let exit = ended.ok().and_then(|status| status.unwrap().code());
             child.wait().await.unwrap();
@@ -89,6 +85,7 @@ impl Running {
 struct Group(u32);
 
 impl Drop for Group {
+    #[expect(clippy::disallowed_methods, reason = "there is no waiting in a drop")]
     fn drop(&mut self) {
         let kill = format!("kill -s KILL -- -{}", self.0);
         let _ = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
