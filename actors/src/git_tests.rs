@@ -1,4 +1,5 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::disallowed_methods, reason = "a test has nothing else to do while git runs")]
 
 #[path = "git_process_tests.rs"]
 mod processes;

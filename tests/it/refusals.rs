@@ -3,7 +3,7 @@
 use crate::support::{
     acts::{last_event, review_in, verdict, with},
     broker::TestBroker,
-    client::{id, proposal, proposal_with},
+    client::{id, proposal_with},
     scenes::tools,
     schema::violations,
 };
