@@ -243,10 +243,7 @@ async fn proposes_over_stdio(client: Client) {
     let gate = Gate::new();
     let script = proposing(&place.repo().diff("zwei"), &place.repo().diff("drei"), &gate);
     let model = ModelServer::start(script).await;
-    let arguments = [vec!["mcp".to_owned()], place.options()].concat();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let program = Path::new(env!("CARGO_BIN_EXE_countersign"));
-    let mut run = ClientRun::over_stdio(client, &model, program, &arguments).start();
+    let mut run = over_stdio(client, &model, &place, &[]).start();
     run.reaches(&gate).await;
     let first = place.note().await;
     place.kill().await;
@@ -256,6 +253,42 @@ async fn proposes_over_stdio(client: Client) {
     run.finish().await.assert_ok();
     check_closed(&reviewer).await;
     place.stop_and_check().await;
+}
+
+/// As above, as a reviewer and with that role alone. The proposer's side is a bridge too.
+async fn reviews_over_stdio(client: Client) {
+    if are_skipped(&format!("{client:?} over stdio, as a reviewer")) {
+        return;
+    }
+    let place = Unserved::new();
+    let mut proposer = place.bridge(&["--role", "proposer"]);
+    let diff = place.repo().diff("zwei");
+    let review = id(&proposer.call("create_review", proposal_with("count in German", json!({ "diff": diff }))).await);
+    let gate = Gate::new();
+    let model = ModelServer::start(reviewing(&diff, &gate)).await;
+    let mut run = over_stdio(client, &model, &place, &["--role", "reviewer"]).start();
+    run.reaches(&gate).await;
+    place.kill().await;
+    gate.open();
+    let mut status = json!({ "version": 0 });
+    while status["status"] != "changes_requested" {
+        let next = json!({ "review_id": review, "wait": true, "since": status["version"] });
+        status = proposer.call("get_review_status", next).await;
+    }
+    let revision = json!({ "review_id": review, "intent": "count better", "diff": place.repo().diff("drei") });
+    proposer.call("create_review", revision).await;
+    run.finish().await.assert_ok();
+    proposer.call("close_review", json!({ "review_id": review })).await;
+    check_closed(&place.note().await.client()).await;
+    proposer.close().await;
+    place.stop_and_check().await;
+}
+
+fn over_stdio<'a>(client: Client, model: &'a ModelServer, place: &Unserved, more: &[&str]) -> ClientRun<'a> {
+    let options = place.options();
+    let options = options.iter().map(String::as_str);
+    let arguments: Vec<&str> = ["mcp"].into_iter().chain(options).chain(more.iter().copied()).collect();
+    ClientRun::over_stdio(client, model, Path::new(env!("CARGO_BIN_EXE_countersign")), &arguments)
 }
 
 /// Each client in each kind of work, as a test of its own.
@@ -291,4 +324,6 @@ tests! {
 
     codex_proposes_over_stdio: proposes_over_stdio(Client::Codex);
     claude_code_proposes_over_stdio: proposes_over_stdio(Client::Claude);
+    codex_reviews_over_stdio: reviews_over_stdio(Client::CodexCodeMode);
+    claude_code_reviews_over_stdio: reviews_over_stdio(Client::Claude);
 }
