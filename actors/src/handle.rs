@@ -84,7 +84,8 @@ impl Broker {
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
         let project = context.projects.name_for(proposal.proposer.project.as_deref())?;
-        let prepared = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal)).await?;
+        let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
+        let prepared = context.while_open(preparing).await?;
         let first = Proposal {
             // Both are minted by the gateway.
             id: ReviewId(Uuid::nil()),
@@ -119,7 +120,8 @@ impl Broker {
         let review = self.review(id).await?;
         let key = revision.key.take().map(RequestKey::into_text);
         let repeats = key.is_some() && key == review.round.request_key;
-        let prepared = Box::pin(self.0.context.prepare_revision(&review, &mut revision, repeats)).await?;
+        let preparing = Box::pin(self.0.context.prepare_revision(&review, &mut revision, repeats));
+        let prepared = self.0.context.while_open(preparing).await?;
         let command = Command::Revise(Revise {
             proposer_id: revision.proposer_id,
             completes: review.round.content_hash.clone(),

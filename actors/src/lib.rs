@@ -64,6 +64,27 @@ pub(crate) struct Context {
     pub(crate) closing: CancellationToken,
 }
 
+/// What git is given at the end to answer those who wait for it; the doors wait somewhat longer.
+const LAST_CALL: Duration = Duration::from_secs(5);
+
+impl Context {
+    /// Does the slow half of a call. At the end of the broker its caller gets an answer rather than a
+    /// broken connection, also where git does not come to one.
+    pub(crate) async fn while_open<T>(
+        &self,
+        work: impl Future<Output = Result<T, BrokerError>>,
+    ) -> Result<T, BrokerError> {
+        let last_call = async {
+            self.closing.cancelled().await;
+            tokio::time::sleep(LAST_CALL).await;
+        };
+        tokio::select! {
+            done = work => done,
+            () = last_call => Err(BrokerError::ShuttingDown),
+        }
+    }
+}
+
 /// A running broker and what it takes to end it.
 pub struct Running {
     pub broker: Broker,

@@ -56,7 +56,7 @@ pub(super) async fn run(
     supervisor: Mailbox<SupervisorMessage>,
 ) {
     let outcome = tokio::select! {
-        outcome = ask(&context, &review, &wanted, &mut command, &mut attached) => outcome,
+        outcome = context.while_open(ask(&context, &review, &wanted, &mut command, &mut attached)) => outcome,
         () = reply.closed() => return,
     };
     let message = Box::new(ReviewMessage::Checked { command, attached, outcome, reply });
