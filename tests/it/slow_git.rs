@@ -189,17 +189,25 @@ async fn beyond_the_calls_in_flight_callers_are_told_to_try_again() {
 }
 
 #[tokio::test]
-async fn a_broker_that_is_terminated_during_a_check_answers_its_caller_first() {
+async fn a_broker_that_is_terminated_while_git_hangs_answers_its_callers_first() {
     let git = SlowGit::new();
-    let mut broker = TestBroker::with(&(git.setting() + "time_limit = \"2s\"")).await;
+    let mut broker = TestBroker::with(&git.setting()).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     git.hold_next();
-    let held = claim(&client, &review, "ada");
+    let claiming = claim(&client, &review, "ada");
     git.until_held().await;
+    git.hold_next();
+    let new = proposal_with("new", json!({ "diff": broker.repo().diff("new") }));
+    let proposing = tokio::spawn(client.try_call("create_review", new));
+    git.until_held().await;
+    let began = Instant::now();
     assert!(broker.terminate().await.success());
-    let error = held.await.unwrap().unwrap_err();
-    assert!(error["retryable"] == true, "{error}");
+    println!("ended after {:?}", began.elapsed());
+    for call in [claiming, proposing] {
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!((&error["code"], &error["retryable"]), (&"shutting_down".into(), &true.into()), "{error}");
+    }
     let broker = broker.restarted().await;
     assert_eq!(client.status(&review).await["version"], 1);
     client.claim(&review, "ada").await;

@@ -37,10 +37,10 @@ impl SlowGit {
         std::fs::write(self.file("hold"), "").unwrap();
     }
 
-    /// Returns once a git process is held.
+    /// Returns once the process that was to be held is held. Several can be, one after the other.
     pub(crate) async fn until_held(&self) {
         let held = async {
-            while !self.file("held").exists() {
+            while self.file("hold").exists() || !self.file("held").exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
