@@ -77,9 +77,10 @@ fn wall_ms() -> i64 {
 /// Known on Linux; elsewhere every start counts as one after a reboot.
 fn this_boot() -> Option<Boot> {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
-    let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-    Some(Boot { id: boot_id.trim().to_owned(), uptime_ms: (seconds * 1000.0) as i64 })
+    // The clock that `Instant` reads: unlike the machine's uptime it stands still in suspend, as leases do.
+    let uptime = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).ok()?;
+    let uptime_ms = i64::try_from(std::time::Duration::from(uptime).as_millis()).ok()?;
+    Some(Boot { id: boot_id.trim().to_owned(), uptime_ms })
 }
 
 #[cfg(test)]

@@ -303,7 +303,10 @@ fn stdin_of(diff: &str) -> [&[u8]; 2] {
 
 async fn permit(settings: &GitSettings) -> Result<OwnedSemaphorePermit, GitError> {
     let places = settings.permits.0.get_or_init(|| Arc::new(Semaphore::new(settings.concurrency.max(1))));
-    places.clone().acquire_owned().await.map_err(|error| GitError::failed("waiting for git", error))
+    // Waiting behind other checks counts, too: the caller waits either way.
+    let place = tokio::time::timeout(settings.time_limit, places.clone().acquire_owned()).await;
+    let place = place.map_err(|_| GitError::TimedOut { after: settings.time_limit })?;
+    place.map_err(|error| GitError::failed("waiting for git", error))
 }
 
 #[cfg(test)]

@@ -246,11 +246,11 @@ impl Broker {
         self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
     }
 
-    /// Counter-patches of a round, oldest first.
-    pub async fn counter_patches(&self, id: ReviewId, round: u32) -> Answer<Vec<CounterPatch>> {
+    /// The last counter-patch that was offered in a round.
+    pub async fn last_counter_patch(&self, id: ReviewId, round: u32) -> Answer<Option<CounterPatch>> {
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
-        self.0.context.reader.list_counter_patches(review.number, round).await.map_err(unreadable)
+        self.0.context.reader.find_last_counter_patch(review.number, round).await.map_err(unreadable)
     }
 
     /// The live tree, for operators.
@@ -272,6 +272,12 @@ impl Broker {
     /// The writer accepts changes and nobody has asked for shutdown.
     pub fn is_ready(&self) -> bool {
         !self.0.context.closing.is_cancelled() && self.0.feed.committed.has_changed().is_ok()
+    }
+
+    /// Resolves when nothing can be written any more.
+    pub(crate) async fn writer_ended(&self) {
+        let mut committed = self.0.feed.committed.clone();
+        while committed.changed().await.is_ok() {}
     }
 
     /// Fires when the broker begins to shut down.

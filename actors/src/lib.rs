@@ -132,9 +132,12 @@ impl Running {
         self.closing.cancel();
     }
 
-    /// Resolves if the tree dies by itself, which only a fault can cause.
+    /// Resolves if the tree or the writer dies by itself, which only a fault can cause.
     pub async fn failed(&mut self) {
-        let _ = (&mut self.supervisor_ended).await;
+        tokio::select! {
+            _ = &mut self.supervisor_ended => {}
+            () = self.broker.writer_ended() => {}
+        }
     }
 
     /// Lets every actor finish what it holds, writes what waits, closes the database.

@@ -4,7 +4,7 @@ use crate::{
     error::BrokerError,
     request::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
 };
-use domain::ids::VALIDATOR;
+use domain::{diff::is_hidden, ids::VALIDATOR};
 
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -113,8 +113,12 @@ impl Limits {
         if name.trim().is_empty() {
             return Err(empty(field));
         }
-        if name.chars().any(|c| c.is_control()) {
-            return Err(BrokerError::Invalid { field, problem: "holds control characters".into() });
+        if name.chars().any(|c| c.is_control() || is_hidden(c)) {
+            let problem = "holds control or invisible characters".into();
+            return Err(BrokerError::Invalid { field, problem });
+        }
+        if name.trim() != name {
+            return Err(BrokerError::Invalid { field, problem: "begins or ends with a blank".into() });
         }
         within(field, name.chars().count(), self.id_chars, "characters")
     }

@@ -88,9 +88,11 @@ impl Projects {
         }
     }
 
-    /// The repository of a review. One whose project is registered no longer has none.
+    /// The repository of a review. Its project may be registered no longer.
     pub(crate) fn repository(&self, project: Option<&str>) -> Result<&Repository, BrokerError> {
-        project.and_then(|name| self.known.get(name)).ok_or(BrokerError::NoRepository)
+        let name = project.ok_or(BrokerError::NoRepository)?;
+        let unknown = || BrokerError::UnknownProject { given: name.into(), known: self.names() };
+        self.known.get(name).ok_or_else(unknown)
     }
 }
 

@@ -216,11 +216,12 @@ impl ReviewActor {
         if !same_origin || review.round.content_hash == proposal.content_hash {
             return Ok(same_origin);
         }
-        let log = self.context.reader.list_events(review.number).await.map_err(unreadable)?;
-        let Some(Event::Proposed(first)) = log.first().map(|recorded| &recorded.event) else { return Ok(false) };
+        let first = self.context.reader.find_first_event(review.number).await.map_err(unreadable)?;
+        let Some(Event::Proposed(first)) = first else { return Ok(false) };
         let stored = self.context.find_content(&first.round.content_hash).await?;
-        let texts = |content: &Content| (content.intent.clone(), content.description.clone(), content.diff.clone());
-        Ok(texts(&stored) == texts(content))
+        let same_texts = (&stored.intent, &stored.description, &stored.diff)
+            == (&content.intent, &content.description, &content.diff);
+        Ok(same_texts)
     }
 
     /// Decides at once, or sends the command round by git first.

@@ -15,6 +15,9 @@ use tokio::sync::OnceCell;
 /// A page and the highest queue event among its rows.
 pub(crate) type Shared = (Arc<Page<Summary>>, u64);
 
+/// Different lists kept at once; who waits for one that is dropped still gets it.
+const MAX_PAGES: usize = 256;
+
 #[derive(Default)]
 pub(crate) struct SharedLists(Mutex<Current>);
 
@@ -36,7 +39,8 @@ impl SharedLists {
         debug_assert!(filters.iter().all(|filter| filter.status == Some(Status::Pending)));
         let cell = {
             let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if current.seq != seq {
+            // Nothing is shared once the log has moved on; and on a quiet broker not for ever.
+            if current.seq != seq || current.pages.len() >= MAX_PAGES {
                 current.seq = seq;
                 current.pages.clear();
             }

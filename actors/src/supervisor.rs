@@ -136,7 +136,11 @@ impl Actor for Supervisor {
                     self.rest(state, id);
                 }
                 // Reviews first: what they still commit goes through the gateway.
-                myself.drain_children_and_wait(Some(Duration::from_secs(10))).await;
+                let (gateway, patience) = (state.gateway.id(), Some(Duration::from_secs(10)));
+                for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
+                    let _ = review.drain_and_wait(patience).await;
+                }
+                myself.drain_children_and_wait(patience).await;
                 myself.stop(None);
             }
         }
@@ -180,6 +184,9 @@ impl Actor for Supervisor {
             let needed = live.head.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
                 self.wake(&myself, state, id, false).await?;
+            } else if matches!(&*live.head.borrow(), Head::Unreadable(_)) && !state.stopping {
+                // What it was woken for, a deadline perhaps, is still to be done.
+                self.expire_later(&myself, id, restart_pause(state.failures.get(&id).map_or(1, |(count, _)| *count)));
             }
         }
         Ok(())
@@ -189,6 +196,15 @@ impl Actor for Supervisor {
 impl Supervisor {
     fn mailbox(&self, myself: &ActorRef<SupervisorMessage>) -> Mailbox<SupervisorMessage> {
         Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+    }
+
+    fn expire_later(&self, myself: &ActorRef<SupervisorMessage>, id: ReviewId, pause: Duration) {
+        let (mailbox, closing) = (self.mailbox(myself), self.context.closing.clone());
+        tokio::spawn(closing.run_until_cancelled_owned(async move {
+            tokio::time::sleep(pause).await;
+            let message = Box::new(ReviewMessage::Expire);
+            mailbox.send(SupervisorMessage::Deliver { id, fresh: false, message });
+        }));
     }
 
     async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {

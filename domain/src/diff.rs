@@ -6,6 +6,7 @@
 
 mod files;
 mod flags;
+pub use flags::is_hidden;
 mod header;
 mod lines;
 mod names;

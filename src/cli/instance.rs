@@ -101,6 +101,13 @@ pub(super) fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The same, written to at its end whoever else writes to it.
+pub(super) fn append_private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
 /// Shuts the folder for others. One that was there before and holds other things is left as it is:
 /// it may be meant for more than us, and our files are private by themselves.
 pub(super) fn make_private(dir: &Path) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::{
     ADDRESS_IN_USE, TAKEN,
-    instance::{Note, make_private, open_private},
+    instance::{Note, append_private, make_private, open_private},
     place::Place,
 };
 use anyhow::{Context as _, anyhow};
@@ -97,7 +97,7 @@ impl Starter {
         if old > MAX_LOG_BYTES {
             let _ = fs::rename(&path, self.data_dir.join("broker.log.1"));
         }
-        let mut log = open_private(&path).with_context(|| path.display().to_string())?;
+        let mut log = append_private(&path).with_context(|| path.display().to_string())?;
         let size = log.seek(SeekFrom::End(0))?;
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("serve").arg("--data-dir").arg(&self.data_dir);

@@ -53,7 +53,9 @@ fn describe(name: Name, endpoint: Endpoint) -> Tool {
         | Name::RejectCounterPatch
         | Name::CancelReview => {}
     }
-    let hints = ToolAnnotations::with_title(title).destructive(false).open_world(false).idempotent(true);
+    let hints = ToolAnnotations::with_title(title).destructive(false).open_world(false);
+    // A proposal without a key makes another review each time.
+    let hints = hints.idempotent(name != Name::CreateReview);
     let hints = hints.read_only(matches!(effect, Effect::Reads));
     Tool::new(name.name(), description, Arc::new(input))
         .with_title(title)

@@ -9,17 +9,20 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, LastMessage, LastVerdict, PendingPatch, Proposer,
-        Recorded, Reservation, Review, Role, Round, Seat, Status,
+        AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, Event, LastMessage, LastVerdict, PendingPatch,
+        Proposer, Recorded, Reservation, Review, Role, Round, Seat, Status,
     },
     time::{Tick, Timestamp},
     verdict::Verdict,
 };
+use sqlx::SqliteConnection;
 
 impl Reader {
     /// The review as last committed, or `None` if there is no such review.
     pub async fn find_review(&self, id: ReviewId) -> Result<Option<Review>, StoreError> {
         let key = id.to_string();
+        // One moment for all rows: a change may be committed between two reads.
+        let mut moment = self.pool.begin().await?;
         let row = sqlx::query!(
             "SELECT number, version, status, priority, category, agent_type, agent_role, phase, plan, task, project,
                     proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id, diff_check, applies_to,
@@ -28,9 +31,11 @@ impl Reader {
              FROM reviews WHERE id = ?",
             key
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *moment)
         .await?;
         let Some(row) = row else { return Ok(None) };
+        let seats = list_seats(&mut moment, ReviewNumber(row.number)).await?;
+        drop(moment);
         let check = match row.diff_check.as_deref() {
             None => None,
             Some("skipped") => Some(DiffCheck::Skipped),
@@ -73,7 +78,7 @@ impl Reader {
                 request_key: row.request_key,
             },
             returned: row.returned != 0,
-            seats: self.list_seats(ReviewNumber(row.number)).await?,
+            seats,
             policy: serde_json::from_str(&row.policy)?,
             claim_generation: to_u32(row.claim_generation)?,
             decision,
@@ -85,57 +90,12 @@ impl Reader {
         }))
     }
 
-    async fn list_seats(&self, number: ReviewNumber) -> Result<Vec<Seat>, StoreError> {
-        let rows = sqlx::query!(
-            "SELECT persona, claimed_by, claim_generation, claimed_at_ms, lease_ends_tick, vote, reserved_for,
-                    reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_digest,
-                    last_verdict, last_verdict_generation, last_verdict_digest
-             FROM seats WHERE review = ? ORDER BY position",
-            number.0
-        )
-        .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter()
-            .map(|row| {
-                let claim = match (row.claimed_by, row.claim_generation, row.claimed_at_ms) {
-                    (Some(by), Some(generation), Some(at)) => Some(Claim {
-                        by,
-                        generation: to_u32(generation)?,
-                        at: Timestamp(at),
-                        lease_ends: row.lease_ends_tick.map(Tick),
-                    }),
-                    _ => None,
-                };
-                let reservation = row.reserved_for.zip(row.reserved_until_tick);
-                let patch = match row.patch_id.zip(row.patch_by) {
-                    Some((id, by)) => Some(PendingPatch { id: to_u64(id)?, by }),
-                    None => None,
-                };
-                let last_message = match (row.last_message_id, row.last_message_role, row.last_message_digest) {
-                    (Some(id), Some(role), Some(digest)) => {
-                        Some(LastMessage { id: to_u64(id)?, role: word(&role, Role::from_word)?, digest })
-                    }
-                    _ => None,
-                };
-                let last_verdict = match (row.last_verdict, row.last_verdict_generation, row.last_verdict_digest) {
-                    (Some(verdict), Some(generation), Some(digest)) => Some(LastVerdict {
-                        generation: to_u32(generation)?,
-                        verdict: word(&verdict, Verdict::from_word)?,
-                        digest,
-                    }),
-                    _ => None,
-                };
-                Ok(Seat {
-                    persona: row.persona,
-                    claim,
-                    vote: row.vote.map(|vote| word(&vote, Verdict::from_word)).transpose()?,
-                    reservation: reservation.map(|(reviewer, until)| Reservation { reviewer, until: Tick(until) }),
-                    patch,
-                    last_message,
-                    last_verdict,
-                })
-            })
-            .collect()
+    /// The proposal a review began with.
+    pub async fn find_first_event(&self, number: ReviewNumber) -> Result<Option<Event>, StoreError> {
+        let row = sqlx::query!("SELECT payload FROM events WHERE review = ? AND version = 1", number.0)
+            .fetch_optional(&self.pool)
+            .await?;
+        Ok(row.map(|row| serde_json::from_str(&row.payload)).transpose()?)
     }
 
     /// A review's whole log, oldest first.
@@ -159,4 +119,57 @@ pub(crate) fn priority(rank: i64) -> Result<Priority, StoreError> {
         .copied()
         .find(|priority| priority.rank() == rank)
         .ok_or_else(|| StoreError::corrupt(format!("unknown priority {rank}")))
+}
+
+async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Result<Vec<Seat>, StoreError> {
+    let rows = sqlx::query!(
+        "SELECT persona, claimed_by, claim_generation, claimed_at_ms, lease_ends_tick, vote, reserved_for,
+                reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_digest,
+                last_verdict, last_verdict_generation, last_verdict_digest
+         FROM seats WHERE review = ? ORDER BY position",
+        number.0
+    )
+    .fetch_all(moment)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let claim = match (row.claimed_by, row.claim_generation, row.claimed_at_ms) {
+                (Some(by), Some(generation), Some(at)) => Some(Claim {
+                    by,
+                    generation: to_u32(generation)?,
+                    at: Timestamp(at),
+                    lease_ends: row.lease_ends_tick.map(Tick),
+                }),
+                _ => None,
+            };
+            let reservation = row.reserved_for.zip(row.reserved_until_tick);
+            let patch = match row.patch_id.zip(row.patch_by) {
+                Some((id, by)) => Some(PendingPatch { id: to_u64(id)?, by }),
+                None => None,
+            };
+            let last_message = match (row.last_message_id, row.last_message_role, row.last_message_digest) {
+                (Some(id), Some(role), Some(digest)) => {
+                    Some(LastMessage { id: to_u64(id)?, role: word(&role, Role::from_word)?, digest })
+                }
+                _ => None,
+            };
+            let last_verdict = match (row.last_verdict, row.last_verdict_generation, row.last_verdict_digest) {
+                (Some(verdict), Some(generation), Some(digest)) => Some(LastVerdict {
+                    generation: to_u32(generation)?,
+                    verdict: word(&verdict, Verdict::from_word)?,
+                    digest,
+                }),
+                _ => None,
+            };
+            Ok(Seat {
+                persona: row.persona,
+                claim,
+                vote: row.vote.map(|vote| word(&vote, Verdict::from_word)).transpose()?,
+                reservation: reservation.map(|(reviewer, until)| Reservation { reviewer, until: Tick(until) }),
+                patch,
+                last_message,
+                last_verdict,
+            })
+        })
+        .collect()
 }

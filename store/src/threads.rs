@@ -118,33 +118,32 @@ impl Reader {
             .collect()
     }
 
-    /// Counter-patches of one round, oldest first.
-    pub async fn list_counter_patches(
+    /// The last counter-patch that was offered in a round.
+    pub async fn find_last_counter_patch(
         &self,
         number: ReviewNumber,
         round: u32,
-    ) -> Result<Vec<CounterPatch>, StoreError> {
-        let rows = sqlx::query!(
+    ) -> Result<Option<CounterPatch>, StoreError> {
+        let row = sqlx::query!(
             "SELECT id, round, persona, reviewer, diff, status, at_ms FROM counter_patches
-             WHERE review = ? AND round = ? ORDER BY id",
+             WHERE review = ? AND round = ? ORDER BY id DESC LIMIT 1",
             number.0,
             round
         )
-        .fetch_all(&self.pool)
+        .fetch_optional(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(CounterPatch {
-                    id: to_u64(row.id)?,
-                    round: to_u32(row.round)?,
-                    persona: row.persona,
-                    by: row.reviewer,
-                    diff: row.diff,
-                    status: row.status,
-                    at: Timestamp(row.at_ms),
-                })
+        row.map(|row| {
+            Ok(CounterPatch {
+                id: to_u64(row.id)?,
+                round: to_u32(row.round)?,
+                persona: row.persona,
+                by: row.reviewer,
+                diff: row.diff,
+                status: row.status,
+                at: Timestamp(row.at_ms),
             })
-            .collect()
+        })
+        .transpose()
     }
 
     /// The text of one counter-patch.

@@ -174,6 +174,11 @@ impl Oddities {
     }
 }
 
+/// Nothing, or something else, is seen where it stands: no name may hold it.
+pub fn is_hidden(c: char) -> bool {
+    is_bidi(c) || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 fn is_bidi(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

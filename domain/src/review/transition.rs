@@ -10,8 +10,8 @@ mod verdicts;
 pub use apply::{apply, replay};
 
 use super::{
-    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, Event, Proposal, Proposed, Recorded, Refusal, Review,
-    Revise, Role, Round, Seat, Status,
+    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, Proposal, Proposed, Recorded, Refusal,
+    Review, Revise, Role, Round, Seat, Status,
 };
 use crate::{ids::DEFAULT_PERSONA, priority::Priority, time::Now};
 use std::time::Duration;
@@ -120,6 +120,12 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
     }
     if !is_revisable(review) {
         return Err(wrong_status(review, Asked::Revise));
+    }
+    // The same content once more, without a key to tell by: a repeat after a lost answer.
+    let skips = |diff: Option<&DiffFacts>| diff.map(|diff| diff.check == DiffCheck::Skipped);
+    let same_check = skips(revise.diff.as_ref()) == skips(review.round.diff.as_ref());
+    if review.status == Status::Pending && revise.content_hash == review.round.content_hash && same_check {
+        return Ok(Vec::new());
     }
     proposer_only(review, revise.proposer_id.as_deref(), Asked::Revise)?;
     if revise.completes != review.round.content_hash {

@@ -43,10 +43,10 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     let round = asked.round.unwrap_or(review.round.number);
     let hash = hash_of(&review, round, server).await?;
     let content = broker.content(&hash).await?;
-    let (patches, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
-        (Vec::new(), Vec::new())
+    let (patch, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
+        (None, Vec::new())
     } else {
-        (broker.counter_patches(id, round).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
+        (broker.last_counter_patch(id, round).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
     };
     let iterations = iterations.iter().map(IterationRow::of).collect();
     let earlier = if round == review.round.number { None } else { Some(broker.last_vote(id, round).await?) };
@@ -54,7 +54,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         None => review.decision.as_ref().map(Ending::of_decision),
         Some(vote) => vote.as_ref().map(Ending::of_vote),
     };
-    let patch = patches.last();
+    let patch = patch.as_ref();
     let texts = match &asked.file {
         Some(file) => Texts::of_file(&content, file)?,
         None => Texts::of(&content, patch, ending),
