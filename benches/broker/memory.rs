@@ -5,11 +5,11 @@ use serde_json::json;
 
 pub(crate) async fn report(effort: Effort) {
     let home = tempfile::tempdir().unwrap();
-    let settings = format!("[reviews]\nmax_live = {}\n", effort.live_reviews + 2_000);
+    let settings = format!("[reviews]\nmax_live = {}\n", effort.live_reviews + 5_000);
     let server = Server::broker(home.path(), &settings).await;
     let mut connection = Connection::open(server.port).await;
     // The first ones fill caches that belong to nobody.
-    submit(&mut connection, 1_000).await;
+    submit(&mut connection, 4_000).await;
     let before = server.memory();
     submit(&mut connection, effort.live_reviews).await;
     let after = server.memory();
