@@ -6,14 +6,17 @@
 //! - [`consensus`]: several votes, one outcome
 //! - [`content`]: what is proposed, and the hash an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
+//! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
 pub mod consensus;
 pub mod content;
 pub mod diff;
 pub mod ids;
+pub mod pool;
 pub mod priority;
 pub mod review;
+pub mod scaling;
 pub mod time;
 pub mod verdict;
 

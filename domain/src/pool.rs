@@ -1,0 +1,55 @@
+//! What happens to reviewer processes, for the log. A review's own events say what they did there.
+
+use crate::scaling::{DrainReason, SpawnReason};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PoolEvent {
+    ReviewerSpawned {
+        reviewer: String,
+        runtime: String,
+        project: Option<String>,
+        why: SpawnReason,
+    },
+    /// It takes no new review and is ended once it has finished the one it has.
+    ReviewerDraining {
+        reviewer: String,
+        why: DrainReason,
+    },
+    ReviewerTerminated {
+        reviewer: String,
+        /// `exit code 1`, `killed by SIGKILL`
+        exit: String,
+        ran_ms: u64,
+    },
+    /// Too many failed in a row; nothing is spawned until somebody asks for it.
+    CrashLoop {
+        failures: u32,
+        last_words: Vec<String>,
+    },
+    CrashLoopCleared,
+}
+
+impl PoolEvent {
+    /// The name in the log's `kind` column, the same as in its JSON.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::ReviewerSpawned { .. } => "reviewer_spawned",
+            Self::ReviewerDraining { .. } => "reviewer_draining",
+            Self::ReviewerTerminated { .. } => "reviewer_terminated",
+            Self::CrashLoop { .. } => "crash_loop",
+            Self::CrashLoopCleared => "crash_loop_cleared",
+        }
+    }
+
+    /// The reviewer it is about.
+    pub fn reviewer(&self) -> Option<&str> {
+        match self {
+            Self::ReviewerSpawned { reviewer, .. }
+            | Self::ReviewerDraining { reviewer, .. }
+            | Self::ReviewerTerminated { reviewer, .. } => Some(reviewer),
+            Self::CrashLoop { .. } | Self::CrashLoopCleared => None,
+        }
+    }
+}

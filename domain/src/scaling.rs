@@ -1,0 +1,170 @@
+//! How many reviewers there should be: queue and pool in, spawn or drain out. Time is a tick, so the same
+//! moment always gives the same decision.
+
+mod breaker;
+
+pub use breaker::{Breaker, Ended, Patience};
+
+use crate::time::Tick;
+use std::{cmp::Reverse, time::Duration};
+
+/// The settings a decision depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pending reviews that one reviewer is expected to work off.
+    pub ratio: u32,
+    /// Live processes at most, those that are ending included.
+    pub max_size: usize,
+    /// The least time between two spawns, unless a project has no reviewer at all.
+    pub cooldown: Duration,
+    /// A reviewer without work is let go after this.
+    pub idle_after: Duration,
+    /// A reviewer is let go at this age, whatever it does: agents get worse as their context fills.
+    pub ttl: Duration,
+}
+
+/// What waits in one project. Reviewers work for one project each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    /// `None`: reviews that belong to no project.
+    pub project: Option<String>,
+    pub pending: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    Idle { since: Tick },
+    Busy,
+    /// On its way out: takes nothing new, and still counts as a live process.
+    Leaving,
+}
+
+/// One live reviewer process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub id: String,
+    pub project: Option<String>,
+    pub spawned: Tick,
+    pub activity: Activity,
+}
+
+crate::words! {
+    /// Why a reviewer is let go.
+    DrainReason {
+        Idle = "idle",
+        Ttl = "ttl",
+        /// Another project's reviews wait and the pool is full.
+        MakeRoom = "make_room",
+        Operator = "operator",
+    }
+}
+
+crate::words! {
+    /// Why a reviewer was started.
+    SpawnReason {
+        ColdStart = "cold_start",
+        Backlog = "backlog",
+        Operator = "operator",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    pub project: Option<String>,
+    pub why: SpawnReason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drain {
+    pub id: String,
+    pub why: DrainReason,
+}
+
+/// What to do now. At most one is spawned at a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decision {
+    pub spawn: Option<Spawn>,
+    pub drain: Vec<Drain>,
+    /// When time alone may change the decision; something may happen before.
+    pub look_again: Option<Tick>,
+}
+
+/// What is known of the pool beside its members.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct History {
+    pub last_spawn: Option<Tick>,
+    /// Nothing is spawned before this tick, because reviewers have just failed.
+    pub hold_until: Option<Tick>,
+}
+
+/// Decides. Queues without work may be left out.
+pub fn decide(queues: &[Queue], pool: &[Member], history: History, limits: &Limits, now: Tick) -> Decision {
+    let mut decision = Decision::default();
+    for member in pool {
+        match (retires_at(member, limits), member.activity) {
+            (_, Activity::Leaving) => {}
+            (at, _) if at.0 <= now => decision.drain.push(Drain { id: member.id.clone(), why: at.1 }),
+            ((at, _), _) => look_again(&mut decision, at),
+        }
+    }
+    let stays = |member: &&Member| {
+        member.activity != Activity::Leaving && !decision.drain.iter().any(|drain| drain.id == member.id)
+    };
+    let staying: Vec<&Member> = pool.iter().filter(stays).collect();
+    let Some((queue, why)) = neediest(queues, &staying, limits) else { return decision };
+    if pool.len() >= limits.max_size {
+        if why == SpawnReason::ColdStart && staying.len() == pool.len() {
+            decision.drain.extend(room_maker(queues, &staying));
+        }
+        return decision;
+    }
+    let rested = history.last_spawn.map(|last| last.plus(limits.cooldown)).filter(|_| why != SpawnReason::ColdStart);
+    match rested.max(history.hold_until).filter(|at| *at > now) {
+        Some(at) => look_again(&mut decision, at),
+        None => decision.spawn = Some(Spawn { project: queue.project.clone(), why }),
+    }
+    decision
+}
+
+/// When, and why, a member is let go if nothing happens before.
+fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
+    let old = (member.spawned.plus(limits.ttl), DrainReason::Ttl);
+    match member.activity {
+        Activity::Idle { since } => old.min((since.plus(limits.idle_after), DrainReason::Idle)),
+        Activity::Busy | Activity::Leaving => old,
+    }
+}
+
+/// The queue to spawn for: one that nobody serves comes first, then the longest.
+fn neediest<'a>(queues: &'a [Queue], staying: &[&Member], limits: &Limits) -> Option<(&'a Queue, SpawnReason)> {
+    let need = |queue: &'a Queue| {
+        let active = staying.iter().filter(|member| member.project == queue.project).count() as u64;
+        match (queue.pending, active) {
+            (0, _) => None,
+            (_, 0) => Some((queue, SpawnReason::ColdStart)),
+            (pending, active) if pending > active.saturating_mul(limits.ratio.into()) => {
+                Some((queue, SpawnReason::Backlog))
+            }
+            _ => None,
+        }
+    };
+    queues.iter().filter_map(need).min_by_key(|(queue, why)| (*why, Reverse(queue.pending)))
+}
+
+/// The reviewer that has been idle longest in a project where nothing waits.
+fn room_maker(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
+    let waits = |project: &Option<String>| queues.iter().any(|queue| queue.project == *project && queue.pending > 0);
+    let idle = staying.iter().filter_map(|member| match member.activity {
+        Activity::Idle { since } if !waits(&member.project) => Some((since, &member.id)),
+        Activity::Idle { .. } | Activity::Busy | Activity::Leaving => None,
+    });
+    idle.min().map(|(_, id)| Drain { id: id.clone(), why: DrainReason::MakeRoom })
+}
+
+fn look_again(decision: &mut Decision, at: Tick) {
+    decision.look_again = Some(decision.look_again.map_or(at, |before| before.min(at)));
+}
+
+#[cfg(test)]
+#[path = "scaling_tests.rs"]
+mod tests;

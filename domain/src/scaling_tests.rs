@@ -1,0 +1,199 @@
+use super::{
+    Activity, Breaker, Decision, Drain, DrainReason, Ended, History, Limits, Member, Patience, Queue, Spawn,
+    SpawnReason, decide,
+};
+use crate::time::Tick;
+use proptest::prelude::*;
+use std::time::Duration;
+
+const LIMITS: Limits = Limits {
+    ratio: 3,
+    max_size: 3,
+    cooldown: Duration::from_secs(10),
+    idle_after: Duration::from_secs(300),
+    ttl: Duration::from_secs(3600),
+};
+
+const NOW: Tick = Tick(10_000_000);
+
+fn queue(project: &str, pending: u64) -> Queue {
+    Queue { project: Some(project.into()), pending }
+}
+
+fn member(id: &str, project: &str, activity: Activity) -> Member {
+    Member { id: id.into(), project: Some(project.into()), spawned: ago(60), activity }
+}
+
+fn busy(id: &str) -> Member {
+    member(id, "a", Activity::Busy)
+}
+
+fn idle(id: &str, project: &str, seconds: i64) -> Member {
+    member(id, project, Activity::Idle { since: ago(seconds) })
+}
+
+fn ago(seconds: i64) -> Tick {
+    Tick(NOW.0 - seconds * 1000)
+}
+
+fn rested() -> History {
+    History { last_spawn: Some(ago(60)), hold_until: None }
+}
+
+#[track_caller]
+fn check_spawn(pending: u64, pool: &[Member], history: History, expected: Option<SpawnReason>) -> Decision {
+    let decision = decide(&[queue("a", pending)], pool, history, &LIMITS, NOW);
+    assert_eq!(decision.spawn, expected.map(|why| Spawn { project: Some("a".into()), why }), "{decision:?}");
+    decision
+}
+
+#[test]
+fn the_queue_against_the_ratio() {
+    use SpawnReason::{Backlog, ColdStart};
+    check_spawn(0, &[], rested(), None);
+    check_spawn(1, &[], rested(), Some(ColdStart));
+    check_spawn(3, &[busy("1")], rested(), None);
+    check_spawn(4, &[busy("1")], rested(), Some(Backlog));
+    check_spawn(6, &[busy("1"), busy("2")], rested(), None);
+    check_spawn(7, &[busy("1"), busy("2")], rested(), Some(Backlog));
+}
+
+#[test]
+fn the_cap_counts_those_that_are_leaving() {
+    let leaving = |id| member(id, "a", Activity::Leaving);
+    check_spawn(99, &[busy("1"), busy("2"), busy("3")], rested(), None);
+    check_spawn(99, &[leaving("1"), leaving("2"), leaving("3")], rested(), None);
+    // but they serve nobody
+    check_spawn(1, &[leaving("1")], rested(), Some(SpawnReason::ColdStart));
+}
+
+#[test]
+fn spawns_keep_a_distance_except_the_first() {
+    let just = History { last_spawn: Some(ago(4)), hold_until: None };
+    check_spawn(1, &[], just, Some(SpawnReason::ColdStart));
+    let waits = check_spawn(9, &[busy("1")], just, None);
+    assert_eq!(waits.look_again, Some(Tick(NOW.0 + 6000)));
+}
+
+#[test]
+fn nothing_is_spawned_while_failures_are_fresh() {
+    let held = History { last_spawn: None, hold_until: Some(Tick(NOW.0 + 2000)) };
+    let waits = check_spawn(1, &[], held, None);
+    assert_eq!(waits.look_again, Some(Tick(NOW.0 + 2000)));
+    check_spawn(1, &[], History { hold_until: Some(NOW), ..held }, Some(SpawnReason::ColdStart));
+}
+
+#[test]
+fn the_idle_and_the_old_are_let_go() {
+    let old = Member { spawned: ago(3600), ..busy("old") };
+    let pool = [idle("lazy", "a", 300), idle("fresh", "a", 299), old, busy("young")];
+    let limits = Limits { max_size: 10, ..LIMITS };
+    let decision = decide(&[], &pool, rested(), &limits, NOW);
+    let drain = |id: &str, why| Drain { id: id.into(), why };
+    assert_eq!(decision.drain, [drain("lazy", DrainReason::Idle), drain("old", DrainReason::Ttl)]);
+    assert_eq!(decision.look_again, Some(Tick(NOW.0 + 1000)), "the fresh one is next");
+}
+
+#[test]
+fn who_retires_is_replaced_where_work_waits() {
+    let old = Member { spawned: ago(3600), ..busy("old") };
+    let decision = check_spawn(1, &[old], rested(), Some(SpawnReason::ColdStart));
+    assert_eq!(decision.drain.len(), 1);
+}
+
+#[test]
+fn a_project_without_a_reviewer_comes_first() {
+    let queues = [queue("a", 50), queue("b", 1), queue("c", 2)];
+    let decision = decide(&queues, &[busy("1")], rested(), &LIMITS, NOW);
+    assert_eq!(decision.spawn, Some(Spawn { project: Some("c".into()), why: SpawnReason::ColdStart }));
+}
+
+#[test]
+fn a_full_pool_makes_room_for_a_project_without_a_reviewer() {
+    let full = [idle("1", "b", 5), idle("2", "b", 9), busy("3")];
+    let decision = decide(&[queue("c", 1)], &full, rested(), &LIMITS, NOW);
+    assert_eq!(decision.drain, [Drain { id: "2".into(), why: DrainReason::MakeRoom }]);
+    assert_eq!(decision.spawn, None);
+    // One goes at a time, and nobody whose own project has work.
+    let leaving = [member("1", "b", Activity::Leaving), idle("2", "b", 9), busy("3")];
+    assert_eq!(decide(&[queue("c", 1)], &leaving, rested(), &LIMITS, NOW).drain, []);
+    assert_eq!(decide(&[queue("b", 1), queue("c", 1)], &full, rested(), &LIMITS, NOW).drain, []);
+}
+
+const PATIENCE: Patience = Patience { quick_exit: Duration::from_secs(30), max_failures: 5 };
+
+fn failure() -> Ended {
+    Ended { lasted: Duration::from_secs(1), verdicts: 0, cleanly: false, asked: false }
+}
+
+#[test]
+fn failures_in_a_row_wait_longer_and_then_stop() {
+    let mut breaker = Breaker::default();
+    let mut holds = Vec::new();
+    for n in 1..=5 {
+        assert_eq!(breaker.ended(&failure(), &PATIENCE, NOW), n == 5, "only the fifth is too many");
+        holds.push(breaker.hold_until().map(|at| (at.0 - NOW.0) / 1000));
+    }
+    assert_eq!(holds, [Some(0), Some(1), Some(2), Some(4), Some(8)]);
+    assert!(breaker.is_open());
+    breaker.clear();
+    assert_eq!(breaker, Breaker::default());
+}
+
+#[test]
+fn what_counts_as_a_failure() {
+    let failures = |ended: Ended| {
+        let mut breaker = Breaker::default();
+        breaker.ended(&failure(), &PATIENCE, NOW);
+        breaker.ended(&ended, &PATIENCE, NOW);
+        breaker.failures()
+    };
+    let long = Duration::from_secs(31);
+    assert_eq!(failures(failure()), 2);
+    assert_eq!(failures(Ended { cleanly: true, ..failure() }), 2, "quick");
+    assert_eq!(failures(Ended { lasted: long, ..failure() }), 2, "a crash");
+    assert_eq!(failures(Ended { lasted: long, cleanly: true, ..failure() }), 1, "it found nothing to do");
+    assert_eq!(failures(Ended { asked: true, ..failure() }), 1, "we ended it");
+    assert_eq!(failures(Ended { verdicts: 1, ..failure() }), 0, "it works");
+}
+
+fn any_member() -> impl Strategy<Value = Member> {
+    let activity = prop_oneof![
+        (0..600i64).prop_map(|seconds| Activity::Idle { since: ago(seconds) }),
+        Just(Activity::Busy),
+        Just(Activity::Leaving),
+    ];
+    (0..3u8, 0..7200i64, activity).prop_map(|(project, age, activity)| Member {
+        id: String::new(),
+        project: Some(project.to_string()),
+        spawned: ago(age),
+        activity,
+    })
+}
+
+proptest! {
+    #[test]
+    fn bounds_hold(
+        pending in proptest::collection::vec(0..50u64, 3),
+        mut pool in proptest::collection::vec(any_member(), 0..12),
+        last_spawn in proptest::option::of(0..60i64),
+        max_size in 1..=10usize,
+    ) {
+        for (i, member) in pool.iter_mut().enumerate() {
+            member.id = i.to_string();
+        }
+        let queues: Vec<_> = pending.iter().enumerate().map(|(i, n)| queue(&i.to_string(), *n)).collect();
+        let history = History { last_spawn: last_spawn.map(ago), hold_until: None };
+        let limits = Limits { max_size, ..LIMITS };
+        let decision = decide(&queues, &pool, history, &limits, NOW);
+        if let Some(spawn) = &decision.spawn {
+            prop_assert!(pool.len() < max_size);
+            prop_assert!(queues.iter().any(|queue| queue.project == spawn.project && queue.pending > 0));
+        }
+        for drain in &decision.drain {
+            let drained = pool.iter().find(|member| member.id == drain.id);
+            prop_assert!(drained.is_some_and(|member| member.activity != Activity::Leaving));
+        }
+        prop_assert!(decision.look_again.is_none_or(|at| at > NOW));
+    }
+}
