@@ -7,7 +7,7 @@ mod transition;
 
 pub use command::{
     AcceptCounterPatch, AddMessage, Asked, Check, CheckNeeded, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal,
-    Revise,
+    ReleaseSeat, Revise,
 };
 pub use event::{Event, Proposed, Reclaimed, Recorded, Requeued};
 pub use refusal::Refusal;

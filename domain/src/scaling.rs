@@ -33,7 +33,9 @@ pub struct Queue {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    Idle { since: Tick },
+    Idle {
+        since: Tick,
+    },
     Busy,
     /// On its way out: takes nothing new, and still counts as a live process.
     Leaving,

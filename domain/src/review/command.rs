@@ -57,6 +57,14 @@ pub struct ClaimSeat {
     pub check: Check,
 }
 
+/// A reviewer gives its claim back. It names the claim as a verdict does.
+#[derive(Debug, Clone)]
+pub struct ReleaseSeat {
+    pub by: Option<String>,
+    pub generation: Option<u32>,
+    pub reason: Option<String>,
+}
+
 #[derive(Debug, Clone)]
 pub struct Revise {
     pub proposer_id: Option<String>,
@@ -111,10 +119,12 @@ pub struct AcceptCounterPatch {
 pub enum Command {
     Revise(Revise),
     Claim(ClaimSeat),
-    /// Ends the claim of this generation, whoever's it is.
-    Reclaim {
-        generation: u32,
-        reason: Reclaimed,
+    Release(ReleaseSeat),
+    /// A reviewer that will not come back: whatever it holds or is asked back for is free again.
+    ReviewerGone {
+        reviewer: String,
+        why: Reclaimed,
+        detail: Option<String>,
     },
     /// Ends what has run out by now: leases and reservations.
     Expire,

@@ -26,7 +26,9 @@ crate::words! {
         LeaseExpired = "lease_expired",
         Released = "released",
         ReviewerExited = "reviewer_exited",
-        ReviewerDrained = "reviewer_drained",
+        /// An operator ended the reviewer's process.
+        ReviewerStopped = "reviewer_stopped",
+        BrokerRestarted = "broker_restarted",
     }
 }
 
@@ -56,6 +58,9 @@ pub enum Event {
         persona: String,
         by: String,
         reason: Reclaimed,
+        /// The holder's words, or how its process ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
         generation: u32,
     },
     ReservationEnded {
@@ -162,6 +167,7 @@ impl Event {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
             Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
+            Self::ClaimEnded { by, reason: Reclaimed::Released, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
             Self::MessageAdded { by, .. } | Self::Cancelled { by, .. } => by.as_deref(),
             Self::Revised { .. }

@@ -88,7 +88,8 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
         Command::GiveVerdict(verdict) => verdicts::check_needed(review, verdict),
         Command::AcceptCounterPatch(accept) => patches::check_needed(review, accept),
         Command::Revise(_)
-        | Command::Reclaim { .. }
+        | Command::Release(_)
+        | Command::ReviewerGone { .. }
         | Command::Expire
         | Command::AddMessage(_)
         | Command::RejectCounterPatch { .. }
@@ -102,7 +103,8 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<
     match command {
         Command::Revise(revise) => decide_revise(review, revise),
         Command::Claim(claim) => claims::decide(review, claim, now.tick, lease_ends),
-        Command::Reclaim { generation, reason } => claims::reclaim(review, generation, reason),
+        Command::Release(release) => claims::release(review, release),
+        Command::ReviewerGone { reviewer, why, detail } => Ok(claims::gone(review, &reviewer, why, detail.as_deref())),
         Command::Expire => Ok(claims::expire(review, now.tick)),
         Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, lease_ends),
         Command::AddMessage(message) => discussion::decide(review, message, lease_ends),
@@ -185,7 +187,7 @@ fn possible_now(review: &Review) -> Vec<&'static str> {
     Asked::ALL.iter().filter(|asked| is_possible(review, **asked)).map(|asked| asked.as_str()).collect()
 }
 
-/// Whether somebody could ask for this with success. Releasing is the pool's, so it is never advice.
+/// Whether somebody could ask for this with success. Giving up is always possible, so it is never advice.
 fn is_possible(review: &Review, asked: Asked) -> bool {
     use Status::{Approved, Cancelled, ChangesRequested, Claimed, InReview, Pending, Rejected};
     let any_seat = |test: fn(&Seat) -> bool| review.seats.iter().any(test);

@@ -21,7 +21,7 @@ use crate::{
     ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, Review, Revise, Role,
+        OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, ReleaseSeat, Review, Revise, Role,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -201,7 +201,12 @@ fn reject() -> Command {
 }
 
 fn release(generation: u32) -> Command {
-    Command::Reclaim { generation, reason: Reclaimed::Released }
+    Command::Release(ReleaseSeat { by: None, generation: Some(generation), reason: None })
+}
+
+fn gone(reviewer: &str) -> Command {
+    let (why, detail) = (Reclaimed::ReviewerExited, Some("exit code 1".into()));
+    Command::ReviewerGone { reviewer: reviewer.into(), why, detail }
 }
 
 fn cancel() -> Command {

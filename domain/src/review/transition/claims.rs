@@ -1,9 +1,12 @@
 //! Taking a seat, and losing it again.
 
-use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, wrong_status};
+use super::{
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, verdicts::fenced_seat,
+    wrong_status,
+};
 use crate::{
     ids::VALIDATOR,
-    review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed},
+    review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed, ReleaseSeat},
     time::Tick,
 };
 
@@ -37,16 +40,31 @@ pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: 
     Ok(vec![Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff }])
 }
 
-pub(super) fn reclaim(review: &Review, generation: u32, reason: Reclaimed) -> Result<Vec<Event>, Refusal> {
-    let holds = |seat: &&Seat| seat.claim.as_ref().is_some_and(|claim| claim.generation == generation);
-    let Some(seat) = review.seats.iter().find(holds) else {
-        return Err(Refusal::StaleClaim { given: generation, current: review.claim_generation });
-    };
-    // A seat that has voted owes nothing; its vote stands whatever became of the voter.
-    if seat.vote.is_some() || review.is_final() {
-        return Ok(Vec::new());
+pub(super) fn release(review: &Review, release: ReleaseSeat) -> Result<Vec<Event>, Refusal> {
+    let (seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, Asked::Release)?;
+    let event = owes_vote(review, seat)
+        .then(|| ended(seat, Reclaimed::Released, release.reason.as_deref(), review.claim_generation + 1));
+    Ok(event.flatten().into_iter().collect())
+}
+
+pub(super) fn gone(review: &Review, reviewer: &str, why: Reclaimed, detail: Option<&str>) -> Vec<Event> {
+    let mut generation = review.claim_generation;
+    let mut events = Vec::new();
+    for seat in &review.seats {
+        if seat.is_held_by(reviewer) && owes_vote(review, seat) {
+            generation += 1;
+            events.extend(ended(seat, why, detail, generation));
+        }
+        if seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer) {
+            events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
+        }
     }
-    Ok(ended(seat, reason, review.claim_generation + 1).into_iter().collect())
+    events
+}
+
+/// A seat that has voted owes nothing; its vote stands whatever becomes of the voter.
+fn owes_vote(review: &Review, seat: &Seat) -> bool {
+    seat.vote.is_none() && !review.is_final()
 }
 
 pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
@@ -55,7 +73,7 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     for seat in &review.seats {
         if seat.claim.as_ref().and_then(|claim| claim.lease_ends).is_some_and(|ends| ends <= tick) {
             generation += 1;
-            events.extend(ended(seat, Reclaimed::LeaseExpired, generation));
+            events.extend(ended(seat, Reclaimed::LeaseExpired, None, generation));
         }
         if let Some(reservation) = seat.reservation.as_ref().filter(|r| r.until <= tick) {
             let (persona, reviewer) = (seat.persona.clone(), reservation.reviewer.clone());
@@ -65,9 +83,9 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     events
 }
 
-fn ended(seat: &Seat, reason: Reclaimed, generation: u32) -> Option<Event> {
-    let claim = seat.claim.as_ref()?;
-    Some(Event::ClaimEnded { persona: seat.persona.clone(), by: claim.by.clone(), reason, generation })
+fn ended(seat: &Seat, reason: Reclaimed, detail: Option<&str>, generation: u32) -> Option<Event> {
+    let (persona, by) = (seat.persona.clone(), seat.claim.as_ref()?.by.clone());
+    Some(Event::ClaimEnded { persona, by, reason, detail: detail.map(Into::into), generation })
 }
 
 fn needs_check(review: &Review) -> bool {

@@ -4,7 +4,7 @@ use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, dif
 use crate::{consensus::Outcome, content::digest, review::GiveVerdict, time::Tick, verdict::Verdict};
 
 pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
-    let (seat, generation) = fenced_seat(review, verdict)?;
+    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
     if is_repeat(seat, generation, &digest_of(verdict)) {
         return Ok(None);
     }
@@ -13,7 +13,7 @@ pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Opt
 }
 
 pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
-    let (seat, generation) = fenced_seat(review, &verdict)?;
+    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
     let digest = digest_of(&verdict);
     if is_repeat(seat, generation, &digest) {
         return Ok(Vec::new());
@@ -47,20 +47,25 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
     }])
 }
 
-/// The seat this verdict speaks for. A generation names the claim; without one, only the id that
-/// holds a seat may speak.
-fn fenced_seat<'a>(review: &'a Review, verdict: &GiveVerdict) -> Result<(&'a Seat, u32), Refusal> {
+/// The seat that is spoken for. A generation names the claim; without one, only the id that holds a
+/// seat may speak.
+pub(super) fn fenced_seat<'a>(
+    review: &'a Review,
+    by: Option<&str>,
+    generation: Option<u32>,
+    asked: Asked,
+) -> Result<(&'a Seat, u32), Refusal> {
     let held = |matches: &dyn Fn(&str, u32) -> bool| {
         let seat = review.seats.iter().find(|s| s.claim.as_ref().is_some_and(|c| matches(&c.by, c.generation)))?;
         Some((seat, seat.claim.as_ref()?.generation))
     };
-    let by_id = verdict.by.as_deref().and_then(|id| held(&|by, _| by == id));
-    let found = match verdict.generation {
+    let by_id = by.and_then(|id| held(&|by, _| by == id));
+    let found = match generation {
         Some(given) => held(&|_, generation| generation == given),
         None => by_id,
     };
     if let Some((seat, generation)) = found {
-        return match (verdict.by.as_deref(), &seat.claim) {
+        return match (by, &seat.claim) {
             (Some(id), Some(claim)) if claim.by != id => {
                 Err(Refusal::NotYourSeat { reviewer: id.into(), holder: claim.by.clone() })
             }
@@ -68,9 +73,9 @@ fn fenced_seat<'a>(review: &'a Review, verdict: &GiveVerdict) -> Result<(&'a Sea
         };
     }
     let number = review.number;
-    Err(match (verdict.generation, verdict.by.as_deref()) {
+    Err(match (generation, by) {
         _ if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) => {
-            wrong_status(review, Asked::Verdict)
+            wrong_status(review, asked)
         }
         (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
         (Some(given), _) => {

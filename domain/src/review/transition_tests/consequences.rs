@@ -2,7 +2,7 @@
 
 use super::{
     LEASE, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
-    claim, claim_of, claim_with, claimed, close, decide, facts, fails, hash, in_review, later, offers, proposal,
+    claim, claim_of, claim_with, claimed, close, decide, facts, fails, gone, hash, in_review, later, offers, proposal,
     propose, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{
@@ -79,6 +79,7 @@ fn a_vote_owes_nothing_more() {
     let voted = told(&in_review(), [claim("bob"), says("ada", Verdict::Approved)]);
     assert_eq!(lease(&voted, 0), None);
     let left = decide(&voted, release(1));
+    assert_eq!(decide(&voted, gone("ada")).map(|t| t.events), Ok(Vec::new()), "its vote stands");
     assert_eq!(left.map(|t| (t.events, t.next)), Ok((Vec::new(), voted)));
 }
 

@@ -116,7 +116,7 @@ const fn asked(command: &Command) -> Option<Asked> {
     match command {
         Command::Revise(_) => Some(Asked::Revise),
         Command::Claim(_) => Some(Asked::Claim),
-        Command::Reclaim { .. } | Command::Expire => None,
+        Command::Release(_) | Command::ReviewerGone { .. } | Command::Expire => None,
         Command::GiveVerdict(_) => Some(Asked::Verdict),
         Command::AddMessage(_) => Some(Asked::Message),
         Command::AcceptCounterPatch(_) => Some(Asked::AcceptCounterPatch),

@@ -7,7 +7,7 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedPatch, Proposal,
-        Reclaimed, Review, Revise, Role,
+        Reclaimed, ReleaseSeat, Review, Revise, Role,
     },
     verdict::{Metrics, Verdict},
 };
@@ -63,7 +63,8 @@ pub(super) enum Aim {
 pub(super) enum Move {
     Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
     Claim { by: &'static str, persona: Aim, checked: Aim, check: Check },
-    Reclaim { generation: Aim, reason: Reclaimed },
+    Release { by: Aim, generation: Aim },
+    Gone { reviewer: &'static str, why: Reclaimed },
     Expire,
     Verdict(Given),
     Message { role: Role, by: Aim, persona: Aim, words: u8 },
@@ -99,8 +100,8 @@ fn a_move() -> impl Strategy<Value = Move> {
         checked,
         check,
     });
-    let reclaim =
-        (an_aim(), select(Reclaimed::ALL)).prop_map(|(generation, reason)| Move::Reclaim { generation, reason });
+    let release = (an_aim(), an_aim()).prop_map(|(by, generation)| Move::Release { by, generation });
+    let gone = (a_name(), select(Reclaimed::ALL)).prop_map(|(reviewer, why)| Move::Gone { reviewer, why });
     let message = (select(Role::ALL), an_aim(), an_aim(), 0..3_u8)
         .prop_map(|(role, by, persona, words)| Move::Message { role, by, persona, words });
     let accept = (an_aim(), a_sure_aim(), a_check()).prop_map(|(persona, checked, check)| Move::Accept {
@@ -111,7 +112,8 @@ fn a_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         6 => revise,
         24 => claim,
-        3 => reclaim,
+        3 => release,
+        2 => gone,
         3 => Just(Move::Expire),
         30 => a_verdict().prop_map(Move::Verdict),
         15 => message,
@@ -206,8 +208,14 @@ impl Move {
                 checked: content(*checked),
                 check: check.clone(),
             }),
-            Self::Reclaim { generation: aim, reason } => {
-                Command::Reclaim { generation: generation(*aim).unwrap_or_default(), reason: *reason }
+            Self::Release { by, generation: aim } => Command::Release(ReleaseSeat {
+                by: holder(*by),
+                generation: generation(*aim),
+                reason: Some("something came up".into()),
+            }),
+            Self::Gone { reviewer, why } => {
+                let detail = Some("exit code 1".into());
+                Command::ReviewerGone { reviewer: (*reviewer).into(), why: *why, detail }
             }
             Self::Expire => Command::Expire,
             Self::Verdict(given) => Command::GiveVerdict(GiveVerdict {

@@ -227,7 +227,7 @@ fn releases_of_what_is_not_held() {
     check(&pending(), release(0), "stale_claim");
     check(&claimed(), release(2), "stale_claim");
     check(&told(&claimed(), [release(1), claim("bob")]), release(1), "stale_claim");
-    check(&cancelled(), release(1), "stale_claim");
+    check(&cancelled(), release(1), "wrong_status");
 }
 
 #[test]

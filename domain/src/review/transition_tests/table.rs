@@ -2,13 +2,13 @@
 
 use super::{
     accept, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested, claim, claim_as,
-    claim_with, claimed, close, decide, fails, hash, in_review, later, offers, pending, proposal, propose, reject,
-    rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
+    claim_with, claimed, close, decide, fails, gone, hash, in_review, later, offers, pending, proposal, propose,
+    reject, rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::Rule,
     review::{
-        Command, Reclaimed, Review, Role,
+        Command, Review, Role,
         Status::{self, Approved, Cancelled, ChangesRequested, Claimed, Closed, InReview, Pending, Rejected},
         transition,
     },
@@ -35,14 +35,6 @@ fn check_expiry(from: &Review, expected: Status) {
     }
 }
 
-fn exits(generation: u32) -> Command {
-    Command::Reclaim { generation, reason: Reclaimed::ReviewerExited }
-}
-
-fn drains(generation: u32) -> Command {
-    Command::Reclaim { generation, reason: Reclaimed::ReviewerDrained }
-}
-
 #[test]
 fn a_proposal_is_pending_in_round_1() {
     let review = propose(proposal(&["general"], Rule::RequireAll, None), super::START).next;
@@ -62,8 +54,8 @@ fn claims() {
 #[test]
 fn lost_claims() {
     check(&claimed(), release(1), Pending);
-    check(&claimed(), exits(1), Pending);
-    check(&claimed(), drains(1), Pending);
+    check(&claimed(), gone("ada"), Pending);
+    check(&asked_back(), gone("ada"), Pending);
     check_expiry(&claimed(), Pending);
 
     let both = after(&in_review(), claim("bob"));
@@ -71,6 +63,7 @@ fn lost_claims() {
     check(&in_review(), release(1), Pending);
     check(&both, release(1), InReview);
     check(&voted, release(2), InReview);
+    check(&voted, gone("bob"), InReview);
     check_expiry(&in_review(), Pending);
     check_expiry(&both, Pending);
     check_expiry(&voted, InReview);

@@ -33,6 +33,7 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
     }
     steps.push(now(super::claim_of(content(), "cyd", None, fails())));
     steps.extend(held().map(|claim| now(release(claim.generation))));
+    steps.extend(REVIEWERS.map(|reviewer| now(super::gone(reviewer))));
     steps.push((Command::Expire, later(review)));
     for reviewer in speakers() {
         for word in Verdict::ALL.iter().copied() {
@@ -66,7 +67,8 @@ pub(super) const fn name(command: &Command) -> &'static str {
         Command::Revise(_) => "revise",
         Command::Claim(ClaimSeat { check: Check::Fails { .. }, .. }) => "claim (diff does not apply)",
         Command::Claim(_) => "claim",
-        Command::Reclaim { .. } => "reclaim",
+        Command::Release(_) => "release",
+        Command::ReviewerGone { .. } => "reviewer gone",
         Command::Expire => "expire",
         Command::GiveVerdict(given) => match given.verdict {
             Verdict::Approved => "approve",
@@ -126,7 +128,8 @@ fn one_of_each(review: &Review) -> Vec<(String, Step)> {
     let given = |word| GiveVerdict { summary: Some("second thoughts".into()), ..verdict(&holder, word) };
     let said = |role| AddMessage { persona: Some("general".into()), ..message(role, "well?") };
 
-    let mut commands = vec![super::claim_of(content(), "cyd", None, fails()), release(generation)];
+    let mut commands =
+        vec![super::claim_of(content(), "cyd", None, fails()), release(generation), super::gone(&holder)];
     commands.extend(Verdict::ALL.iter().map(|word| Command::GiveVerdict(given(*word))));
     commands.extend(Role::ALL.iter().map(|role| Command::AddMessage(said(*role))));
     commands.extend([
