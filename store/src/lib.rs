@@ -7,7 +7,9 @@
 mod contents;
 mod error;
 mod lists;
+mod log;
 mod reader;
+mod reviewers;
 mod reviews;
 mod threads;
 pub mod view;
@@ -15,8 +17,10 @@ mod writer;
 
 pub use error::StoreError;
 pub use lists::{Filter, ListOrder};
+pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};
-pub use writer::{Change, Committed, Done, Feed, Writer, WriterThread};
+pub use reviewers::{ProcessRow, ReviewerEnd, ReviewerRow, Waiting, Work};
+pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
 
 use sqlx::{
     ConnectOptions as _, Connection as _,

@@ -100,10 +100,12 @@ impl Reader {
 
     /// A review's whole log, oldest first.
     pub async fn list_events(&self, number: ReviewNumber) -> Result<Vec<Recorded>, StoreError> {
-        let rows =
-            sqlx::query!("SELECT version, at_ms, payload FROM events WHERE review = ? ORDER BY version", number.0)
-                .fetch_all(&self.pool)
-                .await?;
+        let rows = sqlx::query!(
+            r#"SELECT version AS "version!", at_ms, payload FROM events WHERE review = ? ORDER BY version"#,
+            number.0
+        )
+        .fetch_all(&self.pool)
+        .await?;
         rows.into_iter()
             .map(|row| {
                 let event = serde_json::from_str(&row.payload)?;

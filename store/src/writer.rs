@@ -6,7 +6,10 @@
 //! statement costs more than the statement (docs/adr/0003-blocking-writer.md).
 
 mod batch;
+mod pool;
 mod statements;
+
+pub use pool::PoolChange;
 
 use crate::{Settings, StoreError};
 use domain::{
@@ -76,6 +79,7 @@ pub type Done = oneshot::Sender<Result<Committed, StoreError>>;
 
 enum Job {
     Commit(Box<Change>, Done),
+    Pool(Box<PoolChange>, oneshot::Sender<Result<(), StoreError>>),
     RememberBoot { boot_id: String, offset_ms: i64, now_ms: i64, done: oneshot::Sender<Result<(), StoreError>> },
 }
 
@@ -164,6 +168,16 @@ impl Writer {
         }
     }
 
+    /// Makes a step of the pool durable. Steps are few, so each is a transaction of its own.
+    pub async fn record(&self, change: PoolChange) -> Result<(), StoreError> {
+        let (done, answer) = oneshot::channel();
+        self.jobs.try_send(Job::Pool(Box::new(change), done)).map_err(|refused| match refused {
+            TrySendError::Full(_) => StoreError::Full,
+            TrySendError::Disconnected(_) => StoreError::Stopped,
+        })?;
+        answer.await.map_err(|_| StoreError::Stopped)?
+    }
+
     /// Keeps how the broker's timeline relates to this boot of the machine.
     pub async fn remember_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
         let (done, answer) = oneshot::channel();
@@ -185,6 +199,9 @@ fn run(mut state: batch::Batcher, queue: &Receiver<Job>, max_batch: usize) {
         while let Some(job) = next {
             match job {
                 Job::Commit(change, done) => changes.push((*change, done)),
+                Job::Pool(change, done) => {
+                    let _ = done.send(state.record(&change));
+                }
                 Job::RememberBoot { boot_id, offset_ms, now_ms, done } => {
                     let _ = done.send(statements::remember_boot(&state.connection, &boot_id, offset_ms, now_ms));
                 }

@@ -1,6 +1,6 @@
 //! One transaction for many changes, and what happens when it fails.
 
-use super::{Change, Committed, Counters, Done, statements};
+use super::{Change, Committed, Counters, Done, PoolChange, pool, statements};
 use crate::StoreError;
 use domain::review::{Event, Recorded};
 use rusqlite::{Connection, TransactionBehavior};
@@ -50,6 +50,18 @@ impl Batcher {
                 }
             }
         }
+    }
+
+    /// A step of the pool, in a transaction of its own.
+    pub(super) fn record(&mut self, change: &PoolChange) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        pool::write(&transaction, change, self.last_seq + 1)?;
+        transaction.commit()?;
+        if change.event.is_some() {
+            self.last_seq += 1;
+            self.committed.send_replace(self.last_seq);
+        }
+        Ok(())
     }
 
     pub(super) fn close(self) {

@@ -1,0 +1,180 @@
+//! Reviewer processes: who runs, who ran, and what they hold.
+
+use crate::{
+    Reader, StoreError,
+    reader::{to_id, to_u32, to_u64, word},
+};
+use domain::{ids::ReviewId, scaling::SpawnReason, time::Timestamp};
+
+/// A reviewer process, running or not, with what it has done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewerRow {
+    pub id: String,
+    pub name: String,
+    pub runtime: String,
+    pub project: Option<String>,
+    pub why: SpawnReason,
+    pub process: ProcessRow,
+    pub spawned_at: Timestamp,
+    pub end: Option<ReviewerEnd>,
+    pub work: Work,
+}
+
+/// Which process of which boot of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    pub pid: u32,
+    pub started: u64,
+    pub boot_id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewerEnd {
+    pub at: Timestamp,
+    pub exit: String,
+    /// The last lines of its output, where it failed.
+    pub last_words: Vec<String>,
+}
+
+/// What a reviewer has done, as measured by the broker; tokens and cost as its client reported them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    pub approvals: u64,
+    pub rejections: u64,
+    pub changes_requested: u64,
+    pub comments: u64,
+    /// From claim to vote, all of them together.
+    pub reviewing_ms: u64,
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+}
+
+impl Work {
+    /// Reviews it has voted on.
+    pub const fn completed(&self) -> u64 {
+        self.approvals + self.rejections + self.changes_requested
+    }
+
+    pub fn average_ms(&self) -> Option<u64> {
+        self.reviewing_ms.checked_div(self.completed())
+    }
+}
+
+/// How many pending reviews of a project anybody may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub project: Option<String>,
+    pub pending: u64,
+}
+
+impl Reader {
+    /// Those whose end nobody has noted: running, or left behind by a broker that was killed.
+    pub async fn list_running_reviewers(&self) -> Result<Vec<(String, ProcessRow)>, StoreError> {
+        let rows =
+            sqlx::query!("SELECT id, pid, pid_started, boot_id FROM reviewers WHERE ended_at_ms IS NULL ORDER BY id")
+                .fetch_all(&self.pool)
+                .await?;
+        rows.into_iter()
+            .map(|row| {
+                let (pid, started) = (to_u32(row.pid)?, to_u64(row.pid_started)?);
+                Ok((row.id, ProcessRow { pid, started, boot_id: row.boot_id }))
+            })
+            .collect()
+    }
+
+    /// Those that have ended, the last first.
+    pub async fn list_ended_reviewers(&self, limit: u32) -> Result<Vec<ReviewerRow>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT id, name, runtime, project, why, pid, pid_started, boot_id, spawned_at_ms, ended_at_ms, exit,
+                    last_words, approvals, rejections, changes_requested, comments, reviewing_ms, input_tokens,
+                    output_tokens, cost_usd
+             FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY spawned_at_ms DESC LIMIT ?",
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                let last_words = row.last_words.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default();
+                let end = row.ended_at_ms.zip(row.exit);
+                Ok(ReviewerRow {
+                    id: row.id,
+                    name: row.name,
+                    runtime: row.runtime,
+                    project: row.project,
+                    why: word(&row.why, SpawnReason::from_word)?,
+                    process: ProcessRow {
+                        pid: to_u32(row.pid)?,
+                        started: to_u64(row.pid_started)?,
+                        boot_id: row.boot_id,
+                    },
+                    spawned_at: Timestamp(row.spawned_at_ms),
+                    end: end.map(|(at, exit)| ReviewerEnd { at: Timestamp(at), exit, last_words }),
+                    work: Work {
+                        approvals: to_u64(row.approvals)?,
+                        rejections: to_u64(row.rejections)?,
+                        changes_requested: to_u64(row.changes_requested)?,
+                        comments: to_u64(row.comments)?,
+                        reviewing_ms: to_u64(row.reviewing_ms)?,
+                        input_tokens: row.input_tokens.map(to_u64).transpose()?,
+                        output_tokens: row.output_tokens.map(to_u64).transpose()?,
+                        cost_usd: row.cost_usd,
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Whether a pool of this broker, in this run or an earlier one, has started this reviewer.
+    pub async fn is_pool_reviewer(&self, id: &str) -> Result<bool, StoreError> {
+        let row = sqlx::query!("SELECT 1 AS one FROM reviewers WHERE id = ?", id).fetch_optional(&self.pool).await?;
+        Ok(row.is_some())
+    }
+
+    /// Reviews in which `reviewer` holds a seat it has not voted for, or is asked back. Whatever runs has a
+    /// deadline, and those are few, so no index by reviewer has to be kept up.
+    pub async fn list_held_by(&self, reviewer: &str) -> Result<Vec<ReviewId>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT DISTINCT r.id FROM seats s INDEXED BY seats_by_lease JOIN reviews r ON r.number = s.review
+             WHERE s.lease_ends_tick IS NOT NULL AND s.claimed_by = ?1
+             UNION
+             SELECT r.id FROM seats s INDEXED BY seats_by_reservation JOIN reviews r ON r.number = s.review
+             WHERE s.reserved_until_tick IS NOT NULL AND s.reserved_for = ?1",
+            reviewer
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(|row| to_id(&row.id)).collect()
+    }
+
+    /// Everything that pool reviewers hold: at the start of a pool, all of it is left over.
+    pub async fn list_held_by_pool(&self) -> Result<Vec<(String, ReviewId)>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT s.claimed_by AS "reviewer!", r.id AS "id!" FROM seats s INDEXED BY seats_by_lease
+               JOIN reviews r ON r.number = s.review
+               WHERE s.lease_ends_tick IS NOT NULL AND s.claimed_by IN (SELECT id FROM reviewers)
+               UNION
+               SELECT s.reserved_for, r.id FROM seats s INDEXED BY seats_by_reservation
+               JOIN reviews r ON r.number = s.review
+               WHERE s.reserved_until_tick IS NOT NULL AND s.reserved_for IN (SELECT id FROM reviewers)"#
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok((row.reviewer, to_id(&row.id)?))).collect()
+    }
+
+    /// What waits for a reviewer, by project. A review that is kept for somebody does not.
+    pub async fn count_waiting(&self) -> Result<Vec<Waiting>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT r.project, count(*) AS "pending!: i64" FROM reviews r INDEXED BY reviews_queue_by_project
+               WHERE r.status = 'pending' AND EXISTS (
+                   SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
+                   AND s.reserved_for IS NULL)
+               GROUP BY r.project"#
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok(Waiting { project: row.project, pending: to_u64(row.pending)? })).collect()
+    }
+}
