@@ -4,7 +4,7 @@ mod lists;
 mod waits;
 
 use crate::{
-    Context,
+    Context, Passes,
     error::BrokerError,
     gateway::{Attached, GatewayMessage, Reply},
     prepare::unreadable,
@@ -52,6 +52,11 @@ impl Broker {
         let calls = Semaphore::new(context.settings.limits.calls_in_flight);
         let waiters = Semaphore::new(context.settings.limits.waiters);
         Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }))
+    }
+
+    /// Who may act on this broker in this run.
+    pub fn passes(&self) -> &Passes {
+        &self.0.context.passes
     }
 
     /// Reads a review_id, `R-12`, or a unique prefix of an id.

@@ -18,6 +18,7 @@ mod gateway;
 pub mod git;
 mod handle;
 mod limits;
+pub mod passes;
 mod prepare;
 mod projects;
 pub mod request;
@@ -31,6 +32,7 @@ pub use clock::Clock;
 pub use error::BrokerError;
 pub use handle::Broker;
 pub use limits::Limits;
+pub use passes::{Caller, Pass, Passes};
 pub use projects::{ProjectSource, Projects, ProjectsError};
 
 use domain::review::Rules;
@@ -60,6 +62,7 @@ pub(crate) struct Context {
     pub(crate) projects: Projects,
     pub(crate) gateway: gateway::Link,
     pub(crate) sleepers: Arc<deadlines::Sleepers>,
+    pub(crate) passes: Passes,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -117,6 +120,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         projects,
         gateway: gateway::Link::default(),
         sleepers: Arc::default(),
+        passes: Passes::default(),
         closing: closing.clone(),
     };
     let last_number = reader.last_number().await?;

@@ -65,7 +65,7 @@ pub fn digest(parts: &[&str]) -> String {
     hex(&hasher.finalize()[..12])
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

@@ -7,8 +7,10 @@
 //! - [`content`]: what is proposed, and the hash an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
+//! - [`authority`]: what a token lets its holder do
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
+pub mod authority;
 pub mod consensus;
 pub mod content;
 pub mod diff;

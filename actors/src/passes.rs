@@ -1,0 +1,209 @@
+//! Who a caller is that has shown a token, and the passes of this run: they are kept in memory only, so
+//! that none is good for longer than the broker that gave it.
+
+pub use domain::authority::{Authority, Scope, SecretHash};
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// What every secret begins with, so that people and scanners recognise one.
+pub const PREFIX: &str = "cs_";
+
+/// The name the local user's own pass speaks under.
+pub const LOCAL_OPERATOR: &str = "operator";
+
+/// A caller that has shown a token.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub authority: Authority,
+    pub identity: String,
+    pub scope: Scope,
+    /// Only a reviewer that the pool has started has one.
+    pub pass: Option<Arc<Pass>>,
+}
+
+/// A pool reviewer's pass: it ends with its process.
+#[derive(Debug)]
+pub struct Pass {
+    identity: String,
+    scope: Scope,
+    draining: CancellationToken,
+}
+
+impl Pass {
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// From now on its holder gets no new claim; what it holds it may finish.
+    pub fn drain(&self) {
+        self.draining.cancel();
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.is_cancelled()
+    }
+
+    /// Resolves when draining begins.
+    pub async fn drained(&self) {
+        self.draining.cancelled().await;
+    }
+}
+
+/// All passes of this run.
+#[derive(Debug, Clone, Default)]
+pub struct Passes(Arc<RwLock<Issued>>);
+
+#[derive(Debug, Default)]
+struct Issued {
+    /// By hash, so that how long a search takes says nothing about a secret.
+    holders: HashMap<SecretHash, Holder>,
+    reviewers: HashMap<String, SecretHash>,
+}
+
+#[derive(Debug)]
+enum Holder {
+    Reviewer(Arc<Pass>),
+    LocalOperator,
+}
+
+impl Passes {
+    /// A reviewer's pass and its secret, which is kept nowhere. An older one of the same name ends.
+    pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<Pass>) {
+        let secret = new_secret();
+        let hash = SecretHash::of(&secret);
+        let pass = Arc::new(Pass { identity: identity.to_owned(), scope, draining: CancellationToken::new() });
+        let mut issued = self.write();
+        issued.revoke(identity);
+        issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&pass)));
+        issued.reviewers.insert(identity.to_owned(), hash);
+        (secret, pass)
+    }
+
+    /// The secret by which the local user's own commands act on this broker.
+    pub fn issue_local_operator(&self) -> String {
+        let secret = new_secret();
+        self.write().holders.insert(SecretHash::of(&secret), Holder::LocalOperator);
+        secret
+    }
+
+    /// Ends a reviewer's pass, and what waits with it.
+    pub fn revoke(&self, identity: &str) {
+        self.write().revoke(identity);
+    }
+
+    pub fn find(&self, secret: &str) -> Option<Caller> {
+        self.find_hashed(&SecretHash::of(secret))
+    }
+
+    pub fn find_hashed(&self, hash: &SecretHash) -> Option<Caller> {
+        Some(match self.read().holders.get(hash)? {
+            Holder::Reviewer(pass) => Caller {
+                authority: Authority::Reviewer,
+                identity: pass.identity.clone(),
+                scope: pass.scope.clone(),
+                pass: Some(Arc::clone(pass)),
+            },
+            Holder::LocalOperator => Caller {
+                authority: Authority::Operator,
+                identity: LOCAL_OPERATOR.into(),
+                scope: Scope::All,
+                pass: None,
+            },
+        })
+    }
+
+    /// Whether a live pool reviewer goes by this name, so that nobody else may.
+    pub fn is_issued(&self, identity: &str) -> bool {
+        self.read().reviewers.contains_key(identity)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Issued> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Issued> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Issued {
+    fn revoke(&mut self, identity: &str) {
+        let ended = self.reviewers.remove(identity).and_then(|hash| self.holders.remove(&hash));
+        if let Some(Holder::Reviewer(pass)) = ended {
+            pass.drain();
+        }
+    }
+}
+
+/// `cs_` and 64 hex digits: two v4 UUIDs, 244 bits from the system's random source.
+pub fn new_secret() -> String {
+    format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Authority, Passes, Scope, new_secret};
+
+    #[test]
+    fn a_pass_is_found_by_its_secret_until_it_is_revoked() {
+        let passes = Passes::default();
+        let (secret, pass) = passes.issue("codex-r1-a7f3", Scope::Project(Some("app".into())));
+        let caller = passes.find(&secret).expect("issued");
+        assert_eq!((caller.authority, caller.identity.as_str()), (Authority::Reviewer, "codex-r1-a7f3"));
+        assert_eq!(caller.scope, Scope::Project(Some("app".into())));
+        assert!(passes.is_issued("codex-r1-a7f3") && !passes.is_issued("codex-r1"));
+        assert!(passes.find(&secret[..secret.len() - 1]).is_none());
+        assert!(!pass.is_draining());
+
+        passes.revoke("codex-r1-a7f3");
+        assert!(passes.find(&secret).is_none() && !passes.is_issued("codex-r1-a7f3"));
+        assert!(pass.is_draining());
+    }
+
+    #[test]
+    fn a_new_pass_ends_the_old_one_of_that_name() {
+        let passes = Passes::default();
+        let (old, first) = passes.issue("r1", Scope::All);
+        let (new, second) = passes.issue("r1", Scope::All);
+        assert!(passes.find(&old).is_none() && passes.find(&new).is_some());
+        assert!(first.is_draining() && !second.is_draining());
+    }
+
+    #[test]
+    fn the_local_operator_is_no_reviewer() {
+        let passes = Passes::default();
+        let caller = passes.find(&passes.issue_local_operator()).expect("issued");
+        assert_eq!(caller.authority, Authority::Operator);
+        assert!(caller.pass.is_none() && !passes.is_issued(&caller.identity));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_that_draining_begins() {
+        let (_, pass) = Passes::default().issue("r1", Scope::All);
+        let waiting = tokio::spawn({
+            let pass = std::sync::Arc::clone(&pass);
+            async move { pass.drained().await }
+        });
+        pass.drain();
+        waiting.await.expect("woken");
+        assert!(pass.is_draining());
+        pass.drained().await;
+    }
+
+    #[test]
+    fn secrets_are_long_and_never_the_same() {
+        let secret = new_secret();
+        let digits = secret.strip_prefix("cs_").expect("recognisable");
+        assert!(digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_ne!(secret, new_secret());
+    }
+}

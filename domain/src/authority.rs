@@ -1,0 +1,62 @@
+//! What a token lets its holder do, and where.
+
+use crate::content::hex;
+use sha2::{Digest as _, Sha256};
+
+crate::words! {
+    /// What a token lets its holder do. An operator may do what the others may, in anybody's name.
+    Authority { Proposer = "proposer", Reviewer = "reviewer", Operator = "operator" }
+}
+
+/// Whose reviews a token is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    All,
+    /// Only this project's; `None` means the reviews that have no project.
+    Project(Option<String>),
+}
+
+impl Scope {
+    pub fn allows(&self, project: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Project(own) => own.as_deref() == project,
+        }
+    }
+}
+
+/// By this a token is known: SHA-256 of the secret, in lowercase hex. A secret has 244 random bits, so
+/// neither salt nor a slow hash would make it harder to guess.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SecretHash(String);
+
+impl SecretHash {
+    pub fn of(secret: &str) -> Self {
+        Self(hex(&Sha256::digest(secret.as_bytes())))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scope, SecretHash};
+
+    #[test]
+    fn a_scope_is_one_project_or_all() {
+        let project = Scope::Project(Some("app".into()));
+        assert!(project.allows(Some("app")) && !project.allows(Some("web")) && !project.allows(None));
+        let without = Scope::Project(None);
+        assert!(without.allows(None) && !without.allows(Some("app")));
+        assert!(Scope::All.allows(Some("app")) && Scope::All.allows(None));
+    }
+
+    #[test]
+    fn the_hash_is_plain_sha256() {
+        // printf '%s' cs_a | sha256sum
+        let expected = "2c784ed4a95ce3417ceb6be12c5e0963088576abf336994727cffe5da431dc79";
+        assert_eq!(SecretHash::of("cs_a").as_str(), expected);
+    }
+}
