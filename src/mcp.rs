@@ -121,7 +121,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        call::run(self, request, context).await
+        // Boxed, like what follows: rmcp moves one future around that is as big as the biggest of these.
+        Box::pin(call::run(self, request, context)).await
     }
 
     async fn list_resources(
@@ -129,7 +130,8 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        call::contained("resources/list", resources::list(self, request.and_then(|request| request.cursor))).await
+        let listing = resources::list(self, request.and_then(|request| request.cursor));
+        Box::pin(call::contained("resources/list", listing)).await
     }
 
     async fn list_resource_templates(
@@ -147,7 +149,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        call::contained("resources/read", resources::read(self, &request.uri)).await
+        Box::pin(call::contained("resources/read", resources::read(self, &request.uri))).await
     }
 
     async fn list_prompts(

@@ -142,9 +142,21 @@ impl Actor for ReviewActor {
         Ok(())
     }
 
+    /// Boxed: ractor keeps room for this future in every actor, several times over, also while it is idle.
     async fn handle(
         &self,
         myself: ActorRef<Self::Msg>,
+        message: ReviewMessage,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        Box::pin(self.act(myself, message, state)).await
+    }
+}
+
+impl ReviewActor {
+    async fn act(
+        &self,
+        myself: ActorRef<ReviewMessage>,
         message: ReviewMessage,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
@@ -182,9 +194,7 @@ impl Actor for ReviewActor {
             }
         }
     }
-}
 
-impl ReviewActor {
     fn mailbox(&self, myself: &ActorRef<ReviewMessage>) -> Mailbox<ReviewMessage> {
         Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
     }

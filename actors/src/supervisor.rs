@@ -113,7 +113,7 @@ impl Actor for Supervisor {
             }
             SupervisorMessage::Watch { id, start, reply } => {
                 if !state.live.contains_key(&id) && start && self.has_room(state) {
-                    self.wake(&myself, state, id, false).await?;
+                    Box::pin(self.wake(&myself, state, id, false)).await?;
                 }
                 let head = state.live.get(&id).map(|live| {
                     live.mailbox.vitals.touch();
@@ -162,7 +162,7 @@ impl Actor for Supervisor {
         if actor.get_id() == state.gateway.id() {
             if !state.stopping {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
-                state.gateway = self.start_gateway(&myself).await?;
+                state.gateway = Box::pin(self.start_gateway(&myself)).await?;
                 state.gateway_restarts += 1;
             }
             return Ok(());
@@ -183,7 +183,7 @@ impl Actor for Supervisor {
             }
             let needed = live.head.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
-                self.wake(&myself, state, id, false).await?;
+                Box::pin(self.wake(&myself, state, id, false)).await?;
             } else if matches!(&*live.head.borrow(), Head::Unreadable(_)) && !state.stopping {
                 // What it was woken for, a deadline perhaps, is still to be done.
                 self.expire_later(&myself, id, restart_pause(state.failures.get(&id).map_or(1, |(count, _)| *count)));
@@ -240,7 +240,8 @@ impl Supervisor {
         }
         let live = match state.live.get(&id) {
             Some(live) => live,
-            None => self.wake(myself, state, id, fresh).await?,
+            // Boxed, so that the many messages for reviews that are awake do not carry room for it.
+            None => Box::pin(self.wake(myself, state, id, fresh)).await?,
         };
         if message.is_call() && live.mailbox.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
