@@ -182,8 +182,8 @@ impl Broker {
         });
         let review = self.decide(id, command).await?;
         let seats = review.seats.iter().filter(|seat| persona.as_ref().is_none_or(|persona| *persona == seat.persona));
-        let spoken = seats.filter_map(|seat| seat.last_message.as_ref()).filter(|last| last.role == role);
-        let message = spoken.map(|last| last.id).max().unwrap_or_default();
+        let spoken = seats.filter_map(|seat| seat.last_message.as_ref()?.said_by(role));
+        let message = spoken.map(|(id, _)| id).max().unwrap_or_default();
         Ok((review, message))
     }
 

@@ -144,12 +144,34 @@ pub struct PendingPatch {
     pub by: String,
 }
 
-/// The last message of a seat's discussion: whose turn it is, and what a repeat looks like.
+/// The end of a seat's discussion: whose turn it is, and what a repeat looks like.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: u64,
     pub role: Role,
+    /// Only there is a repeat one: the same words may be said of every round.
+    pub round: u32,
     pub digest: String,
+    /// The other side's last message in this round, whose sender may not know yet that it arrived.
+    pub answers: Option<Answered>,
+}
+
+/// A message that has been answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub id: u64,
+    pub digest: String,
+}
+
+impl LastMessage {
+    /// Id and digest of what `role` said last in this round.
+    pub fn said_by(&self, role: Role) -> Option<(u64, &str)> {
+        if self.role == role {
+            Some((self.id, &self.digest))
+        } else {
+            self.answers.as_ref().map(|answered| (answered.id, answered.digest.as_str()))
+        }
+    }
 }
 
 /// The last verdict of a seat, comments included, to recognise a repeat of it.

@@ -79,3 +79,7 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .busy_timeout(Duration::from_secs(5))
         .foreign_keys(true)
 }
+
+#[cfg(test)]
+#[path = "migrations_tests.rs"]
+mod tests;

@@ -9,8 +9,8 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, Event, LastMessage, LastVerdict, PendingPatch,
-        Proposer, Recorded, Reservation, Review, Role, Round, Seat, Status,
+        Answered, AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, Event, LastMessage, LastVerdict,
+        PendingPatch, Proposer, Recorded, Reservation, Review, Role, Round, Seat, Status,
     },
     time::{Tick, Timestamp},
     verdict::Verdict,
@@ -126,8 +126,9 @@ pub(crate) fn priority(rank: i64) -> Result<Priority, StoreError> {
 async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Result<Vec<Seat>, StoreError> {
     let rows = sqlx::query!(
         "SELECT persona, claimed_by, claim_generation, claimed_at_ms, lease_ends_tick, vote, reserved_for,
-                reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_digest,
-                last_verdict, last_verdict_generation, last_verdict_digest
+                reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_round,
+                last_message_digest, answered_message_id, answered_message_digest, last_verdict,
+                last_verdict_generation, last_verdict_digest
          FROM seats WHERE review = ? ORDER BY position",
         number.0
     )
@@ -149,11 +150,20 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
                 Some((id, by)) => Some(PendingPatch { id: to_u64(id)?, by }),
                 None => None,
             };
-            let last_message = match (row.last_message_id, row.last_message_role, row.last_message_digest) {
-                (Some(id), Some(role), Some(digest)) => {
-                    Some(LastMessage { id: to_u64(id)?, role: word(&role, Role::from_word)?, digest })
-                }
-                _ => None,
+            let answers = match row.answered_message_id.zip(row.answered_message_digest) {
+                Some((id, digest)) => Some(Answered { id: to_u64(id)?, digest }),
+                None => None,
+            };
+            let spoken = row.last_message_id.zip(row.last_message_role);
+            let last_message = match spoken.zip(row.last_message_round.zip(row.last_message_digest)) {
+                Some(((id, role), (round, digest))) => Some(LastMessage {
+                    id: to_u64(id)?,
+                    role: word(&role, Role::from_word)?,
+                    round: to_u32(round)?,
+                    digest,
+                    answers,
+                }),
+                None => None,
             };
             let last_verdict = match (row.last_verdict, row.last_verdict_generation, row.last_verdict_digest) {
                 (Some(verdict), Some(generation), Some(digest)) => Some(LastVerdict {

@@ -1,7 +1,7 @@
 //! A call that is repeated after a lost answer is answered again and does nothing twice.
 
 use crate::support::{
-    acts::{last_event, review_in, verdict, with},
+    acts::{column, last_event, review_in, verdict, with},
     broker::TestBroker,
     client::{TestClient, id, proposal, proposal_with},
     repo::Repo,
@@ -200,6 +200,49 @@ async fn every_step_of_a_life_may_be_repeated() {
     let other = client.submit("withdrawn").await;
     twice(&client, "cancel_review", json!({ "review_id": other, "reason": "no" })).await;
     twice(&client, "close_review", json!({ "review_id": other, "closer_role": "proposer" })).await;
+    broker.stop_and_check().await;
+}
+
+/// The other side may answer a message before its sender has heard that it arrived.
+#[tokio::test]
+async fn a_message_repeated_after_its_answer_is_not_added_again() {
+    let mut broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let say = |role: &str, body: &str| json!({ "review_id": id, "sender_role": role, "body": body });
+    let ask = client.call("add_message", say("reviewer", "What is it for?")).await;
+    let answer = client.call("add_message", say("proposer", "For you.")).await;
+    let saved = last_event(&client).await;
+    for _ in 0..2 {
+        let again = client.call("add_message", say("reviewer", "What is it for?")).await;
+        assert_eq!((&again["message_id"], &again["version"]), (&ask["message_id"], &answer["version"]));
+        assert_eq!(client.call("add_message", say("proposer", "For you.")).await, answer);
+        broker = broker.kill_and_restart().await;
+    }
+    // Nor is it refused where the review has moved on.
+    client.call("submit_verdict", verdict(&id, "ada", "rejected")).await;
+    let late = client.call("add_message", say("proposer", "For you.")).await;
+    assert_eq!((&late["message_id"], &late["status"]), (&answer["message_id"], &json!("rejected")));
+    assert_eq!(last_event(&client).await, saved + 1, "the verdict, and nothing else");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn the_same_words_count_again_in_the_next_round() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "claimed").await;
+    let say = |role: &str, body: &str| json!({ "review_id": id, "sender_role": role, "body": body });
+    for round in 1..=2 {
+        client.call("add_message", say("reviewer", "please fix")).await;
+        client.call("add_message", say("proposer", "fixed")).await;
+        client.call("submit_verdict", verdict(&id, "ada", "changes_requested")).await;
+        client.call("create_review", json!({ "review_id": id, "intent": format!("after round {round}") })).await;
+        client.claim(&id, "ada").await;
+    }
+    let talk = client.call("get_discussion", json!({ "review_id": id })).await;
+    assert_eq!(column(&talk["messages"], "body"), ["please fix", "fixed", "please fix", "fixed"]);
+    assert_eq!(column(&talk["messages"], "round"), [1, 1, 2, 2]);
     broker.stop_and_check().await;
 }
 

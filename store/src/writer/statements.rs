@@ -34,8 +34,9 @@ const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES 
 
 const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = ?4, claimed_at_ms = ?5,
     lease_ends_tick = ?6, vote = ?7, reserved_for = ?8, reserved_until_tick = ?9, patch_id = ?10, patch_by = ?11,
-    last_message_id = ?12, last_message_role = ?13, last_message_digest = ?14, last_verdict = ?15,
-    last_verdict_generation = ?16, last_verdict_digest = ?17
+    last_message_id = ?12, last_message_role = ?13, last_message_round = ?14, last_message_digest = ?15,
+    answered_message_id = ?16, answered_message_digest = ?17, last_verdict = ?18, last_verdict_generation = ?19,
+    last_verdict_digest = ?20
     WHERE review = ?1 AND position = ?2";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
@@ -220,6 +221,7 @@ pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(
     for (position, seat) in review.seats.iter().enumerate() {
         let claim = seat.claim.as_ref();
         let message = seat.last_message.as_ref();
+        let answered = message.and_then(|message| message.answers.as_ref());
         let verdict = seat.last_verdict.as_ref();
         statement.execute(params![
             review.number.0,
@@ -235,7 +237,10 @@ pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(
             seat.patch.as_ref().map(|patch| patch.by.as_str()),
             message.map(|message| message.id),
             message.map(|message| message.role.as_str()),
+            message.map(|message| message.round),
             message.map(|message| message.digest.as_str()),
+            answered.map(|answered| answered.id),
+            answered.map(|answered| answered.digest.as_str()),
             verdict.map(|verdict| verdict.verdict.as_str()),
             verdict.map(|verdict| verdict.generation),
             verdict.map(|verdict| verdict.digest.as_str()),

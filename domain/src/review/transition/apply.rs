@@ -1,8 +1,8 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
 use super::super::{
-    Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review, Role, Seat,
-    Status, event::Requeued,
+    Answered, Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review,
+    Role, Seat, Status, event::Requeued,
 };
 use crate::{
     content::ContentHash,
@@ -101,10 +101,16 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
         }
         Event::VerdictGiven { .. } => give_verdict(review, event),
-        Event::MessageAdded { persona, role, digest, lease_ends, requeued, .. } => {
+        Event::MessageAdded { persona, role, round, digest, lease_ends, requeued, .. } => {
             let id = review.version;
             if let Some(seat) = seat_mut(review, persona) {
-                seat.last_message = Some(LastMessage { id, role: *role, digest: digest.clone() });
+                let before = seat.last_message.take().filter(|last| last.round == *round);
+                let answers = before.and_then(|last| match last.role == *role {
+                    true => last.answers,
+                    false => Some(Answered { id: last.id, digest: last.digest }),
+                });
+                let digest = digest.clone();
+                seat.last_message = Some(LastMessage { id, role: *role, round: *round, digest, answers });
                 if let (Some(claim), Some(ends)) = (&mut seat.claim, lease_ends) {
                     claim.lease_ends = Some(*ends);
                 }

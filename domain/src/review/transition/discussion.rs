@@ -10,14 +10,17 @@ use crate::{
 };
 
 pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
+    let seat = addressed_seat(review, &message);
+    if seat.as_ref().is_ok_and(|seat| is_repeat(review, seat, &message)) {
+        return Ok(Vec::new());
+    }
     match review.status {
         Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
-        Status::Pending if is_repeated_question(review, &message) => return Ok(Vec::new()),
         Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, Asked::Message));
         }
     }
-    let seat = addressed_seat(review, &message)?;
+    let seat = seat?;
     let by = match message.role {
         Role::Proposer => {
             proposer_only(review, message.by.as_deref(), Asked::Message)?;
@@ -27,14 +30,9 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
     };
     let digest = digest_of(&message, &by);
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
-    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role) {
-        if last.digest == digest {
-            return Ok(Vec::new());
-        }
-        // A request for changes was the reviewer's turn, also where it came without a message.
-        if !asks_back {
-            return Err(Refusal::OutOfTurn { role: last.role });
-        }
+    // A request for changes was the reviewer's turn, also where it came without a message.
+    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role && !asks_back) {
+        return Err(Refusal::OutOfTurn { role: last.role });
     }
     let requeued = asks_back.then(|| Requeued {
         reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
@@ -54,12 +52,18 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
     }])
 }
 
-/// A question that put the review back into the queue may be repeated after a lost answer.
-fn is_repeated_question(review: &Review, message: &AddMessage) -> bool {
-    let by = message.by.as_deref().unwrap_or_else(|| review.proposer.identity());
-    let digest = digest_of(message, by);
-    let mut last = review.seats.iter().filter_map(|seat| seat.last_message.as_ref());
-    last.any(|last| last.role == Role::Proposer && last.digest == digest)
+/// The side's last words of this round once more: a repeat after a lost answer, whatever has happened
+/// since. The other side may have answered them, or the status may have moved on.
+fn is_repeat(review: &Review, seat: &Seat, message: &AddMessage) -> bool {
+    let by = message.by.as_deref().or_else(|| match message.role {
+        Role::Proposer => Some(review.proposer.identity()),
+        Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.as_str()),
+    });
+    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number);
+    match (by, last.and_then(|last| last.said_by(message.role))) {
+        (Some(by), Some((_, digest))) => digest == digest_of(message, by),
+        _ => false,
+    }
 }
 
 fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {

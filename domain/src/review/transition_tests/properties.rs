@@ -11,7 +11,8 @@ use super::{
 use crate::{
     consensus::Outcome,
     review::{
-        Check, CheckNeeded, Command, Event, Recorded, Refusal, Review, Status, apply, check_needed, replay, transition,
+        AddMessage, Check, CheckNeeded, Command, Event, Recorded, Refusal, Review, Role, Status, apply, check_needed,
+        replay, transition,
         transition::{Transition, is_possible, propose},
     },
     time::Now,
@@ -23,7 +24,7 @@ use proptest::{
     strategy::ValueTree,
     test_runner::TestRunner,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 type Checked = Result<(), TestCaseError>;
 
@@ -33,12 +34,14 @@ struct History {
     log: Vec<Recorded>,
     from_json: Review,
     tick: i64,
+    /// What each side of each seat said last, and in which round.
+    said: HashMap<(String, Role), (u32, AddMessage)>,
 }
 
 impl History {
     fn begin(world: World) -> Self {
         let Transition { next, events } = propose(world.into_proposal(), now(0));
-        Self { from_json: next.clone(), review: next, log: events, tick: 0 }
+        Self { from_json: next.clone(), review: next, log: events, tick: 0, said: HashMap::new() }
     }
 
     fn step(&mut self, wait: u32, next_move: &Move) -> Checked {
@@ -57,8 +60,10 @@ impl History {
                 for recorded in &events {
                     self.from_json = apply(self.from_json.clone(), &through_json(recorded)?);
                 }
+                self.said.extend(events.iter().filter_map(|recorded| spoken(&recorded.event)));
                 self.log.extend(events);
                 self.review = next;
+                self.knows_what_was_said(moment)?;
                 let replayed = replay(&self.log);
                 prop_assert_eq!(replayed.as_ref(), Some(&self.review), "the log tells another story");
                 prop_assert_eq!(&self.from_json, &self.review, "the log's JSON tells another story");
@@ -66,6 +71,26 @@ impl History {
             }
         }
     }
+}
+
+impl History {
+    /// Whatever came in between, the last words of a side are known again until the round ends.
+    fn knows_what_was_said(&self, moment: Now) -> Checked {
+        let this_round = self.said.values().filter(|(round, _)| *round == self.review.round.number);
+        for (_, message) in this_round {
+            let again = transition(&self.review, Command::AddMessage(message.clone()), moment, &RULES);
+            prop_assert!(again.is_ok_and(|again| again.events.is_empty()), "not known again: {:?}", message);
+        }
+        Ok(())
+    }
+}
+
+/// A message as its sender would repeat it, saying who it is and which seat it means.
+fn spoken(event: &Event) -> Option<((String, Role), (u32, AddMessage))> {
+    let Event::MessageAdded { persona, role, by, round, body, metadata, .. } = event else { return None };
+    let (by, body, metadata) = (by.clone(), body.clone(), metadata.clone());
+    let message = AddMessage { role: *role, by, persona: Some(persona.clone()), body, metadata };
+    Some(((persona.clone(), *role), (*round, message)))
 }
 
 fn through_json(recorded: &Recorded) -> Result<Recorded, TestCaseError> {

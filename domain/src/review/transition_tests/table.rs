@@ -1,9 +1,9 @@
 //! SPEC 3's table, a line per row.
 
 use super::{
-    accept, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested, claim, claim_as,
-    claim_with, claimed, close, decide, fails, gone, hash, in_review, later, offers, pending, proposal, propose,
-    reject, rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
+    accept, after, applies, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested, claim, claim_as,
+    claim_of, claim_with, claimed, close, decide, fails, gone, hash, in_review, later, offers, pending, proposal,
+    propose, reject, rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::Rule,
@@ -199,6 +199,43 @@ fn repeats() {
     check(&approved(), &close());
     let keyed = super::Revise { request_key: Some("call 7".into()), ..super::revision(&changes_requested()) };
     check(&changes_requested(), &Command::Revise(keyed));
+}
+
+/// The answer to a message may overtake the answer to its sender.
+#[test]
+fn a_message_is_known_again_after_the_other_side_has_spoken() {
+    #[track_caller]
+    fn check(now: &Review, command: Command) {
+        match decide(now, command) {
+            Ok(again) => assert_eq!((&again.next, again.events), (now, Vec::new())),
+            Err(refusal) => panic!("refused: {refusal}"),
+        }
+    }
+    let ask = || writes(Role::Reviewer, "on purpose?");
+    let answer = || writes(Role::Proposer, "yes");
+    let answered = told(&claimed(), [ask(), answer()]);
+    check(&answered, ask());
+    check(&answered, answer());
+    // Also where the status has moved on, and no new message would be taken.
+    let refused = after(&answered, says("ada", Verdict::Rejected));
+    check(&refused, ask());
+    check(&refused, answer());
+    // Only the last words of a side are known: older ones are said anew.
+    let further = told(&answered, [writes(Role::Reviewer, "why?"), writes(Role::Proposer, "for you")]);
+    assert_eq!(after(&further, ask()).version, further.version + 1);
+}
+
+#[test]
+fn the_same_words_may_be_said_in_every_round() {
+    let first = told(
+        &claimed(),
+        [writes(Role::Reviewer, "please fix"), writes(Role::Proposer, "fixed"), says("ada", Verdict::ChangesRequested)],
+    );
+    let revised = after(&first, revise(&first));
+    let second = after(&revised, claim_of(revised.round.content_hash.clone(), "ada", None, applies()));
+    let told_again = after(&second, writes(Role::Reviewer, "please fix"));
+    let answered = after(&told_again, writes(Role::Proposer, "fixed"));
+    assert_eq!((told_again.version, answered.version), (second.version + 1, second.version + 2));
 }
 
 #[test]

@@ -1,0 +1,188 @@
+//! A database that an older broker wrote. It is made by the newest one and then put back: columns that
+//! came later are dropped, and the migrations that brought them are forgotten.
+
+use crate::{Change, Settings, Store, open};
+use domain::{
+    consensus::Policy,
+    content::Content,
+    ids::{ReviewId, ReviewNumber},
+    review::{
+        AddMessage, Check, ClaimSeat, Command, GiveVerdict, Proposal, Proposer, Review, Revise, Role, Rules,
+        Transition, propose, replay, transition,
+    },
+    time::{Now, Tick, Timestamp},
+    verdict::Verdict,
+};
+use rusqlite::Connection;
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+
+const FIRST: i64 = 20261116090000;
+const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
+
+/// What of the schema is younger than the first release.
+const PUT_BACK: &str = "
+    ALTER TABLE seats DROP COLUMN answered_message_digest;
+    ALTER TABLE seats DROP COLUMN answered_message_id;
+    ALTER TABLE seats DROP COLUMN last_message_round;";
+
+fn put_back(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(PUT_BACK).unwrap();
+    connection.execute("DELETE FROM _sqlx_migrations WHERE version > ?1", [FIRST]).unwrap();
+}
+
+fn content(intent: &str) -> Content {
+    Content {
+        intent: intent.into(),
+        description: None,
+        diff: None,
+        base_commit: None,
+        files: Vec::new(),
+        flags: Vec::new(),
+        diff_note: None,
+    }
+}
+
+/// One review, and the database it is told to.
+struct Life {
+    store: Store,
+    review: Review,
+}
+
+impl Life {
+    async fn begin(path: &Path) -> Self {
+        let store = open(path, Settings::default()).await.unwrap();
+        let content = content("the first");
+        let proposer = Proposer {
+            agent_type: "gsd-executor".into(),
+            agent_role: "proposer".into(),
+            phase: "3".into(),
+            plan: None,
+            task: None,
+            project: None,
+            proposer_id: None,
+        };
+        let proposal = Proposal {
+            id: ReviewId(uuid::Uuid::from_u128(1)),
+            number: ReviewNumber(1),
+            proposer,
+            category: None,
+            intent: content.intent.clone(),
+            content_hash: content.hash(),
+            diff: None,
+            personas: vec!["general".into()],
+            policy: Policy::default(),
+            request_key: None,
+        };
+        let begun = propose(proposal, now(1));
+        let mut life = Self { store, review: begun.next.clone() };
+        life.commit(begun, Some(content)).await;
+        life
+    }
+
+    async fn tell(&mut self, command: Command, content: Option<Content>) {
+        let told = transition(&self.review, command, now(1 + self.review.version), &RULES).unwrap();
+        self.commit(told, content).await;
+    }
+
+    async fn commit(&mut self, Transition { next, events }: Transition, content: Option<Content>) {
+        let change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
+        let (done, saved) = oneshot::channel();
+        self.store.writer.commit(change.with_content(content.map(Arc::new)), done);
+        saved.await.unwrap().unwrap();
+        self.review = next;
+    }
+
+    async fn claim(&mut self) {
+        let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+        self.tell(Command::Claim(claim), None).await;
+    }
+
+    async fn say(&mut self, role: Role, body: &str) {
+        let message = AddMessage { role, by: None, persona: None, body: body.into(), metadata: None };
+        self.tell(Command::AddMessage(message), None).await;
+    }
+
+    async fn ask_for_changes(&mut self) {
+        let verdict = GiveVerdict {
+            by: Some("ada".into()),
+            generation: None,
+            content_hash: None,
+            verdict: Verdict::ChangesRequested,
+            reason: Some("line 3".into()),
+            summary: None,
+            metrics: None,
+            patch: None,
+        };
+        self.tell(Command::GiveVerdict(verdict), None).await;
+    }
+
+    async fn revise(&mut self, intent: &str) {
+        let content = content(intent);
+        let revise = Revise {
+            proposer_id: None,
+            completes: self.review.round.content_hash.clone(),
+            intent: content.intent.clone(),
+            content_hash: content.hash(),
+            diff: None,
+            request_key: None,
+        };
+        self.tell(Command::Revise(revise), Some(content)).await;
+    }
+
+    async fn end(self) {
+        drop(self.store.writer);
+        self.store.thread.ended().await;
+        self.store.reader.close().await;
+    }
+}
+
+fn now(n: u64) -> Now {
+    let n = i64::try_from(n).unwrap();
+    Now { at: Timestamp(1_700_000_000_000 + n), tick: Tick(n) }
+}
+
+/// The review as an updated database has it, which must be what its log replays to.
+async fn updated(path: &Path) -> Review {
+    let store = open(path, Settings::default()).await.unwrap();
+    let snapshot = store.reader.find_review(ReviewId(uuid::Uuid::from_u128(1))).await.unwrap();
+    let log = store.reader.list_events(ReviewNumber(1)).await.unwrap();
+    assert_eq!(replay(&log), snapshot);
+    snapshot.unwrap()
+}
+
+#[tokio::test]
+async fn an_old_database_knows_what_was_said_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin(&path).await;
+    life.claim().await;
+    for (role, body) in [(Role::Proposer, "read this"), (Role::Reviewer, "why?"), (Role::Proposer, "for you")] {
+        life.say(role, body).await;
+    }
+    let before = life.review.clone();
+    life.end().await;
+    put_back(&path);
+    assert_eq!(updated(&path).await, before);
+    assert!(before.seats[0].last_message.as_ref().unwrap().answers.is_some());
+}
+
+#[tokio::test]
+async fn an_old_database_does_not_take_an_earlier_round_for_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin(&path).await;
+    life.claim().await;
+    life.say(Role::Reviewer, "why?").await;
+    life.ask_for_changes().await;
+    life.say(Role::Proposer, "what do you mean?").await;
+    life.revise("the second").await;
+    life.claim().await;
+    life.say(Role::Reviewer, "better").await;
+    let before = life.review.clone();
+    life.end().await;
+    put_back(&path);
+    assert_eq!(updated(&path).await, before);
+    assert_eq!(before.seats[0].last_message.as_ref().unwrap().answers, None);
+}
