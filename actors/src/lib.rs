@@ -19,6 +19,7 @@ pub mod git;
 mod handle;
 mod limits;
 pub mod passes;
+pub mod pool;
 mod prepare;
 mod projects;
 pub mod request;

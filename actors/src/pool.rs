@@ -1,0 +1,3 @@
+//! Reviewers that the broker starts itself.
+
+pub mod runtime;

@@ -1,0 +1,203 @@
+use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt as _};
+
+use tempfile::TempDir;
+
+use super::*;
+
+const SECRET: &str = "s3cret";
+
+fn settings(runtime: Runtime) -> RuntimeSettings {
+    RuntimeSettings {
+        runtime,
+        program: None,
+        command: Vec::new(),
+        model: None,
+        effort: None,
+        environment: Vec::new(),
+        wsl: None,
+    }
+}
+
+fn chosen(runtime: Runtime) -> RuntimeSettings {
+    let program = Some(PathBuf::from("/opt/client"));
+    RuntimeSettings { program, model: Some("m-1".into()), effort: Some(Effort::High), ..settings(runtime) }
+}
+
+fn with_env(settings: &RuntimeSettings, own_env: &[(&str, &str)]) -> Invocation {
+    let launch = Launch {
+        reviewer_id: "codex-r1-a7f3",
+        token: SECRET,
+        mcp_url: "http://127.0.0.1:8321/mcp/reviewer",
+        workspace: Path::new("/code/my app"),
+    };
+    let look_up = |name: &str| Some(own_env.iter().find(|(own, _)| *own == name)?.1.to_owned());
+    invocation(settings, &launch, look_up)
+}
+
+fn argv(settings: &RuntimeSettings) -> Vec<String> {
+    with_env(settings, &[]).argv
+}
+
+fn value<'a>(invocation: &'a Invocation, name: &str) -> Option<&'a str> {
+    let mut found = invocation.env.iter().filter(|(own, _)| own == name);
+    let value = found.next().map(|(_, value)| value.as_str());
+    assert_eq!(found.next(), None, "{name} twice");
+    value
+}
+
+#[test]
+fn codex_reads_only_and_gets_the_broker_for_this_run_alone() {
+    let common = [
+        ("-c", r#"shell_environment_policy.inherit="core""#),
+        ("-c", r#"web_search="disabled""#),
+        ("-c", r#"mcp_servers.countersign.url="http://127.0.0.1:8321/mcp/reviewer""#),
+        ("-c", r#"mcp_servers.countersign.bearer_token_env_var="COUNTERSIGN_TOKEN""#),
+        ("-c", "mcp_servers.countersign.required=true"),
+        ("-c", "mcp_servers.countersign.startup_timeout_sec=30"),
+        ("-c", "mcp_servers.countersign.tool_timeout_sec=120"),
+    ];
+    let common: Vec<_> = common.iter().flat_map(|(option, value)| [*option, *value]).chain(["-"]).collect();
+    let start = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"];
+    let start = [&start[..], &["-C", "/code/my app"]].concat();
+    assert_eq!(argv(&settings(Runtime::Codex)), [&["codex"], &start[..], &common[..]].concat());
+    let choice = ["-m", "m-1", "-c", r#"model_reasoning_effort="high""#];
+    assert_eq!(argv(&chosen(Runtime::Codex)), [&["/opt/client"], &start[..], &choice[..], &common[..]].concat());
+}
+
+#[test]
+fn claude_code_reads_only_and_gets_the_broker_for_this_run_alone() {
+    let servers = r#"{"mcpServers":{"countersign":{"headers":{"Authorization":"Bearer ${COUNTERSIGN_TOKEN}"},"type":"http","url":"http://127.0.0.1:8321/mcp/reviewer"}}}"#;
+    let common = [
+        "-p",
+        "--mcp-config",
+        servers,
+        "--strict-mcp-config",
+        "--restricted",
+        "--tools",
+        "Read,Grep,Glob",
+        "--allowedTools",
+        "mcp__countersign__*,Read,Grep,Glob",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--no-session-persistence",
+    ];
+    assert_eq!(argv(&settings(Runtime::Claude)), [&["claude"], &common[..]].concat());
+    let choice = ["--model", "m-1", "--effort", "high"];
+    assert_eq!(argv(&chosen(Runtime::Claude)), [&["/opt/client"], &common[..], &choice[..]].concat());
+}
+
+#[test]
+fn a_command_runs_as_it_stands() {
+    let command = vec!["/opt/review it".into(), "--for=$HOME; rm -rf /".into(), String::new()];
+    let settings = RuntimeSettings { command: command.clone(), ..settings(Runtime::Command) };
+    assert_eq!(argv(&settings), command);
+}
+
+#[test]
+fn every_runtime_is_told_who_it_is_and_the_token_stands_nowhere_else() {
+    for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
+        let invocation = with_env(&chosen(runtime), &[("COUNTERSIGN_TOKEN", "the broker's own")]);
+        assert_eq!(value(&invocation, TOKEN), Some(SECRET));
+        assert_eq!(value(&invocation, MCP_URL), Some("http://127.0.0.1:8321/mcp/reviewer"));
+        assert_eq!(value(&invocation, REVIEWER_ID), Some("codex-r1-a7f3"));
+        assert!(!invocation.argv.iter().any(|argument| argument.contains(SECRET)), "{runtime}");
+        assert!(!format!("{invocation:?}").contains(SECRET), "{runtime}");
+    }
+}
+
+#[test]
+fn the_environment_is_an_allow_list() {
+    let own = [
+        ("PATH", "/usr/bin:/bin"),
+        ("HOME", "/home/ada"),
+        ("CODEX_HOME", "/home/ada/codex"),
+        ("CLAUDE_CONFIG_DIR", "/home/ada/claude"),
+        ("OPENAI_API_KEY", "sk-1"),
+        ("AWS_SECRET_ACCESS_KEY", "no"),
+        ("HTTPS_PROXY", "http://ada:password@proxy"),
+        ("LD_PRELOAD", "/tmp/evil.so"),
+    ];
+    let names = |settings: &RuntimeSettings| -> Vec<String> {
+        let told = [TOKEN, MCP_URL, REVIEWER_ID];
+        let names = with_env(settings, &own).env.into_iter().map(|(name, _)| name);
+        names.filter(|name| !told.contains(&name.as_str())).collect()
+    };
+    assert_eq!(names(&settings(Runtime::Command)), ["HOME", "PATH"]);
+    assert_eq!(names(&settings(Runtime::Codex)), ["CODEX_HOME", "HOME", "PATH"]);
+    assert_eq!(names(&settings(Runtime::Claude)), ["CLAUDE_CONFIG_DIR", "DISABLE_AUTOUPDATER", "HOME", "PATH"]);
+    let environment = vec!["OPENAI_API_KEY".to_owned(), "NOT_SET".to_owned()];
+    let asking = RuntimeSettings { environment, ..settings(Runtime::Codex) };
+    assert_eq!(names(&asking), ["CODEX_HOME", "HOME", "OPENAI_API_KEY", "PATH"]);
+}
+
+#[test]
+fn a_file_in_the_workspace_cannot_pass_for_a_program() {
+    let path = |given: &str| {
+        let invocation = with_env(&settings(Runtime::Codex), &[("PATH", given)]);
+        value(&invocation, "PATH").map(str::to_owned)
+    };
+    assert_eq!(path("/usr/bin:.::node_modules/.bin:/bin").as_deref(), Some("/usr/bin:/bin"));
+    assert_eq!(path(".:"), None);
+}
+
+#[test]
+fn a_client_in_wsl_is_started_without_a_shell_and_given_its_variables() {
+    let wsl = Wsl { distro: "Ubuntu-24.04".into(), workspace: "/home/ada/my app".into() };
+    let environment = vec!["OPENAI_API_KEY".to_owned(), "NOT_SET".to_owned()];
+    let inside = RuntimeSettings { wsl: Some(wsl), environment, ..settings(Runtime::Codex) };
+    let own = [("Path", "x"), ("PATH", r"C:\Windows;C:\bin"), ("SystemRoot", r"C:\Windows"), ("OPENAI_API_KEY", "sk")];
+    let invocation = with_env(&inside, &own);
+    let start = ["wsl.exe", "--distribution", "Ubuntu-24.04", "--cd", "/home/ada/my app", "--exec", "codex", "exec"];
+    assert_eq!(invocation.argv[..8], start);
+    let workspace = invocation.argv.iter().position(|argument| argument == "-C").unwrap();
+    assert_eq!(invocation.argv[workspace + 1], "/home/ada/my app");
+    let crossing = "COUNTERSIGN_MCP_URL/u:COUNTERSIGN_REVIEWER_ID/u:COUNTERSIGN_TOKEN/u:OPENAI_API_KEY/u";
+    assert_eq!(value(&invocation, "WSLENV"), Some(crossing));
+    assert_eq!(value(&invocation, "PATH"), Some(r"C:\Windows;C:\bin"));
+    assert_eq!(value(&invocation, "SystemRoot"), Some(r"C:\Windows"));
+}
+
+/// A folder with a program and a plain file of these names.
+fn folder(program: &str, plain: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (name, mode) in [(program, 0o755), (plain, 0o644)] {
+        let file = folder.path().join(name);
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_program_is_found_as_exec_would_find_it() {
+    let (first, second) = (folder("other", "codex"), folder("codex", "plain"));
+    let path = std::env::join_paths([Path::new("."), first.path(), second.path()]).unwrap();
+    let find = |settings: &RuntimeSettings| find_program(settings, Some(path.as_os_str()));
+    let codex = second.path().join("codex");
+    assert_eq!(find(&settings(Runtime::Codex)), Ok(codex.clone()));
+
+    let named = |program: &Path| RuntimeSettings { program: Some(program.into()), ..settings(Runtime::Claude) };
+    assert_eq!(find(&named(Path::new("other"))), Ok(first.path().join("other")));
+    assert_eq!(find(&named(&codex)), Ok(codex));
+    let command = vec!["other".to_owned(), "x".to_owned()];
+    let command = RuntimeSettings { command, ..settings(Runtime::Command) };
+    assert_eq!(find(&command), Ok(first.path().join("other")));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named_with_where_it_was_looked_for() {
+    let error = |settings: &RuntimeSettings| {
+        find_program(settings, Some(OsStr::new("/nowhere:/no/bin"))).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(&settings(Runtime::Claude)),
+        r#"no program "claude" in PATH (/nowhere:/no/bin); install it, or give its absolute path in pool.program"#
+    );
+    assert_eq!(error(&chosen(Runtime::Codex)), "/opt/client is no program that can be run (from pool.program)");
+    assert_eq!(error(&settings(Runtime::Command)), r#"pool.runtime = "command" needs a program in pool.command"#);
+    let relative = RuntimeSettings { command: vec!["./review".into()], ..settings(Runtime::Command) };
+    assert_eq!(error(&relative), "./review is no program that can be run (from pool.command)");
+    let wsl = Some(Wsl { distro: "Ubuntu".into(), workspace: "/".into() });
+    assert!(error(&RuntimeSettings { wsl, ..settings(Runtime::Codex) }).starts_with("no program \"wsl.exe\" in PATH"));
+}
