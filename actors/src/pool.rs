@@ -1,3 +1,4 @@
 //! Reviewers that the broker starts itself.
 
+pub mod prompt;
 pub mod runtime;

@@ -1,0 +1,62 @@
+//! What a reviewer agent is told: a template with `{{variables}}`, every one of which is checked.
+
+/// The template that is built in.
+pub const DEFAULT: &str = include_str!("../../../reviewer_prompt.md");
+
+/// What a template may ask for: the reviewer's id, its project (empty where it has none), the minutes a claim
+/// lasts, the seconds one wait for work may take, and how many of those may be empty.
+pub const VARIABLES: &[&str] = &["reviewer_id", "project", "claim_minutes", "wait_seconds", "empty_waits"];
+
+const MAX_VALUE_CHARS: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    #[error("line {line}: unknown variable {{{{{}}}}}; known: {}", .name.escape_debug(), .known.join(", "))]
+    Unknown { name: String, line: usize, known: Vec<String> },
+    #[error("line {line}: \"{{{{\" without \"}}}}\" on the same line")]
+    Unclosed { line: usize },
+    #[error("the value of {name} is not a name: expected at most 200 letters, digits and the characters . _ -")]
+    NotAName { name: String },
+}
+
+/// The template with its blanks filled, in one pass: a value is never read as a template.
+///
+/// Values are names that are registered here, never text that a caller chose: it would speak to the reviewer
+/// with the broker's voice. So whatever is no plain name is refused.
+pub fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, PromptError> {
+    if let Some((name, _)) = values.iter().find(|(_, value)| !is_name(value)) {
+        return Err(PromptError::NotAName { name: (*name).to_owned() });
+    }
+    let mut filled = String::with_capacity(template.len());
+    for (i, text) in template.split_inclusive('\n').enumerate() {
+        let (line, mut rest) = (i + 1, text);
+        while let Some((before, after)) = rest.split_once("{{") {
+            let (name, after) = after.split_once("}}").ok_or(PromptError::Unclosed { line })?;
+            let name = name.trim();
+            let Some((_, value)) = values.iter().find(|(known, _)| *known == name) else {
+                let known = values.iter().map(|(known, _)| (*known).to_owned()).collect();
+                return Err(PromptError::Unknown { name: name.to_owned(), line, known });
+            };
+            filled.push_str(before);
+            filled.push_str(value);
+            rest = after;
+        }
+        filled.push_str(rest);
+    }
+    Ok(filled)
+}
+
+/// Whether [`fill`] can fill it, told at start-up instead of with the first reviewer.
+pub fn check(template: &str) -> Result<(), PromptError> {
+    let values: Vec<_> = VARIABLES.iter().map(|name| (*name, "")).collect();
+    fill(template, &values).map(drop)
+}
+
+fn is_name(value: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    value.len() <= MAX_VALUE_CHARS && value.chars().all(plain)
+}
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;
