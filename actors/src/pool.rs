@@ -2,3 +2,4 @@
 
 pub mod prompt;
 pub mod runtime;
+pub mod usage;
