@@ -10,8 +10,9 @@ mod mcp;
 mod place;
 mod serve;
 
+use ::actors::pool::shim;
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 const USAGE: u8 = 2;
 const TAKEN: u8 = 3;
@@ -36,6 +37,18 @@ enum Command {
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
     Actors(actors::Args),
+    /// Stand by one reviewer process: for the broker only
+    #[command(hide = true)]
+    Shim,
+    /// Become a reviewer process: for the shim only
+    #[command(hide = true)]
+    ShimExec {
+        /// Whose death ends it
+        #[arg(long)]
+        parent: u32,
+        #[arg(last = true, required = true)]
+        argv: Vec<OsString>,
+    },
 }
 
 /// Why a command ended, and with which exit code.
@@ -64,6 +77,8 @@ impl Cli {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
             Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+            Command::Shim => return shim::run(),
+            Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };
         match ended {
             Ok(()) => ExitCode::SUCCESS,

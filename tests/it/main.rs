@@ -19,6 +19,7 @@ mod model;
 mod races;
 mod refusals;
 mod restart;
+mod reviewer_processes;
 mod roles;
 mod scale;
 mod serve;

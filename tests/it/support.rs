@@ -12,6 +12,7 @@ pub(crate) mod life;
 pub(crate) mod model;
 pub(crate) mod random;
 pub(crate) mod repo;
+pub(crate) mod reviewer;
 pub(crate) mod scenes;
 pub(crate) mod schema;
 pub(crate) mod slow_git;

@@ -1,0 +1,88 @@
+#![cfg(target_os = "linux")]
+
+use super::*;
+use std::process::Stdio;
+use tokio::process::{Child, Command};
+
+fn sleeper(script: &str, mark: Option<&str>) -> Child {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).stdin(Stdio::null()).kill_on_drop(true);
+    if let Some(id) = mark {
+        command.env(MARK, id);
+    }
+    command.spawn().unwrap()
+}
+
+fn identity(child: &Child) -> ProcessIdentity {
+    let pid = child.id().unwrap();
+    let entry = procfs::find(Pid::from_raw(pid.cast_signed())).unwrap();
+    ProcessIdentity { pid, start_time: entry.start_time, boot_id: procfs::boot_id() }
+}
+
+fn living(mark: &str) -> usize {
+    let marks = [format!("{MARK}={mark}")];
+    procfs::all().iter().filter(|entry| !entry.dead && procfs::was_given(entry.pid, &marks)).count()
+}
+
+fn unique() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+async fn until(what: &str, done: impl Fn() -> bool) {
+    let waiting = async {
+        while !done() {
+            sleep(PAUSE).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap_or_else(|_| panic!("in vain: {what}"));
+}
+
+fn elsewhere() -> ProcessIdentity {
+    ProcessIdentity { pid: 1, start_time: 1, boot_id: "another boot".to_owned() }
+}
+
+#[tokio::test]
+async fn whoever_carries_the_mark_is_killed_with_all_below_it() {
+    let (id, other) = (unique(), unique());
+    // in a session of its own, and one that has lost the mark below one that has it
+    let script = "setsid sleep 1000 & env -i sleep 1000 & exec sleep 1000";
+    let mut marked = sleeper(script, Some(&id));
+    let mut foreign = sleeper("exec sleep 1000", Some(&other));
+    let root = Pid::from_raw(marked.id().unwrap().cast_signed());
+    until("three run below", || procfs::descendants(&procfs::all(), &[root], None).len() == 2).await;
+    let below = procfs::descendants(&procfs::all(), &[root], None);
+
+    assert_eq!(sweep(vec![(id.clone(), elsewhere())]).await, 3);
+
+    assert!(marked.wait().await.unwrap().code().is_none());
+    let alive = |entry: &Entry| procfs::find(entry.pid).is_some_and(|now| name(&now) == name(entry) && !now.dead);
+    assert!(!below.iter().any(alive));
+    assert_eq!((living(&id), living(&other)), (0, 1));
+    assert!(foreign.try_wait().unwrap().is_none());
+    assert_eq!(sweep(vec![(id, elsewhere())]).await, 0);
+}
+
+#[tokio::test]
+async fn a_shim_is_killed_by_its_identity_with_all_below_it() {
+    let mut shim = sleeper("sleep 1000 & sleep 1000 & wait", None);
+    let known = identity(&shim);
+    let root = Pid::from_raw(shim.id().unwrap().cast_signed());
+    until("two run below", || procfs::descendants(&procfs::all(), &[root], None).len() == 2).await;
+    assert_eq!(sweep(vec![(unique(), known)]).await, 3);
+    assert!(shim.wait().await.unwrap().code().is_none());
+}
+
+#[tokio::test]
+async fn a_pid_that_is_somebody_elses_by_now_is_left_alone() {
+    let mut other = sleeper("exec sleep 1000", None);
+    let known = identity(&other);
+    let earlier = ProcessIdentity { start_time: known.start_time - 1, ..known.clone() };
+    let before_boot = ProcessIdentity { boot_id: unique(), ..known };
+    assert_eq!(sweep(vec![(unique(), earlier), (unique(), before_boot)]).await, 0);
+    assert!(other.try_wait().unwrap().is_none());
+}
+
+#[tokio::test]
+async fn nobody_to_look_for_costs_nothing() {
+    assert_eq!(sweep(Vec::new()).await, 0);
+}
