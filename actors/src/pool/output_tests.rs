@@ -1,0 +1,186 @@
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use tempfile::TempDir;
+use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
+
+const PLENTY: Duration = Duration::from_secs(30);
+
+struct Scene {
+    folder: TempDir,
+    stdout: DuplexStream,
+    stderr: DuplexStream,
+    output: Output,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Scene {
+    fn begin(caps: Caps) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let log = Log { path: folder.path().join("r1.log"), secret: Some("s3cret-t0ken".to_owned()), caps };
+        let ((stdout, out), (stderr, err)) = (duplex(64 * 1024), duplex(64 * 1024));
+        let output = Output::drain(out, err, log, {
+            let heard = heard.clone();
+            move |line: &str| heard.lock().unwrap().push(line.to_owned())
+        });
+        Self { folder, stdout, stderr, output, heard }
+    }
+
+    /// Closes the pipes: the last lines, the log and the one before, without their stamps.
+    async fn end(self) -> End {
+        drop((self.stdout, self.stderr));
+        let tail = tokio::time::timeout(PLENTY, self.output.finish()).await.expect("drained");
+        let heard = self.heard.lock().unwrap().clone();
+        let read = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+        let unstamped = |text: String| -> Vec<String> {
+            let lines = text.lines().map(|line| line.split_once(' ').expect("stamped"));
+            lines.inspect(|(stamp, _)| check_stamp(stamp)).map(|(_, line)| line.to_owned()).collect()
+        };
+        let (log, old) = (unstamped(read("r1.log")), unstamped(read("r1.log.1")));
+        End { tail, heard, log, old, folder: self.folder }
+    }
+}
+
+struct End {
+    tail: Vec<String>,
+    heard: Vec<String>,
+    log: Vec<String>,
+    old: Vec<String>,
+    folder: TempDir,
+}
+
+fn check_stamp(stamp: &str) {
+    assert!(stamp.parse::<jiff::Timestamp>().is_ok() && stamp.len() == 20, "{stamp}");
+}
+
+#[tokio::test]
+async fn both_streams_are_logged_and_whole_lines_of_stdout_are_heard() {
+    let mut scene = Scene::begin(Caps::default());
+    scene.stdout.write_all(b"{\"usage\": 1}\n\nlast").await.unwrap();
+    scene.stderr.write_all("warning: \u{1b}[31mred\n".as_bytes()).await.unwrap();
+    let end = scene.end().await;
+    let mut log = end.log.clone();
+    log.sort();
+    assert_eq!(log, [r"err warning: \u{1b}[31mred", "out ", "out last", "out {\"usage\": 1}"]);
+    assert_eq!(end.heard, ["{\"usage\": 1}", "", "last"]);
+    assert_eq!(end.tail, [r"warning: \u{1b}[31mred"]);
+    let mode = fs::metadata(end.folder.path().join("r1.log")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn the_secret_is_in_no_line_also_if_it_comes_in_pieces() {
+    let mut scene = Scene::begin(Caps::default());
+    for piece in ["Bearer s3cr", "et-t0", "ken!\n"] {
+        scene.stdout.write_all(piece.as_bytes()).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    scene.stderr.write_all(b"s3cret-t0ken").await.unwrap();
+    let end = scene.end().await;
+    assert_eq!(end.heard, ["Bearer [token]!"]);
+    assert_eq!(end.tail, ["[token]"]);
+    assert!(end.log.contains(&"out Bearer [token]!".to_owned()) && end.log.contains(&"err [token]".to_owned()));
+}
+
+#[tokio::test]
+async fn a_long_line_is_cut_with_a_note() {
+    let mut scene = Scene::begin(Caps { line: 20, heard: 40, ..Caps::default() });
+    scene.stdout.write_all(format!("{}\n{}\n", "a".repeat(30), "b".repeat(50)).as_bytes()).await.unwrap();
+    let end = scene.end().await;
+    assert_eq!(end.log, ["out aaaaaaaaaaaaaaaaaaaa [10 bytes cut]", "out bbbbbbbbbbbbbbbbbbbb [30 bytes cut]"]);
+    // one was short enough to be heard whole
+    assert_eq!(end.heard, ["a".repeat(30)]);
+}
+
+#[tokio::test]
+async fn a_full_log_becomes_the_old_one_and_there_is_one_old_one() {
+    let mut scene = Scene::begin(Caps { file: 1000, ..Caps::default() });
+    for n in 0..100 {
+        scene.stdout.write_all(format!("line {n}\n").as_bytes()).await.unwrap();
+    }
+    let end = scene.end().await;
+    let kept: Vec<_> = end.old.iter().chain(&end.log).cloned().collect();
+    let last: Vec<_> = (100 - kept.len()..100).map(|n| format!("out line {n}")).collect();
+    assert_eq!(kept, last);
+    for name in ["r1.log", "r1.log.1"] {
+        let size = fs::metadata(end.folder.path().join(name)).unwrap().len();
+        assert!((1..=1000).contains(&size), "{name} has {size} bytes");
+    }
+    assert_eq!(fs::read_dir(end.folder.path()).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn after_the_total_nothing_is_logged_but_the_last_words_are_known() {
+    let mut scene = Scene::begin(Caps { total: 10_000, ..Caps::default() });
+    for _ in 0..1000 {
+        scene.stdout.write_all(b"0123456789012345678901234567890123456789\n").await.unwrap();
+    }
+    scene.stdout.write_all(b"the answer\n").await.unwrap();
+    let end = scene.end().await;
+    assert_eq!(end.log.last().unwrap(), "--- nothing is logged after 10000 bytes");
+    assert_eq!(end.log.iter().filter(|line| line.starts_with("---")).count(), 1);
+    assert!(end.log.len() < 1000);
+    assert_eq!(end.heard.len(), 1001);
+    assert_eq!((end.tail.len(), end.tail.last().unwrap().as_str()), (20, "the answer"));
+}
+
+#[tokio::test]
+async fn the_tail_is_short() {
+    let mut scene = Scene::begin(Caps::default());
+    scene.stdout.write_all(b"an answer\n").await.unwrap();
+    for n in 0..30 {
+        scene.stderr.write_all(format!("{n} {}\n\n", "é".repeat(600)).as_bytes()).await.unwrap();
+    }
+    let tail = scene.end().await.tail;
+    assert_eq!(tail.len(), 20);
+    assert!(tail.first().unwrap().starts_with("10 é") && tail.last().unwrap().starts_with("29 é"));
+    assert!(tail.iter().all(|line| line.chars().count() == 500 && line.ends_with('…')));
+}
+
+#[tokio::test]
+async fn a_pipe_that_somebody_else_holds_delays_the_end_by_a_second() {
+    let mut scene = Scene::begin(Caps::default());
+    scene.stderr.write_all(b"last words\n").await.unwrap();
+    let Scene { output, stdout, stderr, folder, .. } = scene;
+    let tail = tokio::time::timeout(PLENTY, output.finish()).await.expect("not for ever");
+    assert_eq!(tail, ["last words"]);
+    drop((stdout, stderr, folder));
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_does_not_stop_the_draining() {
+    let mut scene = Scene::begin(Caps::default());
+    fs::create_dir(scene.folder.path().join("r1.log")).unwrap();
+    for _ in 0..10_000 {
+        scene.stdout.write_all(b"a line that goes nowhere\n").await.unwrap();
+    }
+    drop((scene.stdout, scene.stderr));
+    assert_eq!(tokio::time::timeout(PLENTY, scene.output.finish()).await.expect("drained").len(), 20);
+}
+
+#[test]
+fn a_line_of_200_megabytes_takes_no_memory() {
+    let heard = |line: &str| panic!("heard {} bytes", line.len());
+    let mut recorder = Recorder::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), heard);
+    let chunk = vec![b'x'; CHUNK];
+    for _ in 0..200 * 1024 * 1024 / CHUNK {
+        recorder.take(recorder::Source::Out, &chunk);
+        recorder.take(recorder::Source::Err, b"!");
+        assert!(recorder.buffered() < 1024 * 1024);
+    }
+    recorder.unwritten.clear();
+    recorder.take(recorder::Source::Err, b"\n");
+    recorder.finish();
+    assert!(recorder.buffered() < 1024 * 1024);
+}
+
+#[test]
+fn the_worst_chunk_makes_a_bounded_number_of_bytes_to_write() {
+    for worst in [b"\n", b"\x1b"] {
+        let mut recorder = Recorder::new(Caps::default(), None, Arc::default(), |_: &str| {});
+        recorder.take(recorder::Source::Out, &worst.repeat(CHUNK));
+        recorder.finish();
+        assert!(recorder.buffered() < 2 * 1024 * 1024);
+    }
+}
