@@ -40,6 +40,16 @@ pub enum BrokerError {
     Restarted,
     #[error("the broker is shutting down; nothing was saved, repeat the call when it is back")]
     ShuttingDown,
+    #[error("the pool of reviewers is off; set pool.enabled = true and restart the broker")]
+    PoolDisabled,
+    #[error("the pool is full: {max_size} reviewers live (pool.max_size); kill_reviewer makes room")]
+    PoolFull { max_size: usize },
+    #[error("the last reviewer was started a moment ago (pool.cooldown); try again in {ms} ms")]
+    CoolingDown { ms: u64 },
+    #[error("no reviewer can be started: {why}")]
+    PoolUnavailable { why: String },
+    #[error("no live reviewer {given:?} of this broker; live: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
+    UnknownReviewer { given: String, known: Vec<String> },
     #[error("{number} has no round {round}; it has 1 to {last}")]
     NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
 }
@@ -64,6 +74,11 @@ impl BrokerError {
             Self::Unreadable { .. } => "unreadable",
             Self::Restarted => "restarted",
             Self::ShuttingDown => "shutting_down",
+            Self::PoolDisabled => "pool_disabled",
+            Self::PoolFull { .. } => "pool_full",
+            Self::CoolingDown { .. } => "cooling_down",
+            Self::PoolUnavailable { .. } => "pool_unavailable",
+            Self::UnknownReviewer { .. } => "unknown_reviewer",
             Self::NoSuchRound { .. } => "no_such_round",
         }
     }
@@ -77,6 +92,7 @@ impl BrokerError {
                 | Self::NotSaved { .. }
                 | Self::Restarted
                 | Self::ShuttingDown
+                | Self::CoolingDown { .. }
                 | Self::Refused(Refusal::BeingClaimed { .. } | Refusal::ContentMoved)
         )
     }

@@ -15,8 +15,8 @@ use domain::{
     review::{Command, Proposal},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use std::sync::{Arc, PoisonError, RwLock};
-use store::{Change, Done, Writer};
+use std::sync::Arc;
+use store::{Change, Done, PoolChange, StoreError, Writer};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -29,6 +29,8 @@ pub(crate) enum GatewayMessage {
     Apply { id: ReviewId, command: Box<Command>, attached: Attached, reply: Reply },
     /// Write this; `done` hears once it is durable.
     Commit { change: Box<Change>, done: Done },
+    /// The same for a step of the pool.
+    Record { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
 }
 
 /// Texts that go with a command but are not for the rules to see.
@@ -40,24 +42,6 @@ pub(crate) struct Attached {
 
 /// Where the answer goes. A plain channel, because work that nobody awaits any more is to end.
 pub(crate) type Reply = oneshot::Sender<Result<Applied, BrokerError>>;
-
-/// Where the gateway is at the moment. A restarted one takes over the same link, so nobody else
-/// needs to hear of it.
-#[derive(Clone, Default)]
-pub(crate) struct Link(Arc<RwLock<Option<Mailbox<GatewayMessage>>>>);
-
-impl Link {
-    pub(crate) fn set(&self, gateway: Mailbox<GatewayMessage>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(gateway);
-    }
-
-    /// Drops the message, and with it its reply port, while there is no gateway.
-    pub(crate) fn send(&self, message: GatewayMessage) {
-        if let Some(gateway) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
-            gateway.send(message);
-        }
-    }
-}
 
 pub(crate) struct Gateway {
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
@@ -95,6 +79,7 @@ impl Actor for Gateway {
                 self.deliver(id, false, ReviewMessage::Apply { command, attached, reply });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
+            GatewayMessage::Record { change, done } => self.writer.record(change, done),
         }
         Ok(())
     }

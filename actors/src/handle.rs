@@ -1,12 +1,13 @@
 //! The doors' one way in: a typed method per thing that can be asked.
 
 mod lists;
+mod pool;
 mod waits;
 
 use crate::{
     Context, Passes,
     error::BrokerError,
-    gateway::{Attached, GatewayMessage, Reply},
+    gateway::{Attached, GatewayMessage},
     prepare::unreadable,
     request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted, VerdictRequest},
     review::{Applied, Head},
@@ -105,7 +106,7 @@ impl Broker {
             request_key: proposal.key.map(RequestKey::into_text),
         };
         let content = Arc::clone(&prepared.content);
-        let applied = self
+        let applied = context
             .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
             .await?;
         self.submitted(applied, prepared.content).await
@@ -262,7 +263,11 @@ impl Broker {
     pub async fn actors(&self) -> Answer<Tree> {
         let (reply, answer) = oneshot::channel();
         self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
-        let (root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
+        let (mut root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
+        // Asked here and not by the supervisor, which waits for nobody.
+        if let (Ok(view), Some(node)) = (self.pool().await, root.children.iter_mut().find(|node| node.kind == "pool")) {
+            crate::pool::draw(node, &view);
+        }
         let (commits, changes) = self.0.feed.totals();
         let store = StoreVitals { commits, changes, waiting: self.0.feed.waiting() };
         let limits = &self.0.context.settings.limits;
@@ -299,21 +304,12 @@ impl Broker {
     }
 
     async fn decide(&self, id: ReviewId, command: Command) -> Answer<Arc<Review>> {
-        Ok(self.apply(id, command, Attached::default()).await?.review)
+        Ok(self.0.context.decide(id, command).await?.review)
     }
 
     async fn apply(&self, id: ReviewId, command: Command, attached: Attached) -> Answer<Applied> {
         let command = Box::new(command);
-        self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
-    }
-
-    async fn ask(&self, message: impl FnOnce(Reply) -> GatewayMessage) -> Answer<Applied> {
-        let (reply, answer) = oneshot::channel();
-        self.0.context.gateway.send(message(reply));
-        // The port is dropped unanswered only where an actor was replaced, or at the very end.
-        answer.await.unwrap_or_else(|_| {
-            Err(if self.0.context.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted })
-        })
+        self.0.context.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
     }
 
     fn tell_supervisor(&self, message: SupervisorMessage) -> Answer<()> {

@@ -3,6 +3,8 @@
 //! ```text
 //! Supervisor ── starts and restarts everything below, knows every live review
 //! ├─ Gateway ── turns calls into messages, mints ids, hands changes to the store's one writer
+//! ├─ ReviewerPool ── starts and ends reviewer processes as the queue asks for them
+//! │  └─ ReviewerActor × n ── holds the life line of one process
 //! └─ ReviewActor × n ── one per live review: decides, commits, then changes
 //! ```
 //!
@@ -18,6 +20,7 @@ mod gateway;
 pub mod git;
 mod handle;
 mod limits;
+mod link;
 pub mod passes;
 pub mod pool;
 mod prepare;
@@ -36,8 +39,14 @@ pub use limits::Limits;
 pub use passes::{Caller, Pass, Passes};
 pub use projects::{ProjectSource, Projects, ProjectsError};
 
-use domain::review::Rules;
+use domain::{
+    ids::ReviewId,
+    review::{Command, Rules},
+};
+use gateway::{Attached, GatewayMessage, Reply};
+use review::Applied;
 use std::{sync::Arc, time::Duration};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// Everything a broker is told at its start, so that tests can shorten what is long.
@@ -52,6 +61,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Kinds of flags for which a diff is refused.
     pub refuse: Vec<domain::diff::FlagKind>,
+    pub pool: pool::PoolSettings,
 }
 
 /// What every actor of one broker shares.
@@ -61,7 +71,8 @@ pub(crate) struct Context {
     pub(crate) clock: Clock,
     pub(crate) reader: store::Reader,
     pub(crate) projects: Projects,
-    pub(crate) gateway: gateway::Link,
+    pub(crate) gateway: link::Link<gateway::GatewayMessage>,
+    pub(crate) pool: link::Link<pool::PoolMessage>,
     pub(crate) sleepers: Arc<deadlines::Sleepers>,
     pub(crate) passes: Passes,
     /// Fires when the broker begins to shut down.
@@ -86,6 +97,22 @@ impl Context {
             done = work => done,
             () = last_call => Err(BrokerError::ShuttingDown),
         }
+    }
+
+    /// Has a review decide a command that brings no text along.
+    pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<Applied, BrokerError> {
+        let (command, attached) = (Box::new(command), Attached::default());
+        self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
+    }
+
+    /// Asks the gateway, and waits for the answer of whoever it is passed on to.
+    pub(crate) async fn ask(&self, message: impl FnOnce(Reply) -> GatewayMessage) -> Result<Applied, BrokerError> {
+        let (reply, answer) = oneshot::channel();
+        self.gateway.send(message(reply));
+        // The port is dropped unanswered only where an actor was replaced, or at the very end.
+        answer.await.unwrap_or_else(|_| {
+            Err(if self.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted })
+        })
     }
 }
 
@@ -119,13 +146,14 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         clock,
         reader: reader.clone(),
         projects,
-        gateway: gateway::Link::default(),
+        gateway: link::Link::default(),
+        pool: link::Link::default(),
         sleepers: Arc::default(),
         passes: Passes::default(),
         closing: closing.clone(),
     };
     let last_number = reader.last_number().await?;
-    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, last_number).await?;
+    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, feed.clone(), last_number).await?;
     tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));
     let broker = Broker::new(context, supervisor.clone(), feed);
     Ok(Running { broker, supervisor, supervisor_ended, reader, writer_thread: thread, closing })

@@ -73,6 +73,14 @@ pub struct VerdictRequest {
     pub counter_patch: Option<String>,
 }
 
+/// A claim given back, named as in a verdict.
+#[derive(Debug, Clone)]
+pub struct Release {
+    pub reviewer_id: Option<String>,
+    pub claim_generation: Option<u32>,
+    pub reason: Option<String>,
+}
+
 #[derive(Debug, Clone)]
 pub struct MessageRequest {
     pub role: Role,

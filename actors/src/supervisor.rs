@@ -7,6 +7,7 @@ use crate::{
     Context,
     error::BrokerError,
     gateway::{Gateway, GatewayMessage},
+    pool::{PoolMessage, ReviewerPool},
     review::{Head, Heads, ReviewActor, ReviewMessage},
     tree::Node,
     vitals::{Mailbox, Vitals},
@@ -21,11 +22,14 @@ use std::{
     sync::{Arc, atomic::AtomicI64},
     time::Duration,
 };
-use store::Writer;
+use store::{Feed, Writer};
 use tokio::{sync::watch, task::JoinHandle};
 
 /// Reviews shown one by one in the actor tree; more than this is not for eyes.
 const SHOWN_REVIEWS: usize = 200;
+
+/// What the pool is given to see all its processes gone.
+const POOL_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the [`Supervisor`] can be told.
 pub(crate) enum SupervisorMessage {
@@ -47,6 +51,7 @@ pub(crate) enum SupervisorMessage {
 pub(crate) struct Supervisor {
     context: Arc<Context>,
     writer: Writer,
+    feed: Feed,
     last_number: Arc<AtomicI64>,
     vitals: Arc<Vitals>,
 }
@@ -60,6 +65,8 @@ pub(crate) struct State {
     live: HashMap<ReviewId, Live>,
     gateway: Mailbox<GatewayMessage>,
     gateway_restarts: u64,
+    pool: Mailbox<PoolMessage>,
+    pool_restarts: u64,
     /// How often a review's actor was replaced after a failure, and why last; for the tree.
     failures: HashMap<ReviewId, (u64, String)>,
     stopping: bool,
@@ -69,12 +76,14 @@ pub(crate) struct State {
 pub(crate) async fn start(
     context: Context,
     writer: Writer,
+    feed: Feed,
     last_number: ReviewNumber,
 ) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
     let vitals = Arc::new(Vitals::new());
     let supervisor = Supervisor {
         context: Arc::new(context),
         writer,
+        feed,
         last_number: Arc::new(AtomicI64::new(last_number.0)),
         vitals: Arc::clone(&vitals),
     };
@@ -89,6 +98,7 @@ impl Actor for Supervisor {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         let gateway = self.start_gateway(&myself).await?;
+        let pool = self.start_pool(&myself).await?;
         let pause = (self.context.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
         let (mailbox, closing) = (self.mailbox(&myself), self.context.closing.clone());
         tokio::spawn(closing.run_until_cancelled_owned(async move {
@@ -97,7 +107,15 @@ impl Actor for Supervisor {
                 mailbox.send(SupervisorMessage::Sweep);
             }
         }));
-        Ok(State { live: HashMap::new(), gateway, gateway_restarts: 0, failures: HashMap::new(), stopping: false })
+        Ok(State {
+            live: HashMap::new(),
+            gateway,
+            gateway_restarts: 0,
+            pool,
+            pool_restarts: 0,
+            failures: HashMap::new(),
+            stopping: false,
+        })
     }
 
     async fn handle(
@@ -132,6 +150,8 @@ impl Actor for Supervisor {
             }
             SupervisorMessage::Shutdown => {
                 state.stopping = true;
+                // It knows that the broker ends; what its reviewers did last goes through the gateway.
+                let _ = state.pool.ended(POOL_PATIENCE).await;
                 for id in state.live.keys().copied().collect::<Vec<_>>() {
                     self.rest(state, id);
                 }
@@ -164,6 +184,14 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
                 state.gateway = Box::pin(self.start_gateway(&myself)).await?;
                 state.gateway_restarts += 1;
+            }
+            return Ok(());
+        }
+        if actor.get_id() == state.pool.id() {
+            if !state.stopping && !self.context.closing.is_cancelled() {
+                tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
+                state.pool = self.start_pool(&myself).await?;
+                state.pool_restarts += 1;
             }
             return Ok(());
         }
@@ -219,6 +247,17 @@ impl Supervisor {
         let gateway = Mailbox::new(actor, vitals);
         self.context.gateway.set(gateway.clone());
         Ok(gateway)
+    }
+
+    /// Its reviewers end with a pool that fails; the next one gives back what they held.
+    async fn start_pool(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<PoolMessage>, SpawnErr> {
+        let vitals = Arc::new(Vitals::new());
+        let (context, feed) = (Arc::clone(&self.context), self.feed.clone());
+        let pool = ReviewerPool { context, feed, vitals: Arc::clone(&vitals) };
+        let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
+        let pool = Mailbox::new(actor, vitals);
+        self.context.pool.set(pool.clone());
+        Ok(pool)
     }
 
     async fn deliver(
@@ -338,6 +377,8 @@ impl Supervisor {
             state.gateway_restarts,
             None,
         );
+        let pool = &state.pool;
+        let pool = node("pool", pool.id().to_string(), "running".into(), &pool.vitals, state.pool_restarts, None);
         let mut reviews: Vec<_> = state
             .live
             .iter()
@@ -360,7 +401,7 @@ impl Supervisor {
         });
         let status = format!("running, {} live reviews", state.live.len());
         let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
-        root.children = std::iter::once(gateway).chain(reviews).collect();
+        root.children = [gateway, pool].into_iter().chain(reviews).collect();
         (root, more_reviews)
     }
 }

@@ -13,7 +13,7 @@ pub struct Tree {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Node {
-    /// `supervisor gateway review`
+    /// `supervisor gateway pool reviewer review`
     pub kind: &'static str,
     pub id: String,
     pub state: String,

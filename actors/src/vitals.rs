@@ -38,6 +38,11 @@ impl<M: Message> Mailbox<M> {
     pub(crate) fn id(&self) -> ActorId {
         self.actor.get_id()
     }
+
+    /// `false` if it has not ended in this time.
+    pub(crate) async fn ended(&self, patience: Duration) -> bool {
+        self.actor.wait(Some(patience)).await.is_ok()
+    }
 }
 
 /// Something an actor works on.

@@ -3,6 +3,18 @@
 use crate::scaling::{DrainReason, SpawnReason};
 use serde::{Deserialize, Serialize};
 
+crate::words! {
+    /// What a live reviewer process does.
+    ReviewerState {
+        Starting = "starting",
+        Idle = "idle",
+        Busy = "busy",
+        /// Finishes the review it has, and takes no other.
+        Draining = "draining",
+        Stopping = "stopping",
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PoolEvent {
@@ -21,7 +33,8 @@ pub enum PoolEvent {
         reviewer: String,
         /// `exit code 1`, `killed by SIGKILL`
         exit: String,
-        ran_ms: u64,
+        /// Not known of one that outlived its broker.
+        ran_ms: Option<u64>,
     },
     /// Too many failed in a row; nothing is spawned until somebody asks for it.
     CrashLoop {

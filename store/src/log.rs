@@ -8,14 +8,15 @@ use crate::{
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::PoolEvent,
-    review::{Event, Recorded},
-    time::Timestamp,
+    review::Recorded,
+    time::{Tick, Timestamp},
 };
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logged {
     pub seq: u64,
     pub at: Timestamp,
+    pub tick: Tick,
     pub entry: Entry,
 }
 
@@ -25,22 +26,12 @@ pub enum Entry {
     Pool(PoolEvent),
 }
 
-impl Logged {
-    /// The event of a review, and which.
-    pub fn of_review(&self) -> Option<(ReviewId, &Event)> {
-        match &self.entry {
-            Entry::Review { id, recorded, .. } => Some((*id, &recorded.event)),
-            Entry::Pool(_) => None,
-        }
-    }
-}
-
 impl Reader {
     /// What happened after `seq`, at most `limit` of it.
     pub async fn list_log(&self, after: u64, limit: u32) -> Result<Vec<Logged>, StoreError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let rows = sqlx::query!(
-            r#"SELECT e.seq, e.at_ms, e.version, e.payload, r.number AS "number?: i64", r.id AS "id?: String"
+            r#"SELECT e.seq, e.at_ms, e.tick, e.version, e.payload, r.number AS "number?: i64", r.id AS "id?: String"
                FROM events e LEFT JOIN reviews r ON r.number = e.review WHERE e.seq > ? ORDER BY e.seq LIMIT ?"#,
             after,
             limit
@@ -58,7 +49,7 @@ impl Reader {
                     }
                     _ => Entry::Pool(serde_json::from_str(&row.payload)?),
                 };
-                Ok(Logged { seq: to_u64(row.seq)?, at, entry })
+                Ok(Logged { seq: to_u64(row.seq)?, at, tick: Tick(row.tick), entry })
             })
             .collect()
     }

@@ -168,14 +168,16 @@ impl Writer {
         }
     }
 
-    /// Makes a step of the pool durable. Steps are few, so each is a transaction of its own.
-    pub async fn record(&self, change: PoolChange) -> Result<(), StoreError> {
-        let (done, answer) = oneshot::channel();
-        self.jobs.try_send(Job::Pool(Box::new(change), done)).map_err(|refused| match refused {
-            TrySendError::Full(_) => StoreError::Full,
-            TrySendError::Disconnected(_) => StoreError::Stopped,
-        })?;
-        answer.await.map_err(|_| StoreError::Stopped)?
+    /// Queues a step of the pool. Steps are few, so each is a transaction of its own.
+    pub fn record(&self, change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>>) {
+        let (error, job) = match self.jobs.try_send(Job::Pool(change, done)) {
+            Ok(()) => return,
+            Err(TrySendError::Full(job)) => (StoreError::Full, job),
+            Err(TrySendError::Disconnected(job)) => (StoreError::Stopped, job),
+        };
+        if let Job::Pool(_, done) = job {
+            let _ = done.send(Err(error));
+        }
     }
 
     /// Keeps how the broker's timeline relates to this boot of the machine.

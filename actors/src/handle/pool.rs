@@ -1,0 +1,58 @@
+//! The pool, as the doors see it.
+
+use super::{Answer, Broker};
+use crate::{
+    error::BrokerError,
+    pool::{LiveReviewer, PoolMessage, PoolView},
+    request::Release,
+};
+use domain::{
+    ids::ReviewId,
+    review::{Command, ReleaseSeat, Review},
+};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+impl Broker {
+    /// A reviewer gives its claim back; the review is free for others at once.
+    pub async fn release(&self, id: ReviewId, release: Release) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        let limits = &self.0.context.settings.limits;
+        limits.name("reviewer_id", release.reviewer_id.as_deref())?;
+        if let Some(reason) = &release.reason {
+            limits.reason(reason)?;
+        }
+        let Release { reviewer_id: by, claim_generation: generation, reason } = release;
+        self.decide(id, Command::Release(ReleaseSeat { by, generation, reason })).await
+    }
+
+    /// Starts a reviewer, within the pool's limits. A project left out means the broker's own.
+    pub async fn spawn_reviewer(&self, project: Option<&str>) -> Answer<LiveReviewer> {
+        let _call = self.admit()?;
+        let project = self.0.context.projects.name_for(project)?;
+        self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
+    }
+
+    /// Lets a live reviewer of this pool finish what it has, or not, and ends it.
+    pub async fn stop_reviewer(&self, id: String, at_once: bool) -> Answer<LiveReviewer> {
+        let _call = self.admit()?;
+        self.ask_pool(|reply| PoolMessage::Stop { id, at_once, reply }).await
+    }
+
+    pub async fn pool(&self) -> Answer<PoolView> {
+        self.ask_pool(|reply| PoolMessage::Show { reply }).await
+    }
+
+    async fn ask_pool<T>(
+        &self,
+        message: impl FnOnce(oneshot::Sender<Result<T, BrokerError>>) -> PoolMessage,
+    ) -> Answer<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.context.pool.send(message(reply));
+        answer.await.unwrap_or(Err(if self.0.context.closing.is_cancelled() {
+            BrokerError::ShuttingDown
+        } else {
+            BrokerError::Restarted
+        }))
+    }
+}

@@ -1,0 +1,86 @@
+//! What the log says of the pool's reviewers: who is busy, who has judged, and what was given to one that is
+//! gone.
+
+use super::{ReviewerPool, State, member::Held, reclaim};
+use domain::{
+    ids::{ReviewId, ReviewNumber},
+    review::{Event, Reclaimed, Requeued},
+    time::Tick,
+};
+use std::sync::Arc;
+use store::{Entry, Logged};
+
+impl ReviewerPool {
+    pub(super) async fn take_news(&self, state: &mut State, news: &[Logged]) {
+        for logged in news {
+            if let Entry::Review { id, number, recorded } = &logged.entry {
+                self.take_event(state, *id, *number, &recorded.event, logged.tick).await;
+            }
+        }
+    }
+
+    async fn take_event(&self, state: &mut State, review: ReviewId, number: ReviewNumber, event: &Event, at: Tick) {
+        match event {
+            Event::Claimed { by, .. } => match state.members.get_mut(by) {
+                Some(member) => {
+                    member.claims.insert(review, Held { number, since: at });
+                }
+                // The claim was on its way when its process ended.
+                None if state.gone.contains(by) => self.give_back(review, by.clone()),
+                None => {}
+            },
+            Event::VerdictGiven { by, verdict, .. } => {
+                if let Some(member) = state.members.get_mut(by) {
+                    member.judged(review, *verdict, at);
+                    let row = member.row.clone();
+                    if member.started {
+                        self.write(Some(row), None);
+                    }
+                }
+            }
+            Event::ClaimEnded { by, .. } => {
+                if let Some(member) = state.members.get_mut(by) {
+                    member.lost(review, at);
+                }
+            }
+            // These free seats by persona, so whoever is still bound is looked up.
+            Event::Revised { .. } | Event::CounterPatchAccepted { .. } | Event::Cancelled { .. } => {
+                self.check_claims(state, review, at).await;
+            }
+            Event::MessageAdded { requeued: Some(Requeued { reservation: Some(kept), .. }), .. } => {
+                let reviewer = &kept.reviewer;
+                if !state.members.contains_key(reviewer) && self.was_ours(state, reviewer).await {
+                    self.give_back(review, reviewer.clone());
+                }
+            }
+            Event::Proposed(_)
+            | Event::AutoRejected { .. }
+            | Event::ReservationEnded { .. }
+            | Event::MessageAdded { .. }
+            | Event::CounterPatchRejected { .. }
+            | Event::Closed { .. } => {}
+        }
+    }
+
+    async fn check_claims(&self, state: &mut State, review: ReviewId, at: Tick) {
+        for member in state.members.values_mut().filter(|member| member.claims.contains_key(&review)) {
+            match self.context.reader.list_held_by(&member.row.id).await {
+                Ok(held) if held.contains(&review) => {}
+                Ok(_) => member.lost(review, at),
+                Err(error) => tracing::error!(reviewer.id = member.row.id, %error, "claims cannot be read"),
+            }
+        }
+    }
+
+    /// A reviewer of this pool, now or in an earlier run, that no longer lives.
+    async fn was_ours(&self, state: &State, reviewer: &str) -> bool {
+        state.gone.contains(reviewer) || self.context.reader.is_pool_reviewer(reviewer).await.unwrap_or(false)
+    }
+
+    fn give_back(&self, review: ReviewId, reviewer: String) {
+        let context = Arc::clone(&self.context);
+        tokio::spawn(async move {
+            reclaim::tell(&context, review, &reviewer, Reclaimed::ReviewerExited, Some("it had ended before")).await;
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! The pool as people see it.
+
+use crate::tree::Node;
+use domain::{ids::ReviewNumber, pool::ReviewerState};
+use std::path::PathBuf;
+use store::{ReviewerRow, Waiting};
+
+/// What the pool can do at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PoolState {
+    Disabled,
+    /// It still looks after what an earlier run left behind.
+    Starting,
+    Ready,
+    /// Reviewers have just failed; the next comes after a pause.
+    BackingOff {
+        ms: u64,
+    },
+    /// Too many have failed in a row, and none is started until somebody asks for one.
+    CrashLoop {
+        failures: u32,
+    },
+    /// No reviewer can be started: the program is missing, say. Tried again with every look.
+    Unavailable {
+        why: String,
+    },
+}
+
+impl PoolState {
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::BackingOff { .. } => "backing_off",
+            Self::CrashLoop { .. } => "crash_loop",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    /// What that means, and what to do about it.
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Disabled => Some("set pool.enabled = true to have reviewers started".into()),
+            Self::Starting | Self::Ready => None,
+            Self::BackingOff { ms } => Some(format!("the last reviewer failed; the next is started in {ms} ms")),
+            Self::CrashLoop { failures } => Some(format!(
+                "{failures} reviewers in a row failed without a verdict; see last_words and the log, mend it, then \
+                 spawn_reviewer tries again"
+            )),
+            Self::Unavailable { why } => Some(why.clone()),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct PoolView {
+    pub state: PoolState,
+    pub runtime: &'static str,
+    pub max_size: usize,
+    pub waiting: Vec<Waiting>,
+    pub live: Vec<LiveReviewer>,
+    /// The last that have ended, the latest first.
+    pub ended: Vec<ReviewerRow>,
+    /// What the last one that failed said.
+    pub last_words: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct LiveReviewer {
+    pub row: ReviewerRow,
+    pub state: ReviewerState,
+    pub age_ms: u64,
+    /// Since it finished its last review, or started.
+    pub idle_ms: Option<u64>,
+    pub reviews: Vec<ReviewNumber>,
+    pub log: PathBuf,
+    pub(crate) node: Node,
+}
