@@ -1,5 +1,6 @@
 //! A database that an older broker wrote. It is made by the newest one and then put back: columns that
-//! came later are dropped, and the migrations that brought them are forgotten.
+//! came later are dropped, the migrations that brought them are forgotten, and events lose what they
+//! say more than before.
 
 use crate::{Change, Settings, Store, open};
 use domain::{
@@ -24,7 +25,14 @@ const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 const PUT_BACK: &str = "
     ALTER TABLE seats DROP COLUMN answered_message_digest;
     ALTER TABLE seats DROP COLUMN answered_message_id;
-    ALTER TABLE seats DROP COLUMN last_message_round;";
+    ALTER TABLE seats DROP COLUMN last_message_round;
+    DROP TRIGGER events_are_not_changed;
+    UPDATE events SET actor = NULL, payload = json_remove(payload, '$.by')
+        WHERE kind IN ('revised', 'counter_patch_accepted', 'counter_patch_rejected');
+    UPDATE events SET actor = NULL, payload = json_set(payload, '$.by', NULL) WHERE kind = 'cancelled';
+    UPDATE events SET actor = NULL, payload = json_remove(payload, '$.identity') WHERE kind = 'closed';
+    CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;";
 
 fn put_back(path: &Path) {
     let connection = Connection::open(path).unwrap();
@@ -131,6 +139,11 @@ impl Life {
         self.tell(Command::Revise(revise), Some(content)).await;
     }
 
+    async fn cancel_and_close(&mut self) {
+        self.tell(Command::Cancel { by: None, reason: "enough".into() }, None).await;
+        self.tell(Command::Close { by: Role::Proposer }, None).await;
+    }
+
     async fn end(self) {
         drop(self.store.writer);
         self.store.thread.ended().await;
@@ -185,4 +198,19 @@ async fn an_old_database_does_not_take_an_earlier_round_for_this_one() {
     put_back(&path);
     assert_eq!(updated(&path).await, before);
     assert_eq!(before.seats[0].last_message.as_ref().unwrap().answers, None);
+}
+
+#[tokio::test]
+async fn an_old_log_that_names_nobody_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin(&path).await;
+    life.claim().await;
+    life.ask_for_changes().await;
+    life.revise("the second").await;
+    life.cancel_and_close().await;
+    let before = life.review.clone();
+    life.end().await;
+    put_back(&path);
+    assert_eq!(updated(&path).await, before);
 }

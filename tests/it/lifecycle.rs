@@ -313,3 +313,41 @@ async fn a_revision_is_for_the_proposer_once_changes_were_requested() {
 fn close(id: &str, role: &str) -> Value {
     json!({ "review_id": id, "closer_role": role })
 }
+
+#[tokio::test]
+async fn the_log_says_who_did_what() {
+    let mut broker = TestBroker::start().await;
+    let (client, repo) = (broker.client(), broker.repo());
+    let proposal = proposal_with("translate", json!({ "diff": repo.diff("zwei"), "proposer_id": "paul" }));
+    let review = id(&client.call("create_review", proposal).await);
+    let offer = |patch: String| {
+        acts::with(acts::verdict(&review, "ada", "changes_requested"), json!({ "counter_patch": patch }))
+    };
+    client.claim(&review, "ada").await;
+    client.call("submit_verdict", offer(repo.diff("dos"))).await;
+    client.call("reject_counter_patch", json!({ "review_id": review })).await;
+    client.call("submit_verdict", offer(repo.diff("deux"))).await;
+    client.call("accept_counter_patch", json!({ "review_id": review })).await;
+    client.call("create_review", json!({ "review_id": review, "intent": "as you said" })).await;
+    client.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
+    client.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
+    assert!(broker.terminate().await.success());
+
+    let store = store::open(&broker.data_dir().join("countersign.db"), store::Settings::default()).await.unwrap();
+    let log = store.reader.list_events(domain::ids::ReviewNumber(1)).await.unwrap();
+    let told: Vec<_> = log.iter().map(|recorded| (recorded.event.kind(), recorded.event.actor().unwrap())).collect();
+    assert_eq!(
+        told,
+        [
+            ("proposed", "paul"),
+            ("claimed", "ada"),
+            ("verdict_given", "ada"),
+            ("counter_patch_rejected", "paul"),
+            ("verdict_given", "ada"),
+            ("counter_patch_accepted", "paul"),
+            ("revised", "paul"),
+            ("cancelled", "paul"),
+            ("closed", "paul"),
+        ]
+    );
+}

@@ -37,6 +37,9 @@ crate::words! {
 pub enum Event {
     Proposed(Proposed),
     Revised {
+        /// Left out by the first release, here and below: it was the proposer then.
+        #[serde(default)]
+        by: Option<String>,
         round: Round,
         generation: u32,
     },
@@ -100,6 +103,8 @@ pub enum Event {
         requeued: Option<Requeued>,
     },
     CounterPatchAccepted {
+        #[serde(default)]
+        by: Option<String>,
         persona: String,
         patch: u64,
         content_hash: ContentHash,
@@ -109,6 +114,8 @@ pub enum Event {
         generation: u32,
     },
     CounterPatchRejected {
+        #[serde(default)]
+        by: Option<String>,
         persona: String,
         patch: u64,
     },
@@ -121,6 +128,8 @@ pub enum Event {
     },
     Closed {
         by: Role,
+        #[serde(default)]
+        identity: Option<String>,
     },
 }
 
@@ -162,20 +171,22 @@ impl Event {
         }
     }
 
-    /// Who made it happen, for the log; `None` is the broker itself.
+    /// Who made it happen, for the log, by its role where the name is not known; `None` is the broker
+    /// itself.
     pub fn actor(&self) -> Option<&str> {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
             Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
             Self::ClaimEnded { by, reason: Reclaimed::Released, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
-            Self::MessageAdded { by, .. } | Self::Cancelled { by, .. } => by.as_deref(),
-            Self::Revised { .. }
-            | Self::ClaimEnded { .. }
-            | Self::ReservationEnded { .. }
-            | Self::CounterPatchAccepted { .. }
-            | Self::CounterPatchRejected { .. }
-            | Self::Closed { .. } => None,
+            Self::MessageAdded { by, role, .. } | Self::Closed { by: role, identity: by } => {
+                Some(by.as_deref().unwrap_or(role.as_str()))
+            }
+            Self::Revised { by, .. }
+            | Self::CounterPatchAccepted { by, .. }
+            | Self::CounterPatchRejected { by, .. }
+            | Self::Cancelled { by, .. } => Some(by.as_deref().unwrap_or(Role::Proposer.as_str())),
+            Self::ClaimEnded { .. } | Self::ReservationEnded { .. } => None,
         }
     }
 }

@@ -130,6 +130,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         return Ok(Vec::new());
     }
     proposer_only(review, revise.proposer_id.as_deref(), Asked::Revise)?;
+    let by = or_proposer(review, revise.proposer_id);
     if revise.completes != review.round.content_hash {
         return Err(Refusal::ContentMoved);
     }
@@ -140,7 +141,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         diff: revise.diff,
         request_key: revise.request_key,
     };
-    Ok(vec![Event::Revised { round, generation: review.claim_generation + 1 }])
+    Ok(vec![Event::Revised { by, round, generation: review.claim_generation + 1 }])
 }
 
 fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<Vec<Event>, Refusal> {
@@ -148,6 +149,7 @@ fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<
         Status::Cancelled => Ok(Vec::new()),
         Status::Rejected | Status::Closed => Err(wrong_status(review, Asked::Cancel)),
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
+            let by = or_proposer(review, by);
             let detached = review.holders().map(Into::into).collect();
             Ok(vec![Event::Cancelled { by, reason, detached, generation: review.claim_generation + 1 }])
         }
@@ -160,7 +162,9 @@ fn decide_close(review: &Review, by: Role) -> Result<Vec<Event>, Refusal> {
     }
     match review.status {
         Status::Closed => Ok(Vec::new()),
-        Status::Approved | Status::Rejected | Status::Cancelled => Ok(vec![Event::Closed { by }]),
+        Status::Approved | Status::Rejected | Status::Cancelled => {
+            Ok(vec![Event::Closed { by, identity: or_proposer(review, None) }])
+        }
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
             Err(wrong_status(review, Asked::Close))
         }
@@ -174,6 +178,11 @@ fn proposer_only(review: &Review, id: Option<&str>, asked: Asked) -> Result<(), 
         (Some(owner), Some(id)) if owner != id => Err(Refusal::NotTheProposer { asked }),
         _ => Ok(()),
     }
+}
+
+/// Who does what only the proposer does: whoever the caller says it is, or else the proposer.
+fn or_proposer(review: &Review, by: Option<String>) -> Option<String> {
+    by.or_else(|| Some(review.proposer.identity().into()))
 }
 
 fn wrong_status(review: &Review, asked: Asked) -> Refusal {

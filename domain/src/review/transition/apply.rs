@@ -53,7 +53,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
     match event {
         // Only ever the first event, and `begin` has seen to that.
         Event::Proposed(_) => {}
-        Event::Revised { round, generation } => {
+        Event::Revised { round, generation, .. } => {
             review.round = round.clone();
             review.claim_generation = *generation;
             review.decision = None;

@@ -1,7 +1,8 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
 use super::{
-    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_names, seat_of, wrong_status,
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, or_proposer, seat_names, seat_of,
+    wrong_status,
 };
 use crate::{
     review::{AcceptCounterPatch, PendingPatch},
@@ -35,7 +36,8 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     };
     let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
-    Ok(vec![Event::CounterPatchAccepted { persona, patch: patch.id, content_hash, diff, freed, generation }])
+    let by = or_proposer(review, None);
+    Ok(vec![Event::CounterPatchAccepted { by, persona, patch: patch.id, content_hash, diff, freed, generation }])
 }
 
 pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {
@@ -46,7 +48,7 @@ pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
     }
     let (persona, patch) = pending(review, persona)?;
-    Ok(vec![Event::CounterPatchRejected { persona, patch: patch.id }])
+    Ok(vec![Event::CounterPatchRejected { by: or_proposer(review, None), persona, patch: patch.id }])
 }
 
 fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {

@@ -4,6 +4,9 @@ use super::{
     LEASE, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
     claim, claim_of, claim_with, claimed, close, decide, facts, fails, gone, hash, in_review, later, offers, proposal,
     propose, release, revise, says, seats, told, with_patch, writes, writes_to,
+    LEASE, RULES, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled,
+    changes_requested, claim, claim_of, claim_with, claimed, close, decide, facts, fails, hash, in_review, later,
+    offers, proposal, propose, reject, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::Rule,
@@ -255,6 +258,44 @@ fn a_message_is_recorded_under_its_senders_name() {
     assert_eq!(sender(&claimed(), writes(Role::Proposer, "hello")).as_deref(), Some("paul"));
     let signed = AddMessage { by: Some("ada".into()), ..super::message(Role::Reviewer, "hello") };
     assert_eq!(sender(&in_review(), Command::AddMessage(signed)).as_deref(), Some("ada"));
+}
+
+#[test]
+fn the_log_says_who_did_it() {
+    let actor = |from: &Review, command| match decide(from, command) {
+        Ok(transition) => transition.events[0].event.actor().map(ToOwned::to_owned),
+        Err(refusal) => panic!("refused: {refusal}"),
+    };
+    let paul = Some("paul".to_owned());
+    assert_eq!(actor(&changes_requested(), revise(&changes_requested())), paul);
+    assert_eq!(actor(&with_patch(), accept(&with_patch())), paul);
+    assert_eq!(actor(&with_patch(), reject()), paul);
+    assert_eq!(actor(&approved(), close()), paul);
+    let cancels = |by: Option<&str>| Command::Cancel { by: by.map(Into::into), reason: "not needed".into() };
+    assert_eq!(actor(&claimed(), cancels(None)), paul);
+    assert_eq!(actor(&claimed(), cancels(Some("olga"))).as_deref(), Some("olga"));
+    let anonymous = super::Revise { proposer_id: None, ..super::revision(&changes_requested()) };
+    assert_eq!(actor(&changes_requested(), Command::Revise(anonymous)), paul);
+    // The broker's own doing has no actor.
+    let ended = transition(&claimed(), Command::Expire, later(&claimed()), &RULES).map(|ended| ended.events);
+    assert!(ended.is_ok_and(|events| events.len() == 1 && events[0].event.actor().is_none()));
+}
+
+/// As the first release wrote them, without a name.
+#[test]
+fn an_old_log_is_still_read_and_names_the_role() {
+    for text in [
+        r#"{"kind":"revised","round":{"number":2,"content_hash":"00","intent":"again","diff":null,"request_key":null},"generation":3}"#,
+        r#"{"kind":"counter_patch_accepted","persona":"general","patch":4,"content_hash":"00","diff":{"base_commit":null,"patch_id":null,"check":{"result":"skipped"}},"freed":[],"generation":1}"#,
+        r#"{"kind":"counter_patch_rejected","persona":"general","patch":4}"#,
+        r#"{"kind":"cancelled","by":null,"reason":"enough","detached":[],"generation":2}"#,
+        r#"{"kind":"closed","by":"proposer"}"#,
+    ] {
+        match serde_json::from_str::<Event>(text) {
+            Ok(event) => assert_eq!(event.actor(), Some("proposer"), "{text}"),
+            Err(error) => panic!("{text}: {error}"),
+        }
+    }
 }
 
 #[test]
