@@ -99,6 +99,8 @@ pub struct ListQuery {
     pub projects: Vec<String>,
     /// Hides what is reserved for somebody else.
     pub caller_id: Option<String>,
+    /// Hides what the caller proposed itself as well, which it could not claim.
+    pub for_work: bool,
     pub limit: Option<u32>,
     pub cursor: Option<String>,
 }

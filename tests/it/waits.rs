@@ -455,3 +455,22 @@ async fn a_proposal_wakes_no_wait_of_its_own_maker() {
     assert_eq!(listed(&answered(waiting).await), [id(&other)]);
     broker.stop_and_check().await;
 }
+
+/// Rows too long for one answer are listed once more, fewer of them, and for the same caller.
+#[tokio::test]
+async fn a_wait_that_finds_long_rows_shows_no_work_of_ones_own() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let long = "x".repeat(200);
+    for n in 0..60 {
+        let whose = if n % 2 == 0 { "ada" } else { "bob" };
+        let more = json!({ "plan": long, "task": long, "agent_role": long, "proposer_id": whose });
+        client.call("create_review", proposal_with(&format!("{whose}'s {}", "y".repeat(150)), more)).await;
+    }
+    let wait = json!({ "status": "pending", "wait": true, "limit": 60, "caller_id": "ada" });
+    let page = client.call("list_reviews", wait).await;
+    let rows = page["reviews"].as_array().unwrap();
+    assert!((1..30).contains(&rows.len()) && page["next_cursor"].is_string(), "cut to fit: {}", rows.len());
+    assert!(rows.iter().all(|row| row["intent"].as_str().unwrap().starts_with("bob's")), "{page}");
+    broker.stop_and_check().await;
+}

@@ -13,7 +13,7 @@ use store::Filter;
 impl Broker {
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
-        let filters = self.filters(&query, false)?;
+        let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
         let listed = self.0.context.reader.list_reviews(&filters, query.cursor.as_deref(), limit).await;
         let (page, last_queued) = listed.map_err(unreadable)?;
@@ -25,8 +25,8 @@ impl Broker {
     /// that `since` did not know of.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
-        let query = ListQuery { status: Some(Status::Pending), cursor: None, ..query };
-        let filters = self.filters(&query, true)?;
+        let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
+        let filters = self.filters(&query)?;
         let _waiter = self.admit_waiter()?;
         let deadline = self.wait_until(wait);
         let mut queued = self.0.feed.queued.clone();
@@ -64,8 +64,8 @@ impl Broker {
         Ok(false)
     }
 
-    /// One filter per project. `for_work` leaves out what the caller could not claim anyway.
-    fn filters(&self, query: &ListQuery, for_work: bool) -> Answer<Vec<Filter>> {
+    /// One filter per project.
+    fn filters(&self, query: &ListQuery) -> Answer<Vec<Filter>> {
         let limits = &self.0.context.settings.limits;
         limits.name("caller_id", query.caller_id.as_deref())?;
         let known = self.0.context.projects.names();
@@ -81,7 +81,7 @@ impl Broker {
             category: query.category,
             project,
             open_to: query.caller_id.clone().filter(|_| pending),
-            not_by: query.caller_id.clone().filter(|_| for_work),
+            not_by: query.caller_id.clone().filter(|_| query.for_work),
             queued_after: None,
         };
         let wanted: BTreeSet<&String> = query.projects.iter().collect();

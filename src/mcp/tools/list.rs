@@ -46,6 +46,7 @@ fn read(args: &ListReviews) -> Result<(ListQuery, bool), Refused> {
         category,
         projects,
         caller_id: args.caller_id.clone(),
+        for_work: waits,
         limit: args.limit,
         cursor: args.cursor.clone(),
     };
