@@ -124,7 +124,11 @@ pub(super) struct GetProposal {
     /// Only this file's part of the diff, by its path in affected_files.
     #[serde(default, deserialize_with = "lenient::text")]
     pub file: Option<String>,
-    /// The next_cursor of the page before, with the same round and file.
+    /// Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted".
+    #[serde(default, deserialize_with = "lenient::text")]
+    #[schemars(schema_with = "schema::which_content")]
+    pub content: Option<String>,
+    /// The next_cursor of the page before, with the same round, file and content.
     #[serde(default, deserialize_with = "lenient::text")]
     pub cursor: Option<String>,
     /// Who asks. Optional.

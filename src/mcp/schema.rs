@@ -53,6 +53,10 @@ word_schemas! {
     outcome = domain::consensus::Outcome,
 }
 
+pub(super) fn which_content(_: &mut SchemaGenerator) -> Schema {
+    one_of(["active", "submitted"])
+}
+
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;

@@ -8,8 +8,8 @@ use domain::{
     content::Content,
     ids::{ReviewId, ReviewNumber},
     review::{
-        AddMessage, Check, ClaimSeat, Command, GiveVerdict, Proposal, Proposer, Review, Revise, Role, Rules,
-        Transition, propose, replay, transition,
+        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
+        OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Transition, propose, replay, transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -26,6 +26,7 @@ const PUT_BACK: &str = "
     ALTER TABLE seats DROP COLUMN answered_message_digest;
     ALTER TABLE seats DROP COLUMN answered_message_id;
     ALTER TABLE seats DROP COLUMN last_message_round;
+    ALTER TABLE rounds DROP COLUMN submitted_hash;
     DROP TRIGGER events_are_not_changed;
     UPDATE events SET actor = NULL, payload = json_remove(payload, '$.by')
         WHERE kind IN ('revised', 'counter_patch_accepted', 'counter_patch_rejected');
@@ -97,7 +98,8 @@ impl Life {
     async fn commit(&mut self, Transition { next, events }: Transition, content: Option<Content>) {
         let change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
         let (done, saved) = oneshot::channel();
-        self.store.writer.commit(change.with_content(content.map(Arc::new)), done);
+        let change = change.with_content(content.map(Arc::new)).with_patch(Some("a better diff".into()));
+        self.store.writer.commit(change, done);
         saved.await.unwrap().unwrap();
         self.review = next;
     }
@@ -112,7 +114,29 @@ impl Life {
         self.tell(Command::AddMessage(message), None).await;
     }
 
+    /// Asks for changes with a better diff at hand, which is then taken.
+    async fn swap(&mut self, intent: &str) {
+        let check = Check::Applies { to: AppliesTo::Base, tree_id: None };
+        let patch = OfferedPatch { digest: intent.into(), check: check.clone() };
+        self.give_verdict(Some(patch)).await;
+        let content = content(intent);
+        let patch = self.review.seats[0].patch.as_ref().unwrap().id;
+        let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
+        let accept = AcceptCounterPatch {
+            persona: None,
+            checked: Some((patch, self.review.round.content_hash.clone())),
+            content_hash: Some(content.hash()),
+            diff: Some(DiffFacts { base_commit: None, patch_id: None, check: applies }),
+            check,
+        };
+        self.tell(Command::AcceptCounterPatch(accept), Some(content)).await;
+    }
+
     async fn ask_for_changes(&mut self) {
+        self.give_verdict(None).await;
+    }
+
+    async fn give_verdict(&mut self, patch: Option<OfferedPatch>) {
         let verdict = GiveVerdict {
             by: Some("ada".into()),
             generation: None,
@@ -121,7 +145,7 @@ impl Life {
             reason: Some("line 3".into()),
             summary: None,
             metrics: None,
-            patch: None,
+            patch,
         };
         self.tell(Command::GiveVerdict(verdict), None).await;
     }
@@ -213,4 +237,23 @@ async fn an_old_log_that_names_nobody_is_read() {
     life.end().await;
     put_back(&path);
     assert_eq!(updated(&path).await, before);
+}
+
+#[tokio::test]
+async fn an_old_database_knows_what_its_rounds_were_submitted_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin(&path).await;
+    life.claim().await;
+    life.swap("the first, better").await;
+    life.swap("the first, best").await;
+    life.revise("the second").await;
+    let before = life.store.reader.list_rounds(ReviewNumber(1)).await.unwrap();
+    life.end().await;
+    put_back(&path);
+    updated(&path).await;
+    let store = open(&path, Settings::default()).await.unwrap();
+    assert_eq!(store.reader.list_rounds(ReviewNumber(1)).await.unwrap(), before);
+    let submitted: Vec<_> = before.into_iter().map(|row| row.submitted_hash).collect();
+    assert_eq!(submitted, [Some(content("the first").hash().0), None]);
 }

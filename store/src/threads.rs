@@ -11,7 +11,7 @@ impl Reader {
     /// Oldest first.
     pub async fn list_rounds(&self, number: ReviewNumber) -> Result<Vec<RoundRow>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT round, content_hash, submitted_at_ms FROM rounds WHERE review = ? ORDER BY round",
+            "SELECT round, content_hash, submitted_hash, submitted_at_ms FROM rounds WHERE review = ? ORDER BY round",
             number.0
         )
         .fetch_all(&self.pool)
@@ -21,6 +21,7 @@ impl Reader {
                 Ok(RoundRow {
                     number: to_u32(row.round)?,
                     content_hash: row.content_hash,
+                    submitted_hash: row.submitted_hash,
                     submitted_at: Timestamp(row.submitted_at_ms),
                 })
             })

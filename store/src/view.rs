@@ -85,5 +85,7 @@ pub struct CounterPatch {
 pub struct RoundRow {
     pub number: u32,
     pub content_hash: String,
+    /// The first, where it was replaced.
+    pub submitted_hash: Option<String>,
     pub submitted_at: Timestamp,
 }

@@ -61,6 +61,49 @@ async fn an_accepted_counter_patch_becomes_the_active_diff() {
 }
 
 #[tokio::test]
+async fn what_was_submitted_can_be_read_after_a_counter_patch_took_its_place() {
+    let broker = TestBroker::start().await;
+    let (client, id, patch) = claimed(&broker).await;
+    let first = read(&client, &id).await;
+    let submitted = |round: u32| json!({ "review_id": id, "round": round, "content": "submitted" });
+    // Until then it is the active one.
+    let same = client.call("get_proposal", submitted(1)).await;
+    assert_eq!((&same, &same["submitted_content_hash"]), (&first, &Value::Null));
+    let better = broker.repo().diff("deux");
+    client.call("submit_verdict", offer(&id, "comment", &patch)).await;
+    client.call("accept_counter_patch", json!({ "review_id": id })).await;
+    client.call("submit_verdict", offer(&id, "changes_requested", &better)).await;
+    client.call("accept_counter_patch", json!({ "review_id": id })).await;
+
+    for round in 1..=2 {
+        let active = client.call("get_proposal", json!({ "review_id": id, "round": 1, "content": "active" })).await;
+        assert_eq!((&active["diff"], &active["submitted_content_hash"]), (&json!(better), &first["content_hash"]));
+        let old = client.call("get_proposal", submitted(1)).await;
+        for field in ["diff", "content_hash", "affected_files", "intent", "base_commit"] {
+            assert_eq!(old[field], first[field], "{field}");
+        }
+        assert_eq!(old["submitted_content_hash"], first["content_hash"]);
+        assert_eq!((&old["tree_id"], &old["applies"]), (&Value::Null, &Value::Null), "git's word is on the active one");
+        let file = acts::with(submitted(1), json!({ "file": "greeting.txt" }));
+        assert_eq!(client.call("get_proposal", file).await["diff"], first["diff"]);
+        if round == 1 {
+            client.call("create_review", json!({ "review_id": id, "intent": "as you said" })).await;
+        }
+    }
+    let revised = client.call("get_proposal", submitted(2)).await;
+    assert_eq!((&revised["diff"], &revised["submitted_content_hash"]), (&json!(better), &Value::Null));
+
+    // What it hashes to is not what a verdict is on now.
+    client.claim(&id, "ada").await;
+    let approve = with(acts::verdict(&id, "ada", "approved"), json!({ "content_hash": first["content_hash"] }));
+    client.refused("stale_content", "submit_verdict", approve).await;
+    let unknown = json!({ "review_id": id, "content": "first" });
+    let refused = client.refused("unknown_content", "get_proposal", unknown).await;
+    assert_eq!(refused["allowed"], json!(["active", "submitted"]));
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn a_rejected_counter_patch_leaves_everything_as_it_was() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;

@@ -164,17 +164,18 @@ pub(in crate::mcp) struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// `round` may be an older one: then git's facts, which are of the current one, are left out.
+    /// The content may be another than the active one: then git's facts, which are of that, are left out.
     pub(in crate::mcp) fn of(
         review: &'a Review,
         round: u32,
+        hash: &ContentHash,
         content: &'a Content,
         ending: Option<Ending<'a>>,
         iterations: Vec<IterationRow<'a>>,
     ) -> Self {
         let proposer = &review.proposer;
         let is_current = round == review.round.number;
-        let diff = if is_current {
+        let diff = if is_current && *hash == review.round.content_hash {
             DiffState::of(review)
         } else {
             DiffState { base_commit: content.base_commit.as_deref(), ..DiffState::default() }
@@ -223,8 +224,11 @@ pub(in crate::mcp) struct Proposal<'a> {
     /// The round shown here.
     pub round: u32,
     pub current_round: u32,
-    /// The hash of the round shown here; give it back in submit_verdict.
+    /// The hash of the content shown here; give it back in submit_verdict.
     pub content_hash: &'a str,
+    /// What the round was submitted with, where an accepted counter-patch has replaced it; content="submitted" shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submitted_content_hash: Option<&'a str>,
     #[serde(flatten)]
     pub about: Option<About<'a>>,
     /// The path, where only one file was asked for.

@@ -28,26 +28,50 @@ const FIRST_VERDICT_VERSION: u64 = 3;
 #[derive(Debug, Default)]
 pub(in crate::mcp) struct Asked {
     pub round: Option<u32>,
+    pub which: Which,
     pub file: Option<String>,
     pub cursor: Option<String>,
 }
 
+/// Which of a round's contents. They differ once a counter-patch was accepted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mcp) enum Which {
+    #[default]
+    Active,
+    Submitted,
+}
+
+impl Which {
+    fn read(word: Option<&str>) -> Result<Self, Refused> {
+        match word {
+            None | Some("active") => Ok(Self::Active),
+            Some("submitted") => Ok(Self::Submitted),
+            Some(other) => Err(Refused::unknown_word("unknown_content", "content", other, &["active", "submitted"])),
+        }
+    }
+}
+
 pub(super) async fn get(args: GetProposal, call: &Call<'_>) -> Done {
+    let which = Which::read(args.content.as_deref())?;
     let id = call.resolve(&args.review_id).await?;
-    show(id, Asked { round: args.round, file: args.file, cursor: args.cursor }, call.server).await
+    show(id, Asked { round: args.round, which, file: args.file, cursor: args.cursor }, call.server).await
 }
 
 pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) -> Done {
     let broker = &server.broker;
     let review = broker.review(id).await?;
     let round = asked.round.unwrap_or(review.round.number);
-    let hash = hash_of(&review, round, server).await?;
-    let content = broker.content(&hash).await?;
     let (patch, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
         (None, Vec::new())
     } else {
         (broker.last_counter_patch(id, round).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
     };
+    let (active, submitted) = hashes_of(&review, round, patch.is_some(), server).await?;
+    let hash = match (asked.which, &submitted) {
+        (Which::Submitted, Some(submitted)) => submitted.clone(),
+        (Which::Submitted, None) | (Which::Active, _) => active,
+    };
+    let content = broker.content(&hash).await?;
     let iterations = iterations.iter().map(IterationRow::of).collect();
     let earlier = if round == review.round.number { None } else { Some(broker.last_vote(id, round).await?) };
     let ending = match &earlier {
@@ -65,7 +89,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     };
     let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
     let is_first = start == 0 && asked.file.is_none();
-    let about = is_first.then(|| About::of(&review, round, &content, ending, iterations));
+    let about = is_first.then(|| About::of(&review, round, &hash, &content, ending, iterations));
     let shares = stream.page(start, room(about.as_ref(), server)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = shares.parts;
     let proposal = Proposal {
@@ -76,6 +100,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         round,
         current_round: review.round.number,
         content_hash: &hash.0,
+        submitted_content_hash: submitted.as_ref().map(|hash| hash.0.as_str()),
         about,
         file: asked.file.as_deref(),
         description: some(description),
@@ -90,14 +115,23 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     Ok(Answer::of(&proposal)?)
 }
 
-async fn hash_of(review: &Review, round: u32, server: &Server) -> Result<ContentHash, Stop> {
+/// The active content of a round and, where a counter-patch took its place, the one submitted first.
+async fn hashes_of(
+    review: &Review,
+    round: u32,
+    offered: bool,
+    server: &Server,
+) -> Result<(ContentHash, Option<ContentHash>), Stop> {
     let (number, last) = (review.number, review.round.number);
-    if round == last {
-        return Ok(review.round.content_hash.clone());
+    if round == last && !offered {
+        return Ok((review.round.content_hash.clone(), None));
     }
     let rounds = server.broker.rounds(review.id).await?;
     let found = rounds.into_iter().find(|row| row.number == round);
-    Ok(ContentHash(found.ok_or(BrokerError::NoSuchRound { number, round, last })?.content_hash))
+    let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
+    let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
+    let submitted = row.submitted_hash.map(ContentHash).filter(|submitted| *submitted != active);
+    Ok((active, submitted))
 }
 
 /// Characters left for the texts of a page: what is said beside them counts, but never takes more than half.

@@ -43,7 +43,8 @@ const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, acto
     tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 const PUT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (review, round) DO UPDATE SET content_hash = excluded.content_hash";
+    ON CONFLICT (review, round) DO UPDATE SET submitted_hash = coalesce(submitted_hash, content_hash),
+    content_hash = excluded.content_hash";
 
 const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
     summary, metrics, content_hash, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";

@@ -37,7 +37,10 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
         "get_proposal" => {
             let proposal = proposal_with("to be read", json!({ "diff": broker.repo().diff("zwei") }));
             let review = client.call("create_review", proposal).await;
-            with(by_id(id(&review)), json!({ "round": 1, "file": "greeting.txt", "caller_id": "ada" }))
+            with(
+                by_id(id(&review)),
+                json!({ "round": 1, "content": "active", "file": "greeting.txt", "caller_id": "ada" }),
+            )
         }
         "submit_verdict" => {
             let id = review_in(&client, "claimed").await;
