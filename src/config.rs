@@ -17,11 +17,13 @@ mod error;
 mod key;
 mod load;
 mod near;
+mod pool;
 mod rules;
 mod sources;
 
 pub use error::{ConfigError, Origin};
 pub use load::Loaded;
+pub use pool::Pool;
 pub use sources::{Flag, Sources};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
@@ -38,6 +40,7 @@ pub struct Config {
     pub wait: Wait,
     pub git: Git,
     pub store: Store,
+    pub pool: Pool,
     /// Registered beside the repository the broker was started in.
     #[serde(default)]
     pub projects: BTreeMap<String, Project>,

@@ -8,6 +8,9 @@ use tempfile::TempDir;
 use super::rules::RULES;
 use super::*;
 
+#[path = "config_tests/pool.rs"]
+mod pool;
+
 /// A home with nothing in it, and everything a test may put there.
 struct World {
     home: TempDir,

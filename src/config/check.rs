@@ -1,5 +1,6 @@
 //! Is this value allowed? Answers with the value to use, or with what was expected.
 
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,32 +28,41 @@ impl Rule {
         match self.kind {
             Kind::Integer(..) => text.parse().map_or_else(|_| as_text(), Value::Integer),
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
-            Kind::FlagKinds => text
-                .split([',', ' '])
-                .filter(|word| !word.is_empty())
-                .map(|word| Value::String(word.to_owned()))
-                .collect::<Vec<_>>()
-                .into(),
+            // Words may hold spaces and commas, so only a list as in a file says where each one ends.
+            Kind::ListOf(Kind::Argument) => list(text).unwrap_or_else(as_text),
+            Kind::FlagKinds | Kind::ListOf(_) => list(text).unwrap_or_else(|| words(text)),
             Kind::Address
             | Kind::DataDir
             | Kind::Folder
+            | Kind::ExistingFolder
+            | Kind::ReadableFile
             | Kind::Program
             | Kind::LogFilter
             | Kind::Duration(..)
-            | Kind::OneOf(_) => as_text(),
+            | Kind::OneOf(_)
+            | Kind::Argument
+            | Kind::ModelName
+            | Kind::VariableName
+            | Kind::DistroName
+            | Kind::LinuxPath
+            | Kind::Optional(_) => as_text(),
         }
     }
 
     pub(super) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
-        self.accept(value, place).ok_or_else(|| format!("expected {}", self.expected(example)))
+        self.kind.accept(value, place).ok_or_else(|| format!("expected {}", self.kind.expected(example)))
     }
+}
 
+impl Kind {
     fn accept(&self, value: &Value, place: &Place<'_>) -> Option<Value> {
         let text = value.as_str().filter(|text| !text.contains(is_hidden));
-        let fits = match &self.kind {
+        let fits = match self {
             Kind::Address => return address(text?),
             Kind::DataDir if text?.is_empty() => true,
             Kind::DataDir | Kind::Folder => return absolute(text?, place),
+            Kind::ExistingFolder => return absolute(text?, place).filter(|path| there(path).is_dir()),
+            Kind::ReadableFile => return absolute(text?, place).filter(|path| is_readable(&there(path))),
             Kind::Program => is_program(text?),
             Kind::LogFilter => !text?.trim().is_empty() && EnvFilter::try_new(text?).is_ok(),
             Kind::Bool => value.is_bool(),
@@ -63,6 +73,17 @@ impl Rule {
                 let known = |item: &Value| item.as_str().and_then(FlagKind::from_word).is_some();
                 value.as_array()?.iter().all(known)
             }
+            Kind::Argument => text?.len() <= MAX_ARGUMENT_BYTES,
+            Kind::ModelName => is_word(text?, "._:/@-") && !text?.starts_with('-'),
+            Kind::VariableName => is_variable(text?) && !is_guarded(text?),
+            Kind::DistroName => is_word(text?, "._-") && !text?.starts_with('-'),
+            Kind::LinuxPath => text?.starts_with('/'),
+            Kind::Optional(_) if text?.is_empty() => true,
+            Kind::Optional(kind) => return kind.accept(value, place),
+            Kind::ListOf(kind) => {
+                let items = value.as_array()?.iter().map(|item| kind.accept(item, place));
+                return items.collect::<Option<Vec<_>>>().map(Value::Array);
+            }
         };
         fits.then(|| value.clone())
     }
@@ -70,7 +91,7 @@ impl Rule {
     fn expected(&self, example: Option<&Value>) -> String {
         let such_as = example.map(|value| format!(" such as {}", show(value)));
         let such_as = such_as.unwrap_or_default();
-        match &self.kind {
+        match self {
             Kind::Address => format!(
                 "a loopback address and a port{such_as}; whoever reaches the port can \
                  act as any agent, so every other address is refused until tokens exist"
@@ -78,6 +99,8 @@ impl Rule {
             Kind::DataDir | Kind::Folder => "an absolute path to a folder, or one that begins \
                  with \"~/\", without control characters"
                 .to_owned(),
+            Kind::ExistingFolder => "an absolute path to a folder that is there".to_owned(),
+            Kind::ReadableFile => "an absolute path to a file that is there and can be read".to_owned(),
             Kind::Program => format!("the name of a program{such_as}, or its absolute path"),
             Kind::LogFilter => format!("a log filter{such_as} or \"warn,countersign=debug\""),
             Kind::Bool => "true or false".to_owned(),
@@ -91,8 +114,70 @@ impl Rule {
                 let words: Vec<_> = FlagKind::ALL.iter().map(|kind| kind.as_str()).collect();
                 format!("a list of any of {}", words.join(", "))
             }
+            Kind::Argument => format!("text without control characters, of at most {MAX_ARGUMENT_BYTES} bytes"),
+            Kind::ModelName => {
+                "a model's name of 1 to 100 letters, digits and the characters . _ : / @ -, not beginning with -"
+                    .to_owned()
+            }
+            Kind::VariableName => format!(
+                "the name of a variable (letters, digits and _), but none that the broker sets or that makes a program \
+                 load others: {}",
+                GUARDED.join(" ")
+            ),
+            Kind::DistroName => {
+                "the name of a WSL distribution: letters, digits and the characters . _ -, not beginning with -"
+                    .to_owned()
+            }
+            Kind::LinuxPath => "an absolute path as Linux writes it, such as \"/home/me/code\"".to_owned(),
+            // An empty value is no example.
+            Kind::Optional(kind) => format!("{}, or \"\"", kind.expected(None)),
+            Kind::ListOf(kind) => format!("a list, each item {}", kind.expected(None)),
         }
     }
+}
+
+/// Longer ones are a mistake, and the system takes only so much.
+const MAX_ARGUMENT_BYTES: usize = 4096;
+
+/// No reviewer is given these, whatever the settings say. With a `*`, all that begin so.
+const GUARDED: &[&str] =
+    &["COUNTERSIGN_*", "LD_*", "DYLD_*", "PATH", "BASH_ENV", "ENV", "NODE_OPTIONS", "BUN_OPTIONS", "WSLENV"];
+
+fn is_guarded(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    GUARDED.iter().any(|guarded| match guarded.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *guarded,
+    })
+}
+
+fn is_variable(name: &str) -> bool {
+    is_word(name, "_") && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// 1 to 100 letters, digits and characters of `more`.
+fn is_word(text: &str, more: &str) -> bool {
+    (1..=100).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+}
+
+/// A list as it stands in a file: `["a", "b"]`.
+fn list(text: &str) -> Option<Value> {
+    let table: toml::Table = toml::from_str(&format!("list = {text}")).ok()?;
+    table.get("list").filter(|value| value.is_array()).cloned()
+}
+
+fn words(text: &str) -> Value {
+    let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+    words.map(|word| Value::String(word.to_owned())).collect::<Vec<_>>().into()
+}
+
+fn there(path: &Value) -> PathBuf {
+    path.as_str().unwrap_or_default().into()
+}
+
+/// A plain file: to open a pipe would wait for whoever writes to it.
+fn is_readable(file: &Path) -> bool {
+    file.is_file() && File::open(file).is_ok()
 }
 
 /// Loopback only. `localhost` is taken for its IPv4 form, without asking a resolver.
@@ -106,7 +191,7 @@ fn address(text: &str) -> Option<Value> {
 }
 
 /// A relative path would name another program in every folder.
-fn is_program(text: &str) -> bool {
+pub(super) fn is_program(text: &str) -> bool {
     !text.is_empty() && (Path::new(text).is_absolute() || !text.contains(['/', '\\']))
 }
 

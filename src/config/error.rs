@@ -51,6 +51,11 @@ impl Problem {
     pub(super) fn of(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
         Self { origin: origin.clone(), setting: Some(format!("{key} = {}", show(value))), text: text.into() }
     }
+
+    pub(super) fn is_about(&self, section: &str) -> bool {
+        let key = self.setting.as_ref().and_then(|setting| setting.strip_prefix(section));
+        key.is_some_and(|key| key.starts_with('.'))
+    }
 }
 
 impl fmt::Display for Problem {

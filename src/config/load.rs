@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use actors::pool::runtime;
 use serde::Deserialize;
 use toml::Value;
 
@@ -9,13 +10,14 @@ use super::check::{Place, duration};
 use super::error::{ConfigError, Origin, Problem, show};
 use super::key::{Key, insert, settings};
 use super::near::{unknown_setting, unknown_variable};
+use super::pool;
 use super::rules::{RULES, Rule, Scope, find};
 use super::sources::Sources;
 use super::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
-/// Ours, but no settings: the broker under test inherits them.
-const OTHER_VARIABLES: &[&str] = &["COUNTERSIGN_SKIP_CLIENTS"];
+/// Ours, but no settings: a broker under test inherits the first, what a reviewer starts the others.
+const OTHER_VARIABLES: &[&str] = &["COUNTERSIGN_SKIP_CLIENTS", runtime::TOKEN, runtime::MCP_URL, runtime::REVIEWER_ID];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
 /// A configuration, and where each of its settings came from.
@@ -169,6 +171,10 @@ impl Merge<'_> {
         self.name_projects_without_path();
         self.in_order("wait.default", "wait.max");
         self.in_order("limits.page_items", "limits.max_page_items");
+        // A value that was refused is not there to compare with.
+        if !self.problems.iter().any(|problem| problem.is_about("pool")) {
+            self.problems.extend(pool::contradictions(&self.settings));
+        }
         if !self.problems.is_empty() {
             return Err(ConfigError { problems: self.problems });
         }

@@ -17,6 +17,10 @@ pub(super) enum Kind {
     /// A folder; absolute when it comes from a file. May be empty.
     DataDir,
     Folder,
+    /// A folder that is there.
+    ExistingFolder,
+    /// A file that can be read.
+    ReadableFile,
     /// A bare name or an absolute path.
     Program,
     LogFilter,
@@ -26,6 +30,19 @@ pub(super) enum Kind {
     OneOf(&'static [&'static str]),
     /// A list of what a diff can be flagged for.
     FlagKinds,
+    /// One item of an argv.
+    Argument,
+    /// As clients take it on their command line, so it must not look like an option.
+    ModelName,
+    /// A variable that a reviewer may be given.
+    VariableName,
+    /// As `wsl.exe --distribution` takes it.
+    DistroName,
+    /// An absolute path on another system.
+    LinuxPath,
+    /// That, or empty.
+    Optional(&'static Kind),
+    ListOf(&'static Kind),
 }
 
 /// What a project's file may do with a setting. It lies in the repository, so an agent may have
@@ -38,7 +55,10 @@ pub(super) enum Scope {
     ProjectAdds,
 }
 
-use Kind::{Address, Bool, DataDir, FlagKinds, Folder, Integer, LogFilter, OneOf, Program};
+use Kind::{
+    Address, Argument, Bool, DataDir, DistroName, ExistingFolder, FlagKinds, Folder, Integer, LinuxPath, ListOf,
+    LogFilter, ModelName, OneOf, Optional, Program, ReadableFile, VariableName,
+};
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
 
 const SECOND: u64 = 1000;
@@ -77,6 +97,28 @@ pub(super) const RULES: &[Rule] = &[
     rule("git.refuse", FlagKinds, ProjectAdds),
     rule("store.readers", Integer(1, 64), OperatorOnly),
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
+    // All of it is the operator's: it says what is run, with which rights, and what it may cost.
+    rule("pool.enabled", Bool, OperatorOnly),
+    rule("pool.runtime", OneOf(&["codex", "claude", "command"]), OperatorOnly),
+    rule("pool.program", Optional(&Program), OperatorOnly),
+    rule("pool.command", ListOf(&Argument), OperatorOnly),
+    rule("pool.model", Optional(&ModelName), OperatorOnly),
+    rule("pool.models", ListOf(&ModelName), OperatorOnly),
+    rule("pool.effort", Optional(&OneOf(&["low", "medium", "high"])), OperatorOnly),
+    rule("pool.workspace", Optional(&ExistingFolder), OperatorOnly),
+    rule("pool.environment", ListOf(&VariableName), OperatorOnly),
+    rule("pool.prompt", Optional(&ReadableFile), OperatorOnly),
+    rule("pool.max_size", Integer(1, 10), OperatorOnly),
+    rule("pool.ratio", Integer(1, 100), OperatorOnly),
+    rule("pool.cooldown", millis(10, HOUR), OperatorOnly),
+    rule("pool.idle_after", millis(10, 24 * HOUR), OperatorOnly),
+    rule("pool.ttl", millis(10, 168 * HOUR), OperatorOnly),
+    rule("pool.check_every", millis(10, HOUR), OperatorOnly),
+    rule("pool.stop_grace", millis(10, 5 * MINUTE), OperatorOnly),
+    rule("pool.quick_exit", millis(10, 10 * MINUTE), OperatorOnly),
+    rule("pool.max_quick_exits", Integer(1, 100), OperatorOnly),
+    rule("pool.wsl_distro", Optional(&DistroName), OperatorOnly),
+    rule("pool.workspace_wsl_path", Optional(&LinuxPath), OperatorOnly),
     rule("projects.*.path", Folder, OperatorOnly),
     rule("projects.*.trusted", Bool, OperatorOnly),
 ];

@@ -16,6 +16,7 @@ mod idempotency;
 mod lifecycle;
 mod lists;
 mod model;
+mod pool_config;
 mod races;
 mod refusals;
 mod restart;

@@ -1,0 +1,38 @@
+//! A bad setting of the reviewer pool is an error at the start, before anything runs.
+
+use crate::support::broker::{PATIENCE, countersign};
+use std::fs;
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+/// What `serve` says to these settings. It must end with 2 and leave nothing behind.
+async fn refused(pool: &str) -> String {
+    let home = TempDir::new().unwrap();
+    let (file, trace) = (home.path().join("pool.toml"), home.path().join("ran"));
+    // A reviewer that could not go unnoticed.
+    let reviewer = format!("[\"touch\", {trace:?}]");
+    fs::write(&file, format!("[pool]\nenabled = true\n{}", pool.replace("TOUCH", &reviewer))).unwrap();
+    let mut command = countersign(home.path());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&file);
+    let output = timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap();
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{words}");
+    assert!(!trace.exists() && !home.path().join(".local").exists(), "{words}");
+    words
+}
+
+#[tokio::test]
+async fn a_bad_setting_ends_the_start_and_is_named_with_what_is_allowed() {
+    for (pool, said) in [
+        ("runtime = 'command'\ncommand = TOUCH\nmax_size = 11", "pool.max_size = 11: expected a whole number"),
+        ("runtime = 'shell'\ncommand = TOUCH", "pool.runtime = \"shell\": expected one of codex, claude, command"),
+        ("runtime = 'command'", "pool.runtime = \"command\": expected pool.command beside it, a list that begins with"),
+        ("command = TOUCH", "expected [], since pool.runtime is \"codex\" (default.toml)"),
+        ("model = 'dear-1'", "pool.model = \"dear-1\": expected one of pool.models"),
+        ("workspace = '/nowhere'", "pool.workspace = \"/nowhere\": expected an absolute path to a folder"),
+        ("prompt = '/nowhere'", "pool.prompt = \"/nowhere\": expected an absolute path to a file"),
+    ] {
+        let words = refused(pool).await;
+        assert!(words.contains("pool.toml: ") && words.contains(said), "{pool}: {words}");
+    }
+}
