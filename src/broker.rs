@@ -1,10 +1,15 @@
 //! The wiring: the one module that knows every part.
 
-use crate::config::Config;
-use actors::{Limits, ProjectSource, Projects, Running, Settings, git::GitSettings};
+use crate::{config::Config, mcp::Endpoint};
+use actors::{
+    Limits, ProjectSource, Projects, Running, Settings,
+    git::GitSettings,
+    pool::{PoolSettings, process::this_program, prompt},
+};
 use anyhow::Context as _;
-use domain::review::Rules;
+use domain::{review::Rules, scaling};
 use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,8 +22,9 @@ pub struct Started {
     pub project: Option<(String, PathBuf)>,
 }
 
-/// Opens the database in the data dir, which the caller has locked, and starts the tree on it.
-pub async fn start(config: &Config, repo: Option<&Path>) -> anyhow::Result<Started> {
+/// Opens the database in the data dir, which the caller has locked, and starts the tree on it. Reviewers of the
+/// pool will call at `address`.
+pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) -> anyhow::Result<Started> {
     let data_dir = &config.server.data_dir;
     let database = data_dir.join("countersign.db");
     create_private(&database).with_context(|| format!("cannot create {}", database.display()))?;
@@ -43,7 +49,7 @@ pub async fn start(config: &Config, repo: Option<&Path>) -> anyhow::Result<Start
     let store = store::open(&database, store_settings(config))
         .await
         .with_context(|| format!("cannot open {}", database.display()))?;
-    let running = actors::start(store, projects, settings(config)).await?;
+    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)).await?;
     Ok(Started { running, database, project })
 }
 
@@ -57,7 +63,43 @@ fn store_settings(config: &Config) -> store::Settings {
     }
 }
 
-fn settings(config: &Config) -> Settings {
+/// Where the logs of reviewers are kept.
+pub(crate) fn reviewers_folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("reviewers")
+}
+
+fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSettings> {
+    let pool = &config.pool;
+    let prompt = match &pool.prompt {
+        Some(file) => std::fs::read_to_string(file).with_context(|| format!("pool.prompt: {}", file.display()))?,
+        None => prompt::DEFAULT.to_owned(),
+    };
+    // Whoever listens everywhere is reached here, too.
+    let here: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+    let ip = if address.ip().is_unspecified() { here } else { address.ip() };
+    let (url, path) = (SocketAddr::new(ip, address.port()), Endpoint::Reviewer.path());
+    Ok(PoolSettings {
+        enabled: pool.enabled,
+        runtime: pool.runtime_settings(),
+        prompt,
+        workspace: pool.workspace.clone(),
+        limits: scaling::Limits {
+            ratio: pool.ratio,
+            max_size: pool.max_size,
+            cooldown: pool.cooldown,
+            idle_after: pool.idle_after,
+            ttl: pool.ttl,
+        },
+        patience: scaling::Patience { quick_exit: pool.quick_exit, max_failures: pool.max_quick_exits },
+        check_every: pool.check_every,
+        stop_grace: pool.stop_grace,
+        folder: reviewers_folder(&config.server.data_dir),
+        mcp_url: format!("http://{url}{path}"),
+        shim: this_program(),
+    })
+}
+
+fn settings(config: &Config, pool: PoolSettings) -> Settings {
     let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Settings {
         rules: Rules { lease: config.claims.lease },
@@ -79,6 +121,7 @@ fn settings(config: &Config) -> Settings {
             waiters: config.limits.waiters,
         },
         refuse: config.git.refuse.clone(),
+        pool,
     }
 }
 

@@ -8,6 +8,8 @@ mod instance;
 mod locate;
 mod mcp;
 mod place;
+mod remote;
+mod reviewer;
 mod serve;
 
 use ::actors::pool::shim;
@@ -37,6 +39,8 @@ enum Command {
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
     Actors(actors::Args),
+    /// The reviewers that the running broker starts by itself
+    Reviewer(reviewer::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -77,6 +81,7 @@ impl Cli {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
             Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+            Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

@@ -49,7 +49,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     })?;
     let listener = bind(&config).await?;
     let address = listener.local_addr()?;
-    let mut started = broker::start(&config, repo.as_deref()).await?;
+    let mut started = broker::start(&config, repo.as_deref(), address).await?;
 
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;

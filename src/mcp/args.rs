@@ -276,6 +276,44 @@ pub(super) struct GetDiscussion {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(super) struct ReleaseClaim {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// From the answer of claim_review. Proves that the claim is still yours.
+    #[serde(default, deserialize_with = "lenient::whole")]
+    pub claim_generation: Option<u32>,
+    /// The name you claimed with. Needed where claim_generation is left out.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub reviewer_id: Option<String>,
+    /// Why you give it back; the log keeps it.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SpawnReviewer {
+    /// The project it is to review for. Left out: the repository the broker was started in.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub project: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KillReviewer {
+    /// The reviewer's id, or its short name (codex-r1).
+    pub reviewer_id: String,
+    /// End it now, instead of letting it finish the review it has. Default false.
+    #[serde(default, deserialize_with = "lenient::flag")]
+    pub force: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListReviewers {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct AnswerCounterPatch {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,

@@ -51,11 +51,15 @@ fn describe(name: Name, endpoint: Endpoint) -> Tool {
         | Name::GetDiscussion
         | Name::AcceptCounterPatch
         | Name::RejectCounterPatch
-        | Name::CancelReview => {}
+        | Name::CancelReview
+        | Name::ReleaseClaim
+        | Name::ListReviewers
+        | Name::SpawnReviewer
+        | Name::KillReviewer => {}
     }
     let hints = ToolAnnotations::with_title(title).destructive(false).open_world(false);
     // A proposal without a key makes another review each time.
-    let hints = hints.idempotent(name != Name::CreateReview);
+    let hints = hints.idempotent(!matches!(name, Name::CreateReview | Name::SpawnReviewer));
     let hints = hints.read_only(matches!(effect, Effect::Reads));
     Tool::new(name.name(), description, Arc::new(input))
         .with_title(title)
@@ -141,6 +145,25 @@ fn entry(name: Name) -> Entry {
         }
         Name::CloseReview => ("Close a review", ChangesOnce, schema::input::<args::CloseReview>(), status()),
         Name::CancelReview => ("Cancel a review", ChangesOnce, schema::input::<args::CancelReview>(), status()),
+        Name::ReleaseClaim => ("Give a claim back", ChangesOnce, schema::input::<args::ReleaseClaim>(), status()),
+        Name::ListReviewers => (
+            "List reviewers",
+            Reads,
+            schema::input::<args::ListReviewers>(),
+            schema::output::<present::Pool<'static>>(),
+        ),
+        Name::SpawnReviewer => (
+            "Start a reviewer",
+            ChangesOnce,
+            schema::input::<args::SpawnReviewer>(),
+            schema::output::<present::Reviewer<'static>>(),
+        ),
+        Name::KillReviewer => (
+            "End a reviewer",
+            ChangesOnce,
+            schema::input::<args::KillReviewer>(),
+            schema::output::<present::Reviewer<'static>>(),
+        ),
     };
     Entry { title, description: description(name), input, output, effect }
 }
@@ -181,6 +204,18 @@ const fn description(name: Name) -> &'static str {
         Name::CloseReview => {
             "Proposer: close a review for good once it is approved and its change has landed, or after it was rejected or cancelled. closer_role must be \"proposer\"."
         }
+        Name::ReleaseClaim => {
+            "Reviewer: give a claimed review back without a verdict, because you cannot judge it. Name the claim by claim_generation (or by the reviewer_id you claimed with), and say why. It goes back to the queue at once; take another with list_reviews."
+        }
+        Name::ListReviewers => {
+            "Operator: the broker's own pool of reviewer processes: its state (ready, backing_off, crash_loop with last_words, unavailable with the reason, disabled), what waits per project, each live reviewer with its reviews and statistics, and the last that ended."
+        }
+        Name::SpawnReviewer => {
+            "Operator: start one more reviewer process for a project (default: the broker's own), within the pool's limits: at most pool.max_size at once, and pool.cooldown between two. It also ends a crash loop. The pool starts reviewers by itself when reviews wait, so this is rarely needed."
+        }
+        Name::KillReviewer => {
+            "Operator: end a reviewer process that this broker has started. By default it gets no new review and ends once it has finished the one it has; with force=true it ends now, and its review goes back to the queue."
+        }
         Name::CancelReview => {
             "Proposer: withdraw a review that is not final, with the reason. Its reviewer is told and released. Afterwards it can only be closed."
         }
@@ -199,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_roles_endpoint_shows_that_roles_tools() {
-        assert_eq!(names(Endpoint::Any).len(), 12);
+        assert_eq!(names(Endpoint::Any).len(), 16);
+        assert!(!names(Endpoint::Reviewer).contains(&"spawn_reviewer"));
         assert!(!names(Endpoint::Proposer).contains(&"claim_review"));
         assert!(!names(Endpoint::Reviewer).contains(&"create_review"));
         for endpoint in Endpoint::ALL {

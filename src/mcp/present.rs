@@ -3,11 +3,13 @@
 mod answers;
 mod content;
 mod head;
+mod pool;
 mod rows;
 
 pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
 pub(super) use content::{About, Ending, Files, Proposal};
 pub(super) use head::{DiffState, SeatRow, Status, next};
+pub(super) use pool::{Pool, Reviewer};
 pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};
 
 use domain::time::Timestamp;

@@ -91,6 +91,11 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::Unreadable { .. }
         | BrokerError::Restarted
         | BrokerError::ShuttingDown
+        | BrokerError::PoolDisabled
+        | BrokerError::PoolFull { .. }
+        | BrokerError::CoolingDown { .. }
+        | BrokerError::PoolUnavailable { .. }
+        | BrokerError::UnknownReviewer { .. }
         | BrokerError::NoSuchRound { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
     }
 }

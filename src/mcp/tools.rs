@@ -2,6 +2,7 @@
 
 mod discuss;
 mod list;
+mod pool;
 mod proposal;
 mod propose;
 mod review;
@@ -25,6 +26,7 @@ use std::{sync::OnceLock, time::Duration};
 pub(super) enum Whose {
     Everyones,
     Only(Role),
+    Operators,
 }
 
 macro_rules! tools {
@@ -64,6 +66,10 @@ tools! {
     RejectCounterPatch = "reject_counter_patch" of Whose::Only(Role::Proposer),
     CloseReview = "close_review" of Whose::Only(Role::Proposer),
     CancelReview = "cancel_review" of Whose::Only(Role::Proposer),
+    ReleaseClaim = "release_claim" of Whose::Only(Role::Reviewer),
+    ListReviewers = "list_reviewers" of Whose::Operators,
+    SpawnReviewer = "spawn_reviewer" of Whose::Operators,
+    KillReviewer = "kill_reviewer" of Whose::Operators,
 }
 
 impl Tool {
@@ -72,6 +78,7 @@ impl Tool {
         match (self.whose(), role) {
             (Whose::Everyones, _) | (_, None) => true,
             (Whose::Only(owner), Some(role)) => owner == role,
+            (Whose::Operators, Some(_)) => false,
         }
     }
 }
@@ -191,5 +198,9 @@ pub(super) async fn run(tool: Tool, arguments: Option<JsonObject>, call: Call<'_
         }
         Tool::CloseReview => Box::pin(propose::close(parse(arguments)?, &call)).await,
         Tool::CancelReview => Box::pin(propose::cancel(parse(arguments)?, &call)).await,
+        Tool::ReleaseClaim => Box::pin(review::release(parse(arguments)?, &call)).await,
+        Tool::ListReviewers => Box::pin(pool::list(parse(arguments)?, &call)).await,
+        Tool::SpawnReviewer => Box::pin(pool::spawn(parse(arguments)?, &call)).await,
+        Tool::KillReviewer => Box::pin(pool::kill(parse(arguments)?, &call)).await,
     }
 }

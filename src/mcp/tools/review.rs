@@ -2,11 +2,11 @@
 
 use super::{Call, Done, non_empty};
 use crate::mcp::{
-    args::{ClaimReview, SubmitVerdict},
+    args::{ClaimReview, ReleaseClaim, SubmitVerdict},
     present::{Answer, Claimed, VerdictTaken},
     refusal::Refused,
 };
-use actors::request::VerdictRequest;
+use actors::request::{Release, VerdictRequest};
 use domain::verdict::Verdict;
 
 pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
@@ -16,6 +16,13 @@ pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
     let review = broker.claim(id, args.reviewer_id.clone(), args.persona).await?;
     let content = broker.content(&review.round.content_hash).await?;
     Ok(Answer::of(&Claimed::of(&review, &content, &args.reviewer_id))?)
+}
+
+pub(super) async fn release(args: ReleaseClaim, call: &Call<'_>) -> Done {
+    let id = call.resolve(&args.review_id).await?;
+    let release =
+        Release { reviewer_id: args.reviewer_id, claim_generation: args.claim_generation, reason: args.reason };
+    super::propose::status(call.server.broker.release(id, release).await?)
 }
 
 pub(super) async fn give_verdict(args: SubmitVerdict, call: &Call<'_>) -> Done {

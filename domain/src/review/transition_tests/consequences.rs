@@ -1,11 +1,8 @@
 //! What goes along with a change of status.
 
 use super::{
-    LEASE, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
-    claim, claim_of, claim_with, claimed, close, decide, facts, fails, gone, hash, in_review, later, offers, proposal,
-    propose, release, revise, says, seats, told, with_patch, writes, writes_to,
     LEASE, RULES, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled,
-    changes_requested, claim, claim_of, claim_with, claimed, close, decide, facts, fails, hash, in_review, later,
+    changes_requested, claim, claim_of, claim_with, claimed, close, decide, facts, fails, gone, hash, in_review, later,
     offers, proposal, propose, reject, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{

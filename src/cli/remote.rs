@@ -1,0 +1,85 @@
+//! The running broker, as our own commands speak to it.
+
+use super::{
+    Failure,
+    locate::{client, find, given_token, local_token},
+    place::Place,
+};
+use crate::telemetry::visible;
+use anyhow::{Context as _, anyhow};
+use reqwest::{
+    Client, RequestBuilder,
+    header::{ACCEPT, AUTHORIZATION, HeaderValue},
+};
+use serde_json::{Value, json};
+
+/// Quoted of an answer that nobody can read.
+const SHOWN_CHARS: usize = 500;
+
+pub(super) struct Remote {
+    client: Client,
+    url: String,
+    token: Option<HeaderValue>,
+}
+
+impl Remote {
+    /// The broker at `url`, or else the one that serves the data dir.
+    pub(super) async fn find(url: Option<String>, place: &Place) -> Result<Self, Failure> {
+        let client = client()?;
+        let given = given_token()?;
+        let (url, token) = match url {
+            Some(url) => (url.trim_end_matches('/').to_owned(), given),
+            None => {
+                let data_dir = place.settle(None)?.config.server.data_dir;
+                let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
+                let url = find(&client, &data_dir).await.ok_or_else(missing)?.url;
+                (url, given.or_else(|| local_token(&data_dir)))
+            }
+        };
+        Ok(Self { client, url, token })
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<String, Failure> {
+        self.answer(self.client.get(format!("{}{path}", self.url))).await
+    }
+
+    /// Calls a tool. A refusal is an error in its own words.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+        let message = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
+        });
+        let request = self.client.post(format!("{}/mcp", self.url)).json(&message);
+        let request = request.header(ACCEPT, "application/json, text/event-stream");
+        let text = self.answer(request).await?;
+        let mut answer: Value = serde_json::from_str(&text).with_context(|| unreadable(&text))?;
+        if let Some(error) = answer.pointer("/error/message").and_then(Value::as_str) {
+            return Err(anyhow!("{}", visible(error)).into());
+        }
+        let structured = answer["result"]["structuredContent"].take();
+        match (answer["result"]["isError"] == true, structured["error"].as_str()) {
+            (true, Some(error)) => Err(anyhow!("{}", visible(error)).into()),
+            (true, None) => Err(anyhow!(unreadable(&text)).into()),
+            (false, _) => Ok(structured),
+        }
+    }
+
+    async fn answer(&self, mut request: RequestBuilder) -> Result<String, Failure> {
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, token.clone());
+        }
+        let answer = request.send().await.with_context(|| format!("no broker answers at {}", self.url))?;
+        let status = answer.status();
+        let text = answer.text().await?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        let words = serde_json::from_str::<Value>(&text).ok().and_then(|body| Some(body["error"].as_str()?.to_owned()));
+        let words = words.unwrap_or_else(|| text.chars().take(SHOWN_CHARS).collect());
+        Err(anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into())
+    }
+}
+
+fn unreadable(text: &str) -> String {
+    let start: String = text.chars().take(SHOWN_CHARS).collect();
+    format!("the broker's answer cannot be read: {}", visible(&start))
+}

@@ -1,0 +1,88 @@
+//! `countersign reviewer`: the pool of the running broker, and the logs of its reviewers.
+
+mod logs;
+mod table;
+
+use super::{Failure, place::Place, remote::Remote};
+use serde_json::{Value, json};
+use std::io::{self, Write as _};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// The pool, its live reviewers with what they have done, and the last that ended
+    List(ListArgs),
+    /// Start one more, within the pool's limits; also ends a crash loop
+    Spawn(SpawnArgs),
+    /// End one, once it has finished the review it has
+    Stop(StopArgs),
+    /// What a reviewer has printed
+    Logs(logs::Args),
+}
+
+#[derive(Debug, clap::Args)]
+struct Where {
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+    /// The broker's address [default: the one that serves the data dir]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Debug, clap::Args)]
+struct SpawnArgs {
+    /// The project it is to review for [default: the repository the broker was started in]
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Debug, clap::Args)]
+struct StopArgs {
+    /// Its id, or its short name (codex-r1)
+    reviewer: String,
+    /// End it now; its review goes back to the queue
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    at: Where,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::List(args) => ask(args.at, "list_reviewers", json!({}), table::pool).await,
+        Command::Spawn(args) => {
+            let project = args.project.map_or_else(|| json!({}), |project| json!({ "project": project }));
+            ask(args.at, "spawn_reviewer", project, |reviewer| table::told("starting", reviewer)).await
+        }
+        Command::Stop(args) => {
+            let what = json!({ "reviewer_id": args.reviewer, "force": args.force });
+            let word = if args.force { "ending" } else { "draining" };
+            ask(args.at, "kill_reviewer", what, |reviewer| table::told(word, reviewer)).await
+        }
+        Command::Logs(args) => logs::run(args).await,
+    }
+}
+
+async fn ask(at: Where, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+    let remote = Remote::find(at.url, &at.place).await?;
+    let answer = remote.call(tool, arguments).await?;
+    let text = if at.json { format!("{answer:#}\n") } else { show(&answer) };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}

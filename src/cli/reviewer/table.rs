@@ -1,0 +1,115 @@
+//! The pool as text.
+
+use crate::telemetry::visible;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// One line about one reviewer that something was done to.
+pub(super) fn told(word: &str, reviewer: &Value) -> String {
+    format!("{word} {} ({})\n", text(reviewer, "reviewer_id"), text(reviewer, "state"))
+}
+
+pub(super) fn pool(pool: &Value) -> String {
+    let live = rows(pool, "reviewers");
+    let waiting: u64 = rows(pool, "waiting").iter().filter_map(|row| row["pending"].as_u64()).sum();
+    let (state, max) = (text(pool, "state"), &pool["max_size"]);
+    let mut out = format!("pool {state}: {} of {max} reviewers, {waiting} reviews wait\n", live.len());
+    if let Some(message) = pool["message"].as_str() {
+        let _ = writeln!(out, "  {}", visible(message));
+    }
+    for line in strings(pool, "last_words") {
+        let _ = writeln!(out, "  | {}", visible(line));
+    }
+    for (title, rows) in [("live", live), ("ended", rows(pool, "ended"))] {
+        if !rows.is_empty() {
+            let _ = write!(out, "\n{title}\n{}", table(rows));
+        }
+    }
+    out
+}
+
+const HEAD: [&str; 9] = ["REVIEWER", "STATE", "PROJECT", "DONE", "APPROVED", "CHANGES", "REJECTED", "AVERAGE", "COST"];
+
+fn table(reviewers: &[Value]) -> String {
+    let head = HEAD.map(str::to_owned);
+    let lines: Vec<[String; 9]> = std::iter::once(head).chain(reviewers.iter().map(line)).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
+    }
+    out
+}
+
+fn line(reviewer: &Value) -> [String; 9] {
+    let number = |key: &str| reviewer[key].as_u64().unwrap_or_default().to_string();
+    let state = match (strings(reviewer, "reviews").as_slice(), reviewer["exit"].as_str()) {
+        ([], None) => text(reviewer, "state"),
+        ([], Some(exit)) => visible(exit).to_string(),
+        (reviews, _) => format!("{} {}", text(reviewer, "state"), reviews.join(" ")),
+    };
+    [
+        text(reviewer, "reviewer_id"),
+        state,
+        text(reviewer, "project"),
+        number("completed"),
+        number("approvals"),
+        number("changes_requested"),
+        number("rejections"),
+        reviewer["average_ms"].as_u64().map(duration).unwrap_or_default(),
+        cost(reviewer),
+    ]
+}
+
+/// Dollars where the client knows them, else tokens.
+fn cost(reviewer: &Value) -> String {
+    match (reviewer["cost_usd"].as_f64(), reviewer["input_tokens"].as_u64(), reviewer["output_tokens"].as_u64()) {
+        (Some(cost), _, _) => format!("${cost:.2}"),
+        (None, Some(input), Some(output)) => format!("{input}+{output} tokens"),
+        _ => String::new(),
+    }
+}
+
+fn duration(ms: u64) -> String {
+    match ms {
+        ..1_000 => format!("{ms}ms"),
+        1_000..60_000 => format!("{}s", ms / 1_000),
+        _ => format!("{}m {}s", ms / 60_000, ms / 1_000 % 60),
+    }
+}
+
+fn rows<'a>(of: &'a Value, key: &str) -> &'a [Value] {
+    of[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn strings<'a>(of: &'a Value, key: &str) -> Vec<&'a str> {
+    rows(of, key).iter().filter_map(Value::as_str).collect()
+}
+
+fn text(of: &Value, key: &str) -> String {
+    of[key].as_str().map(|text| visible(text).to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pool;
+    use serde_json::json;
+
+    #[test]
+    fn a_pool_reads_like_a_table() {
+        let reviewer = |id: &str, state: &str| {
+            json!({ "reviewer_id": id, "state": state, "project": "app", "completed": 3, "approvals": 2,
+                    "changes_requested": 1, "rejections": 0, "average_ms": 61_500, "reviews": ["R-7"] })
+        };
+        let mut gone = reviewer("codex-r1-b", "ended");
+        (gone["exit"], gone["reviews"], gone["cost_usd"]) = (json!("exit code 1"), json!([]), json!(0.5));
+        let view = json!({
+            "state": "crash_loop", "message": "mend it", "last_words": ["no\u{1b}[31m key"], "max_size": 3,
+            "waiting": [{ "pending": 4 }, { "project": "app", "pending": 1 }],
+            "reviewers": [reviewer("codex-r2-a", "busy")], "ended": [gone],
+        });
+        insta::assert_snapshot!(pool(&view));
+    }
+}
