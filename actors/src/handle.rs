@@ -1,5 +1,6 @@
 //! The doors' one way in: a typed method per thing that can be asked.
 
+mod callers;
 mod lists;
 mod pool;
 mod waits;

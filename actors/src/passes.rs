@@ -26,6 +26,15 @@ pub struct Caller {
     pub pass: Option<Arc<Pass>>,
 }
 
+impl Caller {
+    /// The name it goes by where a call gives none. The local user's commands carry the calls of
+    /// whoever uses them, so they speak for nobody by themselves.
+    pub fn name(&self) -> Option<&str> {
+        let is_local = self.authority == Authority::Operator && self.identity == LOCAL_OPERATOR;
+        (!is_local).then_some(&self.identity)
+    }
+}
+
 /// A pool reviewer's pass: it ends with its process.
 #[derive(Debug)]
 pub struct Pass {
@@ -119,6 +128,11 @@ impl Passes {
                 pass: None,
             },
         })
+    }
+
+    /// Whether any pool reviewer is live.
+    pub fn any_issued(&self) -> bool {
+        !self.read().reviewers.is_empty()
     }
 
     /// Whether a live pool reviewer goes by this name, so that nobody else may.

@@ -97,6 +97,8 @@ pub struct ListQuery {
     pub category: Option<Category>,
     /// Empty: all projects.
     pub projects: Vec<String>,
+    /// Only reviews that have no project; not together with `projects`.
+    pub without_project: bool,
     /// Hides what is reserved for somebody else.
     pub caller_id: Option<String>,
     /// Hides what the caller proposed itself as well, which it could not claim.

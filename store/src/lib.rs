@@ -12,6 +12,7 @@ mod reader;
 mod reviewers;
 mod reviews;
 mod threads;
+mod tokens;
 pub mod view;
 mod writer;
 
@@ -21,6 +22,8 @@ pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};
 pub use reviewers::{ProcessRow, ReviewerEnd, ReviewerRow, Waiting, Work};
 pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
+pub use tokens::{NewToken, Revoked, Token, Tokens};
+pub use writer::{Change, Committed, Done, Feed, Writer, WriterThread};
 
 use sqlx::{
     ConnectOptions as _, Connection as _,

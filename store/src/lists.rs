@@ -21,6 +21,8 @@ pub struct Filter {
     pub status: Option<Status>,
     pub category: Option<Category>,
     pub project: Option<String>,
+    /// Only reviews that have no project.
+    pub without_project: bool,
     /// Hides reviews whose free seats are all reserved for somebody else.
     pub open_to: Option<String>,
     /// Hides what this identity proposed itself.
@@ -130,13 +132,14 @@ impl Reader {
 /// among them; reviews in any other status are few.
 fn index(filter: &Filter) -> Option<&'static str> {
     let ended = matches!(filter.status, None | Some(Status::Closed | Status::Cancelled | Status::Rejected));
-    match (filter.status, &filter.project, filter.category) {
+    let of_project = filter.project.is_some() || filter.without_project;
+    match (filter.status, of_project, filter.category) {
         (Some(Status::Pending), _, _) if filter.queued_after.is_some() => Some("reviews_queue_news"),
-        (Some(Status::Pending), Some(_), _) => Some("reviews_queue_by_project"),
-        (Some(Status::Pending), None, Some(_)) => Some("reviews_queue_by_category"),
-        (Some(Status::Pending), None, None) => Some("reviews_queue"),
-        (_, Some(_), _) if ended => Some("reviews_by_project"),
-        (_, None, Some(_)) if ended => Some("reviews_by_category"),
+        (Some(Status::Pending), true, _) => Some("reviews_queue_by_project"),
+        (Some(Status::Pending), false, Some(_)) => Some("reviews_queue_by_category"),
+        (Some(Status::Pending), false, None) => Some("reviews_queue"),
+        (_, true, _) if ended => Some("reviews_by_project"),
+        (_, false, Some(_)) if ended => Some("reviews_by_category"),
         (Some(_), _, _) => Some("reviews_by_status"),
         (None, _, _) => None,
     }
@@ -162,6 +165,9 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &Filter) {
     }
     if let Some(project) = &filter.project {
         sql.push(" AND r.project = ").push_bind(project.clone());
+    }
+    if filter.without_project {
+        sql.push(" AND r.project IS NULL");
     }
     if let Some(caller) = &filter.open_to {
         sql.push(

@@ -80,6 +80,7 @@ impl Broker {
             status: query.status,
             category: query.category,
             project,
+            without_project: query.without_project,
             open_to: query.caller_id.clone().filter(|_| pending),
             not_by: query.caller_id.clone().filter(|_| query.for_work),
             queued_after: None,

@@ -1,0 +1,165 @@
+//! Bearer tokens. They are made and revoked by the command line, beside a running broker or without one,
+//! on a connection of its own; the broker only looks them up.
+
+use crate::{Reader, StoreError, reader::word};
+use domain::{
+    authority::{Authority, Scope, SecretHash},
+    time::Timestamp,
+};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use std::path::Path;
+
+/// A token as stored: everything but its secret, which nobody has kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub id: i64,
+    pub authority: Authority,
+    pub identity: String,
+    /// `None`: good for every project.
+    pub project: Option<String>,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl Token {
+    pub fn scope(&self) -> Scope {
+        match &self.project {
+            None => Scope::All,
+            Some(project) => Scope::Project(Some(project.clone())),
+        }
+    }
+}
+
+/// A token to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewToken<'a> {
+    pub hash: &'a SecretHash,
+    pub authority: Authority,
+    pub identity: &'a str,
+    pub project: Option<&'a str>,
+}
+
+/// Which tokens to revoke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revoked {
+    Id(i64),
+    /// All of this name.
+    Identity(String),
+}
+
+impl Reader {
+    /// The token with this hash, unless it is revoked.
+    pub async fn find_live_token(&self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
+        let hash = hash.as_str();
+        let row = sqlx::query_as!(
+            Row,
+            "SELECT id, role, identity, project, created_at_ms, revoked_at_ms FROM tokens
+             WHERE hash = ? AND revoked_at_ms IS NULL",
+            hash
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Row::into_token).transpose()
+    }
+}
+
+/// The table of tokens, open for changes. Each is one short transaction that waits for the broker's.
+pub struct Tokens(SqliteConnection);
+
+impl Tokens {
+    /// `None` if there is no database, or one that no broker has brought up to date yet.
+    pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut connection = crate::connect_options(path).connect().await?;
+        let table = sqlx::query!("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'tokens'")
+            .fetch_optional(&mut connection)
+            .await?;
+        Ok(table.map(|_| Self(connection)))
+    }
+
+    /// The new token's id.
+    pub async fn create(&mut self, token: NewToken<'_>, now: Timestamp) -> Result<i64, StoreError> {
+        let NewToken { hash, authority, identity, project } = token;
+        let (hash, role) = (hash.as_str(), authority.as_str());
+        let done = sqlx::query!(
+            "INSERT INTO tokens (hash, role, identity, project, created_at_ms) VALUES (?, ?, ?, ?, ?)",
+            hash,
+            role,
+            identity,
+            project,
+            now.0
+        )
+        .execute(&mut self.0)
+        .await
+        .map_err(not_written)?;
+        Ok(done.last_insert_rowid())
+    }
+
+    /// All, also those that are revoked; oldest first.
+    pub async fn list(&mut self) -> Result<Vec<Token>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "SELECT id, role, identity, project, created_at_ms, revoked_at_ms FROM tokens ORDER BY id"
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        rows.into_iter().map(Row::into_token).collect()
+    }
+
+    /// How many were live and are not any more.
+    pub async fn revoke(&mut self, which: &Revoked, now: Timestamp) -> Result<u64, StoreError> {
+        let done = match which {
+            Revoked::Id(id) => {
+                sqlx::query!("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", now.0, id)
+                    .execute(&mut self.0)
+                    .await
+            }
+            Revoked::Identity(name) => {
+                sqlx::query!(
+                    "UPDATE tokens SET revoked_at_ms = ? WHERE identity = ? AND revoked_at_ms IS NULL",
+                    now.0,
+                    name
+                )
+                .execute(&mut self.0)
+                .await
+            }
+        };
+        Ok(done.map_err(not_written)?.rows_affected())
+    }
+
+    pub async fn close(self) -> Result<(), StoreError> {
+        Ok(self.0.close().await?)
+    }
+}
+
+fn not_written(error: sqlx::Error) -> StoreError {
+    StoreError::Write(error.to_string())
+}
+
+struct Row {
+    id: i64,
+    role: String,
+    identity: String,
+    project: Option<String>,
+    created_at_ms: i64,
+    revoked_at_ms: Option<i64>,
+}
+
+impl Row {
+    fn into_token(self) -> Result<Token, StoreError> {
+        Ok(Token {
+            id: self.id,
+            authority: word(&self.role, Authority::from_word)?,
+            identity: self.identity,
+            project: self.project,
+            created_at: Timestamp(self.created_at_ms),
+            revoked_at: self.revoked_at_ms.map(Timestamp),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tokens_tests.rs"]
+mod tests;

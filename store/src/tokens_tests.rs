@@ -1,0 +1,35 @@
+use super::{NewToken, Revoked, Tokens};
+use crate::{Settings, Store};
+use domain::{
+    authority::{Authority, Scope, SecretHash},
+    time::Timestamp,
+};
+
+#[tokio::test]
+async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("countersign.db");
+    assert!(Tokens::open(&path).await.expect("readable").is_none());
+    let Store { reader, writer, thread, .. } = crate::open(&path, Settings::default()).await.expect("opened");
+    let mut tokens = Tokens::open(&path).await.expect("opened").expect("up to date");
+
+    let hash = SecretHash::of("cs_secret");
+    let token = NewToken { hash: &hash, authority: Authority::Reviewer, identity: "ada", project: Some("app") };
+    let id = tokens.create(token, Timestamp(5)).await.expect("made");
+    assert!(tokens.create(token, Timestamp(6)).await.is_err(), "the same secret twice");
+    let found = reader.find_live_token(&hash).await.expect("read").expect("there");
+    assert_eq!((found.id, found.identity.as_str(), found.authority), (id, "ada", Authority::Reviewer));
+    assert_eq!(found.scope(), Scope::Project(Some("app".into())));
+    assert_eq!(reader.find_live_token(&SecretHash::of("cs_other")).await.expect("read"), None);
+
+    assert_eq!(tokens.revoke(&Revoked::Identity("bob".into()), Timestamp(7)).await.expect("done"), 0);
+    assert_eq!(tokens.revoke(&Revoked::Id(id), Timestamp(8)).await.expect("done"), 1);
+    assert_eq!(tokens.revoke(&Revoked::Identity("ada".into()), Timestamp(9)).await.expect("done"), 0);
+    assert_eq!(reader.find_live_token(&hash).await.expect("read"), None);
+    let all = tokens.list().await.expect("read");
+    assert_eq!((all.len(), all[0].revoked_at), (1, Some(Timestamp(8))));
+    tokens.close().await.expect("closed");
+    drop(writer);
+    reader.close().await;
+    thread.ended().await;
+}
