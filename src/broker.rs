@@ -14,6 +14,9 @@ use std::{
     sync::Arc,
 };
 
+/// The database in a data dir.
+pub const DATABASE: &str = "countersign.db";
+
 /// A started broker and what its banner tells of it.
 pub struct Started {
     pub running: Running,
@@ -26,7 +29,7 @@ pub struct Started {
 /// pool will call at `address`.
 pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) -> anyhow::Result<Started> {
     let data_dir = &config.server.data_dir;
-    let database = data_dir.join("countersign.db");
+    let database = data_dir.join(DATABASE);
     create_private(&database).with_context(|| format!("cannot create {}", database.display()))?;
     let git = Arc::new(GitSettings {
         program: config.git.program.clone(),
@@ -127,7 +130,7 @@ fn settings(config: &Config, pool: PoolSettings) -> Settings {
 
 /// Makes the file readable by its owner only before anything is in it; SQLite gives its side files
 /// the same mode.
-fn create_private(path: &Path) -> std::io::Result<()> {
+pub fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]

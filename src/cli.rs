@@ -11,6 +11,7 @@ mod place;
 mod remote;
 mod reviewer;
 mod serve;
+mod token;
 
 use ::actors::pool::shim;
 use clap::{Parser, Subcommand};
@@ -39,6 +40,8 @@ enum Command {
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
     Actors(actors::Args),
+    /// Make, list and revoke the bearer tokens that callers show
+    Token(token::Args),
     /// The reviewers that the running broker starts by itself
     Reviewer(reviewer::Args),
     /// Stand by one reviewer process: for the broker only
@@ -81,6 +84,7 @@ impl Cli {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
             Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+            Command::Token(args) => run(tokio::runtime::Builder::new_current_thread(), token::run(args)),
             Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),

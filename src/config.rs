@@ -33,6 +33,7 @@ const DEFAULTS: &str = include_str!("../config/default.toml");
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub server: Server,
+    pub auth: Auth,
     pub log: Log,
     pub claims: Claims,
     pub reviews: Reviews,
@@ -50,6 +51,8 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub listen: SocketAddr,
+    /// Further names the Host header may have.
+    pub hosts: Vec<String>,
     /// Absolute once loaded; empty only in `Config::default()`.
     pub data_dir: PathBuf,
     pub max_connections: usize,
@@ -57,6 +60,12 @@ pub struct Server {
     pub header_timeout: Duration,
     #[serde(with = "duration")]
     pub body_timeout: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    pub required: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

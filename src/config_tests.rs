@@ -170,6 +170,9 @@ fn variables_carry_every_kind_of_value() {
         .variable("COUNTERSIGN_LOG_FORMAT", "json")
         .variable("COUNTERSIGN_GIT_REFUSE", "symlink, gitlink")
         .variable("COUNTERSIGN_SKIP_CLIENTS", "1")
+        .variable("COUNTERSIGN_TOKEN", "cs_x")
+        .variable("COUNTERSIGN_MCP_URL", "http://127.0.0.1:1/mcp")
+        .variable("COUNTERSIGN_REVIEWER_ID", "codex-r1")
         .variable("COUNTERSIGN_TEST_CRASHES", "1")
         .variable("PATH", "/bin")
         .load();
@@ -196,8 +199,7 @@ fn a_bad_value_is_answered_with_place_key_value_and_what_is_allowed() {
     assert_snapshot!(user_error("wait.max = '-5s'"), @r#"config: ~/.config/countersign/config.toml: wait.max = "-5s": expected a duration such as "50s", between 100ms and 50s"#);
     assert_snapshot!(user_error("server.max_connections = 0"), @"config: ~/.config/countersign/config.toml: server.max_connections = 0: expected a whole number between 1 and 65536");
     assert_snapshot!(user_error("server.max_connections = 'many'"), @r#"config: ~/.config/countersign/config.toml: server.max_connections = "many": expected a whole number between 1 and 65536"#);
-    assert_snapshot!(user_error("server.listen = 'here'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "here": expected a loopback address and a port such as "127.0.0.1:8321"; whoever reaches the port can act as any agent, so every other address is refused until tokens exist"#);
-    assert_snapshot!(user_error("server.listen = '0.0.0.0:8321'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "0.0.0.0:8321": expected a loopback address and a port such as "127.0.0.1:8321"; whoever reaches the port can act as any agent, so every other address is refused until tokens exist"#);
+    assert_snapshot!(user_error("server.listen = 'here'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "here": expected an address and a port such as "127.0.0.1:8321""#);
     assert_snapshot!(user_error("server.data_dir = 'data'"), @r#"config: ~/.config/countersign/config.toml: server.data_dir = "data": expected an absolute path to a folder, or one that begins with "~/", without control characters"#);
     assert_snapshot!(user_error("log.format = 'xml'"), @r#"config: ~/.config/countersign/config.toml: log.format = "xml": expected one of text, json"#);
     assert_snapshot!(user_error("log.filter = 'countersign=loud'"), @r#"config: ~/.config/countersign/config.toml: log.filter = "countersign=loud": expected a log filter such as "info,rmcp=error" or "warn,countersign=debug""#);
@@ -208,7 +210,6 @@ fn a_bad_value_is_answered_with_place_key_value_and_what_is_allowed() {
     assert_snapshot!(user_error("projects.app.trusted = true"), @"config: ~/.config/countersign/config.toml: projects.app.trusted = true: expected a path beside it: a project needs one");
     assert_snapshot!(user_error("projects.'my app'.path = '/x'"), @r#"config: ~/.config/countersign/config.toml: projects."my app".path = "/x": expected a project name of 1 to 64 letters, digits and the characters . _ -"#);
     assert_snapshot!(variable_error("COUNTERSIGN_STORE_READERS", "four"), @r#"config: COUNTERSIGN_STORE_READERS: store.readers = "four": expected a whole number between 1 and 64"#);
-    assert_snapshot!(World::new().flag("--listen", "server.listen", "192.168.0.9:80").error(), @r#"config: --listen: server.listen = "192.168.0.9:80": expected a loopback address and a port such as "127.0.0.1:8321"; whoever reaches the port can act as any agent, so every other address is refused until tokens exist"#);
 }
 
 #[test]
@@ -229,6 +230,23 @@ fn settings_that_contradict_each_other_name_both() {
 }
 
 #[test]
+fn an_address_that_others_reach_needs_tokens() {
+    assert_snapshot!(user_error("server.listen = '0.0.0.0:8321'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "0.0.0.0:8321": expected a loopback address, since auth.required is false (default.toml) and whoever reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
+    assert_snapshot!(World::new().user("auth.required = false").flag("--listen", "server.listen", "192.168.0.9:80").error(), @r#"config: --listen: server.listen = "192.168.0.9:80": expected a loopback address, since auth.required is false (~/.config/countersign/config.toml) and whoever reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
+    let world = World::new()
+        .user("server.listen = '0.0.0.0:8321'\nauth.required = true\nserver.hosts = ['broker.lan', 'fd00::1']");
+    let config = world.load();
+    assert_eq!((config.server.listen.to_string().as_str(), config.auth.required), ("0.0.0.0:8321", true));
+    assert_eq!(config.server.hosts, ["broker.lan", "fd00::1"]);
+    let world =
+        World::new().variable("COUNTERSIGN_AUTH_REQUIRED", "true").variable("COUNTERSIGN_SERVER_HOSTS", "a.lan, b.lan");
+    assert_eq!((world.load().auth.required, world.load().server.hosts), (true, vec!["a.lan".into(), "b.lan".into()]));
+    assert_snapshot!(user_error("server.hosts = ['broker.lan:80']"), @r#"config: ~/.config/countersign/config.toml: server.hosts = ["broker.lan:80"]: expected a list of host names or addresses without a port, such as ["review.example"]"#);
+    assert!(project_error("auth.required = true").contains("not allowed in a project's file"));
+    assert!(project_error("server.hosts = ['evil.example']").contains("not allowed in a project's file"));
+}
+
+#[test]
 fn everything_wrong_is_reported_at_once() {
     let world = World::new()
         .user("claims.lease = 'soon'\nserver.listen = 'here'")
@@ -236,7 +254,7 @@ fn everything_wrong_is_reported_at_once() {
         .variable("COUNTERSIGN_STORE_READERS", "0");
     assert_snapshot!(world.error(), @r#"
     config: ~/.config/countersign/config.toml: claims.lease = "soon": expected a duration such as "20m", between 1s and 24h
-    config: ~/.config/countersign/config.toml: server.listen = "here": expected a loopback address and a port such as "127.0.0.1:8321"; whoever reaches the port can act as any agent, so every other address is refused until tokens exist
+    config: ~/.config/countersign/config.toml: server.listen = "here": expected an address and a port such as "127.0.0.1:8321"
     config: ~/code/app/.countersign/config.toml: git.program = "/tmp/evil": not allowed in a project's file, which an agent may have written; it may stand in ~/.config/countersign/config.toml or COUNTERSIGN_GIT_PROGRAM or a file given by --config
     config: COUNTERSIGN_STORE_READERS: store.readers = 0: expected a whole number between 1 and 64
     "#);

@@ -23,6 +23,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{MethodRouter, any, get},
 };
+use door::Needs;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -53,6 +54,16 @@ impl Route {
             Self::Ready => "/readyz",
             Self::Actors => "/debug/actors",
             Self::Mcp(endpoint) => endpoint.path(),
+        }
+    }
+
+    /// What a caller must show where tokens are required.
+    const fn needs(self) -> Needs {
+        match self {
+            // Who looks for the broker has no token yet, and learns nothing but that it is there.
+            Self::Health | Self::Ready => Needs::Nothing,
+            Self::Actors => Needs::Operator,
+            Self::Mcp(_) => Needs::Token,
         }
     }
 }

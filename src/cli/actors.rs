@@ -1,7 +1,13 @@
 //! `countersign actors`: the live tree of the running broker.
 
-use super::{Failure, locate::find, place::Place};
+use super::{
+    Failure,
+    locate::{find, given_token, local_token},
+    place::Place,
+};
+use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
+use reqwest::header::AUTHORIZATION;
 use std::io::{self, Write as _};
 
 #[derive(Debug, clap::Args)]
@@ -18,18 +24,28 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let client = super::locate::client()?;
-    let url = match args.url {
-        Some(url) => url.trim_end_matches('/').to_owned(),
+    let given = given_token()?;
+    let (url, token) = match args.url {
+        Some(url) => (url.trim_end_matches('/').to_owned(), given),
         None => {
             let data_dir = args.place.settle(None)?.config.server.data_dir;
             let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
-            find(&client, &data_dir).await.ok_or_else(missing)?.url
+            let url = find(&client, &data_dir).await.ok_or_else(missing)?.url;
+            (url, given.or_else(|| local_token(&data_dir)))
         }
     };
     let format = if args.json { "json" } else { "text" };
-    let answer = client.get(format!("{url}/debug/actors?format={format}")).send().await;
-    let answer = answer.with_context(|| format!("no broker answers at {url}"))?.error_for_status()?;
+    let mut request = client.get(format!("{url}/debug/actors?format={format}"));
+    if let Some(token) = token {
+        request = request.header(AUTHORIZATION, token);
+    }
+    let answer = request.send().await.with_context(|| format!("no broker answers at {url}"))?;
+    let status = answer.status();
     let mut text = answer.text().await?;
+    if !status.is_success() {
+        let words: String = text.chars().take(500).collect();
+        return Err(anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into());
+    }
     if !text.ends_with('\n') {
         text.push('\n');
     }

@@ -10,6 +10,7 @@ use std::{
 
 const LOCK: &str = "broker.lock";
 const NOTE: &str = "broker.json";
+const TOKEN: &str = "operator.token";
 
 /// What a running broker says of itself, for those who look for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,12 @@ impl Note {
     pub(super) fn read(data_dir: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(data_dir.join(NOTE)).ok()?).ok()
     }
+}
+
+/// The secret by which the user's own commands act on the broker that serves this data dir.
+pub(super) fn operator_token(data_dir: &Path) -> Option<String> {
+    let text = fs::read_to_string(data_dir.join(TOKEN)).ok()?;
+    Some(text.trim().to_owned()).filter(|secret| !secret.is_empty())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -63,24 +70,39 @@ impl Instance {
         }
         // For whoever is refused before we listen.
         lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(at(&path))?;
-        let _ = fs::remove_file(data_dir.join(NOTE));
-        Ok(Self { _lock: lock, data_dir: data_dir.to_owned() })
+        let instance = Self { _lock: lock, data_dir: data_dir.to_owned() };
+        // Of a broker that was killed.
+        instance.forget();
+        Ok(instance)
     }
 
-    /// Tells where the broker listens. Readers see the whole note or none.
-    pub(super) fn announce(&self, url: &str) -> io::Result<()> {
+    /// Tells where the broker listens, and the user's own commands the secret for it: that one first, so
+    /// that whoever finds the broker finds its secret, too.
+    pub(super) fn announce(&self, url: &str, operator: &str) -> io::Result<()> {
         let note = Note { pid: std::process::id(), url: url.into(), started_at: jiff::Timestamp::now().to_string() };
-        let draft = self.data_dir.join("broker.json.new");
+        self.put(TOKEN, format!("{operator}\n").as_bytes())?;
+        self.put(NOTE, &serde_json::to_vec(&note)?)
+    }
+
+    /// Readers see the whole file or none.
+    fn put(&self, name: &str, text: &[u8]) -> io::Result<()> {
+        let draft = self.data_dir.join(format!("{name}.new"));
         let mut file = open_private(&draft)?;
         file.set_len(0)?;
-        file.write_all(&serde_json::to_vec(&note)?)?;
-        fs::rename(draft, self.data_dir.join(NOTE))
+        file.write_all(text)?;
+        fs::rename(draft, self.data_dir.join(name))
+    }
+
+    fn forget(&self) {
+        for name in [NOTE, TOKEN] {
+            let _ = fs::remove_file(self.data_dir.join(name));
+        }
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.data_dir.join(NOTE));
+        self.forget();
     }
 }
 
@@ -119,7 +141,7 @@ pub(super) fn make_private(dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instance, InstanceError, Note};
+    use super::{Instance, InstanceError, Note, operator_token};
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     #[test]
@@ -127,12 +149,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = dir.path().join("data");
         let first = Instance::claim(&dir).expect("free");
-        first.announce("http://127.0.0.1:1").expect("written");
+        first.announce("http://127.0.0.1:1", "cs_1").expect("written");
+        assert_eq!(operator_token(&dir).as_deref(), Some("cs_1"));
         let refused = Instance::claim(&dir).expect_err("taken");
         assert!(matches!(refused, InstanceError::Taken { .. }));
         assert!(refused.to_string().contains(&format!("pid {}, http://127.0.0.1:1", std::process::id())), "{refused}");
         drop(first);
-        assert_eq!(Note::read(&dir), None);
+        assert_eq!((Note::read(&dir), operator_token(&dir)), (None, None));
         Instance::claim(&dir).expect("free again");
     }
 
@@ -141,9 +164,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = dir.path().join("data");
         let instance = Instance::claim(&dir).expect("free");
-        instance.announce("http://127.0.0.1:1").expect("written");
+        instance.announce("http://127.0.0.1:1", "cs_1").expect("written");
         let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(dir.clone()), 0o700);
-        assert_eq!((mode(dir.join("broker.lock")), mode(dir.join("broker.json"))), (0o600, 0o600));
+        for file in ["broker.lock", "broker.json", "operator.token"] {
+            assert_eq!(mode(dir.join(file)), 0o600, "{file}");
+        }
     }
 }

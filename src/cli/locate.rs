@@ -2,12 +2,14 @@
 
 use super::{
     ADDRESS_IN_USE, TAKEN,
-    instance::{Note, append_private, make_private, open_private},
+    instance::{Note, append_private, make_private, open_private, operator_token},
     place::Place,
 };
 use anyhow::{Context as _, anyhow};
+use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use std::{
+    env::VarError,
     fs,
     io::{Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
@@ -18,6 +20,9 @@ use tokio::{
     process::{Child, Command},
     time::{Instant, sleep},
 };
+
+/// Who a client of ours speaks as, where it is not the local user.
+const TOKEN_VARIABLE: &str = "COUNTERSIGN_TOKEN";
 
 const LOG: &str = "broker.log";
 const MAX_LOG_BYTES: u64 = 10 << 20;
@@ -30,6 +35,28 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// stopping broker just as it is used, and then nobody can say whether the request arrived.
 pub(super) fn client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(5)).pool_max_idle_per_host(0).build()
+}
+
+/// The token that a client of ours was given. The secrets are the user's, so they never stand in an error.
+pub(super) fn given_token() -> anyhow::Result<Option<HeaderValue>> {
+    match std::env::var(TOKEN_VARIABLE) {
+        Ok(secret) if secret.trim().is_empty() => Ok(None),
+        Ok(secret) => bearer(&secret).map(Some).ok_or_else(|| anyhow!("{TOKEN_VARIABLE}: this is no token")),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(anyhow!("{TOKEN_VARIABLE}: this is no token")),
+    }
+}
+
+/// The secret of the broker that serves `data_dir`, for its own user. It goes to nobody else: not to an
+/// address that was given on the command line.
+pub(super) fn local_token(data_dir: &Path) -> Option<HeaderValue> {
+    bearer(&operator_token(data_dir)?)
+}
+
+fn bearer(secret: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", secret.trim())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,6 +137,8 @@ impl Starter {
         if let Some(listen) = listen {
             command.args(["--listen", listen]);
         }
+        // Whom we speak as is none of its business.
+        command.env_remove(TOKEN_VARIABLE);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
         Ok((command.spawn().context("cannot start a broker")?, size))
     }

@@ -6,7 +6,7 @@ mod envelope;
 
 use super::{
     Failure,
-    locate::{Starter, client},
+    locate::{Starter, client, given_token},
     place::Place,
 };
 use carrier::{Carrier, Target};
@@ -61,7 +61,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             Target::Found(Starter { place: args.place, data_dir, repo: settled.repo })
         }
     };
-    let carrier = Arc::new(Carrier::new(client()?, target, path));
+    let carrier = Arc::new(Carrier::new(client()?, target, path, given_token()?));
     let (answers, queue) = mpsc::channel(64);
     let mut writer = tokio::spawn(write(queue));
     let mut tasks = JoinSet::new();

@@ -14,6 +14,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use std::{
     io::{self, Write as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
 use tokio::{
@@ -55,17 +56,21 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
     let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
     let app = http::router(&started.running.broker, settings, body_bytes);
-    let app = http::guarded(app, Door::new(address.port(), body_bytes, config.server.body_timeout));
+    let door = Door::new(address.port(), body_bytes, config.server.body_timeout)
+        .with_names(address.ip(), &config.server.hosts)
+        .with_tokens(started.running.broker.clone(), config.auth.required);
+    let app = http::guarded(app, door);
     let limits = Limits {
         max_connections: config.server.max_connections,
         header_timeout: config.server.header_timeout,
         grace: GRACE,
     };
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
-    let url = format!("http://{address}");
-    instance.announce(&url).context("cannot say where the broker listens")?;
+    let url = format!("http://{}", reachable(address));
+    let operator = started.running.broker.passes().issue_local_operator();
+    instance.announce(&url, &operator).context("cannot say where the broker listens")?;
     match config.log.format {
-        LogFormat::Text => banner(&url, &started),
+        LogFormat::Text => banner(&url, &started, config.auth.required),
         // Who collects lines of JSON could not read it.
         LogFormat::Json => info!(url, database = %started.database.display(), "listening"),
     }
@@ -101,9 +106,6 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 async fn bind(config: &Config) -> Result<TcpListener, Failure> {
     let listen = config.server.listen;
-    if !listen.ip().is_loopback() {
-        return Err(anyhow!("{listen}: only loopback addresses can be served until tokens exist").into());
-    }
     TcpListener::bind(listen).await.map_err(|error| {
         let code = if error.kind() == io::ErrorKind::AddrInUse { ADDRESS_IN_USE } else { 1 };
         let hint = "choose another with --listen 127.0.0.1:PORT (0 picks a free one)";
@@ -111,10 +113,25 @@ async fn bind(config: &Config) -> Result<TcpListener, Failure> {
     })
 }
 
-fn banner(url: &str, started: &Started) {
+/// "Any address" cannot be called by clients; on this machine loopback is one of them.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+fn banner(url: &str, started: &Started, token_required: bool) {
     let project = match &started.project {
         Some((name, path)) => format!("{name} ({})", path.display()),
         None => "none: not started in a git repository, so diffs are refused".into(),
+    };
+    let tokens = if token_required {
+        "needed by every caller; `countersign token create --role ROLE --name NAME` makes one"
+    } else {
+        "not required: whoever reaches the port is taken at its word"
     };
     let version = env!("CARGO_PKG_VERSION");
     let database = started.database.display();
@@ -125,6 +142,7 @@ fn banner(url: &str, started: &Started) {
   listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
   database      {database}
   project       {project}
+  tokens        {tokens}
   Claude Code   claude mcp add --transport http countersign {url}/mcp
   Codex         codex mcp add countersign --url {url}/mcp
 "

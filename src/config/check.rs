@@ -1,7 +1,7 @@
 //! Is this value allowed? Answers with the value to use, or with what was expected.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Rule {
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
             // Words may hold spaces and commas, so only a list as in a file says where each one ends.
             Kind::ListOf(Kind::Argument) => list(text).unwrap_or_else(as_text),
-            Kind::FlagKinds | Kind::ListOf(_) => list(text).unwrap_or_else(|| words(text)),
+            Kind::FlagKinds | Kind::Hosts | Kind::ListOf(_) => list(text).unwrap_or_else(|| words(text)),
             Kind::Address
             | Kind::DataDir
             | Kind::Folder
@@ -69,6 +69,7 @@ impl Kind {
             Kind::Integer(min, max) => (min..=max).contains(&&value.as_integer()?),
             Kind::Duration(min, max) => (min..=max).contains(&&duration(text?)?),
             Kind::OneOf(words) => words.contains(&text?),
+            Kind::Hosts => value.as_array()?.iter().all(|item| item.as_str().is_some_and(is_host)),
             Kind::FlagKinds => {
                 let known = |item: &Value| item.as_str().and_then(FlagKind::from_word).is_some();
                 value.as_array()?.iter().all(known)
@@ -92,10 +93,8 @@ impl Kind {
         let such_as = example.map(|value| format!(" such as {}", show(value)));
         let such_as = such_as.unwrap_or_default();
         match self {
-            Kind::Address => format!(
-                "a loopback address and a port{such_as}; whoever reaches the port can \
-                 act as any agent, so every other address is refused until tokens exist"
-            ),
+            Kind::Address => format!("an address and a port{such_as}"),
+            Kind::Hosts => "a list of host names or addresses without a port, such as [\"review.example\"]".to_owned(),
             Kind::DataDir | Kind::Folder => "an absolute path to a folder, or one that begins \
                  with \"~/\", without control characters"
                 .to_owned(),
@@ -180,14 +179,18 @@ fn is_readable(file: &Path) -> bool {
     file.is_file() && File::open(file).is_ok()
 }
 
-/// Loopback only. `localhost` is taken for its IPv4 form, without asking a resolver.
+/// `localhost` is taken for its IPv4 form, without asking a resolver.
 fn address(text: &str) -> Option<Value> {
     let address: SocketAddr = match text.strip_prefix("localhost:") {
         Some(port) => (Ipv4Addr::LOCALHOST, port.parse().ok()?).into(),
         None => text.parse().ok()?,
     };
-    let loopback = address.ip().is_loopback();
-    loopback.then(|| Value::String(address.to_string()))
+    Some(Value::String(address.to_string()))
+}
+
+fn is_host(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    text.parse::<IpAddr>().is_ok() || ((1..=253).contains(&text.len()) && text.chars().all(plain))
 }
 
 /// A relative path would name another program in every folder.

@@ -1,6 +1,7 @@
 //! Merges the layers, remembering for each setting who said it last.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use actors::pool::runtime;
 use serde::Deserialize;
@@ -16,7 +17,8 @@ use super::sources::Sources;
 use super::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
-/// Ours, but no settings: a broker under test inherits the first, what a reviewer starts the others.
+/// Ours, but no settings: whom a client is to speak to and as whom, and what the tests are told. A broker
+/// that such a client starts inherits them.
 const OTHER_VARIABLES: &[&str] = &["COUNTERSIGN_SKIP_CLIENTS", runtime::TOKEN, runtime::MCP_URL, runtime::REVIEWER_ID];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
@@ -175,6 +177,7 @@ impl Merge<'_> {
         if !self.problems.iter().any(|problem| problem.is_about("pool")) {
             self.problems.extend(pool::contradictions(&self.settings));
         }
+        self.tokens_beyond_loopback();
         if !self.problems.is_empty() {
             return Err(ConfigError { problems: self.problems });
         }
@@ -215,6 +218,26 @@ impl Merge<'_> {
                 self.problems.push(Problem::of(origin, key, value, text));
             }
         }
+    }
+
+    /// What others can reach is open only to those who show a token.
+    fn tokens_beyond_loopback(&mut self) {
+        let (listen, required) = (Key::new(["server", "listen"]), Key::new(["auth", "required"]));
+        let (Some((address, origin)), Some((tokens, tokens_origin))) =
+            (self.settings.get(&listen), self.settings.get(&required))
+        else {
+            return;
+        };
+        let parsed = address.as_str().and_then(|text| text.parse::<SocketAddr>().ok());
+        if parsed.is_none_or(|address| address.ip().is_loopback()) || tokens.as_bool() == Some(true) {
+            return;
+        }
+        let text = format!(
+            "expected a loopback address, since auth.required is {} ({tokens_origin}) and whoever reaches the port \
+             could act as any agent; set auth.required = true to listen elsewhere",
+            show(tokens)
+        );
+        self.problems.push(Problem::of(origin, &listen, address, text));
     }
 
     /// Blames the one that was set by somebody; the other may be a default.

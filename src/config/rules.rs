@@ -12,8 +12,10 @@ pub(super) struct Rule {
 }
 
 pub(super) enum Kind {
-    /// Host and port, loopback only.
+    /// Host and port.
     Address,
+    /// A list of host names and addresses without ports.
+    Hosts,
     /// A folder; absolute when it comes from a file. May be empty.
     DataDir,
     Folder,
@@ -56,7 +58,7 @@ pub(super) enum Scope {
 }
 
 use Kind::{
-    Address, Argument, Bool, DataDir, DistroName, ExistingFolder, FlagKinds, Folder, Integer, LinuxPath, ListOf,
+    Address, Argument, Bool, DataDir, DistroName, ExistingFolder, FlagKinds, Folder, Hosts, Integer, LinuxPath, ListOf,
     LogFilter, ModelName, OneOf, Optional, Program, ReadableFile, VariableName,
 };
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
@@ -67,10 +69,12 @@ const HOUR: u64 = 60 * MINUTE;
 
 pub(super) const RULES: &[Rule] = &[
     rule("server.listen", Address, OperatorOnly),
+    rule("server.hosts", Hosts, OperatorOnly),
     rule("server.data_dir", DataDir, OperatorOnly),
     rule("server.max_connections", Integer(1, 65_536), OperatorOnly),
     rule("server.header_timeout", millis(100, 5 * MINUTE), OperatorOnly),
     rule("server.body_timeout", millis(100, 10 * MINUTE), OperatorOnly),
+    rule("auth.required", Bool, OperatorOnly),
     rule("log.filter", LogFilter, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),
     rule("claims.lease", millis(SECOND, 24 * HOUR), ProjectSets),

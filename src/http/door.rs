@@ -1,11 +1,13 @@
 //! Who may come in. Whatever a web page in the user's browser can send is refused here, before any
-//! route sees it: a foreign Host (DNS rebinding), a foreign Origin, a cross-site fetch, a form.
+//! route sees it: a foreign Host (DNS rebinding), a foreign Origin, a cross-site fetch, a form. Then who
+//! it is, where a token says so.
 
-use super::answer::problem;
+use super::{Route, answer::problem};
+use actors::{Broker, BrokerError, Caller, passes};
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::Response,
 };
@@ -28,10 +30,22 @@ const DRAINED: usize = 16;
 /// The process that a request is meant for, where its sender knows: ports change hands.
 pub const BROKER: HeaderName = HeaderName::from_static("countersign-broker");
 
-#[derive(Debug)]
+/// What a caller must show where tokens are required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    Token,
+    Operator,
+}
+
 pub struct Door {
     /// The port we listen on: Host and Origin must name it.
     port: u16,
+    /// What we are called beside loopback.
+    names: Vec<String>,
+    /// Who knows the tokens; without one, none is.
+    tokens: Option<Broker>,
+    token_required: bool,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -39,7 +53,30 @@ pub struct Door {
 
 impl Door {
     pub fn new(port: u16, body_bytes: usize, body_timeout: Duration) -> Self {
-        Self { port, body_bytes, body_timeout, large: Semaphore::new(LARGE_BODIES) }
+        Self {
+            port,
+            names: Vec::new(),
+            tokens: None,
+            token_required: false,
+            body_bytes,
+            body_timeout,
+            large: Semaphore::new(LARGE_BODIES),
+        }
+    }
+
+    /// Answers also to the address it listens on, and to these names.
+    #[must_use]
+    pub fn with_names(mut self, address: IpAddr, names: &[String]) -> Self {
+        // "Any address" is nobody's name, but browsers take it for one of this machine.
+        let own = (!address.is_unspecified()).then(|| address.to_string());
+        self.names = own.into_iter().chain(names.iter().map(|name| normal(name))).collect();
+        self
+    }
+
+    /// Asks `broker` whose a token is, and lets nobody in without one if `required`.
+    #[must_use]
+    pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
+        Self { tokens: Some(broker), token_required: required, ..self }
     }
 
     fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Shut> {
@@ -79,8 +116,34 @@ impl Door {
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let is_loopback =
             bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        let is_name = is_loopback || (!self.names.is_empty() && self.names.contains(&normal(bare)));
         let has_user = authority.as_str().contains('@');
-        is_loopback && !has_user && authority.port_u16().unwrap_or(80) == self.port
+        is_name && !has_user && authority.port_u16().unwrap_or(80) == self.port
+    }
+
+    /// Whose token the request shows. One that is not known is refused also where none is needed: its
+    /// holder believes to be somebody.
+    async fn identify(&self, path: &str, headers: &HeaderMap) -> Result<Option<Caller>, Shut> {
+        let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+        let caller = match (shown.next(), shown.next(), &self.tokens) {
+            (None, _, _) => None,
+            (Some(header), None, Some(broker)) => {
+                let secret = secret(header).ok_or(Shut::UnknownToken)?;
+                let found = broker.identify(secret).await.map_err(|error| Shut::unreadable(&error))?;
+                Some(found.ok_or(Shut::UnknownToken)?)
+            }
+            (Some(_), _, _) => return Err(Shut::UnknownToken),
+        };
+        if !self.token_required {
+            return Ok(caller);
+        }
+        let needs = Route::all().find(|route| route.path() == path).map_or(Needs::Token, Route::needs);
+        let is_operator = |caller: &Caller| caller.authority == passes::Authority::Operator;
+        match (needs, &caller) {
+            (Needs::Token | Needs::Operator, None) => Err(Shut::NoToken),
+            (Needs::Operator, Some(caller)) if !is_operator(caller) => Err(Shut::NotOperator),
+            _ => Ok(caller),
+        }
     }
 
     async fn read(&self, body: Body) -> Result<Read<'_>, Shut> {
@@ -96,7 +159,7 @@ impl Door {
     async fn collect(&self, mut body: Body, until: Instant) -> Result<Read<'_>, Shut> {
         let (mut first, mut whole, mut size, mut place) = (Bytes::new(), BytesMut::new(), 0_usize, None);
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| Shut::Unreadable)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|_| Shut::Broken)?.into_data() else { continue };
             size = size.saturating_add(data.len());
             if size > self.body_bytes.saturating_mul(DRAINED) {
                 break;
@@ -133,10 +196,17 @@ struct Read<'a> {
 }
 
 /// The layer. Bodies are read here, whole, so that size and time are limited for every route alike.
-pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+pub(super) async fn pass(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
     if let Err(shut) = door.admit(request.method(), request.uri(), request.headers()) {
         return shut.answer();
     }
+    match door.identify(request.uri().path(), request.headers()).await {
+        Ok(Some(caller)) => drop(request.extensions_mut().insert(caller)),
+        Ok(None) => {}
+        Err(shut) => return shut.answer(),
+    }
+    // Nobody further in needs the secret, so nobody there can log it.
+    request.headers_mut().remove(header::AUTHORIZATION);
     if !carries_body(request.method()) {
         return next.run(request).await;
     }
@@ -150,6 +220,18 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
         }
         Err(shut) => shut.answer(),
     }
+}
+
+/// The secret of `Authorization: Bearer …`.
+fn secret(header: &HeaderValue) -> Option<&str> {
+    let (scheme, secret) = header.to_str().ok()?.split_once(' ')?;
+    let secret = secret.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(passes::PREFIX)).then_some(secret)
+}
+
+/// Two spellings of one host are the same.
+fn normal(host: &str) -> String {
+    host.parse().map_or_else(|_| host.to_ascii_lowercase(), |address: IpAddr| address.to_string())
 }
 
 fn carries_body(method: &Method) -> bool {
@@ -167,7 +249,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Why a request stays outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Shut {
     NoHost,
     Host,
@@ -175,20 +257,35 @@ enum Shut {
     Origin,
     CrossSite,
     ContentType,
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
     TooSlow,
-    Unreadable,
+    Broken,
     Busy,
+    NoToken,
+    UnknownToken,
+    NotOperator,
+    /// Whose the token is cannot be told now.
+    Unreadable {
+        code: &'static str,
+        why: String,
+    },
 }
 
 impl Shut {
+    fn unreadable(error: &BrokerError) -> Self {
+        Self::Unreadable { code: error.code(), why: error.to_string() }
+    }
+
     fn answer(self) -> Response {
         let (status, code, error) = match self {
             Self::NoHost => (StatusCode::BAD_REQUEST, "host_missing", "a Host header is needed"),
             Self::Host => (
                 StatusCode::FORBIDDEN,
                 "host_not_allowed",
-                "Host must be a loopback address or localhost, with the broker's port",
+                "Host must be localhost, a loopback address, the address the broker listens on or one of \
+                 server.hosts, with the broker's port",
             ),
             Self::OtherBroker => (
                 StatusCode::MISDIRECTED_REQUEST,
@@ -208,20 +305,37 @@ impl Shut {
                 return problem(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &error);
             }
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time"),
-            Self::Unreadable => (StatusCode::BAD_REQUEST, "body_unreadable", "the body broke off"),
+            Self::Broken => (StatusCode::BAD_REQUEST, "body_unreadable", "the body broke off"),
             Self::Busy => {
                 (StatusCode::SERVICE_UNAVAILABLE, "busy", "too many large requests at once; try again in a moment")
             }
+            Self::NoToken => (
+                StatusCode::UNAUTHORIZED,
+                "token_needed",
+                "this broker wants a token (Authorization: Bearer …); `countersign token create` makes one",
+            ),
+            Self::UnknownToken => {
+                (StatusCode::UNAUTHORIZED, "unknown_token", "the token is malformed, unknown or revoked")
+            }
+            Self::NotOperator => (StatusCode::FORBIDDEN, "wrong_role", "this page is only for an operator's token"),
+            Self::Unreadable { code, why } => {
+                info!(target: "countersign::door", code, "refused");
+                return problem(StatusCode::SERVICE_UNAVAILABLE, code, &why);
+            }
         };
         info!(target: "countersign::door", code, "refused");
-        problem(status, code, error)
+        let mut answer = problem(status, code, error);
+        if status == StatusCode::UNAUTHORIZED {
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        answer
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BROKER, Door, Shut};
-    use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+    use super::{BROKER, Door, Shut, secret};
+    use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header::HOST};
     use std::time::Duration;
 
     #[track_caller]
@@ -253,6 +367,38 @@ mod tests {
         }
         check(Method::GET, &[], Err(Shut::NoHost));
         check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(Shut::Host));
+    }
+
+    #[test]
+    fn a_door_has_the_names_it_was_given() {
+        let host = |door: &Door, host: &'static str| {
+            let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+            door.admit(&Method::GET, &Uri::from_static("/mcp"), &headers)
+        };
+        let names = ["Review.example".to_owned(), "fd00:0::1".to_owned()];
+        let door = |address: &str, port| {
+            Door::new(port, 1, Duration::from_secs(1)).with_names(address.parse().expect("an address"), &names)
+        };
+        let any = door("0.0.0.0", 8321);
+        for name in ["127.0.0.1:8321", "localhost:8321", "review.EXAMPLE:8321", "[fd00::1]:8321"] {
+            assert_eq!(host(&any, name), Ok(()), "{name}");
+        }
+        for name in ["0.0.0.0:8321", "192.168.0.9:8321", "review.example", "review.example:80", "x.review.example:8321"]
+        {
+            assert_eq!(host(&any, name), Err(Shut::Host), "{name}");
+        }
+        assert_eq!(host(&door("192.168.0.9", 8321), "192.168.0.9:8321"), Ok(()));
+        assert_eq!(host(&door("192.168.0.9", 80), "review.example"), Ok(()));
+    }
+
+    #[test]
+    fn a_secret_is_read_from_its_header() {
+        let read = |text: &'static str| secret(&HeaderValue::from_static(text)).map(str::to_owned);
+        assert_eq!(read("Bearer cs_1"), Some("cs_1".into()));
+        assert_eq!(read("bearer  cs_1"), Some("cs_1".into()));
+        for malformed in ["cs_1", "Bearer", "Bearer ", "Basic cs_1", "Bearer sk_1"] {
+            assert_eq!(read(malformed), None, "{malformed}");
+        }
     }
 
     #[test]

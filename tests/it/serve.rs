@@ -168,12 +168,14 @@ async fn it_listens_where_it_is_told_to() {
 #[tokio::test]
 async fn an_address_that_is_not_loopback_is_refused_with_the_reason() {
     let home = home();
-    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "0"] {
+    let open = ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"].map(|address| (address, "auth.required"));
+    let malformed = ["example.com:0", "127.0.0.1", "0"].map(|address| (address, "an address and a port"));
+    for (address, reason) in open.into_iter().chain(malformed) {
         let mut command = countersign(home.path());
         command.args(["serve", "--listen", address, "--data-dir", "data"]);
         let words = fails(command, 2).await;
         assert!(words.contains("--listen") && words.contains(address), "{words}");
-        assert!(words.contains("loopback") && words.contains("until tokens exist"), "{words}");
+        assert!(words.contains(reason), "{words}");
     }
     assert!(!home.path().join("data").exists());
 }
@@ -240,7 +242,7 @@ async fn wrong_settings_are_named_with_their_place_and_what_is_allowed() {
         ("[limits]\nwaiters = 0", &["limits.waiters = 0", "1"]),
         ("[log]\nformat = \"xml\"", &["log.format = \"xml\"", "text", "json"]),
         ("[git]\nrefuse = [\"symlinks\"]", &["git.refuse", "symlinks", "symlink"]),
-        ("[server]\nlisten = \"0.0.0.0:8321\"", &["server.listen = \"0.0.0.0:8321\"", "loopback"]),
+        ("[server]\nlisten = \"0.0.0.0:8321\"", &["server.listen = \"0.0.0.0:8321\"", "loopback", "auth.required"]),
         ("[claim]\nlease = \"20m\"", &["claim", "claims"]),
         ("[claims\n", &["line 1"]),
     ];
@@ -554,7 +556,7 @@ async fn the_help_tells_what_there_is() {
         assert!(output.status.success() && output.stderr.is_empty());
         String::from_utf8(output.stdout).unwrap()
     };
-    for command in [&[][..], &["serve"], &["mcp"], &["actors"]] {
+    for command in [&[][..], &["serve"], &["mcp"], &["actors"], &["token"]] {
         let text = help(&[command, &["--help"]].concat()).await;
         let name = if command.is_empty() { "help" } else { command[0] };
         insta::assert_snapshot!(name, text);

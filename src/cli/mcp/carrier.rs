@@ -2,14 +2,17 @@
 
 use super::envelope::Envelope;
 use crate::{
-    cli::{instance::Note, locate::Starter},
+    cli::{
+        instance::Note,
+        locate::{Starter, local_token},
+    },
     http::BROKER,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use reqwest::{
     Client, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::Value;
 use std::{
@@ -45,6 +48,8 @@ pub(super) struct Carrier {
     client: Client,
     target: Target,
     path: &'static str,
+    /// Whom we speak as; without it as the local user, by the secret of the broker we found.
+    token: Option<HeaderValue>,
     /// The broker as it was last. The lock also keeps us from starting two.
     known: Mutex<Option<Note>>,
     /// What `initialize` agreed on: later messages of those revisions do not say it themselves.
@@ -52,8 +57,8 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    pub(super) fn new(client: Client, target: Target, path: &'static str) -> Self {
-        Self { client, target, path, known: Mutex::default(), agreed: RwLock::default() }
+    pub(super) fn new(client: Client, target: Target, path: &'static str, token: Option<HeaderValue>) -> Self {
+        Self { client, target, path, token, known: Mutex::default(), agreed: RwLock::default() }
     }
 
     /// The lines to answer with: one for a request, none for a notification.
@@ -69,6 +74,7 @@ impl Carrier {
             };
             let mut headers = headers.clone();
             headers.extend(pid.map(|pid| (BROKER, HeaderValue::from(pid))));
+            headers.extend(self.token().map(|token| (AUTHORIZATION, token)));
             let request = self.client.post(format!("{url}{}", self.path)).headers(headers).body(body.clone());
             match request.send().await {
                 // The port is another broker's by now; it has not looked at the message.
@@ -99,6 +105,15 @@ impl Carrier {
         };
         let Note { url, pid, .. } = known.insert(note);
         Ok((url.clone(), Some(*pid)))
+    }
+
+    /// Read anew for each message: another broker has another secret.
+    fn token(&self) -> Option<HeaderValue> {
+        match (&self.token, &self.target) {
+            (Some(token), _) => Some(token.clone()),
+            (None, Target::Found(starter)) => local_token(&starter.data_dir),
+            (None, Target::Fixed(_)) => None,
+        }
     }
 
     /// Revision 2026-07-28 wants the message's method and name beside it; older ones ignore them.

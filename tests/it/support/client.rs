@@ -7,13 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(crate) struct TestClient {
     http: reqwest::Client,
     url: String,
+    token: Option<String>,
 }
 
 static IDS: AtomicU64 = AtomicU64::new(1);
 
 impl TestClient {
     pub(crate) fn new(url: String) -> Self {
-        Self { http: reqwest::Client::new(), url }
+        Self { http: reqwest::Client::new(), url, token: None }
+    }
+
+    /// The same caller, which shows this token with every call.
+    pub(crate) fn with_token(self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self }
     }
 
     /// A tool call that must succeed: its structured content.
@@ -62,6 +68,10 @@ impl TestClient {
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-06-18")
             .json(&body);
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
         async move {
             let response = request.send().await.map_err(|error| json!({ "transport": error.to_string() }))?;
             let answer: Value = response.json().await.map_err(|error| json!({ "transport": error.to_string() }))?;
