@@ -15,6 +15,7 @@ mod refusal;
 mod resources;
 mod schema;
 mod tools;
+mod who;
 
 use actors::Broker;
 use domain::review::Role;
@@ -30,6 +31,7 @@ use rmcp::{
 };
 use serde_json::json;
 use std::{borrow::Cow, time::Duration};
+use who::Who;
 
 /// Lists that change only with the program itself.
 const LIST_TTL_MS: u64 = 300_000;
@@ -128,10 +130,10 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let listing = resources::list(self, request.and_then(|request| request.cursor));
-        Box::pin(call::contained("resources/list", listing)).await
+        let (who, cursor) = (Who::of(self, &context.extensions), request.and_then(|request| request.cursor));
+        Box::pin(call::contained("resources/list", resources::list(self, who, cursor))).await
     }
 
     async fn list_resource_templates(
@@ -147,9 +149,10 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Box::pin(call::contained("resources/read", resources::read(self, &request.uri))).await
+        let who = Who::of(self, &context.extensions);
+        Box::pin(call::contained("resources/read", resources::read(self, who, &request.uri))).await
     }
 
     async fn list_prompts(
@@ -191,3 +194,7 @@ impl ServerHandler for Server {
         ))
     }
 }
+
+#[cfg(test)]
+#[path = "mcp/pool_pass_tests.rs"]
+mod pool_pass_tests;

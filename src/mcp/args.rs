@@ -105,8 +105,10 @@ pub(super) struct ListReviews {
 pub(super) struct ClaimReview {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
-    /// Your own stable name. It must differ from the proposer's. Use the same one in submit_verdict.
-    pub reviewer_id: String,
+    /// Your own stable name. It must differ from the proposer's. Use the same one in submit_verdict. Required unless
+    /// you come with a token, which says who you are.
+    #[serde(default)]
+    pub reviewer_id: Option<String>,
     /// Which seat to take, where a review has several. Left out: the first free one.
     #[serde(default, deserialize_with = "lenient::text")]
     pub persona: Option<String>,
@@ -133,7 +135,6 @@ pub(super) struct GetProposal {
     pub cursor: Option<String>,
     /// Who asks. Optional.
     #[serde(default, deserialize_with = "lenient::text")]
-    #[expect(dead_code, reason = "part of the contract; nothing depends on it yet")]
     pub caller_id: Option<String>,
 }
 
@@ -213,7 +214,6 @@ pub(super) struct GetReviewStatus {
     pub timeout_seconds: Option<u64>,
     /// Who asks. Optional.
     #[serde(default, deserialize_with = "lenient::text")]
-    #[expect(dead_code, reason = "part of the contract; nothing depends on it yet")]
     pub caller_id: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use super::{
     present::Answer,
     refusal::Refused,
     tools::{self, Call, Done, Stop, Tool},
+    who::Who,
 };
 use futures::FutureExt as _;
 use rmcp::{
@@ -30,19 +31,20 @@ pub(super) async fn run(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let started = Instant::now();
+    let who = Who::of(server, &context.extensions);
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
         let name: String = request.name.chars().take(80).collect();
-        info!(target: "countersign::call", outcome = "unknown_tool", "call");
+        info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), "call");
         return Err(ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),
             Some(json!({ "code": "unknown_tool", "allowed": known })),
         ));
     };
     let review = OnceLock::new();
-    let call = Call { server, meta: &context.meta, review: &review };
+    let call = Call { server, who, tool, meta: &context.meta, review: &review };
     // rmcp never answers a call whose handler panicked, so a panic must end here.
-    let work = AssertUnwindSafe(tools::run(tool, request.arguments, call)).catch_unwind();
+    let work = AssertUnwindSafe(tools::run(request.arguments, call)).catch_unwind();
     let end = tokio::select! {
         done = work => done.map_or(End::Panicked, End::Done),
         () = context.ct.cancelled() => End::Left,
@@ -65,6 +67,7 @@ pub(super) async fn run(
         target: "countersign::call",
         tool = tool.name(),
         review.id = review.get().map(display),
+        caller = who.identity(),
         outcome,
         ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         "call"

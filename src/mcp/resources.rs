@@ -2,9 +2,13 @@
 
 use super::{
     Server,
+    present::Answer,
+    refusal::Refused,
     tools::{self, Asked, Stop},
+    who::Who,
 };
 use actors::{BrokerError, request::ListQuery};
+use domain::ids::ReviewId;
 use rmcp::{
     ErrorData,
     model::{
@@ -26,9 +30,13 @@ pub(super) fn template() -> ResourceTemplate {
 }
 
 /// The queue first, then the reviews, a page at a time.
-pub(super) async fn list(server: &Server, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) async fn list(
+    server: &Server,
+    who: Who<'_>,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, ErrorData> {
     let first = cursor.is_none();
-    let query = ListQuery { cursor, ..ListQuery::default() };
+    let query = who.confine(ListQuery { cursor, ..ListQuery::default() }).map_err(refused)?;
     let listing = server.broker.list(query).await.map_err(|error| failed(&error))?;
     let queue = Resource::new(QUEUE, "queue")
         .with_title("The queue")
@@ -47,28 +55,39 @@ pub(super) async fn list(server: &Server, cursor: Option<String>) -> Result<List
     Ok(result)
 }
 
-pub(super) async fn read(server: &Server, uri: &str) -> Result<ReadResourceResponse, ErrorData> {
+pub(super) async fn read(server: &Server, who: Who<'_>, uri: &str) -> Result<ReadResourceResponse, ErrorData> {
     let unknown = || {
         let shown: String = uri.chars().take(120).collect();
         let message = format!("no resource {shown:?}; there are review://queue and review://{{id}}");
         ErrorData::resource_not_found(message, Some(json!({ "uri": shown })))
     };
     let done = match uri.strip_prefix(SCHEME) {
-        _ if uri == QUEUE => tools::queue(server).await,
+        _ if uri == QUEUE => tools::queue(server, who).await,
         Some(given) => match server.broker.resolve(given).await {
-            Ok(id) => tools::show(id, Asked::default(), server).await,
+            Ok(id) => show(server, who, id).await,
             Err(BrokerError::UnknownReview { .. } | BrokerError::AmbiguousReview { .. }) => return Err(unknown()),
             Err(error) => Err(error.into()),
         },
         None => return Err(unknown()),
     };
     let answer = done.map_err(|stop| match stop {
-        Stop::Refused(refused) => ErrorData::internal_error(refused.error.clone(), Some(refused.into_value())),
+        Stop::Refused(no) => refused(no),
         Stop::Malformed(malformed) => malformed.into_error("resources/read"),
         Stop::Unwritable(error) => ErrorData::internal_error(error.to_string(), None),
     })?;
     let contents = ResourceContents::text(answer.text, uri).with_mime_type(MIME);
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+}
+
+async fn show(server: &Server, who: Who<'_>, id: ReviewId) -> Result<Answer, Stop> {
+    if who.is_bounded() {
+        who.may_touch(&*server.broker.review(id).await?, None)?;
+    }
+    tools::show(id, Asked::default(), server).await
+}
+
+fn refused(refused: Refused) -> ErrorData {
+    ErrorData::internal_error(refused.error.clone(), Some(refused.into_value()))
 }
 
 fn failed(error: &BrokerError) -> ErrorData {

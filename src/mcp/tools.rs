@@ -15,9 +15,13 @@ use super::{
     args::{self, Malformed, parse},
     present::Answer,
     refusal::Refused,
+    who::Who,
 };
 use actors::{BrokerError, request::Wait};
-use domain::{ids::ReviewId, review::Role};
+use domain::{
+    ids::ReviewId,
+    review::{Role, Seat},
+};
 use rmcp::model::{JsonObject, RequestMetaObject};
 use std::{sync::OnceLock, time::Duration};
 
@@ -26,7 +30,20 @@ use std::{sync::OnceLock, time::Duration};
 pub(super) enum Whose {
     Everyones,
     Only(Role),
+    /// Of those who run the broker: a token's holder must be an operator. Where no token is required
+    /// everybody who reaches the port is on this machine, and may.
     Operators,
+}
+
+impl Whose {
+    /// Whether an endpoint that speaks as `role` offers such a tool; one without a role offers all.
+    pub(super) fn is_offered(self, role: Option<Role>) -> bool {
+        match (self, role) {
+            (Self::Everyones, _) | (_, None) => true,
+            (Self::Only(owner), Some(role)) => owner == role,
+            (Self::Operators, Some(_)) => false,
+        }
+    }
 }
 
 macro_rules! tools {
@@ -75,11 +92,7 @@ tools! {
 impl Tool {
     /// Whether an endpoint that speaks as `role` offers it; one without a role offers all.
     pub(super) fn is_for(self, role: Option<Role>) -> bool {
-        match (self.whose(), role) {
-            (Whose::Everyones, _) | (_, None) => true,
-            (Whose::Only(owner), Some(role)) => owner == role,
-            (Whose::Operators, Some(_)) => false,
-        }
+        self.whose().is_offered(role)
     }
 }
 
@@ -121,6 +134,8 @@ pub(super) type Done = Result<Answer, Stop>;
 /// One call: who is asked, what came beside the arguments, and which review it turned out to be about.
 pub(super) struct Call<'a> {
     pub server: &'a Server,
+    pub who: Who<'a>,
+    pub tool: Tool,
     pub meta: &'a RequestMetaObject,
     /// For the log.
     pub review: &'a OnceLock<ReviewId>,
@@ -129,28 +144,42 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     pub(super) async fn resolve(&self, given: &str) -> Result<ReviewId, Stop> {
         let id = self.server.broker.resolve(given.trim()).await?;
-        Ok(*self.review.get_or_init(|| id))
+        let id = *self.review.get_or_init(|| id);
+        if self.who.is_bounded() {
+            self.who.may_touch(&*self.server.broker.review(id).await?, Some(self.tool))?;
+        }
+        Ok(id)
     }
 
-    /// The role the caller speaks in: the endpoint's, where it has one.
+    /// Makes sure that what is said without a name is not said for a reviewer of the pool, which only its
+    /// pass may.
+    async fn unnamed(&self, id: ReviewId, field: &str, addressed: impl Fn(&Seat) -> bool) -> Result<(), Stop> {
+        if !self.server.broker.passes().any_issued() {
+            return Ok(());
+        }
+        let review = self.server.broker.review(id).await?;
+        Ok(self.who.may_speak_unnamed(field, &review, addressed)?)
+    }
+
+    /// The role the caller speaks in: the endpoint's or the token's, where either has one.
     fn role(&self, field: &'static str, given: Option<&str>) -> Result<Role, Stop> {
         const ALLOWED: &[&str] = &[Role::Proposer.as_str(), Role::Reviewer.as_str()];
-        match (given, self.server.endpoint.role()) {
+        let own = match (self.server.endpoint.role(), self.who.role()) {
+            (Some(endpoint), Some(token)) if endpoint != token => {
+                let error = format!("this endpoint speaks only as the {endpoint}, and your token as the {token}");
+                return Err(Refused::new("wrong_role", error).into());
+            }
+            (endpoint, token) => endpoint.or(token),
+        };
+        match (given, own) {
             (None, Some(own)) => Ok(own),
             (None, None) => Err(Malformed::missing(field, "allowed: proposer, reviewer").into()),
             (Some(word), own) => match (Role::from_word(word), own) {
                 (None, _) => Err(Refused::unknown_word("unknown_role", field, word, ALLOWED).into()),
-                (Some(role), Some(own)) if role != own => Err(self.wrong_role(field, role).into()),
+                (Some(role), Some(own)) if role != own => Err(wrong_role(field, role, own).into()),
                 (Some(role), _) => Ok(role),
             },
         }
-    }
-
-    fn wrong_role(&self, field: &str, role: Role) -> Refused {
-        let own = self.server.endpoint.role().map_or("any", Role::as_str);
-        Refused::new("wrong_role", format!("{field}: this endpoint speaks only as the {own}, not as the {role}"))
-            .with("field", field)
-            .with("allowed", vec![own])
     }
 
     fn wait(&self, since: Option<u64>, timeout_seconds: Option<u64>) -> Result<Wait, Stop> {
@@ -165,17 +194,25 @@ impl Call<'_> {
     }
 }
 
+fn wrong_role(field: &str, role: Role, own: Role) -> Refused {
+    Refused::new("wrong_role", format!("{field}: here you speak only as the {own}, not as the {role}"))
+        .with("field", field)
+        .with("allowed", vec![own.as_str()])
+}
+
 /// Refuses what is there but says nothing.
 fn non_empty(field: &str, text: &str) -> Result<(), Refused> {
     if text.trim().is_empty() { Err(Refused::invalid(field, "must not be empty")) } else { Ok(()) }
 }
 
-pub(super) async fn run(tool: Tool, arguments: Option<JsonObject>, call: Call<'_>) -> Done {
+pub(super) async fn run(arguments: Option<JsonObject>, call: Call<'_>) -> Done {
+    let tool = call.tool;
     if !tool.is_for(call.server.endpoint.role()) {
         let own = call.server.endpoint.role().map_or("any", Role::as_str);
         let error = format!("{} is not a tool of the {own}; this endpoint speaks only as the {own}", tool.name());
         return Err(Refused::new("wrong_role", error).into());
     }
+    call.who.may_call(tool)?;
     // Boxed, so that a call moves the future of its own tool around and not one as big as the biggest.
     match tool {
         Tool::CreateReview => Box::pin(propose::create(parse(arguments)?, &call)).await,

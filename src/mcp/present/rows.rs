@@ -95,6 +95,11 @@ pub(in crate::mcp) struct List<'a> {
     /// Only when waiting: whether the wait ended without news.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
+    /// Only for a reviewer that the broker is ending: true, and nothing more comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draining: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<&'static str>,
 }
 
 /// One verdict, as given.

@@ -6,15 +6,26 @@ use crate::mcp::{
     args::{GetReviewStatus, ListReviews},
     present::{Answer, List, ReviewRow, Status},
     refusal::Refused,
+    who::Who,
 };
 use actors::request::{ListQuery, Listing};
 use domain::review::Status as ReviewStatus;
 
 pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
     let (query, waits) = read(&args)?;
+    let query = call.who.confine(ListQuery { caller_id: call.who.listens_as(args.caller_id)?, ..query })?;
     let wait = call.wait(args.since, args.timeout_seconds)?;
     let broker = &call.server.broker;
-    let listing = if waits { broker.wait_list(query.clone(), wait).await? } else { broker.list(query.clone()).await? };
+    let pass = call.who.pass().filter(|_| query.status == Some(ReviewStatus::Pending));
+    let listing = match pass {
+        Some(pass) if pass.is_draining() => return draining(args.since),
+        Some(pass) if waits => tokio::select! {
+            listing = broker.wait_list(query.clone(), wait) => listing?,
+            () = pass.drained() => return draining(args.since),
+        },
+        None if waits => broker.wait_list(query.clone(), wait).await?,
+        Some(_) | None => broker.list(query.clone()).await?,
+    };
     fitted(query, listing, waits, call.server).await
 }
 
@@ -45,10 +56,10 @@ fn read(args: &ListReviews) -> Result<(ListQuery, bool), Refused> {
         status,
         category,
         projects,
-        caller_id: args.caller_id.clone(),
         for_work: waits,
         limit: args.limit,
         cursor: args.cursor.clone(),
+        ..ListQuery::default()
     };
     Ok((query, waits))
 }
@@ -60,6 +71,18 @@ fn status_word(word: &str) -> Result<ReviewStatus, Refused> {
     })
 }
 
+/// The end of a pool reviewer's loop.
+fn draining(since: Option<u64>) -> Done {
+    Ok(Answer::of(&List {
+        reviews: Vec::new(),
+        version: since.unwrap_or_default(),
+        next_cursor: None,
+        timed_out: None,
+        draining: Some(true),
+        next: Some("The broker ends this reviewer: finish what you have claimed, claim nothing new, then end."),
+    })?)
+}
+
 /// The listing as an answer no client cuts: where its rows are too long, fewer of them.
 async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Server) -> Done {
     let Listing { mut page, version, timed_out } = listing;
@@ -69,6 +92,8 @@ async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Serve
             version,
             next_cursor: page.next_cursor.as_deref(),
             timed_out: waited.then_some(timed_out),
+            draining: None,
+            next: None,
         };
         let answer = Answer::of(&list)?;
         let (rows, chars) = (page.items.len(), answer.text.chars().count());
@@ -82,14 +107,15 @@ async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Serve
 }
 
 /// The first page of what is pending.
-pub(in crate::mcp) async fn queue(server: &Server) -> Done {
-    let query = ListQuery { status: Some(ReviewStatus::Pending), ..ListQuery::default() };
+pub(in crate::mcp) async fn queue(server: &Server, who: Who<'_>) -> Done {
+    let query = who.confine(ListQuery { status: Some(ReviewStatus::Pending), ..ListQuery::default() })?;
     let listing = server.broker.list(query.clone()).await?;
     fitted(query, listing, false, server).await
 }
 
 pub(super) async fn status(args: GetReviewStatus, call: &Call<'_>) -> Done {
     let wait = call.wait(args.since, args.timeout_seconds)?;
+    call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
     if !args.wait.unwrap_or(false) {
         return super::propose::status(call.server.broker.review(id).await?);

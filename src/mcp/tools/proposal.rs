@@ -53,6 +53,7 @@ impl Which {
 
 pub(super) async fn get(args: GetProposal, call: &Call<'_>) -> Done {
     let which = Which::read(args.content.as_deref())?;
+    call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
     show(id, Asked { round: args.round, which, file: args.file, cursor: args.cursor }, call.server).await
 }

@@ -17,10 +17,11 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
     let category = args.category.as_deref().map(category).transpose()?;
     let broker = &call.server.broker;
     let key = request_key(args.idempotency_key, call.meta);
+    let proposer_id = call.who.speaks_as("proposer_id", args.proposer_id)?;
     if let Some(given) = args.review_id {
         let id = call.resolve(&given).await?;
         let revision = Revision {
-            proposer_id: args.proposer_id,
+            proposer_id,
             intent: args.intent,
             description: args.description,
             diff: args.diff,
@@ -38,8 +39,8 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
             phase: required("phase", args.phase)?,
             plan: args.plan,
             task: args.task,
-            project: args.project,
-            proposer_id: args.proposer_id,
+            project: call.who.proposes_in(args.project, broker.own_project())?,
+            proposer_id,
         },
         category,
         intent: args.intent,
@@ -87,7 +88,7 @@ pub(super) async fn close(args: CloseReview, call: &Call<'_>) -> Done {
 pub(super) async fn cancel(args: CancelReview, call: &Call<'_>) -> Done {
     non_empty("reason", &args.reason)?;
     let id = call.resolve(&args.review_id).await?;
-    status(call.server.broker.cancel(id, None, args.reason).await?)
+    status(call.server.broker.cancel(id, call.who.name(), args.reason).await?)
 }
 
 pub(super) fn status(review: Arc<Review>) -> Done {

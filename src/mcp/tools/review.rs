@@ -1,27 +1,35 @@
 //! The reviewer's calls.
 
-use super::{Call, Done, non_empty};
+use super::{Call, Done, Stop, non_empty};
 use crate::mcp::{
-    args::{ClaimReview, ReleaseClaim, SubmitVerdict},
+    args::{ClaimReview, Malformed, ReleaseClaim, SubmitVerdict},
     present::{Answer, Claimed, VerdictTaken},
     refusal::Refused,
 };
-use actors::request::{Release, VerdictRequest};
-use domain::verdict::Verdict;
+use actors::{
+    Pass,
+    request::{Release, VerdictRequest},
+};
+use domain::{ids::ReviewId, review::Seat, verdict::Verdict};
 
 pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
-    non_empty("reviewer_id", &args.reviewer_id)?;
+    let reviewer_id = call.who.speaks_as("reviewer_id", args.reviewer_id)?;
+    let missing = || Malformed::missing("reviewer_id", "needed unless a token says who you are");
+    let reviewer_id = reviewer_id.ok_or_else(missing)?;
+    non_empty("reviewer_id", &reviewer_id)?;
+    if call.who.pass().is_some_and(Pass::is_draining) {
+        return Err(Refused::new("draining", "the broker ends this reviewer: no new claims; end now").into());
+    }
     let id = call.resolve(&args.review_id).await?;
     let broker = &call.server.broker;
-    let review = broker.claim(id, args.reviewer_id.clone(), args.persona).await?;
+    let review = broker.claim(id, reviewer_id.clone(), args.persona).await?;
     let content = broker.content(&review.round.content_hash).await?;
-    Ok(Answer::of(&Claimed::of(&review, &content, &args.reviewer_id))?)
+    Ok(Answer::of(&Claimed::of(&review, &content, &reviewer_id))?)
 }
 
 pub(super) async fn release(args: ReleaseClaim, call: &Call<'_>) -> Done {
-    let id = call.resolve(&args.review_id).await?;
-    let release =
-        Release { reviewer_id: args.reviewer_id, claim_generation: args.claim_generation, reason: args.reason };
+    let (reviewer_id, id) = fence(call, &args.review_id, args.reviewer_id, args.claim_generation).await?;
+    let release = Release { reviewer_id, claim_generation: args.claim_generation, reason: args.reason };
     super::propose::status(call.server.broker.release(id, release).await?)
 }
 
@@ -30,9 +38,9 @@ pub(super) async fn give_verdict(args: SubmitVerdict, call: &Call<'_>) -> Done {
         let allowed: Vec<_> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
         Refused::unknown_word("unknown_verdict", "verdict", &args.verdict, &allowed)
     })?;
-    let id = call.resolve(&args.review_id).await?;
+    let (reviewer_id, id) = fence(call, &args.review_id, args.reviewer_id, args.claim_generation).await?;
     let request = VerdictRequest {
-        reviewer_id: args.reviewer_id,
+        reviewer_id,
         claim_generation: args.claim_generation,
         content_hash: args.content_hash,
         verdict,
@@ -43,4 +51,29 @@ pub(super) async fn give_verdict(args: SubmitVerdict, call: &Call<'_>) -> Done {
     };
     let review = call.server.broker.give_verdict(id, request).await?;
     Ok(Answer::of(&VerdictTaken::of(&review, verdict))?)
+}
+
+/// Who speaks for a claim, and in which review: proven by the claim's generation, or by name.
+async fn fence(
+    call: &Call<'_>,
+    review: &str,
+    reviewer_id: Option<String>,
+    generation: Option<u32>,
+) -> Result<(Option<String>, ReviewId), Stop> {
+    let reviewer_id = call.who.speaks_as("reviewer_id", reviewer_id)?;
+    if call.who.pass().is_some() && generation.is_none() {
+        return Err(generation_needed());
+    }
+    let id = call.resolve(review).await?;
+    if let (None, Some(generation)) = (&reviewer_id, generation) {
+        let addressed = |seat: &Seat| seat.claim.as_ref().is_some_and(|claim| claim.generation == generation);
+        call.unnamed(id, "reviewer_id", addressed).await?;
+    }
+    Ok((reviewer_id, id))
+}
+
+/// A pool reviewer may have been replaced without knowing it, so its name alone proves nothing.
+fn generation_needed() -> Stop {
+    let error = "claim_generation: a reviewer of the pool must give that of its claim_review";
+    Refused::new("generation_needed", error).with("field", "claim_generation").into()
 }
