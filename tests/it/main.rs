@@ -28,4 +28,5 @@ mod slow_git;
 mod stdio;
 mod support;
 mod surfaces;
+mod tokens;
 mod waits;

@@ -17,3 +17,4 @@ pub(crate) mod scenes;
 pub(crate) mod schema;
 pub(crate) mod slow_git;
 pub(crate) mod stored;
+pub(crate) mod tokens;

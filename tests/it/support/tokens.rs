@@ -1,0 +1,36 @@
+//! `countersign token`, as an operator uses it.
+
+use super::broker::{PATIENCE, TestBroker, countersign};
+use serde_json::Value;
+use std::{path::Path, process::Output};
+use tokio::time::timeout;
+
+/// Runs `countersign token` on the folder `data` in `home`.
+pub(crate) async fn token(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = countersign(home);
+    command.arg("token").args(arguments).arg("--data-dir").arg(home.join("data"));
+    timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap()
+}
+
+/// What it must say on stdout.
+pub(crate) async fn said(home: &Path, arguments: &[&str]) -> String {
+    let output = token(home, arguments).await;
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A new token's secret; `more` may bound it to a project.
+pub(crate) async fn made(home: &Path, role: &str, name: &str, more: &[&str]) -> String {
+    let secret = said(home, &[&["create", "--role", role, "--name", name], more].concat()).await;
+    secret.strip_suffix('\n').expect("one line").to_owned()
+}
+
+pub(crate) async fn listed(home: &Path) -> Vec<Value> {
+    let list: Value = serde_json::from_str(&said(home, &["list", "--json"]).await).unwrap();
+    list["tokens"].as_array().unwrap().clone()
+}
+
+/// The secret of the broker's own user.
+pub(crate) fn operators(broker: &TestBroker) -> String {
+    std::fs::read_to_string(broker.data_dir().join("operator.token")).unwrap().trim().to_owned()
+}
