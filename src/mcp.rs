@@ -16,6 +16,9 @@ mod resources;
 mod schema;
 mod tools;
 mod who;
+mod workplace;
+
+pub use workplace::header as workplace_header;
 
 use actors::Broker;
 use domain::review::Role;

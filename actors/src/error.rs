@@ -13,6 +13,14 @@ pub enum BrokerError {
     AmbiguousReview { given: String, candidates: Vec<String> },
     #[error("no project {given:?}; registered: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownProject { given: String, known: Vec<String> },
+    /// Taking it for the broker's own would put the proposal before the wrong reviewers.
+    #[error(
+        "this broker was started for project {own}, and {root} is not registered with it; give project (one of: {}), \
+         register the repository in the broker's settings as [projects.NAME], or give it a broker of its own with \
+         --data-dir",
+        .known.join(", ")
+    )]
+    OtherRepository { root: String, own: String, known: Vec<String> },
     /// An argument that can be read but not taken.
     #[error("{field}: {problem}")]
     Invalid { field: &'static str, problem: String },
@@ -62,6 +70,7 @@ impl BrokerError {
             Self::UnknownReview { .. } => "unknown_review",
             Self::AmbiguousReview { .. } => "ambiguous_review",
             Self::UnknownProject { .. } => "unknown_project",
+            Self::OtherRepository { .. } => "other_repository",
             Self::Invalid { .. } => "invalid_argument",
             Self::TooLong { .. } => "too_long",
             Self::BadCursor => "bad_cursor",

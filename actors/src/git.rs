@@ -22,6 +22,23 @@ use job::{Git, Job, Output};
 use project::Project;
 use scratch::Scratch;
 
+/// A repository as somebody who works in it sees it. Found by looking at files; git is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workplace {
+    /// The top folder of the working tree.
+    pub root: PathBuf,
+    /// The same for all working trees of a repository.
+    pub objects: PathBuf,
+}
+
+impl Workplace {
+    /// The repository that holds `dir`, if one does.
+    pub fn find(dir: &Path) -> Option<Self> {
+        let Project { root, objects, .. } = project::find(dir).ok()?;
+        Some(Self { root, objects })
+    }
+}
+
 /// One registered repository. Cheap to clone; the last clone removes the scratch folder.
 #[derive(Debug, Clone)]
 pub struct Repository(Arc<Inner>);
@@ -136,6 +153,11 @@ impl Repository {
     /// The top folder of the working tree, or the repository itself where it is bare.
     pub fn root(&self) -> &Path {
         &self.0.project.root
+    }
+
+    /// Whether these are its objects, in whichever of its working trees.
+    pub(crate) fn is_of(&self, workplace: &Workplace) -> bool {
+        self.0.project.objects == workplace.objects
     }
 
     /// The commit that `base` names now; `None` asks for HEAD.

@@ -90,7 +90,8 @@ impl Broker {
         let _call = self.admit()?;
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
-        let project = context.projects.name_for(proposal.proposer.project.as_deref())?;
+        let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
+        let project = context.projects.name_for(given, workplace)?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
         let prepared = context.while_open(preparing).await?;
         let first = Proposal {

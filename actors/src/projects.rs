@@ -2,7 +2,7 @@
 
 use crate::{
     error::BrokerError,
-    git::{GitError, GitSettings, Repository},
+    git::{GitError, GitSettings, Repository, Workplace},
 };
 use std::{
     collections::BTreeMap,
@@ -79,12 +79,37 @@ impl Projects {
         self.known.keys().cloned().collect()
     }
 
-    /// The registered name a proposal belongs to: the one it gives, or the broker's own.
-    pub(crate) fn name_for(&self, given: Option<&str>) -> Result<Option<String>, BrokerError> {
-        match given {
-            None => Ok(self.own.as_deref().map(Into::into)),
-            Some(name) if self.known.contains_key(name) => Ok(Some(name.into())),
-            Some(name) => Err(BrokerError::UnknownProject { given: name.into(), known: self.names() }),
+    /// The registered name a proposal belongs to: the one it gives, the one of the repository its
+    /// proposer works in, or, where that is not known, the broker's own.
+    pub(crate) fn name_for(
+        &self,
+        given: Option<&str>,
+        workplace: Option<&Workplace>,
+    ) -> Result<Option<String>, BrokerError> {
+        match (given, workplace) {
+            (Some(name), _) if self.known.contains_key(name) => Ok(Some(name.into())),
+            (Some(name), _) => Err(BrokerError::UnknownProject { given: name.into(), known: self.names() }),
+            (None, Some(workplace)) => self.name_of(workplace),
+            (None, None) => Ok(self.own.as_deref().map(Into::into)),
+        }
+    }
+
+    /// Only paths are compared: what a caller names is never opened. Another repository's proposal is
+    /// refused rather than taken for the broker's own.
+    fn name_of(&self, workplace: &Workplace) -> Result<Option<String>, BrokerError> {
+        let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == workplace.root);
+        let same_repository = |name: &str| self.known.get(name).is_some_and(|known| known.is_of(workplace));
+        // The own one first, where several are working trees of one repository.
+        let names = || self.own.as_deref().into_iter().chain(self.known.keys().map(String::as_str));
+        let found = names().find(|name| same_tree(name)).or_else(|| names().find(|name| same_repository(name)));
+        match (found, &self.own) {
+            (Some(name), _) => Ok(Some(name.into())),
+            (None, None) => Ok(None),
+            (None, Some(own)) => Err(BrokerError::OtherRepository {
+                root: workplace.root.display().to_string(),
+                own: own.as_ref().into(),
+                known: self.names(),
+            }),
         }
     }
 

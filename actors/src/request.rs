@@ -1,5 +1,6 @@
 //! What the doors may ask, already parsed: whole types, known enums, no wire format.
 
+use crate::git::Workplace;
 use domain::{
     review::{Category, Proposer, Review, Role, Status},
     verdict::{Metrics, Verdict},
@@ -29,8 +30,10 @@ impl RequestKey {
 /// A first submission.
 #[derive(Debug, Clone)]
 pub struct NewProposal {
-    /// A `project` left out means the broker's own repository.
+    /// A `project` left out means the repository of `workplace`, or else the broker's own.
     pub proposer: Proposer,
+    /// Where the proposer works, as far as that is known.
+    pub workplace: Option<Workplace>,
     pub category: Option<Category>,
     pub intent: String,
     pub description: Option<String>,

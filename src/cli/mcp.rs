@@ -9,6 +9,8 @@ use super::{
     locate::{Starter, client, given_token},
     place::Place,
 };
+use crate::mcp;
+use actors::git::Workplace;
 use carrier::{Carrier, Target};
 use envelope::Envelope;
 use std::{
@@ -53,6 +55,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         Some(RoleOption::Proposer) => "/mcp/proposer",
         Some(RoleOption::Reviewer) => "/mcp/reviewer",
     };
+    // A broker may serve many repositories, and the one it was started in need not be the client's.
+    let dir = args.place.repo.clone().or_else(|| std::env::current_dir().ok());
+    let beside = dir.and_then(|dir| Workplace::find(&dir)).and_then(mcp::workplace_header).into_iter().collect();
     let target = match args.url {
         Some(url) => Target::Fixed(url.trim_end_matches('/').to_owned()),
         None => {
@@ -61,7 +66,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             Target::Found(Starter { place: args.place, data_dir, repo: settled.repo })
         }
     };
-    let carrier = Arc::new(Carrier::new(client()?, target, path, given_token()?));
+    let carrier = Arc::new(Carrier::new(client()?, target, path, beside, given_token()?));
     let (answers, queue) = mpsc::channel(64);
     let mut writer = tokio::spawn(write(queue));
     let mut tasks = JoinSet::new();

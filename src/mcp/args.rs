@@ -31,7 +31,8 @@ pub(super) struct CreateReview {
     /// The task this belongs to.
     #[serde(default, deserialize_with = "lenient::text")]
     pub task: Option<String>,
-    /// A project registered with the broker. Left out: the repository the broker was started in.
+    /// A project registered with the broker. Left out: the repository you work in, where the broker is told (over
+    /// stdio it is), else the one the broker was started in.
     #[serde(default, deserialize_with = "lenient::text")]
     pub project: Option<String>,
     /// Your own stable id; nobody can review under it. Left out: agent_type is used.

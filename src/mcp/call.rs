@@ -8,6 +8,7 @@ use super::{
     tools::{self, Call, Done, Stop, Tool},
     who::Who,
 };
+use axum::http::request::Parts;
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer,
@@ -42,7 +43,8 @@ pub(super) async fn run(
         ));
     };
     let review = OnceLock::new();
-    let call = Call { server, who, tool, meta: &context.meta, review: &review };
+    let headers = context.extensions.get::<Parts>().map(|parts| &parts.headers);
+    let call = Call { server, who, tool, meta: &context.meta, headers, review: &review };
     // rmcp never answers a call whose handler panicked, so a panic must end here.
     let work = AssertUnwindSafe(tools::run(request.arguments, call)).catch_unwind();
     let end = tokio::select! {

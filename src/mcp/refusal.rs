@@ -64,7 +64,9 @@ fn details(error: &BrokerError) -> Value {
         BrokerError::Refused(refusal) => refusal_details(refusal),
         BrokerError::UnknownReview { .. } => json!({ "field": "review_id" }),
         BrokerError::AmbiguousReview { candidates, .. } => json!({ "field": "review_id", "candidates": candidates }),
-        BrokerError::UnknownProject { known, .. } => json!({ "field": "project", "allowed": known }),
+        BrokerError::UnknownProject { known, .. } | BrokerError::OtherRepository { known, .. } => {
+            json!({ "field": "project", "allowed": known })
+        }
         BrokerError::Invalid { field, .. } => json!({ "field": field }),
         BrokerError::TooLong { field, actual, limit, .. } => {
             json!({ "field": field, "actual": actual, "limit": limit })

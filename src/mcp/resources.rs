@@ -100,6 +100,7 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::UnknownReview { .. }
         | BrokerError::AmbiguousReview { .. }
         | BrokerError::UnknownProject { .. }
+        | BrokerError::OtherRepository { .. }
         | BrokerError::TooLong { .. }
         | BrokerError::NoRepository
         | BrokerError::BadBase { .. }

@@ -18,6 +18,7 @@ use super::{
     who::Who,
 };
 use actors::{BrokerError, request::Wait};
+use axum::http::HeaderMap;
 use domain::{
     ids::ReviewId,
     review::{Role, Seat},
@@ -137,6 +138,8 @@ pub(super) struct Call<'a> {
     pub who: Who<'a>,
     pub tool: Tool,
     pub meta: &'a RequestMetaObject,
+    /// Of the HTTP request, where the call came in one.
+    pub headers: Option<&'a HeaderMap>,
     /// For the log.
     pub review: &'a OnceLock<ReviewId>,
 }

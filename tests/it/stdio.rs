@@ -1,10 +1,12 @@
 //! `countersign mcp`: the bridge from a client's stdin and stdout to the broker.
 
 use crate::support::{
+    acts,
     bridge::{Bridge, Unserved},
     broker::{TestBroker, countersign},
-    client::{id, proposal},
+    client::{id, proposal, proposal_with},
     eventually::eventually,
+    repo::Repo,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -228,6 +230,81 @@ async fn a_bridge_never_speaks_to_another_data_dirs_broker() {
     bridge.close().await;
     stranger.stop_and_check().await;
     place.stop_and_check().await;
+}
+
+/// The broker of a shared data dir may have been started for another repository.
+#[tokio::test]
+async fn a_proposal_from_another_repository_is_not_taken_for_the_brokers_own() {
+    let broker = TestBroker::start().await;
+    let other = Repo::new();
+    let mut command = countersign(broker.home());
+    command.arg("mcp").arg("--data-dir").arg(broker.data_dir()).current_dir(other.path());
+    let mut bridges = vec![Bridge::start(command, broker.home())];
+    let path = other.path();
+    bridges.push(broker.bridge(&["--repo", path.to_str().unwrap()]));
+    bridges.push(broker.bridge(&["--repo", path.to_str().unwrap(), "--url", &broker.url("")]));
+    for mut bridge in bridges {
+        let refused = bridge.request("tools/call", tool("create_review", proposal("whose?"))).await;
+        let told = &refused["result"]["structuredContent"];
+        assert_eq!((&told["code"], &told["allowed"]), (&json!("other_repository"), &json!(["project"])), "{refused}");
+        assert!(told["error"].as_str().unwrap().contains(other.path().to_str().unwrap()), "{told}");
+        assert_eq!(bridge.call("list_reviews", json!({})).await["reviews"], json!([]), "reading is free");
+        bridge.close().await;
+    }
+    // Who names the project means it.
+    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
+    let named = proposal_with("on purpose", json!({ "project": "project", "diff": broker.repo().diff("zwei") }));
+    let created = bridge.call("create_review", named).await;
+    assert_eq!(created["applies"], true);
+    // A revision goes where its review is.
+    broker.client().claim("R-1", "ada").await;
+    broker.client().call("submit_verdict", acts::verdict("R-1", "ada", "changes_requested")).await;
+    bridge.call("create_review", json!({ "review_id": "R-1", "intent": "again" })).await;
+    bridge.close().await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_proposal_belongs_to_the_registered_repository_it_comes_from() {
+    let (other, tree) = (Repo::new(), tempfile::tempdir().unwrap());
+    other.write("greeting.txt", "uno\ntwo\ntres\n");
+    other.commit("another language");
+    let broker = TestBroker::with(&format!("[projects.other]\npath = {:?}\n", other.path())).await;
+    let tree = tree.path().join("linked");
+    broker.repo().git(&["worktree", "add", "--quiet", "--detach", tree.to_str().unwrap()]);
+    std::fs::create_dir(tree.join("deep")).unwrap();
+    let places = [
+        (other.path(), "other", other.diff("dos")),
+        (broker.repo().path(), "project", broker.repo().diff("zwei")),
+        (tree.join("deep"), "project", broker.repo().diff("deux")),
+        (broker.home().to_owned(), "project", broker.repo().diff("dwa")),
+    ];
+    for (place, project, diff) in places {
+        let mut command = countersign(broker.home());
+        command.arg("mcp").arg("--data-dir").arg(broker.data_dir()).current_dir(&place);
+        let mut bridge = Bridge::start(command, broker.home());
+        let created = bridge.call("create_review", proposal_with("mine", json!({ "diff": diff }))).await;
+        assert_eq!(created["applies"], true, "{}: {created}", place.display());
+        let shown = bridge.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
+        assert_eq!(shown["project"], project, "{}", place.display());
+        bridge.close().await;
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_broker_without_a_repository_has_none_to_mistake() {
+    let broker = TestBroker::without_repo().await;
+    let other = Repo::new();
+    let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
+    let created = bridge.call("create_review", proposal("a plan")).await;
+    let shown = bridge.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
+    assert_eq!(shown["project"], Value::Null);
+    let with_diff = proposal_with("a diff", json!({ "diff": other.diff("zwei") }));
+    let refused = bridge.request("tools/call", tool("create_review", with_diff)).await;
+    assert_eq!(refused["result"]["structuredContent"]["code"], "no_repository", "{refused}");
+    bridge.close().await;
+    broker.stop_and_check().await;
 }
 
 #[tokio::test]

@@ -48,6 +48,8 @@ pub(super) struct Carrier {
     client: Client,
     target: Target,
     path: &'static str,
+    /// Goes along with every message: what of the client the broker cannot know by itself.
+    beside: HeaderMap,
     /// Whom we speak as; without it as the local user, by the secret of the broker we found.
     token: Option<HeaderValue>,
     /// The broker as it was last. The lock also keeps us from starting two.
@@ -57,8 +59,14 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    pub(super) fn new(client: Client, target: Target, path: &'static str, token: Option<HeaderValue>) -> Self {
-        Self { client, target, path, token, known: Mutex::default(), agreed: RwLock::default() }
+    pub(super) fn new(
+        client: Client,
+        target: Target,
+        path: &'static str,
+        beside: HeaderMap,
+        token: Option<HeaderValue>,
+    ) -> Self {
+        Self { client, target, path, beside, token, known: Mutex::default(), agreed: RwLock::default() }
     }
 
     /// The lines to answer with: one for a request, none for a notification.
@@ -118,7 +126,7 @@ impl Carrier {
 
     /// Revision 2026-07-28 wants the message's method and name beside it; older ones ignore them.
     fn headers(&self, envelope: &Envelope) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+        let mut headers = self.beside.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let is_handshake = envelope.method.as_deref() == Some("initialize");

@@ -5,6 +5,7 @@ use crate::mcp::{
     args::{CancelReview, CloseReview, CreateReview, Malformed},
     present::{Answer, Status, Submission},
     refusal::Refused,
+    workplace,
 };
 use actors::request::{NewProposal, RequestKey, Revision};
 use domain::review::{Category, Proposer, Review};
@@ -33,6 +34,7 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
         return Ok(Answer::of(&Submission::of(&submitted.review, &submitted.content, true))?);
     }
     let proposal = NewProposal {
+        workplace: call.headers.map(workplace::read).transpose()?.flatten(),
         proposer: Proposer {
             agent_type: required("agent_type", args.agent_type)?,
             agent_role: required("agent_role", args.agent_role)?,
