@@ -24,7 +24,7 @@ impl World {
         let dir = TempDir::new().unwrap();
         let mut config = Config::default();
         config.server.data_dir = dir.path().to_owned();
-        let running = broker::start(&config, None).await.unwrap().running;
+        let running = broker::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap().running;
         let settings = Settings { page_chars: 30_000, wait_max: Duration::from_secs(50) };
         let server = Server::new(running.broker.clone(), settings, Endpoint::Any);
         Self { running, server, _dir: dir }
@@ -38,9 +38,8 @@ impl World {
     async fn call(&self, caller: Option<&Caller>, tool: Tool, arguments: Value) -> Result<Value, Value> {
         let (review, meta) = (OnceLock::new(), RequestMetaObject::default());
         let who = Who::new(&self.server, caller);
-        let done: Done =
-            run(arguments.as_object().cloned(), Call { server: &self.server, who, tool, meta: &meta, review: &review })
-                .await;
+        let call = Call { server: &self.server, who, tool, meta: &meta, headers: None, review: &review };
+        let done: Done = run(arguments.as_object().cloned(), call).await;
         match done {
             Ok(answer) => Ok(answer.structured),
             Err(Stop::Refused(refused)) => Err(refused.into_value()),

@@ -21,9 +21,8 @@ pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};
 pub use reviewers::{ProcessRow, ReviewerEnd, ReviewerRow, Waiting, Work};
-pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
 pub use tokens::{NewToken, Revoked, Token, Tokens};
-pub use writer::{Change, Committed, Done, Feed, Writer, WriterThread};
+pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
 
 use sqlx::{
     ConnectOptions as _, Connection as _,

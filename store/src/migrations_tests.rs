@@ -23,6 +23,8 @@ const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
 /// What of the schema is younger than the first release.
 const PUT_BACK: &str = "
+    DROP TABLE reviewers;
+    DROP TABLE tokens;
     ALTER TABLE seats DROP COLUMN answered_message_digest;
     ALTER TABLE seats DROP COLUMN answered_message_id;
     ALTER TABLE seats DROP COLUMN last_message_round;

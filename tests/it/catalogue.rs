@@ -3,7 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::TestClient,
-    scenes::{call_for, tools},
+    scenes::{all_tools, call_for, tools},
     schema::violations,
 };
 use serde_json::Value;
@@ -59,13 +59,13 @@ fn fields(text: &mut String, schema: &Value, indent: &str) {
 async fn every_tool_tells_a_model_and_its_client_all_they_need() {
     let broker = TestBroker::start().await;
     for path in ["/mcp", "/mcp/proposer", "/mcp/reviewer"] {
-        for tool in tools(&TestClient::new(broker.url(path))).await {
+        for tool in all_tools(&TestClient::new(broker.url(path))).await {
             let name = tool["name"].as_str().unwrap();
             let reads = name.starts_with("get_") || name.starts_with("list_");
             let hints = &tool["annotations"];
             assert_eq!((&hints["readOnlyHint"], &hints["destructiveHint"]), (&reads.into(), &false.into()), "{name}");
             // Without a key each proposal is another one.
-            let repeatable = name != "create_review";
+            let repeatable = name != "create_review" && name != "spawn_reviewer";
             assert_eq!(hints["openWorldHint"], false, "{name}");
             assert_eq!(hints["idempotentHint"], repeatable, "{name}");
             assert!(tool["description"].as_str().unwrap().len() > 80, "{name}");

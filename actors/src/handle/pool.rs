@@ -29,7 +29,7 @@ impl Broker {
     /// Starts a reviewer, within the pool's limits. A project left out means the broker's own.
     pub async fn spawn_reviewer(&self, project: Option<&str>) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
-        let project = self.0.context.projects.name_for(project)?;
+        let project = self.0.context.projects.name_for(project, None)?;
         self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
     }
 

@@ -55,8 +55,8 @@ fn find(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
 
 fn last_lines(text: &[u8], lines: Option<usize>) -> &[u8] {
     let Some(lines) = lines else { return text };
-    let ends = text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
-    match ends.skip(lines).next() {
+    let mut ends = text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    match ends.nth(lines) {
         Some(end) => &text[end + 1..],
         None => text,
     }

@@ -8,8 +8,15 @@ use super::{
 use serde_json::{Value, json};
 
 /// The tools as a client is told of them.
-pub(crate) async fn tools(client: &TestClient) -> Vec<Value> {
+pub(crate) async fn all_tools(client: &TestClient) -> Vec<Value> {
     client.request("tools/list", json!({})).await.unwrap()["tools"].as_array().unwrap().clone()
+}
+
+/// Those that have a scene here. The others start and end processes: `pool.rs` holds them to the same.
+pub(crate) async fn tools(client: &TestClient) -> Vec<Value> {
+    let mut tools = all_tools(client).await;
+    tools.retain(|tool| tool["name"] != "spawn_reviewer" && tool["name"] != "kill_reviewer");
+    tools
 }
 
 /// Arguments that `tool` takes on a scene of its own.
@@ -73,6 +80,13 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             client.call("submit_verdict", with(verdict(&id, "ada", "changes_requested"), patch)).await;
             with(by_id(id), json!({ "persona": "general" }))
         }
+        "release_claim" => {
+            let id = review_in(&client, "claimed").await;
+            let generation = &client.status(&id).await["claim_generation"];
+            let more = json!({ "claim_generation": generation, "reviewer_id": "ada", "reason": "not my field" });
+            with(by_id(id), more)
+        }
+        "list_reviewers" => json!({}),
         "close_review" => with(by_id(review_in(&client, "approved").await), json!({ "closer_role": "proposer" })),
         "cancel_review" => with(by_id(review_in(&client, "pending").await), json!({ "reason": "not wanted" })),
         new => panic!("{new} is new: give it a scene here, and it is held to what every tool is held to"),
