@@ -16,6 +16,7 @@ mod idempotency;
 mod lifecycle;
 mod lists;
 mod model;
+mod pool;
 mod pool_config;
 mod pool_runtime;
 mod races;

@@ -10,6 +10,7 @@ pub(crate) mod eventually;
 pub(crate) mod library;
 pub(crate) mod life;
 pub(crate) mod model;
+pub(crate) mod played;
 pub(crate) mod random;
 pub(crate) mod repo;
 pub(crate) mod reviewer;

@@ -97,6 +97,12 @@ impl TestBroker {
         assert!(status.success());
     }
 
+    /// SIGKILL to a process that this broker has started.
+    pub(crate) async fn kill_process(&self, pid: u32) {
+        // It may be gone with another that was killed before.
+        let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status().await.unwrap();
+    }
+
     /// The same data dir and port, served by another process; the last one has ended.
     pub(crate) async fn restarted(mut self) -> Self {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
