@@ -62,4 +62,4 @@ CREATE TABLE reviewers (
 ) STRICT;
 
 CREATE INDEX reviewers_running ON reviewers (id) WHERE ended_at_ms IS NULL;
-CREATE INDEX reviewers_by_start ON reviewers (spawned_at_ms);
+CREATE INDEX reviewers_by_end ON reviewers (ended_at_ms) WHERE ended_at_ms IS NOT NULL;

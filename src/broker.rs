@@ -93,7 +93,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
             idle_after: pool.idle_after,
             ttl: pool.ttl,
         },
-        patience: scaling::Patience { quick_exit: pool.quick_exit, max_failures: pool.max_quick_exits },
+        max_failures: pool.max_failures,
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
         folder: reviewers_folder(&config.server.data_dir),

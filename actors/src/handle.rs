@@ -267,7 +267,9 @@ impl Broker {
         self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
         let (mut root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
         // Asked here and not by the supervisor, which waits for nobody.
-        if let (Ok(view), Some(node)) = (self.pool().await, root.children.iter_mut().find(|node| node.kind == "pool")) {
+        if let (Ok(view), Some(node)) =
+            (self.show_pool().await, root.children.iter_mut().find(|node| node.kind == "pool"))
+        {
             crate::pool::draw(node, &view);
         }
         let (commits, changes) = self.0.feed.totals();

@@ -5,7 +5,10 @@ pub use domain::authority::{Authority, Scope, SecretHash};
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -41,6 +44,17 @@ pub struct Pass {
     identity: String,
     scope: Scope,
     draining: CancellationToken,
+    claiming: AtomicUsize,
+}
+
+/// A claim on its way.
+#[derive(Debug)]
+pub struct Claiming<'a>(&'a Pass);
+
+impl Drop for Claiming<'_> {
+    fn drop(&mut self) {
+        self.0.claiming.fetch_sub(1, SeqCst);
+    }
 }
 
 impl Pass {
@@ -59,6 +73,17 @@ impl Pass {
 
     pub fn is_draining(&self) -> bool {
         self.draining.is_cancelled()
+    }
+
+    /// Its holder is about to claim: until the guard is dropped nobody can say what it holds. Taken before
+    /// [`Self::is_draining`] is asked, so that either the claim or the draining sees the other.
+    pub fn claim(&self) -> Claiming<'_> {
+        self.claiming.fetch_add(1, SeqCst);
+        Claiming(self)
+    }
+
+    pub fn is_claiming(&self) -> bool {
+        self.claiming.load(SeqCst) > 0
     }
 
     /// Resolves when draining begins.
@@ -89,7 +114,12 @@ impl Passes {
     pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<Pass>) {
         let secret = new_secret();
         let hash = SecretHash::of(&secret);
-        let pass = Arc::new(Pass { identity: identity.to_owned(), scope, draining: CancellationToken::new() });
+        let pass = Arc::new(Pass {
+            identity: identity.to_owned(),
+            scope,
+            draining: CancellationToken::new(),
+            claiming: AtomicUsize::new(0),
+        });
         let mut issued = self.write();
         issued.revoke(identity);
         issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&pass)));
@@ -107,6 +137,14 @@ impl Passes {
     /// Ends a reviewer's pass, and what waits with it.
     pub fn revoke(&self, identity: &str) {
         self.write().revoke(identity);
+    }
+
+    /// Ends the passes of all reviewers: whoever gave them is gone.
+    pub fn revoke_reviewers(&self) {
+        let mut issued = self.write();
+        for identity in issued.reviewers.keys().cloned().collect::<Vec<_>>() {
+            issued.revoke(&identity);
+        }
     }
 
     pub fn find(&self, secret: &str) -> Option<Caller> {

@@ -98,7 +98,7 @@ impl Actor for Supervisor {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         let gateway = self.start_gateway(&myself).await?;
-        let pool = self.start_pool(&myself).await?;
+        let pool = self.start_pool(&myself, Duration::ZERO).await?;
         let pause = (self.context.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
         let (mailbox, closing) = (self.mailbox(&myself), self.context.closing.clone());
         tokio::spawn(closing.run_until_cancelled_owned(async move {
@@ -190,8 +190,8 @@ impl Actor for Supervisor {
         if actor.get_id() == state.pool.id() {
             if !state.stopping && !self.context.closing.is_cancelled() {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
-                state.pool = self.start_pool(&myself).await?;
                 state.pool_restarts += 1;
+                state.pool = self.start_pool(&myself, restart_pause(state.pool_restarts)).await?;
             }
             return Ok(());
         }
@@ -250,10 +250,14 @@ impl Supervisor {
     }
 
     /// Its reviewers end with a pool that fails; the next one gives back what they held.
-    async fn start_pool(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<PoolMessage>, SpawnErr> {
+    async fn start_pool(
+        &self,
+        myself: &ActorRef<SupervisorMessage>,
+        pause: Duration,
+    ) -> Result<Mailbox<PoolMessage>, SpawnErr> {
         let vitals = Arc::new(Vitals::new());
         let (context, feed) = (Arc::clone(&self.context), self.feed.clone());
-        let pool = ReviewerPool { context, feed, vitals: Arc::clone(&vitals) };
+        let pool = ReviewerPool { context, feed, vitals: Arc::clone(&vitals), pause };
         let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
         let pool = Mailbox::new(actor, vitals);
         self.context.pool.set(pool.clone());

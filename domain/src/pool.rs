@@ -38,10 +38,13 @@ pub enum PoolEvent {
     },
     /// Too many failed in a row; nothing is spawned until somebody asks for it.
     CrashLoop {
+        project: Option<String>,
         failures: u32,
         last_words: Vec<String>,
     },
-    CrashLoopCleared,
+    CrashLoopCleared {
+        project: Option<String>,
+    },
 }
 
 impl PoolEvent {
@@ -52,7 +55,7 @@ impl PoolEvent {
             Self::ReviewerDraining { .. } => "reviewer_draining",
             Self::ReviewerTerminated { .. } => "reviewer_terminated",
             Self::CrashLoop { .. } => "crash_loop",
-            Self::CrashLoopCleared => "crash_loop_cleared",
+            Self::CrashLoopCleared { .. } => "crash_loop_cleared",
         }
     }
 
@@ -62,7 +65,7 @@ impl PoolEvent {
             Self::ReviewerSpawned { reviewer, .. }
             | Self::ReviewerDraining { reviewer, .. }
             | Self::ReviewerTerminated { reviewer, .. } => Some(reviewer),
-            Self::CrashLoop { .. } | Self::CrashLoopCleared => None,
+            Self::CrashLoop { .. } | Self::CrashLoopCleared { .. } => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod breaker;
 
-pub use breaker::{Breaker, Ended, Patience};
+pub use breaker::{Breaker, Ended};
 
 use crate::time::Tick;
 use std::{cmp::Reverse, time::Duration};
@@ -29,6 +29,8 @@ pub struct Queue {
     /// `None`: reviews that belong to no project.
     pub project: Option<String>,
     pub pending: u64,
+    /// Nothing is spawned for it before this tick, because its reviewers have just failed.
+    pub hold_until: Option<Tick>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,16 +93,8 @@ pub struct Decision {
     pub look_again: Option<Tick>,
 }
 
-/// What is known of the pool beside its members.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct History {
-    pub last_spawn: Option<Tick>,
-    /// Nothing is spawned before this tick, because reviewers have just failed.
-    pub hold_until: Option<Tick>,
-}
-
 /// Decides. Queues without work may be left out.
-pub fn decide(queues: &[Queue], pool: &[Member], history: History, limits: &Limits, now: Tick) -> Decision {
+pub fn decide(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limits: &Limits, now: Tick) -> Decision {
     let mut decision = Decision::default();
     for member in pool {
         match (retires_at(member, limits), member.activity) {
@@ -113,15 +107,21 @@ pub fn decide(queues: &[Queue], pool: &[Member], history: History, limits: &Limi
         member.activity != Activity::Leaving && !decision.drain.iter().any(|drain| drain.id == member.id)
     };
     let staying: Vec<&Member> = pool.iter().filter(stays).collect();
-    let Some((queue, why)) = neediest(queues, &staying, limits) else { return decision };
+    // One project's trouble is not another's.
+    let (held, open): (Vec<_>, Vec<_>) =
+        queues.iter().filter(|queue| queue.pending > 0).partition(|queue| queue.hold_until.is_some_and(|at| at > now));
+    for at in held.iter().filter_map(|queue| queue.hold_until) {
+        look_again(&mut decision, at);
+    }
+    let Some((queue, why)) = neediest(&open, &staying, limits) else { return decision };
     if pool.len() >= limits.max_size {
         if why == SpawnReason::ColdStart && staying.len() == pool.len() {
             decision.drain.extend(room_maker(queues, &staying));
         }
         return decision;
     }
-    let rested = history.last_spawn.map(|last| last.plus(limits.cooldown)).filter(|_| why != SpawnReason::ColdStart);
-    match rested.max(history.hold_until).filter(|at| *at > now) {
+    let rested = last_spawn.map(|last| last.plus(limits.cooldown)).filter(|_| why != SpawnReason::ColdStart);
+    match rested.filter(|at| *at > now) {
         Some(at) => look_again(&mut decision, at),
         None => decision.spawn = Some(Spawn { project: queue.project.clone(), why }),
     }
@@ -138,8 +138,9 @@ fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
 }
 
 /// The queue to spawn for: one that nobody serves comes first, then the longest.
-fn neediest<'a>(queues: &'a [Queue], staying: &[&Member], limits: &Limits) -> Option<(&'a Queue, SpawnReason)> {
-    let need = |queue: &'a Queue| {
+fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> Option<(&'a Queue, SpawnReason)> {
+    let need = |queue: &&'a Queue| {
+        let queue: &'a Queue = queue;
         let active = staying.iter().filter(|member| member.project == queue.project).count() as u64;
         match (queue.pending, active) {
             (0, _) => None,

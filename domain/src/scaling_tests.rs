@@ -1,6 +1,5 @@
 use super::{
-    Activity, Breaker, Decision, Drain, DrainReason, Ended, History, Limits, Member, Patience, Queue, Spawn,
-    SpawnReason, decide,
+    Activity, Breaker, Decision, Drain, DrainReason, Ended, Limits, Member, Queue, Spawn, SpawnReason, decide,
 };
 use crate::time::Tick;
 use proptest::prelude::*;
@@ -17,7 +16,7 @@ const LIMITS: Limits = Limits {
 const NOW: Tick = Tick(10_000_000);
 
 fn queue(project: &str, pending: u64) -> Queue {
-    Queue { project: Some(project.into()), pending }
+    Queue { project: Some(project.into()), pending, hold_until: None }
 }
 
 fn member(id: &str, project: &str, activity: Activity) -> Member {
@@ -36,13 +35,13 @@ fn ago(seconds: i64) -> Tick {
     Tick(NOW.0 - seconds * 1000)
 }
 
-fn rested() -> History {
-    History { last_spawn: Some(ago(60)), hold_until: None }
+fn rested() -> Option<Tick> {
+    Some(ago(60))
 }
 
 #[track_caller]
-fn check_spawn(pending: u64, pool: &[Member], history: History, expected: Option<SpawnReason>) -> Decision {
-    let decision = decide(&[queue("a", pending)], pool, history, &LIMITS, NOW);
+fn check_spawn(pending: u64, pool: &[Member], last_spawn: Option<Tick>, expected: Option<SpawnReason>) -> Decision {
+    let decision = decide(&[queue("a", pending)], pool, last_spawn, &LIMITS, NOW);
     assert_eq!(decision.spawn, expected.map(|why| Spawn { project: Some("a".into()), why }), "{decision:?}");
     decision
 }
@@ -69,18 +68,22 @@ fn the_cap_counts_those_that_are_leaving() {
 
 #[test]
 fn spawns_keep_a_distance_except_the_first() {
-    let just = History { last_spawn: Some(ago(4)), hold_until: None };
+    let just = Some(ago(4));
     check_spawn(1, &[], just, Some(SpawnReason::ColdStart));
     let waits = check_spawn(9, &[busy("1")], just, None);
     assert_eq!(waits.look_again, Some(Tick(NOW.0 + 6000)));
 }
 
 #[test]
-fn nothing_is_spawned_while_failures_are_fresh() {
-    let held = History { last_spawn: None, hold_until: Some(Tick(NOW.0 + 2000)) };
-    let waits = check_spawn(1, &[], held, None);
-    assert_eq!(waits.look_again, Some(Tick(NOW.0 + 2000)));
-    check_spawn(1, &[], History { hold_until: Some(NOW), ..held }, Some(SpawnReason::ColdStart));
+fn a_project_whose_reviewers_fail_waits_and_holds_up_nobody_else() {
+    let soon = Tick(NOW.0 + 2000);
+    let held = Queue { hold_until: Some(soon), ..queue("a", 9) };
+    let decision = decide(std::slice::from_ref(&held), &[], None, &LIMITS, NOW);
+    assert_eq!((decision.spawn, decision.look_again), (None, Some(soon)));
+    let decision = decide(&[held.clone(), queue("b", 1)], &[], None, &LIMITS, NOW);
+    assert_eq!(decision.spawn.and_then(|spawn| spawn.project).as_deref(), Some("b"));
+    let decision = decide(&[Queue { hold_until: Some(NOW), ..held }], &[], None, &LIMITS, NOW);
+    assert!(decision.spawn.is_some(), "it has waited long enough");
 }
 
 #[test]
@@ -120,10 +123,10 @@ fn a_full_pool_makes_room_for_a_project_without_a_reviewer() {
     assert_eq!(decide(&[queue("b", 1), queue("c", 1)], &full, rested(), &LIMITS, NOW).drain, []);
 }
 
-const PATIENCE: Patience = Patience { quick_exit: Duration::from_secs(30), max_failures: 5 };
+const MAX_FAILURES: u32 = 5;
 
 fn failure() -> Ended {
-    Ended { lasted: Duration::from_secs(1), verdicts: 0, cleanly: false, asked: false }
+    Ended { handled: 0, cleanly: false, asked: false, work_waits: true }
 }
 
 #[test]
@@ -131,11 +134,12 @@ fn failures_in_a_row_wait_longer_and_then_stop() {
     let mut breaker = Breaker::default();
     let mut holds = Vec::new();
     for n in 1..=5 {
-        assert_eq!(breaker.ended(&failure(), &PATIENCE, NOW), n == 5, "only the fifth is too many");
+        assert_eq!(breaker.ended(&failure(), MAX_FAILURES, NOW), n == 5, "only the fifth is too many");
         holds.push(breaker.hold_until().map(|at| (at.0 - NOW.0) / 1000));
     }
     assert_eq!(holds, [Some(0), Some(1), Some(2), Some(4), Some(8)]);
-    assert!(breaker.is_open());
+    assert!(!breaker.ended(&Ended { handled: 3, ..failure() }, MAX_FAILURES, NOW));
+    assert!(breaker.is_open(), "only somebody who has looked may close it");
     breaker.clear();
     assert_eq!(breaker, Breaker::default());
 }
@@ -144,17 +148,16 @@ fn failures_in_a_row_wait_longer_and_then_stop() {
 fn what_counts_as_a_failure() {
     let failures = |ended: Ended| {
         let mut breaker = Breaker::default();
-        breaker.ended(&failure(), &PATIENCE, NOW);
-        breaker.ended(&ended, &PATIENCE, NOW);
+        breaker.ended(&failure(), MAX_FAILURES, NOW);
+        breaker.ended(&ended, MAX_FAILURES, NOW);
         breaker.failures()
     };
-    let long = Duration::from_secs(31);
     assert_eq!(failures(failure()), 2);
-    assert_eq!(failures(Ended { cleanly: true, ..failure() }), 2, "quick");
-    assert_eq!(failures(Ended { lasted: long, ..failure() }), 2, "a crash");
-    assert_eq!(failures(Ended { lasted: long, cleanly: true, ..failure() }), 1, "it found nothing to do");
+    assert_eq!(failures(Ended { work_waits: false, ..failure() }), 2, "a crash");
+    assert_eq!(failures(Ended { cleanly: true, ..failure() }), 2, "it left work behind");
+    assert_eq!(failures(Ended { cleanly: true, work_waits: false, ..failure() }), 1, "it found nothing to do");
     assert_eq!(failures(Ended { asked: true, ..failure() }), 1, "we ended it");
-    assert_eq!(failures(Ended { verdicts: 1, ..failure() }), 0, "it works");
+    assert_eq!(failures(Ended { handled: 1, ..failure() }), 0, "it works");
 }
 
 fn any_member() -> impl Strategy<Value = Member> {
@@ -183,9 +186,8 @@ proptest! {
             member.id = i.to_string();
         }
         let queues: Vec<_> = pending.iter().enumerate().map(|(i, n)| queue(&i.to_string(), *n)).collect();
-        let history = History { last_spawn: last_spawn.map(ago), hold_until: None };
         let limits = Limits { max_size, ..LIMITS };
-        let decision = decide(&queues, &pool, history, &limits, NOW);
+        let decision = decide(&queues, &pool, last_spawn.map(ago), &limits, NOW);
         if let Some(spawn) = &decision.spawn {
             prop_assert!(pool.len() < max_size);
             prop_assert!(queues.iter().any(|queue| queue.project == spawn.project && queue.pending > 0));

@@ -73,8 +73,11 @@ impl Remote {
         if status.is_success() {
             return Ok(text);
         }
-        let words = serde_json::from_str::<Value>(&text).ok().and_then(|body| Some(body["error"].as_str()?.to_owned()));
-        let words = words.unwrap_or_else(|| text.chars().take(SHOWN_CHARS).collect());
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        let words = match (body["error"].as_str(), body["code"].as_str()) {
+            (Some(error), Some(code)) => format!("{error} ({code})"),
+            _ => text.chars().take(SHOWN_CHARS).collect(),
+        };
         Err(anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into())
     }
 }

@@ -53,9 +53,7 @@ pub struct Pool {
     pub check_every: Duration,
     #[serde(with = "duration")]
     pub stop_grace: Duration,
-    #[serde(with = "duration")]
-    pub quick_exit: Duration,
-    pub max_quick_exits: u32,
+    pub max_failures: u32,
     /// Given together with `workspace_wsl_path` or not at all.
     #[serde(with = "or_empty")]
     pub wsl_distro: Option<String>,

@@ -19,7 +19,7 @@ fn by_default_there_is_no_pool_and_nothing_is_chosen() {
     assert!(!pool.enabled);
     assert_eq!(pool.runtime, Runtime::Codex);
     assert_eq!((pool.program, pool.model, pool.effort, pool.workspace, pool.prompt), (None, None, None, None, None));
-    assert_eq!((pool.max_size, pool.ratio, pool.max_quick_exits), (3, 3, 5));
+    assert_eq!((pool.max_size, pool.ratio, pool.max_failures), (3, 3, 5));
     assert_eq!(pool.cooldown, Duration::from_secs(10));
 }
 
@@ -93,8 +93,7 @@ fn every_bad_value_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("ttl = '169h'"), @r#"pool.ttl = "169h": expected a duration such as "1h", between 10ms and 168h"#);
     assert_snapshot!(wrong("check_every = 'often'"), @r#"pool.check_every = "often": expected a duration such as "30s", between 10ms and 1h"#);
     assert_snapshot!(wrong("stop_grace = '-1s'"), @r#"pool.stop_grace = "-1s": expected a duration such as "10s", between 10ms and 5m"#);
-    assert_snapshot!(wrong("quick_exit = '11m'"), @r#"pool.quick_exit = "11m": expected a duration such as "30s", between 10ms and 10m"#);
-    assert_snapshot!(wrong("max_quick_exits = 0"), @"pool.max_quick_exits = 0: expected a whole number between 1 and 100");
+    assert_snapshot!(wrong("max_failures = 0"), @"pool.max_failures = 0: expected a whole number between 1 and 100");
     assert_snapshot!(wrong("wsl_distro = '-d'"), @r#"pool.wsl_distro = "-d": expected the name of a WSL distribution: letters, digits and the characters . _ -, not beginning with -, or """#);
     assert_snapshot!(wrong("workspace_wsl_path = 'C:\\code'"), @r#"pool.workspace_wsl_path = "C:\\code": expected an absolute path as Linux writes it, such as "/home/me/code", or """#);
     assert_snapshot!(wrong("max_sice = 1"), @"pool.max_sice = 1: unknown setting; did you mean pool.max_size?");

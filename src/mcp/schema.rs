@@ -69,6 +69,8 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
         Value::Object(mut object) => {
             object.remove("title");
             object.remove("description");
+            // Some clients look for it also where there is nothing to give.
+            object.entry("properties").or_insert_with(|| json!({}));
             object
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => JsonObject::new(),

@@ -61,11 +61,11 @@ impl Work {
     }
 }
 
-/// How many pending reviews of a project anybody may take.
+/// How many reviews of a project are pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct Pending {
     pub project: Option<String>,
-    pub pending: u64,
+    pub reviews: u64,
 }
 
 impl Reader {
@@ -83,13 +83,13 @@ impl Reader {
             .collect()
     }
 
-    /// Those that have ended, the last first.
+    /// Those that have ended, the last to end first.
     pub async fn list_ended_reviewers(&self, limit: u32) -> Result<Vec<ReviewerRow>, StoreError> {
         let rows = sqlx::query!(
             "SELECT id, name, runtime, project, why, pid, pid_started, boot_id, spawned_at_ms, ended_at_ms, exit,
                     last_words, approvals, rejections, changes_requested, comments, reviewing_ms, input_tokens,
                     output_tokens, cost_usd
-             FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY spawned_at_ms DESC LIMIT ?",
+             FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC LIMIT ?",
             limit
         )
         .fetch_all(&self.pool)
@@ -132,15 +132,18 @@ impl Reader {
         Ok(row.is_some())
     }
 
-    /// Reviews in which `reviewer` holds a seat it has not voted for, or is asked back. Whatever runs has a
-    /// deadline, and those are few, so no index by reviewer has to be kept up.
-    pub async fn list_held_by(&self, reviewer: &str) -> Result<Vec<ReviewId>, StoreError> {
+    /// Whether there has ever been a pool.
+    pub async fn has_reviewers(&self) -> Result<bool, StoreError> {
+        let row = sqlx::query!("SELECT 1 AS one FROM reviewers LIMIT 1").fetch_optional(&self.pool).await?;
+        Ok(row.is_some())
+    }
+
+    /// Reviews in which `reviewer` holds a seat it has not voted for. Every such seat has a lease, and leases are
+    /// few, so no index by reviewer has to be kept up.
+    pub async fn list_claimed_by(&self, reviewer: &str) -> Result<Vec<ReviewId>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT DISTINCT r.id FROM seats s INDEXED BY seats_by_lease JOIN reviews r ON r.number = s.review
-             WHERE s.lease_ends_tick IS NOT NULL AND s.claimed_by = ?1
-             UNION
-             SELECT r.id FROM seats s INDEXED BY seats_by_reservation JOIN reviews r ON r.number = s.review
-             WHERE s.reserved_until_tick IS NOT NULL AND s.reserved_for = ?1",
+            "SELECT r.id FROM seats s INDEXED BY seats_by_lease JOIN reviews r ON r.number = s.review
+             WHERE s.lease_ends_tick IS NOT NULL AND s.claimed_by = ?",
             reviewer
         )
         .fetch_all(&self.pool)
@@ -148,33 +151,61 @@ impl Reader {
         rows.iter().map(|row| to_id(&row.id)).collect()
     }
 
-    /// Everything that pool reviewers hold: at the start of a pool, all of it is left over.
-    pub async fn list_held_by_pool(&self) -> Result<Vec<(String, ReviewId)>, StoreError> {
+    /// Reviews that are kept for `reviewer`, who was asked to look again.
+    pub async fn list_reserved_for(&self, reviewer: &str) -> Result<Vec<ReviewId>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT r.id FROM seats s INDEXED BY seats_by_reservation JOIN reviews r ON r.number = s.review
+             WHERE s.reserved_until_tick IS NOT NULL AND s.reserved_for = ?",
+            reviewer
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(|row| to_id(&row.id)).collect()
+    }
+
+    /// Everything that reviewers of a pool hold, or is kept for them, although they have ended.
+    pub async fn list_left_by_pool(&self) -> Result<Vec<(String, ReviewId)>, StoreError> {
         let rows = sqlx::query!(
             r#"SELECT s.claimed_by AS "reviewer!", r.id AS "id!" FROM seats s INDEXED BY seats_by_lease
-               JOIN reviews r ON r.number = s.review
-               WHERE s.lease_ends_tick IS NOT NULL AND s.claimed_by IN (SELECT id FROM reviewers)
+               JOIN reviewers p ON p.id = s.claimed_by AND p.ended_at_ms IS NOT NULL
+               JOIN reviews r ON r.number = s.review WHERE s.lease_ends_tick IS NOT NULL
                UNION
                SELECT s.reserved_for, r.id FROM seats s INDEXED BY seats_by_reservation
-               JOIN reviews r ON r.number = s.review
-               WHERE s.reserved_until_tick IS NOT NULL AND s.reserved_for IN (SELECT id FROM reviewers)"#
+               JOIN reviewers p ON p.id = s.reserved_for AND p.ended_at_ms IS NOT NULL
+               JOIN reviews r ON r.number = s.review WHERE s.reserved_until_tick IS NOT NULL"#
         )
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter().map(|row| Ok((row.reviewer, to_id(&row.id)?))).collect()
     }
 
-    /// What waits for a reviewer, by project. A review that is kept for somebody does not.
-    pub async fn count_waiting(&self) -> Result<Vec<Waiting>, StoreError> {
+    /// How many reviews of a project wait for anybody, up to `limit`: more make no difference, and a long queue
+    /// takes time to count. One that is kept for somebody does not wait.
+    pub async fn count_waiting(&self, project: Option<&str>, limit: u64) -> Result<u64, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let row = sqlx::query!(
+            r#"SELECT count(*) AS "waiting!: i64" FROM (
+                   SELECT 1 FROM reviews r INDEXED BY reviews_queue_by_project
+                   WHERE r.status = 'pending' AND r.project IS ?1 AND EXISTS (
+                       SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
+                       AND s.reserved_for IS NULL)
+                   LIMIT ?2)"#,
+            project,
+            limit
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        to_u64(row.waiting)
+    }
+
+    /// What is pending in each project, from the index alone.
+    pub async fn count_pending(&self) -> Result<Vec<Pending>, StoreError> {
         let rows = sqlx::query!(
-            r#"SELECT r.project, count(*) AS "pending!: i64" FROM reviews r INDEXED BY reviews_queue_by_project
-               WHERE r.status = 'pending' AND EXISTS (
-                   SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-                   AND s.reserved_for IS NULL)
-               GROUP BY r.project"#
+            r#"SELECT project, count(*) AS "pending!: i64" FROM reviews INDEXED BY reviews_queue_by_project
+               WHERE status = 'pending' GROUP BY project"#
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(|row| Ok(Waiting { project: row.project, pending: to_u64(row.pending)? })).collect()
+        rows.into_iter().map(|row| Ok(Pending { project: row.project, reviews: to_u64(row.pending)? })).collect()
     }
 }

@@ -28,7 +28,7 @@ async fn the_tools_of_the_reviewer() {
 async fn catalogue(path: &str) -> String {
     let broker = TestBroker::start().await;
     let mut text = String::new();
-    for tool in tools(&TestClient::new(broker.url(path))).await {
+    for tool in all_tools(&TestClient::new(broker.url(path))).await {
         let hints = tool["annotations"].as_object().unwrap();
         let hints: Vec<_> = hints.iter().filter(|(_, on)| **on == true).map(|(hint, _)| hint.as_str()).collect();
         let (name, title) = (tool["name"].as_str().unwrap(), tool["title"].as_str().unwrap());

@@ -44,12 +44,10 @@ fn pool_events(log: &[Logged]) -> Vec<&PoolEvent> {
 }
 
 fn claim_ends(log: &[Logged]) -> Vec<(String, String)> {
-    let ends = log.iter().filter_map(|logged| match &logged.entry {
-        Entry::Review { recorded, .. } => match &recorded.event {
-            Event::ClaimEnded { reason, detail, .. } => Some((reason.to_string(), detail.clone().unwrap_or_default())),
-            _ => None,
-        },
-        Entry::Pool(_) => None,
+    let ends = log.iter().filter_map(|logged| {
+        let Entry::Review { recorded, .. } = &logged.entry else { return None };
+        let Event::ClaimEnded { reason, detail, .. } = &recorded.event else { return None };
+        Some((reason.to_string(), detail.clone().unwrap_or_default()))
     });
     ends.collect()
 }
@@ -91,7 +89,9 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
         .filter_map(|event| match event {
             PoolEvent::ReviewerSpawned { why, .. } => Some(why.as_str()),
             PoolEvent::ReviewerDraining { why, .. } => Some(why.as_str()),
-            _ => None,
+            PoolEvent::ReviewerTerminated { .. } | PoolEvent::CrashLoop { .. } | PoolEvent::CrashLoopCleared { .. } => {
+                None
+            }
         })
         .collect();
     assert_eq!(whys, ["cold_start", "backlog", "backlog", "idle", "idle", "idle"]);

@@ -4,6 +4,7 @@ use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
     pool::{LiveReviewer, PoolMessage, PoolView},
+    prepare::unreadable,
     request::Release,
 };
 use domain::{
@@ -11,7 +12,11 @@ use domain::{
     review::{Command, ReleaseSeat, Review},
 };
 use std::sync::Arc;
+use store::{Pending, ReviewerRow};
 use tokio::sync::oneshot;
+
+/// Ended reviewers that are still shown.
+const SHOWN_ENDED: u32 = 20;
 
 impl Broker {
     /// A reviewer gives its claim back; the review is free for others at once.
@@ -39,7 +44,17 @@ impl Broker {
         self.ask_pool(|reply| PoolMessage::Stop { id, at_once, reply }).await
     }
 
-    pub async fn pool(&self) -> Answer<PoolView> {
+    /// The pool, what is pending in each project, and the last reviewers that have ended.
+    pub async fn pool(&self) -> Answer<(PoolView, Vec<Pending>, Vec<ReviewerRow>)> {
+        let _call = self.admit()?;
+        let reader = &self.0.context.reader;
+        let view = self.show_pool().await?;
+        let pending = reader.count_pending().await.map_err(unreadable)?;
+        let ended = reader.list_ended_reviewers(SHOWN_ENDED).await.map_err(unreadable)?;
+        Ok((view, pending, ended))
+    }
+
+    pub(super) async fn show_pool(&self) -> Answer<PoolView> {
         self.ask_pool(|reply| PoolMessage::Show { reply }).await
     }
 

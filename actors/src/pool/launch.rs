@@ -87,24 +87,41 @@ fn free_name(runtime: &str, taken: &BTreeSet<&str>) -> String {
 }
 
 fn workspace(context: &Context, settings: &PoolSettings, project: Option<&str>) -> Result<PathBuf, String> {
-    if let Some(folder) = &settings.workspace {
-        return Ok(folder.clone());
-    }
-    match project {
-        Some(_) => {
+    let folder = match (&settings.workspace, project) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(_)) => {
             let repository = context.projects.repository(project).map_err(|error| error.to_string())?;
-            Ok(repository.root().to_owned())
+            repository.root().to_owned()
         }
-        None => {
-            let folder = settings.folder.join("work");
-            make(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            Ok(folder)
-        }
+        (None, None) => settings.folder.join("work"),
+    };
+    for own in [&settings.folder, &folder].into_iter().filter(|folder| folder.starts_with(&settings.folder)) {
+        make(own).map_err(|error| format!("{}: {error}", own.display()))?;
     }
+    if folder.is_dir() { Ok(folder) } else { Err(format!("{}: the reviewer's folder is not there", folder.display())) }
+}
+
+/// Logs of reviewers that are kept, each with the one before it.
+const KEPT_LOGS: usize = 100;
+
+/// Removes the oldest logs. Files block, so not here.
+pub(super) fn prune(folder: PathBuf) {
+    tokio::task::spawn_blocking(move || {
+        let files = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+        let mut logs: Vec<_> = files
+            .filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path())))
+            .filter(|(_, path)| path.extension().is_some_and(|extension| extension == "log"))
+            .collect();
+        logs.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, log) in logs.into_iter().skip(KEPT_LOGS) {
+            let _ = std::fs::remove_file(log.with_extension("log.1"));
+            let _ = std::fs::remove_file(log);
+        }
+    });
 }
 
 /// A folder for the owner only.
-pub(super) fn make(folder: &Path) -> io::Result<()> {
+fn make(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

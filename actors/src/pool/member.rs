@@ -29,6 +29,8 @@ pub(super) struct Member {
     /// The row is in the database and the process runs.
     pub(super) started: bool,
     pub(super) claims: HashMap<ReviewId, Held>,
+    /// Reviews it has voted on, or found not to apply.
+    pub(super) handled: u64,
     pub(super) idle_since: Tick,
     pub(super) leaving: Option<Leaving>,
 }
@@ -92,6 +94,7 @@ impl Member {
             (true, Some(held)) => {
                 self.row.work.reviewing_ms += u64::try_from(now.0 - held.since.0).unwrap_or_default();
                 *count += 1;
+                self.handled += 1;
                 self.lost(review, now);
             }
             (false, _) => *count += 1,

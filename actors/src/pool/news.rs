@@ -11,35 +11,43 @@ use std::sync::Arc;
 use store::{Entry, Logged};
 
 impl ReviewerPool {
-    pub(super) async fn take_news(&self, state: &mut State, news: &[Logged]) {
+    /// Takes note of what happened. `true` if it may change how many reviewers there should be.
+    pub(super) async fn take_news(&self, state: &mut State, news: &[Logged]) -> bool {
+        let mut matters = false;
         for logged in news {
             if let Entry::Review { id, number, recorded } = &logged.entry {
+                matters |= !is_talk(&recorded.event);
                 self.take_event(state, *id, *number, &recorded.event, logged.tick).await;
             }
         }
+        matters
     }
 
     async fn take_event(&self, state: &mut State, review: ReviewId, number: ReviewNumber, event: &Event, at: Tick) {
         match event {
-            Event::Claimed { by, .. } => match state.members.get_mut(by) {
-                Some(member) => {
+            Event::Claimed { by, .. } => {
+                if let Some(member) = state.reviewer(by) {
                     member.claims.insert(review, Held { number, since: at });
                 }
                 // The claim was on its way when its process ended.
-                None if state.gone.contains(by) => self.give_back(review, by.clone()),
-                None => {}
-            },
+                if state.gone.contains(by) {
+                    self.give_back(review, by.clone());
+                }
+            }
+            Event::AutoRejected { claimant, .. } => {
+                if let Some(member) = state.reviewer(claimant) {
+                    member.handled += 1;
+                }
+            }
             Event::VerdictGiven { by, verdict, .. } => {
-                if let Some(member) = state.members.get_mut(by) {
+                if let Some(member) = state.reviewer(by) {
                     member.judged(review, *verdict, at);
-                    let row = member.row.clone();
-                    if member.started {
-                        self.write(Some(row), None);
-                    }
+                    let row = member.started.then(|| member.row.clone());
+                    self.write(row, None);
                 }
             }
             Event::ClaimEnded { by, .. } => {
-                if let Some(member) = state.members.get_mut(by) {
+                if let Some(member) = state.reviewer(by) {
                     member.lost(review, at);
                 }
             }
@@ -49,12 +57,15 @@ impl ReviewerPool {
             }
             Event::MessageAdded { requeued: Some(Requeued { reservation: Some(kept), .. }), .. } => {
                 let reviewer = &kept.reviewer;
-                if !state.members.contains_key(reviewer) && self.was_ours(state, reviewer).await {
+                let leaves = match state.members.get(reviewer) {
+                    Some(member) => member.leaving.is_some(),
+                    None => self.was_ours(state, reviewer).await,
+                };
+                if leaves {
                     self.give_back(review, reviewer.clone());
                 }
             }
             Event::Proposed(_)
-            | Event::AutoRejected { .. }
             | Event::ReservationEnded { .. }
             | Event::MessageAdded { .. }
             | Event::CounterPatchRejected { .. }
@@ -64,7 +75,7 @@ impl ReviewerPool {
 
     async fn check_claims(&self, state: &mut State, review: ReviewId, at: Tick) {
         for member in state.members.values_mut().filter(|member| member.claims.contains_key(&review)) {
-            match self.context.reader.list_held_by(&member.row.id).await {
+            match self.context.reader.list_claimed_by(&member.row.id).await {
                 Ok(held) if held.contains(&review) => {}
                 Ok(_) => member.lost(review, at),
                 Err(error) => tracing::error!(reviewer.id = member.row.id, %error, "claims cannot be read"),
@@ -82,5 +93,22 @@ impl ReviewerPool {
         tokio::spawn(async move {
             reclaim::tell(&context, review, &reviewer, Reclaimed::ReviewerExited, Some("it had ended before")).await;
         });
+    }
+}
+
+/// What leaves the queue and everybody's claims as they were.
+const fn is_talk(event: &Event) -> bool {
+    match event {
+        Event::MessageAdded { requeued, .. } => requeued.is_none(),
+        Event::CounterPatchRejected { .. } | Event::Closed { .. } => true,
+        Event::Proposed(_)
+        | Event::Revised { .. }
+        | Event::Claimed { .. }
+        | Event::AutoRejected { .. }
+        | Event::ClaimEnded { .. }
+        | Event::ReservationEnded { .. }
+        | Event::VerdictGiven { .. }
+        | Event::CounterPatchAccepted { .. }
+        | Event::Cancelled { .. } => false,
     }
 }

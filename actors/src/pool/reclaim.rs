@@ -8,7 +8,7 @@ use domain::{
     review::{Command, Reclaimed},
 };
 use std::time::Duration;
-use store::{PoolChange, StoreError};
+use store::{PoolChange, ProcessRow, StoreError};
 
 /// How often, and after which pauses, a review is told again that could not be told.
 const TRIES: u32 = 8;
@@ -16,7 +16,24 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// All that `reviewer` holds, and what is kept for it.
 pub(super) async fn give_back(context: &Context, reviewer: &str, why: Reclaimed, detail: &str) {
-    match context.reader.list_held_by(reviewer).await {
+    give_back_all(context, reviewer, context.reader.list_claimed_by(reviewer).await, why, detail).await;
+    give_back_all(context, reviewer, context.reader.list_reserved_for(reviewer).await, why, detail).await;
+}
+
+/// What is kept for a reviewer that takes nothing new any more.
+pub(super) async fn give_back_reservations(context: &Context, reviewer: &str) {
+    let kept = context.reader.list_reserved_for(reviewer).await;
+    give_back_all(context, reviewer, kept, Reclaimed::ReviewerStopped, "it takes nothing new").await;
+}
+
+async fn give_back_all(
+    context: &Context,
+    reviewer: &str,
+    reviews: Result<Vec<ReviewId>, StoreError>,
+    why: Reclaimed,
+    detail: &str,
+) {
+    match reviews {
         Ok(reviews) => {
             for review in reviews {
                 tell(context, review, reviewer, why, Some(detail)).await;
@@ -40,10 +57,14 @@ pub(super) async fn tell(context: &Context, review: ReviewId, reviewer: &str, wh
     }
 }
 
-/// At the start of a pool no reviewer of it lives: what one has left behind is ended and given back.
-pub(super) async fn clean_up(context: &Context) -> Result<(), StoreError> {
-    let running = context.reader.list_running_reviewers().await?;
-    let identity = |process: &store::ProcessRow| ProcessIdentity {
+/// At the start of a pool no reviewer of it lives: what one has left behind is ended and given back. Says who
+/// they were. A step that fails is logged, and the next is done all the same.
+pub(super) async fn clean_up(context: &Context) -> Vec<String> {
+    let running = context.reader.list_running_reviewers().await.unwrap_or_else(|error| {
+        tracing::error!(%error, "which reviewers an earlier run left behind cannot be read");
+        Vec::new()
+    });
+    let identity = |process: &ProcessRow| ProcessIdentity {
         pid: process.pid,
         start_time: process.started,
         boot_id: process.boot_id.clone(),
@@ -52,13 +73,24 @@ pub(super) async fn clean_up(context: &Context) -> Result<(), StoreError> {
     if !running.is_empty() {
         tracing::warn!(reviewers = running.len(), killed, "reviewers of an earlier run are cleared away");
     }
+    let mut left = Vec::new();
     for (reviewer, _) in running {
         let now = context.clock.now();
-        let event = PoolEvent::ReviewerTerminated { reviewer, exit: "its broker ended".into(), ran_ms: None };
-        note(context, PoolChange { at: now.at, tick: now.tick, reviewer: None, event: Some(event) }).await?;
+        let (id, exit) = (reviewer.clone(), "its broker ended".to_owned());
+        let event = PoolEvent::ReviewerTerminated { reviewer: id, exit, ran_ms: None };
+        let noted = note(context, PoolChange { at: now.at, tick: now.tick, reviewer: None, event: Some(event) });
+        if let Err(error) = noted.await {
+            tracing::error!(reviewer.id = reviewer, %error, "the end of a reviewer cannot be noted");
+        }
+        left.push(reviewer);
     }
-    for (reviewer, review) in context.reader.list_held_by_pool().await? {
-        tell(context, review, &reviewer, Reclaimed::BrokerRestarted, None).await;
+    match context.reader.list_left_by_pool().await {
+        Ok(held) => {
+            for (reviewer, review) in held {
+                tell(context, review, &reviewer, Reclaimed::BrokerRestarted, None).await;
+            }
+        }
+        Err(error) => tracing::error!(%error, "what an earlier run's reviewers held cannot be read"),
     }
-    Ok(())
+    left
 }

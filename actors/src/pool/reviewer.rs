@@ -16,7 +16,13 @@ use std::{
     time::Duration,
 };
 use store::{PoolChange, ProcessRow, ReviewerRow};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+/// What a shim is given to take its plan.
+const BEGIN: Duration = Duration::from_secs(5);
 
 /// What a [`ReviewerActor`] can be told.
 pub(crate) enum ReviewerMessage {
@@ -114,7 +120,10 @@ async fn run(
     let log = Log { path: log, secret: Some(secret), caps: Caps::default() };
     let heard = move |line: &str| usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
     let output = process.take_output().map(|(stdout, stderr)| Output::drain(stdout, stderr, log, heard));
-    let begun = process.begin(&plan).await;
+    let begun = match timeout(BEGIN, process.begin(&plan)).await {
+        Ok(begun) => begun.map_err(|error| error.to_string()),
+        Err(_) => Err("its shim does not listen".to_owned()),
+    };
     if begun.is_err() {
         process.kill();
     }

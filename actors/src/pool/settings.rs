@@ -1,7 +1,7 @@
 //! What the pool is told at its start.
 
 use super::runtime::RuntimeSettings;
-use domain::scaling::{Limits, Patience};
+use domain::scaling::Limits;
 use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Clone)]
@@ -14,7 +14,8 @@ pub struct PoolSettings {
     /// Where reviewers work, if not in their project's repository.
     pub workspace: Option<PathBuf>,
     pub limits: Limits,
-    pub patience: Patience,
+    /// As many that come to nothing in a row end the attempts.
+    pub max_failures: u32,
     /// The longest time between two looks at the queue.
     pub check_every: Duration,
     /// Between SIGTERM and SIGKILL.

@@ -3,7 +3,7 @@
 use crate::tree::Node;
 use domain::{ids::ReviewNumber, pool::ReviewerState};
 use std::path::PathBuf;
-use store::{ReviewerRow, Waiting};
+use store::ReviewerRow;
 
 /// What the pool can do at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub enum PoolState {
     /// Too many have failed in a row, and none is started until somebody asks for one.
     CrashLoop {
         failures: u32,
+        projects: Vec<String>,
     },
     /// No reviewer can be started: the program is missing, say. Tried again with every look.
     Unavailable {
@@ -44,10 +45,13 @@ impl PoolState {
             Self::Disabled => Some("set pool.enabled = true to have reviewers started".into()),
             Self::Starting | Self::Ready => None,
             Self::BackingOff { ms } => Some(format!("the last reviewer failed; the next is started in {ms} ms")),
-            Self::CrashLoop { failures } => Some(format!(
-                "{failures} reviewers in a row failed without a verdict; see last_words and the log, mend it, then \
-                 spawn_reviewer tries again"
-            )),
+            Self::CrashLoop { failures, projects } => {
+                let of = if projects.is_empty() { String::new() } else { format!(" of {}", projects.join(", ")) };
+                Some(format!(
+                    "{failures} reviewers in a row{of} came to nothing; see last_words and their logs, mend it, then \
+                     spawn_reviewer tries again"
+                ))
+            }
             Self::Unavailable { why } => Some(why.clone()),
         }
     }
@@ -58,10 +62,7 @@ pub struct PoolView {
     pub state: PoolState,
     pub runtime: &'static str,
     pub max_size: usize,
-    pub waiting: Vec<Waiting>,
     pub live: Vec<LiveReviewer>,
-    /// The last that have ended, the latest first.
-    pub ended: Vec<ReviewerRow>,
     /// What the last one that failed said.
     pub last_words: Vec<String>,
 }

@@ -1,26 +1,27 @@
-//! Reviewers that fail as soon as they are started: wait longer each time, then stop trying.
+//! Reviewers that come to nothing: wait longer each time, then stop trying. Each start may cost money.
 
 use crate::time::Tick;
 use std::time::Duration;
 
-/// How much failing is put up with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// A reviewer that ends sooner than this without a verdict has failed, whatever its exit code.
-    pub quick_exit: Duration,
-    /// As many failures in a row end the attempts.
-    pub max_failures: u32,
-}
-
 /// How a reviewer's run went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    pub lasted: Duration,
-    pub verdicts: u64,
-    /// It ended with exit code 0.
+    /// Reviews it has voted on, or found not to apply.
+    pub handled: u64,
+    /// It ended with exit code 0, or because it was idle.
     pub cleanly: bool,
-    /// We told it to.
+    /// An operator, its age or another project's need ended it: that says nothing about it.
     pub asked: bool,
+    /// There was something to do when it ended.
+    pub work_waits: bool,
+}
+
+impl Ended {
+    /// Without having done anything, it crashed or left work behind. How long that took does not matter:
+    /// one that hangs is as useless as one that dies.
+    const fn is_failure(&self) -> bool {
+        self.handled == 0 && !self.asked && (self.work_waits || !self.cleanly)
+    }
 }
 
 /// Counts failures in a row.
@@ -33,18 +34,18 @@ pub struct Breaker {
 
 impl Breaker {
     /// Takes note of an end. `true` if that was the failure too many.
-    pub fn ended(&mut self, ended: &Ended, patience: &Patience, now: Tick) -> bool {
-        if ended.verdicts > 0 {
+    pub fn ended(&mut self, ended: &Ended, max_failures: u32, now: Tick) -> bool {
+        // Once open it stays so until somebody has looked, whatever an older reviewer still achieves.
+        if self.open {
+            return false;
+        }
+        if ended.handled > 0 {
             self.clear();
-            return false;
+        } else if ended.is_failure() {
+            self.failures += 1;
+            self.open = self.failures >= max_failures;
+            self.hold_until = Some(now.plus(pause(self.failures)));
         }
-        let failed = !ended.asked && (ended.lasted < patience.quick_exit || !ended.cleanly);
-        if !failed || self.open {
-            return false;
-        }
-        self.failures += 1;
-        self.open = self.failures >= patience.max_failures;
-        self.hold_until = Some(now.plus(pause(self.failures)));
         self.open
     }
 

@@ -41,16 +41,20 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The newest log that the name fits.
+/// The newest log of a reviewer with this name, or else of one whose id begins so.
 fn find(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let fits = |path: &PathBuf| {
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        path.extension().is_some_and(|extension| extension == "log") && (stem == name || stem.starts_with(name))
+    let rest = |path: &PathBuf| {
+        let stem = path.file_stem()?.to_str()?;
+        let is_log = path.extension().is_some_and(|extension| extension == "log");
+        stem.strip_prefix(name).filter(|_| is_log).map(str::to_owned)
     };
+    // codex-r1 is not codex-r10
+    let is_name = |rest: &str| rest.is_empty() || rest.strip_prefix('-').is_some_and(|id| !id.contains('-'));
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let age = |path: &PathBuf| fs::metadata(path).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
-    entries.filter(fits).max_by_key(age).ok_or_else(missing)
+    let fitting = entries.filter_map(|path| Some((is_name(&rest(&path)?), age(&path), path)));
+    fitting.max().map(|(_, _, path)| path).ok_or_else(missing)
 }
 
 fn last_lines(text: &[u8], lines: Option<usize>) -> &[u8] {

@@ -4,7 +4,7 @@ use super::moment;
 use actors::pool::{LiveReviewer, PoolView};
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::{ReviewerRow, Waiting};
+use store::{Pending, ReviewerRow};
 
 /// The answer of list_reviewers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub(in crate::mcp) struct Pool<'a> {
     pub message: Option<String>,
     pub runtime: &'static str,
     pub max_size: usize,
-    /// What waits for a reviewer.
+    /// Reviews that are pending, by project.
     pub waiting: Vec<WaitingRow<'a>>,
     /// Those that live.
     pub reviewers: Vec<Reviewer<'a>>,
@@ -35,17 +35,17 @@ pub(in crate::mcp) struct WaitingRow<'a> {
 }
 
 impl<'a> Pool<'a> {
-    pub(in crate::mcp) fn of(view: &'a PoolView) -> Self {
+    pub(in crate::mcp) fn of(view: &'a PoolView, pending: &'a [Pending], ended: &'a [ReviewerRow]) -> Self {
         let waiting =
-            |Waiting { project, pending }: &'a Waiting| WaitingRow { project: project.as_deref(), pending: *pending };
+            |Pending { project, reviews }: &'a Pending| WaitingRow { project: project.as_deref(), pending: *reviews };
         Self {
             state: view.state.as_str(),
             message: view.state.words(),
             runtime: view.runtime,
             max_size: view.max_size,
-            waiting: view.waiting.iter().map(waiting).collect(),
+            waiting: pending.iter().map(waiting).collect(),
             reviewers: view.live.iter().map(Reviewer::live).collect(),
-            ended: view.ended.iter().map(Reviewer::ended).collect(),
+            ended: ended.iter().map(Reviewer::ended).collect(),
             last_words: &view.last_words,
         }
     }

@@ -7,7 +7,8 @@ use crate::mcp::{
 };
 
 pub(super) async fn list(_: ListReviewers, call: &Call<'_>) -> Done {
-    Ok(Answer::of(&Pool::of(&call.server.broker.pool().await?))?)
+    let (pool, pending, ended) = call.server.broker.pool().await?;
+    Ok(Answer::of(&Pool::of(&pool, &pending, &ended))?)
 }
 
 pub(super) async fn spawn(args: SpawnReviewer, call: &Call<'_>) -> Done {

@@ -1,0 +1,103 @@
+//! A reviewer's process has ended: what it held goes back at once, and what it did is added up once the log
+//! has told all of it.
+
+use super::{PoolMessage, ReviewerPool, State, launch, member::Leaving, member::Member, reclaim, reviewer::Ended};
+use crate::pool::reviewer::note;
+use domain::{
+    pool::PoolEvent,
+    review::Reclaimed,
+    scaling::{self, DrainReason},
+    time::Now,
+};
+use ractor::ActorRef;
+use std::sync::{Arc, PoisonError};
+use store::{PoolChange, ReviewerEnd, ReviewerRow};
+
+/// A reviewer whose last verdict may still be on its way through the log.
+pub(super) struct Unsettled {
+    pub(super) member: Member,
+    ended: Ended,
+    at: Now,
+    /// Where the log stood when it ended: what it did stands before.
+    seq: u64,
+}
+
+impl ReviewerPool {
+    /// Ends the reviewer's rights and gives back what it held.
+    pub(super) fn ended(&self, state: &mut State, id: &str, ended: Ended) {
+        self.context.passes.revoke(id);
+        let Some(member) = state.members.remove(id) else { return };
+        state.gone.insert(id.into());
+        if !state.stopping {
+            let why = match member.leaving {
+                Some(Leaving::Draining(DrainReason::Operator) | Leaving::Stopping(DrainReason::Operator)) => {
+                    Reclaimed::ReviewerStopped
+                }
+                Some(_) | None => Reclaimed::ReviewerExited,
+            };
+            let (context, id, exit) = (Arc::clone(&self.context), id.to_owned(), ended.exit.clone());
+            tokio::spawn(async move { reclaim::give_back(&context, &id, why, &exit).await });
+        }
+        let (at, seq) = (self.context.clock.now(), *self.feed.committed.borrow());
+        state.unsettled.push(Unsettled { member, ended, at, seq });
+    }
+
+    /// Adds up those of whom all is known. `true` if there were any and none is left.
+    pub(super) async fn settle(&self, myself: &ActorRef<PoolMessage>, state: &mut State) -> bool {
+        // At the end of the broker the log is no longer followed, and nobody is judged.
+        let known = |unsettled: &mut Unsettled| unsettled.seq <= state.followed || state.stopping;
+        let settled: Vec<_> = state.unsettled.extract_if(.., known).collect();
+        let any = !settled.is_empty();
+        for unsettled in settled {
+            self.add_up(state, unsettled).await;
+        }
+        if state.stopping && state.members.is_empty() {
+            myself.stop(None);
+        }
+        any && state.unsettled.is_empty()
+    }
+
+    async fn add_up(&self, state: &mut State, unsettled: Unsettled) {
+        let Unsettled { mut member, ended: Ended { exit, cleanly, mut last_words }, at, .. } = unsettled;
+        member.take_usage();
+        let ran_ms = u64::try_from(at.tick.0 - member.spawned.0).ok();
+        last_words.extend(member.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone());
+        let why = member.leaving.map(|(Leaving::Draining(why) | Leaving::Stopping(why))| why);
+        let idle = why == Some(DrainReason::Idle);
+        let run = scaling::Ended {
+            handled: member.handled,
+            cleanly: cleanly || idle,
+            asked: state.stopping || (why.is_some() && !idle),
+            work_waits: !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
+        };
+        tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
+        let (project, max_failures) = (member.row.project.clone(), self.settings().max_failures);
+        let too_many = state.troubles.ended(project.as_ref(), &run, &last_words, max_failures, at.tick);
+        let event = PoolEvent::ReviewerTerminated { reviewer: member.row.id.clone(), exit: exit.clone(), ran_ms };
+        member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });
+        // One that never ran has no process to be remembered by.
+        self.write(member.started.then_some(member.row), Some(event));
+        if let Some(failures) = too_many {
+            let words = last_words.join(" | ");
+            tracing::error!(failures, last_words = words, "crash loop: no more reviewers are started");
+            self.write(None, Some(PoolEvent::CrashLoop { project, failures, last_words }));
+        }
+        launch::prune(self.settings().folder.clone());
+    }
+
+    async fn any_waits(&self, project: Option<&str>) -> bool {
+        self.context.reader.count_waiting(project, 1).await.is_ok_and(|waiting| waiting > 0)
+    }
+
+    /// Writes a row or an event, in the order of the calls. Nobody waits for it: should it fail, the next start
+    /// finds out by itself who is gone.
+    pub(super) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) {
+        let now = self.context.clock.now();
+        let saved = note(&self.context, PoolChange { at: now.at, tick: now.tick, reviewer, event });
+        tokio::spawn(async move {
+            if let Err(error) = saved.await {
+                tracing::error!(%error, "what happened in the pool cannot be noted");
+            }
+        });
+    }
+}

@@ -1,0 +1,251 @@
+//! Hiring and letting go: decides by [`domain::scaling`] and carries it out.
+
+use super::{
+    LiveReviewer, PoolMessage, ReviewerPool, State,
+    launch::{self, Prepared},
+    member::{Leaving, Member},
+    reclaim,
+    reviewer::{ReviewerActor, ReviewerMessage},
+};
+use crate::{
+    error::BrokerError,
+    vitals::{Mailbox, Vitals},
+};
+use domain::{
+    pool::PoolEvent,
+    scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
+};
+use ractor::{Actor, ActorRef};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+use store::StoreError;
+use tokio::time::Instant;
+
+/// The least time between two looks at the queue, however much happens.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl ReviewerPool {
+    /// Looks now, or as soon as the last look is long enough ago.
+    pub(super) async fn look_soon(&self, myself: &ActorRef<PoolMessage>, state: &mut State) {
+        match state.last_look.map(|last| last + PAUSE) {
+            Some(due) if due > Instant::now() => self.look_at(myself, state, due),
+            Some(_) | None => self.look(myself, state).await,
+        }
+    }
+
+    /// Decides, and carries it out.
+    pub(super) async fn look(&self, myself: &ActorRef<PoolMessage>, state: &mut State) {
+        if !self.settings().enabled || !state.cleaned_up || state.stopping {
+            return;
+        }
+        state.last_look = Some(Instant::now());
+        let mut again = state.last_look.map(|now| now + self.settings().check_every);
+        if self.end_the_drained(state).await {
+            again = again.min(state.last_look.map(|now| now + PAUSE));
+        }
+        let queues = match self.queues(state).await {
+            Ok(queues) => queues,
+            Err(error) => {
+                tracing::error!(%error, "the pool cannot read the queue");
+                Vec::new()
+            }
+        };
+        loop {
+            let pool: Vec<_> = state.members.values().map(Member::for_scaling).collect();
+            let limits = &self.settings().limits;
+            let Decision { spawn, drain, look_again } =
+                scaling::decide(&queues, &pool, state.last_spawn, limits, self.now());
+            for scaling::Drain { id, why } in drain {
+                self.drain(state, &id, why).await;
+            }
+            if let Some(tick) = look_again {
+                again = again.min(Some(self.context.clock.instant_of(tick)));
+            }
+            // How the last one fared decides whether there is a next.
+            let Some(spawn) = spawn.filter(|_| state.unsettled.is_empty()) else { break };
+            if let Err(why) = self.spawn(myself, state, &spawn).await {
+                self.in_trouble(state, &spawn, why);
+                break;
+            }
+        }
+        if let Some(at) = again {
+            self.look_at(myself, state, at);
+        }
+    }
+
+    /// What waits in each project, as far as it matters and may be served.
+    async fn queues(&self, state: &mut State) -> Result<Vec<Queue>, StoreError> {
+        let limits = &self.settings().limits;
+        let enough = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
+        let projects = self.context.projects.names().into_iter().map(Some).chain([None]);
+        let mut queues = Vec::new();
+        for project in projects {
+            let pending = self.context.reader.count_waiting(project.as_deref(), enough).await?;
+            if pending == 0 {
+                state.troubles.can(project.as_ref());
+            } else if !state.troubles.is_open(project.as_ref()) {
+                let hold_until = state.troubles.hold_until(project.as_ref());
+                queues.push(Queue { project, pending, hold_until });
+            }
+        }
+        Ok(queues)
+    }
+
+    /// Sets the alarm for the next look; an earlier one that is set stays.
+    fn look_at(&self, myself: &ActorRef<PoolMessage>, state: &mut State, at: Instant) {
+        let is_set = |(earlier, alarm): &(Instant, tokio::task::AbortHandle)| *earlier <= at && !alarm.is_finished();
+        if state.alarm.as_ref().is_some_and(is_set) {
+            return;
+        }
+        let mailbox = self.mailbox(myself);
+        let alarm = tokio::spawn(async move {
+            tokio::time::sleep_until(at).await;
+            mailbox.send(PoolMessage::Look);
+        });
+        if let Some((_, before)) = state.alarm.replace((at, alarm.abort_handle())) {
+            before.abort();
+        }
+    }
+
+    fn in_trouble(&self, state: &mut State, spawn: &Spawn, why: String) {
+        let (project, again) = (spawn.project.as_ref(), self.settings().check_every);
+        if state.troubles.cannot(project, why.clone(), again, self.now()) {
+            tracing::error!(%why, project, "no reviewer can be started");
+        }
+    }
+
+    async fn spawn(
+        &self,
+        myself: &ActorRef<PoolMessage>,
+        state: &mut State,
+        spawn: &Spawn,
+    ) -> Result<LiveReviewer, String> {
+        let taken: BTreeSet<_> = state.members.values().map(|member| member.row.name.as_str()).collect();
+        let Prepared { start, pass } = launch::prepare(&self.context, self.settings(), spawn, &taken)?;
+        let vitals = Arc::new(Vitals::new());
+        let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
+        let actor = ReviewerActor { context, pool, vitals: Arc::clone(&vitals) };
+        let (row, usage, log) = (start.row.clone(), Arc::clone(&start.usage), start.log.clone());
+        let (actor, _) =
+            Actor::spawn_linked(None, actor, start, myself.get_cell()).await.map_err(|error| error.to_string())?;
+        let now = self.now();
+        let member = Member {
+            row,
+            spawned: now,
+            mailbox: Mailbox::new(actor, vitals),
+            pass,
+            usage,
+            log,
+            started: false,
+            claims: HashMap::new(),
+            handled: 0,
+            idle_since: now,
+            leaving: None,
+        };
+        let view = member.view(now);
+        state.members.insert(member.row.id.clone(), member);
+        state.last_spawn = Some(now);
+        state.troubles.can(spawn.project.as_ref());
+        Ok(view)
+    }
+
+    pub(super) async fn spawn_asked(
+        &self,
+        myself: &ActorRef<PoolMessage>,
+        state: &mut State,
+        project: Option<String>,
+    ) -> Result<LiveReviewer, BrokerError> {
+        let limits = &self.settings().limits;
+        let now = self.now();
+        match state.last_spawn.map(|last| last.plus(limits.cooldown)) {
+            _ if !self.settings().enabled => return Err(BrokerError::PoolDisabled),
+            _ if state.stopping => return Err(BrokerError::ShuttingDown),
+            _ if !state.cleaned_up => return Err(BrokerError::Busy { what: "the pool is starting" }),
+            _ if state.members.len() >= limits.max_size => {
+                return Err(BrokerError::PoolFull { max_size: limits.max_size });
+            }
+            Some(rested) if rested > now => {
+                let ms = u64::try_from(rested.0 - now.0).unwrap_or_default();
+                return Err(BrokerError::CoolingDown { ms });
+            }
+            _ => {}
+        }
+        if state.troubles.clear(project.as_ref()) {
+            self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone() }));
+        }
+        let spawn = Spawn { project, why: SpawnReason::Operator };
+        let spawned = self.spawn(myself, state, &spawn).await;
+        // The queue may want more of them now.
+        self.look_soon(myself, state).await;
+        spawned.map_err(|why| {
+            self.in_trouble(state, &spawn, why.clone());
+            BrokerError::PoolUnavailable { why }
+        })
+    }
+
+    pub(super) async fn stop_asked(
+        &self,
+        myself: &ActorRef<PoolMessage>,
+        state: &mut State,
+        given: &str,
+        at_once: bool,
+    ) -> Result<LiveReviewer, BrokerError> {
+        let named = |member: &&Member| member.row.id == given || member.row.name == given;
+        let Some(id) = state.members.values().find(named).map(|member| member.row.id.clone()) else {
+            let known = state.members.keys().cloned().collect();
+            return Err(BrokerError::UnknownReviewer { given: given.chars().take(80).collect(), known });
+        };
+        self.drain(state, &id, DrainReason::Operator).await;
+        if at_once {
+            self.stop(state, &id);
+        }
+        self.look_soon(myself, state).await;
+        let now = self.now();
+        let member = state.members.get(&id).map(|member| member.view(now));
+        member.ok_or_else(|| BrokerError::UnknownReviewer { given: id, known: Vec::new() })
+    }
+
+    /// From now on it gets no new claim; once it holds none it is ended. What is kept for it is kept no longer.
+    async fn drain(&self, state: &mut State, id: &str, why: DrainReason) {
+        let Some(member) = state.members.get_mut(id) else { return };
+        if member.leaving.is_none() {
+            member.pass.drain();
+            member.leaving = Some(Leaving::Draining(why));
+            tracing::info!(reviewer.id = id, %why, "reviewer draining");
+            self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why }));
+            let (context, id) = (Arc::clone(&self.context), id.to_owned());
+            tokio::spawn(async move { reclaim::give_back_reservations(&context, &id).await });
+        }
+        self.end_the_drained(state).await;
+    }
+
+    /// Ends those that are to leave and hold nothing any more. The database is asked, because the log may be
+    /// a moment behind. `true` if one is just claiming, so that nobody can say yet.
+    async fn end_the_drained(&self, state: &mut State) -> bool {
+        let draining = |member: &&Member| matches!(member.leaving, Some(Leaving::Draining(_)));
+        let ids: Vec<_> = state.members.values().filter(draining).map(|member| member.row.id.clone()).collect();
+        let mut unclear = false;
+        for id in ids {
+            if state.members.get(&id).is_some_and(|member| member.pass.is_claiming()) {
+                unclear = true;
+                continue;
+            }
+            match self.context.reader.list_claimed_by(&id).await {
+                Ok(held) if held.is_empty() => self.stop(state, &id),
+                Ok(_) => {}
+                Err(error) => tracing::error!(reviewer.id = id, %error, "what a reviewer holds cannot be read"),
+            }
+        }
+        unclear
+    }
+
+    fn stop(&self, state: &mut State, id: &str) {
+        let Some(member) = state.members.get_mut(id) else { return };
+        let Some(Leaving::Draining(why)) = member.leaving else { return };
+        member.leaving = Some(Leaving::Stopping(why));
+        member.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+    }
+}

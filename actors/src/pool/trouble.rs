@@ -1,0 +1,97 @@
+//! What keeps reviewers from being started, project by project: one whose folder is gone must not stop the
+//! others.
+
+use super::view::PoolState;
+use domain::{
+    scaling::{Breaker, Ended},
+    time::Tick,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+#[derive(Default)]
+pub(super) struct Troubles {
+    by_project: BTreeMap<Option<String>, Trouble>,
+    /// What the last one that failed said.
+    last_words: Vec<String>,
+}
+
+#[derive(Default)]
+struct Trouble {
+    breaker: Breaker,
+    /// Why none can be started at all, and when to try again.
+    cannot: Option<(String, Tick)>,
+}
+
+impl Troubles {
+    /// Takes note of an end. The number of failures in a row, if that was one too many.
+    pub(super) fn ended(
+        &mut self,
+        project: Option<&String>,
+        ended: &Ended,
+        last_words: &[String],
+        max_failures: u32,
+        now: Tick,
+    ) -> Option<u32> {
+        let breaker = &mut self.by_project.entry(project.cloned()).or_default().breaker;
+        let before = breaker.failures();
+        let too_many = breaker.ended(ended, max_failures, now);
+        let failures = breaker.failures();
+        if failures > before {
+            self.last_words = last_words.to_vec();
+        } else if failures == 0 && self.by_project.values().all(|trouble| trouble.breaker.failures() == 0) {
+            self.last_words.clear();
+        }
+        too_many.then_some(failures)
+    }
+
+    /// None could be started. `true` if that is new, so that it is said once, however often it is found.
+    pub(super) fn cannot(&mut self, project: Option<&String>, why: String, again: Duration, now: Tick) -> bool {
+        let cannot = &mut self.by_project.entry(project.cloned()).or_default().cannot;
+        let is_new = cannot.as_ref().is_none_or(|(before, _)| *before != why);
+        *cannot = Some((why, now.plus(again)));
+        is_new
+    }
+
+    /// One was started, or nothing waits that it would be started for.
+    pub(super) fn can(&mut self, project: Option<&String>) {
+        if let Some(trouble) = self.by_project.get_mut(&project.cloned()) {
+            trouble.cannot = None;
+        }
+    }
+
+    /// Somebody has looked and wants to try again. `true` if nothing would have been started without.
+    pub(super) fn clear(&mut self, project: Option<&String>) -> bool {
+        let before = self.by_project.remove(&project.cloned());
+        before.is_some_and(|trouble| trouble.breaker.is_open())
+    }
+
+    /// Nothing is started until somebody asks for it.
+    pub(super) fn is_open(&self, project: Option<&String>) -> bool {
+        self.by_project.get(&project.cloned()).is_some_and(|trouble| trouble.breaker.is_open())
+    }
+
+    pub(super) fn hold_until(&self, project: Option<&String>) -> Option<Tick> {
+        let trouble = self.by_project.get(&project.cloned())?;
+        trouble.breaker.hold_until().max(trouble.cannot.as_ref().map(|(_, again)| *again))
+    }
+
+    pub(super) fn last_words(&self) -> &[String] {
+        &self.last_words
+    }
+
+    /// The worst of all.
+    pub(super) fn state(&self, now: Tick) -> Option<PoolState> {
+        let all = || self.by_project.values();
+        let open: Vec<_> = self.by_project.iter().filter(|(_, trouble)| trouble.breaker.is_open()).collect();
+        if let Some(failures) = open.iter().map(|(_, trouble)| trouble.breaker.failures()).max() {
+            let projects = open.iter().filter_map(|(project, _)| (*project).clone()).collect();
+            return Some(PoolState::CrashLoop { failures, projects });
+        }
+        if let Some((why, _)) = all().find_map(|trouble| trouble.cannot.clone()) {
+            return Some(PoolState::Unavailable { why });
+        }
+        let holds = all().filter_map(|trouble| trouble.breaker.hold_until());
+        let wait = holds.filter_map(|at| u64::try_from(at.0 - now.0).ok()).max().filter(|ms| *ms > 0)?;
+        Some(PoolState::BackingOff { ms: wait })
+    }
+}
