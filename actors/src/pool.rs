@@ -119,6 +119,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Those that live, and those whose end is not written down yet.
+    fn shown(&self) -> impl Iterator<Item = &Member> {
+        self.members.values().chain(self.unsettled.iter().map(|unsettled| &unsettled.member))
+    }
+
     /// A reviewer that lives, or did until a moment ago.
     fn reviewer(&mut self, id: &str) -> Option<&mut Member> {
         let ended = self.unsettled.iter_mut().map(|unsettled| &mut unsettled.member);
@@ -267,7 +272,7 @@ impl ReviewerPool {
             state: pool_state,
             runtime: self.settings().runtime.runtime.as_str(),
             max_size: self.settings().limits.max_size,
-            live: state.members.values().map(|member| member.view(now)).collect(),
+            live: state.shown().map(|member| member.view(now)).collect(),
             last_words: state.troubles.last_words().to_vec(),
         }
     }

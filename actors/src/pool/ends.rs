@@ -10,7 +10,7 @@ use domain::{
     time::Now,
 };
 use ractor::ActorRef;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use store::{PoolChange, ReviewerEnd, ReviewerRow};
 
 /// A reviewer whose last verdict may still be on its way through the log.
@@ -61,7 +61,11 @@ impl ReviewerPool {
         let Unsettled { mut member, ended: Ended { exit, cleanly, mut last_words }, at, .. } = unsettled;
         member.take_usage();
         let ran_ms = u64::try_from(at.tick.0 - member.spawned.0).ok();
-        last_words.extend(member.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone());
+        if let Some(said) = member.last_error() {
+            // The report that this is from, and those before it, say no more.
+            last_words.retain(|line| !line.starts_with('{'));
+            last_words.push(said);
+        }
         let why = member.leaving.map(|(Leaving::Draining(why) | Leaving::Stopping(why))| why);
         let idle = why == Some(DrainReason::Idle);
         let run = scaling::Ended {
@@ -75,8 +79,13 @@ impl ReviewerPool {
         let too_many = state.troubles.ended(project.as_ref(), &run, &last_words, max_failures, at.tick);
         let event = PoolEvent::ReviewerTerminated { reviewer: member.row.id.clone(), exit: exit.clone(), ran_ms };
         member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });
-        // One that never ran has no process to be remembered by.
-        self.write(member.started.then_some(member.row), Some(event));
+        // One that never ran has no process to be remembered by. Waited for, so that a reviewer is always shown
+        // either among the living or among those that have ended.
+        let reviewer = member.started.then_some(member.row);
+        let change = PoolChange { at: at.at, tick: at.tick, reviewer, event: Some(event) };
+        if let Err(error) = note(&self.context, change).await {
+            tracing::error!(%error, "the end of a reviewer cannot be noted");
+        }
         if let Some(failures) = too_many {
             let words = last_words.join(" | ");
             tracing::error!(failures, last_words = words, "crash loop: no more reviewers are started");

@@ -112,13 +112,19 @@ impl Member {
         self.row.work.cost_usd = usage.cost_usd.or(self.row.work.cost_usd);
     }
 
+    /// What its client last failed with, and has not got over.
+    pub(super) fn last_error(&self) -> Option<String> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
+    }
+
     pub(super) fn view(&self, now: Tick) -> LiveReviewer {
         let since = |tick: Tick| u64::try_from(now.0 - tick.0).unwrap_or_default();
         let mut reviews: Vec<_> = self.claims.values().map(|held| held.number).collect();
         reviews.sort_unstable();
         let state = self.state();
         let numbers: Vec<_> = reviews.iter().map(ToString::to_string).collect();
-        let vitals = &self.mailbox.vitals;
+        let (vitals, last_error) = (&self.mailbox.vitals, self.last_error());
+        let last_words = last_error.iter().cloned().collect();
         let node = Node {
             kind: "reviewer",
             id: self.row.id.clone(),
@@ -127,7 +133,7 @@ impl Member {
             handled: vitals.handled(),
             restarts: 0,
             uptime_ms: since(self.spawned),
-            last_error: self.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone(),
+            last_error,
             children: Vec::new(),
         };
         let idle_ms = self.claims.is_empty().then(|| since(self.idle_since));
@@ -138,6 +144,7 @@ impl Member {
             idle_ms,
             reviews,
             log: self.log.clone(),
+            last_words,
             node,
         }
     }

@@ -76,5 +76,7 @@ pub struct LiveReviewer {
     pub idle_ms: Option<u64>,
     pub reviews: Vec<ReviewNumber>,
     pub log: PathBuf,
+    /// What its client last failed with, and has not got over.
+    pub last_words: Vec<String>,
     pub(crate) node: Node,
 }

@@ -20,6 +20,11 @@ pub(super) fn pool(pool: &Value) -> String {
     for line in strings(pool, "last_words") {
         let _ = writeln!(out, "  | {}", visible(line));
     }
+    for reviewer in live {
+        for line in strings(reviewer, "last_words") {
+            let _ = writeln!(out, "  | {}: {}", text(reviewer, "reviewer_id"), visible(line));
+        }
+    }
     for (title, rows) in [("live", live), ("ended", rows(pool, "ended"))] {
         if !rows.is_empty() {
             let _ = write!(out, "\n{title}\n{}", table(rows));
@@ -103,12 +108,14 @@ mod tests {
             json!({ "reviewer_id": id, "state": state, "project": "app", "completed": 3, "approvals": 2,
                     "changes_requested": 1, "rejections": 0, "average_ms": 61_500, "reviews": ["R-7"] })
         };
+        let mut live = reviewer("codex-r2-a", "busy");
+        live["last_words"] = json!(["waiting for network"]);
         let mut gone = reviewer("codex-r1-b", "ended");
         (gone["exit"], gone["reviews"], gone["cost_usd"]) = (json!("exit code 1"), json!([]), json!(0.5));
         let view = json!({
             "state": "crash_loop", "message": "mend it", "last_words": ["no\u{1b}[31m key"], "max_size": 3,
             "waiting": [{ "pending": 4 }, { "project": "app", "pending": 1 }],
-            "reviewers": [reviewer("codex-r2-a", "busy")], "ended": [gone],
+            "reviewers": [live], "ended": [gone],
         });
         insta::assert_snapshot!(pool(&view));
     }

@@ -95,6 +95,7 @@ pub(in crate::mcp) struct Reviewer<'a> {
     /// How it ended: "exit code 0", "killed by SIGKILL".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<&'a str>,
+    /// Its last lines; of one that lives, what its client last failed with and has not got over.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub last_words: &'a [String],
 }
@@ -106,6 +107,7 @@ impl<'a> Reviewer<'a> {
             age_seconds: Some(live.age_ms / 1000),
             idle_seconds: live.idle_ms.map(|ms| ms / 1000),
             reviews: live.reviews.iter().map(ToString::to_string).collect(),
+            last_words: &live.last_words,
             ..Self::ended(&live.row)
         }
     }
