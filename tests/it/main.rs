@@ -17,6 +17,7 @@ mod lifecycle;
 mod lists;
 mod model;
 mod pool;
+mod pool_clients;
 mod pool_config;
 mod pool_runtime;
 mod races;

@@ -18,10 +18,18 @@ pub(crate) struct TestBroker {
     home: TempDir,
     repo: Option<Repo>,
     settings: String,
-    /// What a shell does before it becomes the broker.
-    prelude: Option<&'static str>,
+    around: Around,
     child: Child,
     port: u16,
+}
+
+/// What a broker is started in.
+#[derive(Default)]
+struct Around {
+    /// What a shell does before it becomes the broker.
+    prelude: Option<&'static str>,
+    /// Beside, or instead of, the few variables that every broker gets.
+    variables: Vec<(String, String)>,
 }
 
 /// Long enough for a loaded machine, short enough to fail a test that hangs.
@@ -55,23 +63,24 @@ impl TestBroker {
 
     /// A broker that a shell starts after `prelude`, which may set limits and redirect.
     pub(crate) async fn under(prelude: &'static str, settings: &str) -> Self {
-        Self::launch_under(Some(prelude), tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+        let around = Around { prelude: Some(prelude), ..Around::default() };
+        Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+    }
+
+    /// A broker with these variables in its environment.
+    pub(crate) async fn among(variables: Vec<(String, String)>, settings: &str) -> Self {
+        let around = Around { variables, ..Around::default() };
+        Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
     async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
-        Self::launch_under(None, home, repo, settings, port).await
+        Self::launch_in(Around::default(), home, repo, settings, port).await
     }
 
-    async fn launch_under(
-        prelude: Option<&'static str>,
-        home: TempDir,
-        repo: Option<Repo>,
-        settings: &str,
-        port: u16,
-    ) -> Self {
+    async fn launch_in(around: Around, home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
         std::fs::write(home.path().join("config.toml"), settings).unwrap();
-        let (child, port) = spawn(prelude, home.path(), repo.as_ref().map(Repo::path), port).await;
-        Self { home, repo, settings: settings.to_owned(), prelude, child, port }
+        let (child, port) = spawn(&around, home.path(), repo.as_ref().map(Repo::path), port).await;
+        Self { home, repo, settings: settings.to_owned(), around, child, port }
     }
 
     /// SIGKILL, then another process on the same database and port.
@@ -107,13 +116,13 @@ impl TestBroker {
     pub(crate) async fn restarted(mut self) -> Self {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
         let repo = self.repo.as_ref().map(Repo::path);
-        (self.child, self.port) = spawn(self.prelude, self.home.path(), repo, self.port).await;
+        (self.child, self.port) = spawn(&self.around, self.home.path(), repo, self.port).await;
         self
     }
 
     /// Like [`Self::restarted`], without the prelude.
     pub(crate) async fn restarted_freely(mut self) -> Self {
-        self.prelude = None;
+        self.around.prelude = None;
         self.restarted().await
     }
 
@@ -232,9 +241,9 @@ fn bare(mut command: Command, home: &Path) -> Command {
     command
 }
 
-async fn spawn(prelude: Option<&str>, home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
+async fn spawn(around: &Around, home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
     let stderr = std::fs::OpenOptions::new().create(true).append(true).open(home.join("stderr.log")).unwrap();
-    let mut command = match prelude {
+    let mut command = match around.prelude {
         None => countersign(home),
         Some(prelude) => {
             let mut shell = Command::new("sh");
@@ -243,6 +252,7 @@ async fn spawn(prelude: Option<&str>, home: &Path, repo: Option<PathBuf>, port: 
         }
     };
     command
+        .envs(around.variables.iter().map(|(name, value)| (name, value)))
         .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
         .arg("--data-dir")
         .arg(home.join("data"))

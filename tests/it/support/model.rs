@@ -15,11 +15,12 @@ mod values;
 
 use std::sync::{Arc, Mutex};
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
+use axum::{Json, Router};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -30,22 +31,34 @@ pub(crate) use script::Script;
 pub(crate) struct ModelServer {
     address: String,
     replies: Replies,
+    asked: Asked,
     serving: JoinHandle<()>,
 }
 
 impl ModelServer {
     pub(crate) async fn start(script: Script) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let replies = Replies::default();
-        let playing = Playing { script: Arc::new(script), replies: replies.clone() };
+        let playing = Playing { script: Arc::new(script), replies: Replies::default(), asked: Asked::default() };
         let app = Router::new()
             .merge(openai::routes())
             .merge(anthropic::routes())
             .layer(DefaultBodyLimit::max(64 << 20))
-            .with_state(playing);
+            .with_state(playing.clone());
+        Self::serve(app, playing.replies, playing.asked).await
+    }
+
+    /// One that has no model of any name, and says so in a form that both clients understand.
+    pub(crate) async fn without_models(words: &str) -> Self {
+        let error = json!({ "type": "not_found_error", "code": "model_not_found", "message": words });
+        let answer = json!({ "type": "error", "error": error });
+        let app = Router::new().fallback(move || async move { (StatusCode::NOT_FOUND, Json(answer)) });
+        Self::serve(app, Replies::default(), Asked::default()).await
+    }
+
+    async fn serve(app: Router, replies: Replies, asked: Asked) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
         let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { address, replies, serving }
+        Self { address, replies, asked, serving }
     }
 
     /// What Codex calls the provider's `base_url`.
@@ -62,6 +75,11 @@ impl ModelServer {
     pub(crate) fn replies(&self) -> Vec<Value> {
         self.replies.0.lock().unwrap().clone()
     }
+
+    /// The last question of an agent, with all it was told before.
+    pub(crate) fn asked(&self) -> String {
+        self.asked.0.lock().unwrap().to_string()
+    }
 }
 
 impl Drop for ModelServer {
@@ -73,13 +91,21 @@ impl Drop for ModelServer {
 #[derive(Clone, Default)]
 struct Replies(Arc<Mutex<Vec<Value>>>);
 
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Value>>);
+
 #[derive(Clone)]
 struct Playing {
     script: Arc<Script>,
     replies: Replies,
+    asked: Asked,
 }
 
 impl Playing {
+    fn hear(&self, request: &Value) {
+        self.asked.0.lock().unwrap().clone_from(request);
+    }
+
     fn note(&self, reply: &Value) {
         self.replies.0.lock().unwrap().push(reply.clone());
     }

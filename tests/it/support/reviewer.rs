@@ -57,12 +57,22 @@ pub(crate) async fn ended(process: &mut Process) -> Exit {
 
 /// How many live that were started with this mark; those that wait to be reaped have no environment any more.
 pub(crate) fn living(mark: &str) -> usize {
+    environments(mark).count()
+}
+
+/// The value of a variable that somebody who lives with this mark was started with.
+pub(crate) fn variable(mark: &str, name: &str) -> Option<String> {
+    let value = |one: &str| Some(one.strip_prefix(name)?.strip_prefix('=')?.to_owned());
+    environments(mark).find_map(|all| String::from_utf8_lossy(&all).split('\0').find_map(value))
+}
+
+fn environments(mark: &str) -> impl Iterator<Item = Vec<u8>> {
     let marked = format!("{MARK}={mark}");
     let environments = fs::read_dir("/proc").unwrap().flatten().filter_map(|process| {
         process.file_name().to_str()?.parse::<u32>().ok()?;
         fs::read(process.path().join("environ")).ok()
     });
-    environments.filter(|all| all.split(|byte| *byte == 0).any(|one| one == marked.as_bytes())).count()
+    environments.filter(move |all| all.split(|byte| *byte == 0).any(|one| one == marked.as_bytes()))
 }
 
 pub(crate) async fn until_living(mark: &str, at_least: usize) {

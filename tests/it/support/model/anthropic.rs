@@ -34,6 +34,7 @@ async fn respond(State(playing): State<Playing>, Json(request): Json<Value>) -> 
         // A side request, such as for a title: not the agent's own conversation.
         text_block(r#"{"title": "scripted", "isNewTopic": false}"#)
     } else {
+        playing.hear(&request);
         let results = results(&request["messages"]);
         let block = match playing.script.next(&results).await {
             Reply::Call { tool, args } => call(&playing.script, &request, &offered, &tool, args, results.len()),

@@ -19,6 +19,7 @@ pub(super) fn routes() -> Router<Playing> {
 }
 
 async fn respond(State(playing): State<Playing>, Json(request): Json<Value>) -> Response {
+    playing.hear(&request);
     let conversation = Conversation::read(&request);
     let item = match conversation.running_cell {
         Some(ref cell) => conversation.wait_for(cell),
