@@ -249,9 +249,24 @@ async fn fails_without_its_model(client: Client, said: &str) {
         return;
     }
     let model = ModelServer::without_models(NO_MODEL).await;
-    let pooled = Pooled::start_with(client, model, "max_quick_exits = 2").await;
+    let pooled = Pooled::start_with(client, model, "max_failures = 2").await;
     let review = pooled.propose("count in German", Some(&diff())).await;
     is_given_up(pooled, &review, 2, said).await;
+}
+
+/// Codex waits for the network and does not end: what it waits for is shown while it lives, and when it is let go
+/// for doing nothing that counts as a failure.
+async fn waits_for_a_server(client: Client, said: &str) {
+    if are_skipped(&format!("{client:?} in the pool, without a server")) {
+        return;
+    }
+    let more = "idle_after = '8s'\nmax_failures = 1\nmax_size = 1";
+    let pooled = Pooled::start_with(client, ModelServer::gone().await, more).await;
+    let review = pooled.propose("count in German", Some(&diff())).await;
+    let complains =
+        |pool: &Value| pool["reviewers"][0]["last_words"][0].as_str().is_some_and(|line| line.contains(said));
+    pooled.until("it complains", complains).await;
+    is_given_up(pooled, &review, 1, said).await;
 }
 
 /// The broker dies while its reviewer holds a claim: so does the reviewer, and the next broker begins anew.
@@ -317,6 +332,11 @@ async fn codex_fails_without_its_model() {
 #[tokio::test]
 async fn claude_code_fails_without_its_model() {
     fails_without_its_model(Client::Claude, "issue with the selected model").await;
+}
+
+#[tokio::test]
+async fn codex_without_a_server_is_let_go() {
+    waits_for_a_server(Client::Codex, "error sending request").await;
 }
 
 #[tokio::test]

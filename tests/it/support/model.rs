@@ -54,6 +54,13 @@ impl ModelServer {
         Self::serve(app, Replies::default(), Asked::default()).await
     }
 
+    /// One that nobody answers for any more.
+    pub(crate) async fn gone() -> Self {
+        let server = Self::start(Script::new()).await;
+        server.serving.abort();
+        server
+    }
+
     async fn serve(app: Router, replies: Replies, asked: Asked) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
