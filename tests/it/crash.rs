@@ -4,14 +4,12 @@
 use crate::support::{
     broker::{TestBroker, check_database},
     client::TestClient,
+    figures::{number, resident_kib},
     life::{Life, Step},
     random::Random,
 };
 use futures::future::join_all;
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// One client after the other: lives that have ended, and the one it is at.
 struct Worker {
@@ -128,14 +126,4 @@ async fn soak() {
         assert!(memory < settled * 2 + 64 * 1024, "memory grew from {settled} to {memory} KiB");
     }
     broker.stop_and_check().await;
-}
-
-fn number(variable: &str, default: usize) -> usize {
-    std::env::var(variable).ok().map_or(default, |value| value.parse().unwrap())
-}
-
-fn resident_kib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.split_whitespace().next().unwrap().parse().unwrap()
 }

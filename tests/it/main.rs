@@ -19,6 +19,7 @@ mod model;
 mod pool;
 mod pool_clients;
 mod pool_config;
+mod pool_kills;
 mod pool_runtime;
 mod races;
 mod refusals;

@@ -20,7 +20,8 @@ cargo xtask COMMAND
        --no-clients      without the real clients (no npm): the quick loop
                          everything else goes to cargo test
   bench [ARGS]         throughput and latency of the broker
-  crash [N]            kills the broker N times under load and looks for what is lost
+  crash [N]            kills the broker N times under load and looks for what is lost, then
+                         as often with reviewers and looks for what is left
   soak [MINUTES]       runs the broker under load for long
   prepare              migrates a scratch database and rebuilds .sqlx/
        --check           only says whether .sqlx/ is up to date

@@ -26,10 +26,10 @@ pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
     run(tests.args(rest))
 }
 
-/// Runs one of the long tests, which are ignored otherwise; `size` tells it how long.
+/// Runs long tests, which are ignored otherwise, one after the other; `size` tells them how long.
 pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let mut test = cargo(["test", "--release", "--test", "it", "--"]);
-    test.args(["--ignored", "--nocapture", name]);
+    test.args(["--ignored", "--nocapture", "--test-threads=1", name]);
     match arguments {
         [] => {}
         [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => {

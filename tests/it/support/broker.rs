@@ -97,6 +97,11 @@ impl TestBroker {
     /// SIGTERM, and the exit it ends with.
     pub(crate) async fn terminate(&mut self) -> std::process::ExitStatus {
         self.signal("TERM").await;
+        self.ended().await
+    }
+
+    /// Waits for the end of one that was told to.
+    pub(crate) async fn ended(&mut self) -> std::process::ExitStatus {
         tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the broker ends when told to").unwrap()
     }
 
