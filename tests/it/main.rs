@@ -5,6 +5,7 @@
 mod bad_input;
 mod catalogue;
 mod clients;
+mod clock;
 mod conformance;
 mod counter_patches;
 mod crash;

@@ -73,6 +73,11 @@ impl TestBroker {
         Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
+    /// The same in a home that a test has filled before.
+    pub(crate) async fn under_on(prelude: &'static str, home: TempDir, settings: &str) -> Self {
+        Self::launch_under(Some(prelude), home, Some(Repo::new()), settings, 0).await
+    }
+
     async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
         Self::launch_in(Around::default(), home, repo, settings, port).await
     }
