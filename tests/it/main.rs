@@ -20,6 +20,7 @@ mod model;
 mod pool;
 mod pool_clients;
 mod pool_config;
+mod pool_failures;
 mod pool_kills;
 mod pool_runtime;
 mod races;

@@ -36,3 +36,13 @@ async fn a_bad_setting_ends_the_start_and_is_named_with_what_is_allowed() {
         assert!(words.contains("pool.toml: ") && words.contains(said), "{pool}: {words}");
     }
 }
+
+#[tokio::test]
+async fn a_prompt_that_asks_for_what_nobody_knows_ends_the_start() {
+    let folder = TempDir::new().unwrap();
+    let prompt = folder.path().join("prompt.md");
+    fs::write(&prompt, "You are {{reviewer_id}}.\nYour colour is {{ colour }}.\n").unwrap();
+    let words = refused(&format!("runtime = 'command'\ncommand = TOUCH\nprompt = {prompt:?}")).await;
+    let said = "line 2: unknown variable {{colour}}; known: reviewer_id, project,";
+    assert!(words.contains("pool.prompt = ") && words.contains(said), "{words}");
+}
