@@ -56,7 +56,7 @@ fn claim_ends(log: &[Logged]) -> Vec<(String, String)> {
 async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let settings = pool(Part::Waits(&gate), "max_size = 3\nratio = 3\nidle_after = \"300ms\"\ncheck_every = \"1s\"");
+    let settings = pool(Part::Waits(&gate), "max_size = 3\nratio = 3\nidle_after = \"3s\"");
     let mut broker = TestBroker::with(&settings).await;
     let client = broker.client();
     let mut reviews = Vec::new();

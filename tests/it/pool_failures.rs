@@ -84,7 +84,7 @@ async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
 #[tokio::test]
 async fn an_operator_ends_a_crash_loop_once_the_pool_has_rested() {
     let script = format!("[ -e $HOME/mended ] && exec sleep 1000; {FAILING}");
-    let settings = "cooldown = \"2s\"\nmax_quick_exits = 2";
+    let settings = "cooldown = \"2s\"\nmax_failures = 2";
     let broker = TestBroker::with(&pool_of(&script, settings)).await;
     let client = broker.client();
     client.submit("waits for somebody").await;

@@ -73,9 +73,10 @@ impl TestBroker {
         Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
-    /// The same in a home that a test has filled before.
+    /// A broker that a shell starts after `prelude`, in a home that a test has filled before.
     pub(crate) async fn under_on(prelude: &'static str, home: TempDir, settings: &str) -> Self {
-        Self::launch_under(Some(prelude), home, Some(Repo::new()), settings, 0).await
+        let around = Around { prelude: Some(prelude), ..Around::default() };
+        Self::launch_in(around, home, Some(Repo::new()), settings, 0).await
     }
 
     async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
