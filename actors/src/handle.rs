@@ -290,8 +290,7 @@ impl Broker {
 
     /// Resolves when nothing can be written any more.
     pub(crate) async fn writer_ended(&self) {
-        let mut committed = self.0.feed.committed.clone();
-        while committed.changed().await.is_ok() {}
+        self.0.feed.ended().await;
     }
 
     /// Fires when the broker begins to shut down.

@@ -90,6 +90,8 @@ pub struct Feed {
     pub committed: watch::Receiver<u64>,
     /// Sequence number of the last event that put a review, or a seat of one, into the queue.
     pub queued: watch::Receiver<u64>,
+    /// Never sent to: it closes with the writer.
+    alive: watch::Receiver<()>,
     counters: Arc<Counters>,
 }
 
@@ -104,6 +106,12 @@ impl Feed {
     /// Transactions and changes since the start; their ratio is what group commit saves.
     pub fn totals(&self) -> (u64, u64) {
         (self.counters.commits.load(Relaxed), self.counters.changes.load(Relaxed))
+    }
+
+    /// Resolves once nothing can be written any more, and is not woken by what is.
+    pub async fn ended(&self) {
+        let mut alive = self.alive.clone();
+        while alive.changed().await.is_ok() {}
     }
 
     /// Changes that have been handed over and not yet answered.
@@ -144,9 +152,12 @@ impl Writer {
         let (jobs, queue) = sync_channel(settings.max_queue);
         let (committed, committed_rx) = watch::channel(last_seq);
         let (queued, queued_rx) = watch::channel(last_seq);
+        let (alive, alive_rx) = watch::channel(());
         let counters = Arc::new(Counters::default());
-        let feed = Feed { committed: committed_rx, queued: queued_rx, counters: Arc::clone(&counters) };
-        let state = batch::Batcher { connection, last_seq, committed, queued, counters: Arc::clone(&counters) };
+        let feed =
+            Feed { committed: committed_rx, queued: queued_rx, alive: alive_rx, counters: Arc::clone(&counters) };
+        let state =
+            batch::Batcher { connection, last_seq, committed, queued, _alive: alive, counters: Arc::clone(&counters) };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || run(state, &queue, settings.max_batch))

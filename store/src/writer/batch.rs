@@ -12,6 +12,8 @@ pub(super) struct Batcher {
     pub(super) last_seq: u64,
     pub(super) committed: watch::Sender<u64>,
     pub(super) queued: watch::Sender<u64>,
+    /// Closes with the rest.
+    pub(super) _alive: watch::Sender<()>,
     pub(super) counters: Arc<Counters>,
 }
 
