@@ -148,21 +148,7 @@ impl Actor for Supervisor {
             SupervisorMessage::DrawTree { reply } => {
                 let _ = reply.send(self.draw(&myself, state));
             }
-            SupervisorMessage::Shutdown => {
-                state.stopping = true;
-                // It knows that the broker ends; what its reviewers did last goes through the gateway.
-                let _ = state.pool.ended(POOL_PATIENCE).await;
-                for id in state.live.keys().copied().collect::<Vec<_>>() {
-                    self.rest(state, id);
-                }
-                // Reviews first: what they still commit goes through the gateway.
-                let (gateway, patience) = (state.gateway.id(), Some(Duration::from_secs(10)));
-                for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
-                    let _ = review.drain_and_wait(patience).await;
-                }
-                myself.drain_children_and_wait(patience).await;
-                myself.stop(None);
-            }
+            SupervisorMessage::Shutdown => Box::pin(self.shut_down(&myself, state)).await,
         }
         Ok(())
     }
@@ -233,6 +219,22 @@ impl Supervisor {
             let message = Box::new(ReviewMessage::Expire);
             mailbox.send(SupervisorMessage::Deliver { id, fresh: false, message });
         }));
+    }
+
+    async fn shut_down(&self, myself: &ActorRef<SupervisorMessage>, state: &mut State) {
+        state.stopping = true;
+        // It knows that the broker ends; what its reviewers did last goes through the gateway.
+        let _ = state.pool.ended(POOL_PATIENCE).await;
+        for id in state.live.keys().copied().collect::<Vec<_>>() {
+            self.rest(state, id);
+        }
+        // Reviews first: what they still commit goes through the gateway.
+        let (gateway, patience) = (state.gateway.id(), Some(Duration::from_secs(10)));
+        for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
+            let _ = review.drain_and_wait(patience).await;
+        }
+        myself.drain_children_and_wait(patience).await;
+        myself.stop(None);
     }
 
     async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
