@@ -68,10 +68,10 @@ async fn live(connection: &mut Connection, client: usize) {
         "phase": "3", "plan": "2", "task": "4", "category": "code_change",
         "description": "The key `timeout` becomes `time_limit` everywhere, with the old name still read."
     });
-    let created = connection.call("create_review", proposal).await;
+    let created = connection.call("create_review", proposal).await.read();
     let id = created["review_id"].as_str().unwrap().to_owned();
     let reviewer = format!("reviewer-{client}");
-    let claim = connection.call("claim_review", json!({ "review_id": id, "reviewer_id": reviewer })).await;
+    let claim = connection.call("claim_review", json!({ "review_id": id, "reviewer_id": reviewer })).await.read();
     connection.call("get_proposal", json!({ "review_id": id })).await;
     let verdict = json!({
         "review_id": id, "reviewer_id": reviewer, "claim_generation": claim["claim_generation"],

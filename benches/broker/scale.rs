@@ -42,12 +42,12 @@ async fn row(name: &str, reviews: usize, open: bool) -> Row {
     let mut connection = Connection::open(server.port).await;
     let mut page = async |arguments: serde_json::Value| {
         connection.times.clear();
-        let mut answer = serde_json::Value::Null;
-        for _ in 0..200 {
-            answer = connection.call("list_reviews", arguments.clone()).await;
+        let mut last = connection.call("list_reviews", arguments.clone()).await;
+        for _ in 1..200 {
+            last = connection.call("list_reviews", arguments.clone()).await;
         }
         connection.times.sort_unstable();
-        (connection.times[100].as_secs_f64() * 1e3, answer["next_cursor"].clone())
+        (connection.times[100].as_secs_f64() * 1e3, last.read()["next_cursor"].take())
     };
     let (pending, _) = page(json!({ "status": "pending" })).await;
     let (ended, cursor) = page(json!({ "status": if open { "pending" } else { "cancelled" } })).await;
