@@ -61,7 +61,7 @@ async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
         assert_eq!((&row["exit"], &row["last_words"]), (&"exit code 3".into(), &json!(WORDS)));
     }
     let message = pool["message"].as_str().unwrap();
-    assert!(message.starts_with("5 reviewers in a row failed without a verdict"), "{message}");
+    assert!(message.starts_with("5 reviewers in a row of project came to nothing"), "{message}");
 
     let list = said(&broker, &["list"]).await;
     assert!(list.starts_with("pool crash_loop: 0 of 3 reviewers, 3 reviews wait\n"), "{list}");

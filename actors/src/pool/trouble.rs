@@ -61,8 +61,10 @@ impl Troubles {
 
     /// Somebody has looked and wants to try again. `true` if nothing would have been started without.
     pub(super) fn clear(&mut self, project: Option<&String>) -> bool {
-        let before = self.by_project.remove(&project.cloned());
-        before.is_some_and(|trouble| trouble.breaker.is_open())
+        let Some(trouble) = self.by_project.get_mut(&project.cloned()) else { return false };
+        let was_open = trouble.breaker.is_open();
+        trouble.breaker.clear();
+        was_open
     }
 
     /// Nothing is started until somebody asks for it.
