@@ -70,7 +70,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let operator = started.running.broker.passes().issue_local_operator();
     instance.announce(&url, &operator).context("cannot say where the broker listens")?;
     match config.log.format {
-        LogFormat::Text => banner(&url, &started, config.auth.required),
+        LogFormat::Text => banner(&url, &started, &config),
         // Who collects lines of JSON could not read it.
         LogFormat::Json => info!(url, database = %started.database.display(), "listening"),
     }
@@ -123,12 +123,18 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn banner(url: &str, started: &Started, token_required: bool) {
+fn banner(url: &str, started: &Started, config: &Config) {
     let project = match &started.project {
         Some((name, path)) => format!("{name} ({})", path.display()),
         None => "none: not started in a git repository, so diffs are refused".into(),
     };
-    let tokens = if token_required {
+    let pool = &config.pool;
+    let reviewers = if pool.enabled {
+        format!("{}, at most {}, started when reviews wait", pool.runtime, pool.max_size)
+    } else {
+        "come by themselves: the pool is off (pool.enabled)".into()
+    };
+    let tokens = if config.auth.required {
         "needed by every caller; `countersign token create --role ROLE --name NAME` makes one"
     } else {
         "not required: whoever reaches the port is taken at its word"
@@ -143,6 +149,7 @@ fn banner(url: &str, started: &Started, token_required: bool) {
   database      {database}
   project       {project}
   tokens        {tokens}
+  reviewers     {reviewers}
   Claude Code   claude mcp add --transport http countersign {url}/mcp
   Codex         codex mcp add countersign --url {url}/mcp
 "
