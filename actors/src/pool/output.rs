@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
@@ -124,6 +124,8 @@ async fn drain(
             _ => *open = false,
         }
         write(&mut file, &mut recorder.unwritten).await;
+        // Somebody who prints without end is always ready; others have work to do, too.
+        yield_now().await;
     }
     recorder.finish();
     write(&mut file, &mut recorder.unwritten).await;

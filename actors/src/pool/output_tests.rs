@@ -1,8 +1,11 @@
 use super::*;
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{self, Poll};
+use std::{fs, io};
 use tempfile::TempDir;
-use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::io::{AsyncWriteExt as _, DuplexStream, ReadBuf, duplex};
 
 const PLENTY: Duration = Duration::from_secs(30);
 
@@ -183,4 +186,34 @@ fn the_worst_chunk_makes_a_bounded_number_of_bytes_to_write() {
         recorder.finish();
         assert!(recorder.buffered() < 2 * 1024 * 1024);
     }
+}
+
+/// Always ready, as a pipe is that somebody fills faster than it is read.
+struct Flood(Arc<AtomicUsize>);
+
+impl AsyncRead for Flood {
+    fn poll_read(self: Pin<&mut Self>, _: &mut task::Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.0.fetch_add(1, Relaxed) < 100 {
+            into.initialize_unfilled().fill(b'\n');
+            into.advance(into.remaining());
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn who_prints_without_end_leaves_others_their_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let caps = Caps { total: 0, ..Caps::default() };
+    let log = Log { path: folder.path().join("r1.log"), secret: None, caps };
+    let reads = Arc::new(AtomicUsize::new(0));
+    let _output = Output::drain(Flood(reads.clone()), tokio::io::empty(), log, |_| {});
+    // the first is waited for with a note in the log, which is then full
+    while reads.load(Relaxed) < 2 {
+        yield_now().await;
+    }
+    for _ in 0..20 {
+        yield_now().await;
+    }
+    assert!(reads.load(Relaxed) <= 2 + 20, "{reads:?}");
 }
