@@ -6,7 +6,8 @@ use crate::support::{
     broker::{TestBroker, check_database},
     eventually::eventually,
     figures::{number, resident_kib},
-    live_pool::{Process, ids, in_the_name_of, marked, pool_of, tree, until_gone},
+    live_pool::{Process, ids, in_the_name_of, living_in, marked, pool_of, tree, until_gone},
+    random::Random,
 };
 use serde_json::Value;
 use std::{
@@ -107,6 +108,7 @@ async fn submit(broker: &TestBroker, reviews: usize) -> Vec<String> {
 /// Ends the broker and looks at what the database says of the pool.
 async fn stop_and_check(mut broker: TestBroker) {
     assert!(broker.terminate().await.success(), "{}", broker.log());
+    assert!(!broker.log().contains("ERROR"), "{}", broker.log());
     check_database(&broker.data_dir()).await;
     let database = broker.data_dir().join("countersign.db");
     let store = store::open(&database, store::Settings::default()).await.unwrap();
@@ -154,6 +156,47 @@ async fn long_crash_loop_with_reviewers() {
     kill(number("COUNTERSIGN_TEST_CRASHES", 100)).await;
 }
 
+/// At moments when reviewers are about to be started, have half begun, or are still being looked for by the next
+/// broker, which starts at once.
+async fn kill_at_any_moment(times: usize) {
+    let mut random = Random::new();
+    let mut broker = TestBroker::with(&one_of_each(&REVIEWERS)).await;
+    submit(&broker, REVIEWERS.len()).await;
+    for _ in 0..times {
+        tokio::time::sleep(Duration::from_millis(random.within(0..400))).await;
+        let (reviewers, mut processes) = (living_in(broker.home()), tree(broker.pid()));
+        processes.remove(0);
+        let began = Instant::now();
+        if random.below(2) == 0 {
+            broker.kill().await;
+        } else {
+            broker.signal("TERM").await;
+            until_gone(&processes, &reviewers, began, AT_ONCE).await;
+            assert!(broker.ended().await.success(), "{}", broker.log());
+            assert_eq!(living_in(broker.home()), BTreeSet::new());
+        }
+        let (next, ()) = futures::join!(broker.restarted(), until_gone(&processes, &reviewers, began, AT_ONCE));
+        broker = next;
+    }
+    let running = until_running(&broker, &REVIEWERS).await;
+    assert_eq!(living_in(broker.home()), running.ids, "nobody of an earlier broker");
+    let home = broker.home().to_owned();
+    stop_and_check(broker).await;
+    assert_eq!(living_in(&home), BTreeSet::new());
+}
+
+#[tokio::test]
+async fn nor_does_it_matter_when_the_broker_ends() {
+    kill_at_any_moment(10).await;
+}
+
+/// `cargo xtask crash [N]`
+#[tokio::test]
+#[ignore = "long; cargo xtask crash"]
+async fn long_crash_loop_at_any_moment() {
+    kill_at_any_moment(number("COUNTERSIGN_TEST_CRASHES", 100)).await;
+}
+
 #[tokio::test]
 async fn what_is_left_when_shims_are_killed_too_ends_with_the_next_start() {
     let (_, kinds) = REVIEWERS.split_last().unwrap();
@@ -174,36 +217,35 @@ async fn what_is_left_when_shims_are_killed_too_ends_with_the_next_start() {
     stop_and_check(broker).await;
 }
 
-/// Three reviewers that print without end: no line at all, long ones, long ones on stderr.
-async fn flood(megabytes: usize) {
-    // what has lines is written down, which is slow without optimisation
-    let lines = megabytes / 10;
-    let script = format!(
-        "line=$(printf %01000d 7); \
-         case $COUNTERSIGN_REVIEWER_ID in \
-             command-r1-*) much={megabytes}000000; flood() {{ cat /dev/zero; }} ;; \
-             command-r2-*) much={lines}000000; flood() {{ yes $line; }} ;; \
-             command-r3-*) much={lines}000000; exec 1>&2; flood() {{ yes $line; }} ;; \
-         esac; \
-         until [ -e $HOME/go ]; do sleep 0.05; done; \
-         flood | head -c $much; touch $HOME/flooded-$COUNTERSIGN_REVIEWER_ID; flood"
-    );
-    let settings = pool_of(&script, "max_size = 3\nratio = 1\ncooldown = \"10ms\"");
-    let broker = TestBroker::with(&settings).await;
+/// Three reviewers that print more than anybody reads: no line at all, long ones, long ones on stderr. One part is
+/// 50 MB of the first, and less of what is written down, which is slow without optimisation.
+async fn flood(parts: usize) {
+    const SCRIPT: &str = "line=$(printf %01000d 7); much=5000000; \
+        case $COUNTERSIGN_REVIEWER_ID in \
+            command-r1-*) much=50000000; flood() { cat /dev/zero; } ;; \
+            command-r2-*) flood() { yes $line; } ;; \
+            command-r3-*) exec 1>&2; flood() { yes $line; } ;; \
+        esac; \
+        part=1; while :; do \
+            until [ -e $HOME/begin-$part ]; do sleep 0.02; done; \
+            flood | head -c $much; : > $HOME/$COUNTERSIGN_REVIEWER_ID-$part; part=$((part + 1)); \
+        done";
+    let broker = TestBroker::with(&pool_of(SCRIPT, "max_size = 3\nratio = 1\ncooldown = \"10ms\"")).await;
     submit(&broker, 4).await;
-    let pool = broker.until_pool("three reviewers", |pool| ids(pool, "reviewers").len() == 3).await;
+    let pool = broker.until_pool("three reviewers", |pool| pool["reviewers"][2]["state"] == "idle").await;
     let (reviewers, before) = (ids(&pool, "reviewers"), resident_kib(broker.pid()));
-    let flooded = |id: &String| broker.home().join(format!("flooded-{id}")).exists();
-    fs::write(broker.home().join("go"), "").unwrap();
     let mut most = 0;
-    eventually("all have printed enough", || {
-        most = most.max(resident_kib(broker.pid()));
-        std::future::ready(reviewers.iter().all(flooded).then_some(()))
-    })
-    .await;
-    println!(
-        "{megabytes} MB without a line, twice {lines} MB of lines: {before} KiB resident before, {most} KiB at most"
-    );
+    for part in 1..=parts {
+        fs::write(broker.home().join(format!("begin-{part}")), "").unwrap();
+        let printed = |id: &String| broker.home().join(format!("{id}-{part}")).exists();
+        eventually("all have printed as much", || {
+            most = most.max(resident_kib(broker.pid()));
+            std::future::ready(reviewers.iter().all(printed).then_some(()))
+        })
+        .await;
+    }
+    let megabytes = parts * 50;
+    println!("{megabytes} MB without a line and others: {before} KiB resident before, {most} KiB at most");
     assert!(most < before + 20 * 1024, "from {before} to {most} KiB");
     assert_eq!(ids(&broker.pool().await, "reviewers"), reviewers, "none of them was stopped for it");
     for file in fs::read_dir(broker.data_dir().join("reviewers")).unwrap().flatten() {
@@ -215,12 +257,12 @@ async fn flood(megabytes: usize) {
 
 #[tokio::test]
 async fn a_flood_changes_neither_the_memory_of_the_broker_nor_its_disk() {
-    flood(200).await;
+    flood(4).await;
 }
 
 /// `cargo xtask crash [N]`
 #[tokio::test]
 #[ignore = "long; cargo xtask crash"]
 async fn long_crash_loop_with_floods() {
-    flood(1000).await;
+    flood(20).await;
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeSet, HashMap},
     fs,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -102,6 +103,14 @@ pub(crate) fn marked(reviewers: &BTreeSet<String>) -> Vec<Process> {
     let marks: BTreeSet<_> = reviewers.iter().map(|id| format!("{MARK}={id}")).collect();
     let ours = environments().filter(|(_, environment)| !marks.is_disjoint(environment));
     ours.filter_map(|(pid, _)| Some(stat(pid)?.process)).collect()
+}
+
+/// The reviewers with a live process whose broker has this home.
+pub(crate) fn living_in(home: &Path) -> BTreeSet<String> {
+    let home = format!("HOME={}", home.display());
+    let ours = environments().filter(|(_, environment)| environment.contains(&home));
+    let id = |one: &String| one.strip_prefix(MARK)?.strip_prefix('=').map(str::to_owned);
+    ours.filter_map(|(_, environment)| environment.iter().find_map(id)).collect()
 }
 
 fn pids() -> impl Iterator<Item = u32> {
