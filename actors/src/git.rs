@@ -216,6 +216,28 @@ impl Repository {
         Ok(CheckOutcome::Applies { tree_id, applies_to: AppliesTo::Base })
     }
 
+    /// Writes the files of `base`, with `diff` applied, into the empty folder `to`. A diff that does not apply is
+    /// an error.
+    ///
+    /// As in a check, nothing of the project's config or filters runs; links come out as plain files that hold
+    /// their target, so that nobody who reads the copy is led out of it.
+    pub async fn check_out(&self, base: Option<&str>, diff: Option<&str>, to: &Path) -> Result<(), GitError> {
+        let mut job = self.job().await?;
+        self.0.scratch.furnish(&mut job, &self.0.project.objects)?;
+        if let Some(base) = base {
+            self.0.scratch.place_index(&mut job, base).await?;
+        }
+        for part in diff.map(apply_parts).unwrap_or_default() {
+            if let Some(words) = self.apply(&mut job, part).await? {
+                return Err(GitError::Failed { what: "applying the diff", words });
+            }
+        }
+        let git = Git::new("copying the files", &self.0.scratch).work_tree(to);
+        let copied =
+            job.run(git.args(["-c", "core.symlinks=false", "checkout-index", "--all", "--force"]), &[]).await?;
+        if copied.success { Ok(()) } else { Err(GitError::failed("copying the files", copied.words())) }
+    }
+
     /// git's stable patch id, equal for diffs that differ only in line numbers and white space.
     ///
     /// `None` where there is not exactly one: no change in the text, or mails of several commits.

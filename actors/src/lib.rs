@@ -31,6 +31,7 @@ mod shared_lists;
 mod supervisor;
 pub mod tree;
 mod vitals;
+mod workspace;
 
 pub use clock::Clock;
 pub use error::BrokerError;

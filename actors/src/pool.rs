@@ -113,6 +113,8 @@ pub(crate) struct State {
     /// Reviewers of this run that are gone; a call of theirs may still have been on its way.
     gone: HashSet<String>,
     cleaned_up: bool,
+    /// Asked for while the pool was starting.
+    early: Vec<PoolMessage>,
     stopping: bool,
     last_look: Option<Instant>,
     alarm: Option<(Instant, AbortHandle)>,
@@ -214,6 +216,9 @@ impl ReviewerPool {
             PoolMessage::CleanedUp { left } => {
                 state.gone.extend(left);
                 state.cleaned_up = true;
+                for asked in state.early.drain(..) {
+                    self.mailbox(myself).send(asked);
+                }
                 self.look(myself, state).await;
             }
             PoolMessage::Look => self.look(myself, state).await,
@@ -238,6 +243,7 @@ impl ReviewerPool {
                     self.look(myself, state).await;
                 }
             }
+            PoolMessage::Spawn { .. } if !state.cleaned_up && !state.stopping => state.early.push(message),
             PoolMessage::Spawn { project, reply } => {
                 let _ = reply.send(self.spawn_asked(myself, state, project).await);
             }

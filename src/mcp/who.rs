@@ -115,6 +115,20 @@ impl<'a> Who<'a> {
     }
 
     /// Only what the token is good for, and of the proposer's work only the caller's own.
+    /// Whether what belongs to this project is within reach.
+    pub(super) fn allows(self, project: Option<&str>) -> bool {
+        self.caller.is_none_or(|caller| caller.scope.allows(project))
+    }
+
+    pub(super) fn may_touch_project(self, project: Option<&str>) -> Result<(), Refused> {
+        match self.caller {
+            Some(caller) if !caller.scope.allows(project) => {
+                Err(wrong_project(&caller.scope, "that reviewer is another's").with("field", "project"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     pub(super) fn may_touch(self, review: &Review, tool: Option<Tool>) -> Result<(), Refused> {
         let Some(caller) = self.caller else { return Ok(()) };
         if !caller.scope.allows(review.proposer.project.as_deref()) {

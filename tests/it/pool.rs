@@ -1,9 +1,12 @@
 //! Reviewers on demand: started when reviews wait, one decision at a time, and gone when the work is.
 
 use crate::support::{
+    acts::column,
     broker::{TestBroker, countersign},
+    client::{id, proposal_with},
     eventually::eventually,
     played::{Part, command_pool, pool, processes_of},
+    repo::Repo,
     scenes::all_tools,
     schema::violations,
     tokens::made,
@@ -249,21 +252,49 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     assert!(names.iter().all(|name| allowed.contains(name)), "{environment}");
     assert!(environment.contains("NAMED=handed-on"));
     let cwd = std::fs::read_to_string(home.path().join("seen.cwd")).unwrap();
-    assert_eq!(Path::new(cwd.trim()), broker.repo().path().canonicalize().unwrap());
+    let work = broker.data_dir().join("reviewers/work").canonicalize().unwrap();
+    assert_eq!(Path::new(cwd.trim()).parent(), Some(&*work), "a folder of its own, never the author's");
     let prompt = std::fs::read_to_string(home.path().join("seen.prompt")).unwrap();
     assert!(prompt.contains("You are command-r1-") && !prompt.contains("{{"), "{prompt}");
     broker.stop_and_check().await;
 }
 
+/// A reviewer that stops after its claim and shows what it was given.
+#[tokio::test]
+async fn a_claim_comes_with_a_copy_of_the_project_and_the_change() {
+    let gates = tempfile::tempdir().unwrap();
+    let gate = gates.path().join("open");
+    let broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
+    let client = broker.client();
+    // The author goes on working.
+    let diff = broker.repo().diff("zwei");
+    std::fs::write(broker.repo().path().join("greeting.txt"), "something else by now\n").unwrap();
+    let proposal = proposal_with("count in German", json!({ "diff": diff }));
+    let review = id(&client.call("create_review", proposal).await);
+    let reviewer = status_becomes(&broker, &review, "claimed").await["claimed_by"].as_str().unwrap().to_owned();
+    let own = broker.data_dir().join("reviewers/work").join(&reviewer);
+    let copy = own.join("R-1.1/greeting.txt");
+    let text = eventually("the copy is made", async || std::fs::read_to_string(&copy).ok()).await;
+    assert!(text.contains("zwei") && !text.contains("something else"), "{text}");
+
+    std::fs::write(&gate, "").unwrap();
+    status_becomes(&broker, &review, "approved").await;
+    eventually("the copy is gone", async || (!own.join("R-1.1").exists()).then_some(())).await;
+    client.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await;
+    until(&broker, "it has gone", |pool| count(pool, "reviewers") == 0).await;
+    eventually("its folder is gone", async || (!own.exists()).then_some(())).await;
+    broker.stop_and_check().await;
+}
+
 #[tokio::test]
 async fn reviewers_work_for_one_project_each() {
-    let web = crate::support::repo::Repo::new();
+    let web = Repo::new();
     let settings = pool(Part::Approves, "");
     let broker = TestBroker::with(&format!("{settings}\n[projects.web]\npath = {:?}\n", web.path())).await;
     let client = broker.client();
     let own = client.submit("here").await;
-    let proposal = crate::support::client::proposal_with("there", json!({ "project": "web" }));
-    let other = crate::support::client::id(&client.call("create_review", proposal).await);
+    let proposal = proposal_with("there", json!({ "project": "web" }));
+    let other = id(&client.call("create_review", proposal).await);
     let by = |status: Value| status["verdict_by"].as_str().unwrap().to_owned();
     let (here, there) =
         (by(status_becomes(&broker, &own, "approved").await), by(status_becomes(&broker, &other, "approved").await));
@@ -274,6 +305,13 @@ async fn reviewers_work_for_one_project_each() {
         rows.iter().find(|row| row["reviewer_id"] == id).map(|row| row["project"].clone()).unwrap()
     };
     assert_eq!((project(&here), project(&there)), (json!("project"), json!("web")));
+    // An operator of one project has nothing to say in the other.
+    let bound = client.with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
+    let seen = bound.call("list_reviewers", json!({})).await;
+    assert_eq!(column(&seen["reviewers"], "reviewer_id"), [json!(there)]);
+    bound.refused("wrong_project", "kill_reviewer", json!({ "reviewer_id": here })).await;
+    bound.refused("wrong_project", "spawn_reviewer", json!({ "project": "project" })).await;
+    bound.call("kill_reviewer", json!({ "reviewer_id": there })).await;
     broker.stop_and_check().await;
 }
 

@@ -11,7 +11,7 @@ use domain::{
     ids::ReviewId,
     review::{Command, ReleaseSeat, Review},
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 use store::{Pending, ReviewerRow};
 use tokio::sync::oneshot;
 
@@ -31,11 +31,30 @@ impl Broker {
         self.decide(id, Command::Release(ReleaseSeat { by, generation, reason })).await
     }
 
-    /// Starts a reviewer, within the pool's limits. A project left out means the broker's own.
-    pub async fn spawn_reviewer(&self, project: Option<&str>) -> Answer<LiveReviewer> {
+    /// A copy of what a reviewer of the pool has claimed, in its own folder. Without one it reads the diff alone.
+    pub async fn check_out(&self, review: &Review, reviewer: &str) -> Option<PathBuf> {
+        let copy = Box::pin(self.0.context.while_open(self.0.context.check_out(review, reviewer))).await;
+        copy.unwrap_or_else(|error| {
+            tracing::warn!(review.id = %review.id, reviewer.id = reviewer, %error, "no copy for the reviewer");
+            None
+        })
+    }
+
+    /// The registered project that is meant; left out, the broker's own.
+    pub fn project_for(&self, given: Option<&str>) -> Answer<Option<String>> {
+        self.0.context.projects.name_for(given, None)
+    }
+
+    /// Starts a reviewer for a registered project, within the pool's limits.
+    pub async fn spawn_reviewer(&self, project: Option<String>) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
-        let project = self.0.context.projects.name_for(project, None)?;
         self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
+    }
+
+    /// A live reviewer, by its id or its short name.
+    pub async fn find_reviewer(&self, given: &str) -> Answer<Option<LiveReviewer>> {
+        let named = |reviewer: &LiveReviewer| reviewer.row.id == given || reviewer.row.name == given;
+        Ok(self.show_pool().await?.live.into_iter().find(named))
     }
 
     /// Lets a live reviewer of this pool finish what it has, or not, and ends it.

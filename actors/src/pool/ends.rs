@@ -2,7 +2,7 @@
 //! has told all of it.
 
 use super::{PoolMessage, ReviewerPool, State, launch, member::Leaving, member::Member, reclaim, reviewer::Ended};
-use crate::pool::reviewer::note;
+use crate::{pool::reviewer::note, workspace};
 use domain::{
     pool::PoolEvent,
     review::Reclaimed,
@@ -67,17 +67,19 @@ impl ReviewerPool {
             last_words.push(said);
         }
         let why = member.leaving.map(|(Leaving::Draining(why) | Leaving::Stopping(why))| why);
-        let idle = why == Some(DrainReason::Idle);
+        // Too long without work, or too old: neither excuses one that has done nothing.
+        let by_itself = matches!(why, Some(DrainReason::Idle | DrainReason::Ttl));
         let run = scaling::Ended {
             handled: member.handled,
-            cleanly: cleanly || idle,
-            asked: state.stopping || (why.is_some() && !idle),
+            cleanly: cleanly || by_itself,
+            asked: state.stopping || (why.is_some() && !by_itself),
             work_waits: !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
         };
         tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
         let (project, max_failures) = (member.row.project.clone(), self.settings().max_failures);
         let too_many = state.troubles.ended(project.as_ref(), &run, &last_words, max_failures, at.tick);
-        let event = PoolEvent::ReviewerTerminated { reviewer: member.row.id.clone(), exit: exit.clone(), ran_ms };
+        let id = member.row.id.clone();
+        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: exit.clone(), ran_ms };
         member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });
         // One that never ran has no process to be remembered by. Waited for, so that a reviewer is always shown
         // either among the living or among those that have ended.
@@ -88,10 +90,11 @@ impl ReviewerPool {
         }
         if let Some(failures) = too_many {
             let words = last_words.join(" | ");
-            tracing::error!(failures, last_words = words, "crash loop: no more reviewers are started");
+            tracing::error!(project, failures, last_words = words, "crash loop: no more reviewers are started");
             self.write(None, Some(PoolEvent::CrashLoop { project, failures, last_words }));
         }
         launch::prune(self.settings().folder.clone());
+        workspace::remove(workspace::home(&self.settings().folder, &id));
     }
 
     async fn any_waits(&self, project: Option<&str>) -> bool {

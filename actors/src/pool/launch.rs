@@ -7,14 +7,13 @@ use super::{
     reviewer::Start,
     runtime::{self, Launch},
 };
-use crate::{Context, passes::Pass};
-use domain::{authority::Scope, scaling::Spawn};
-use std::{
-    collections::BTreeSet,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
+use crate::{
+    Context,
+    passes::Pass,
+    workspace::{self, make},
 };
+use domain::{authority::Scope, scaling::Spawn};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use store::{ProcessRow, ReviewerRow, Work};
 use uuid::Uuid;
 
@@ -48,7 +47,7 @@ pub(super) fn prepare(
         ("empty_waits", EMPTY_WAITS),
     ];
     let prompt = prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
-    let folder = workspace(context, settings, spawn.project.as_deref())?;
+    let folder = workspace(settings, &id)?;
     let (secret, pass) = context.passes.issue(&id, Scope::Project(spawn.project.clone()));
     let launch = Launch { reviewer_id: &id, token: &secret, mcp_url: &settings.mcp_url, workspace: &folder };
     let own_env = |name: &str| std::env::var(name).ok();
@@ -86,19 +85,19 @@ fn free_name(runtime: &str, taken: &BTreeSet<&str>) -> String {
     names.find(|name| !taken.contains(name.as_str())).unwrap_or_default()
 }
 
-fn workspace(context: &Context, settings: &PoolSettings, project: Option<&str>) -> Result<PathBuf, String> {
-    let folder = match (&settings.workspace, project) {
-        (Some(folder), _) => folder.clone(),
-        (None, Some(_)) => {
-            let repository = context.projects.repository(project).map_err(|error| error.to_string())?;
-            repository.root().to_owned()
+/// Where the reviewer is started: in a folder of its own, in which it finds a copy of what it claims, or in the
+/// one that the operator has set for all.
+fn workspace(settings: &PoolSettings, id: &str) -> Result<PathBuf, String> {
+    make(&settings.folder).map_err(|error| format!("{}: {error}", settings.folder.display()))?;
+    match &settings.workspace {
+        Some(folder) if folder.is_dir() => Ok(folder.clone()),
+        Some(folder) => Err(format!("{}: pool.workspace is not there", folder.display())),
+        None => {
+            let folder = workspace::home(&settings.folder, id);
+            make(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            Ok(folder)
         }
-        (None, None) => settings.folder.join("work"),
-    };
-    for own in [&settings.folder, &folder].into_iter().filter(|folder| folder.starts_with(&settings.folder)) {
-        make(own).map_err(|error| format!("{}: {error}", own.display()))?;
     }
-    if folder.is_dir() { Ok(folder) } else { Err(format!("{}: the reviewer's folder is not there", folder.display())) }
 }
 
 /// Logs of reviewers that are kept, each with the one before it.
@@ -118,13 +117,4 @@ pub(super) fn prune(folder: PathBuf) {
             let _ = std::fs::remove_file(log);
         }
     });
-}
-
-/// A folder for the owner only.
-fn make(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }

@@ -1,7 +1,7 @@
 //! One live reviewer, as the pool knows it.
 
 use super::{reviewer::ReviewerMessage, usage::Usage, view::LiveReviewer};
-use crate::{passes::Pass, tree::Node, vitals::Mailbox};
+use crate::{passes::Pass, tree::Node, vitals::Mailbox, workspace};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::ReviewerState,
@@ -37,6 +37,7 @@ pub(super) struct Member {
 
 pub(super) struct Held {
     pub(super) number: ReviewNumber,
+    pub(super) generation: u32,
     pub(super) since: Tick,
 }
 
@@ -75,9 +76,14 @@ impl Member {
         }
     }
 
+    /// It no longer holds this one, and needs no copy of it.
     pub(super) fn lost(&mut self, review: ReviewId, now: Tick) {
-        if self.claims.remove(&review).is_some() && self.claims.is_empty() {
+        let Some(held) = self.claims.remove(&review) else { return };
+        if self.claims.is_empty() {
             self.idle_since = now;
+        }
+        if let Some(folder) = self.log.parent() {
+            workspace::remove(workspace::of_claim(folder, &self.row.id, held.number, held.generation));
         }
     }
 

@@ -25,9 +25,9 @@ impl ReviewerPool {
 
     async fn take_event(&self, state: &mut State, review: ReviewId, number: ReviewNumber, event: &Event, at: Tick) {
         match event {
-            Event::Claimed { by, .. } => {
+            Event::Claimed { by, generation, .. } => {
                 if let Some(member) = state.reviewer(by) {
-                    member.claims.insert(review, Held { number, since: at });
+                    member.claims.insert(review, Held { number, generation: *generation, since: at });
                 }
                 // The claim was on its way when its process ended.
                 if state.gone.contains(by) {

@@ -1,7 +1,7 @@
 //! Gives back what reviewers held that will not come back.
 
 use super::{process::ProcessIdentity, reviewer::note, sweep::sweep};
-use crate::{Context, error::BrokerError};
+use crate::{Context, error::BrokerError, workspace};
 use domain::{
     ids::ReviewId,
     pool::PoolEvent,
@@ -73,6 +73,7 @@ pub(super) async fn clean_up(context: &Context) -> Vec<String> {
     if !running.is_empty() {
         tracing::warn!(reviewers = running.len(), killed, "reviewers of an earlier run are cleared away");
     }
+    workspace::remove(workspace::all(&context.settings.pool.folder));
     let mut left = Vec::new();
     for (reviewer, _) in running {
         let now = context.clock.now();

@@ -163,7 +163,6 @@ impl ReviewerPool {
         match state.last_spawn.map(|last| last.plus(limits.cooldown)) {
             _ if !self.settings().enabled => return Err(BrokerError::PoolDisabled),
             _ if state.stopping => return Err(BrokerError::ShuttingDown),
-            _ if !state.cleaned_up => return Err(BrokerError::Busy { what: "the pool is starting" }),
             _ if state.members.len() >= limits.max_size => {
                 return Err(BrokerError::PoolFull { max_size: limits.max_size });
             }

@@ -49,7 +49,7 @@ impl PoolState {
                 let of = if projects.is_empty() { String::new() } else { format!(" of {}", projects.join(", ")) };
                 Some(format!(
                     "{failures} reviewers in a row{of} came to nothing; see last_words and their logs, mend it, then \
-                     spawn_reviewer tries again"
+                     spawn_reviewer (`countersign reviewer spawn`) tries again"
                 ))
             }
             Self::Unavailable { why } => Some(why.clone()),

@@ -8,9 +8,9 @@ use std::time::Duration;
 pub struct Ended {
     /// Reviews it has voted on, or found not to apply.
     pub handled: u64,
-    /// It ended with exit code 0, or because it was idle.
+    /// It ended with exit code 0, or was let go for being idle or old.
     pub cleanly: bool,
-    /// An operator, its age or another project's need ended it: that says nothing about it.
+    /// An operator or another project's need ended it: that says nothing about it.
     pub asked: bool,
     /// There was something to do when it ended.
     pub work_waits: bool,

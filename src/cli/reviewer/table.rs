@@ -13,7 +13,8 @@ pub(super) fn pool(pool: &Value) -> String {
     let live = rows(pool, "reviewers");
     let waiting: u64 = rows(pool, "waiting").iter().filter_map(|row| row["pending"].as_u64()).sum();
     let (state, max) = (text(pool, "state"), &pool["max_size"]);
-    let mut out = format!("pool {state}: {} of {max} reviewers, {waiting} reviews wait\n", live.len());
+    let wait = if waiting == 1 { "review waits" } else { "reviews wait" };
+    let mut out = format!("pool {state}: {} of {max} reviewers, {waiting} {wait}\n", live.len());
     if let Some(message) = pool["message"].as_str() {
         let _ = writeln!(out, "  {}", visible(message));
     }

@@ -42,6 +42,10 @@ pub(in crate::mcp) struct Claimed<'a> {
     pub content_hash: &'a ContentHash,
     #[serde(flatten)]
     pub diff: DiffState<'a>,
+    /// Only for a reviewer that the broker has started: a folder with the project as it would be with the change,
+    /// for you alone, until you have voted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// The claim was not given: the broker sent the review back, because its diff does not apply (validation_error).
     pub auto_rejected: bool,
     pub next: &'static str,
@@ -73,6 +77,7 @@ impl<'a> Claimed<'a> {
             has_diff: content.diff.is_some(),
             content_hash: &review.round.content_hash,
             diff,
+            workspace: None,
             auto_rejected,
             next: if auto_rejected {
                 "Sent back to the proposer by the broker; take another review from list_reviews."

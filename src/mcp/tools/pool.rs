@@ -7,18 +7,31 @@ use crate::mcp::{
 };
 
 pub(super) async fn list(_: ListReviewers, call: &Call<'_>) -> Done {
-    let (pool, pending, ended) = call.server.broker.pool().await?;
+    let (mut pool, mut pending, mut ended) = call.server.broker.pool().await?;
+    // Whoever is bound to a project sees that one alone.
+    let allows = |project: &Option<String>| call.who.allows(project.as_deref());
+    pool.live.retain(|reviewer| allows(&reviewer.row.project));
+    pending.retain(|pending| allows(&pending.project));
+    ended.retain(|row| allows(&row.project));
     Ok(Answer::of(&Pool::of(&pool, &pending, &ended))?)
 }
 
 pub(super) async fn spawn(args: SpawnReviewer, call: &Call<'_>) -> Done {
-    let reviewer = call.server.broker.spawn_reviewer(args.project.as_deref()).await?;
+    let broker = &call.server.broker;
+    let project = broker.project_for(args.project.as_deref())?;
+    call.who.may_touch_project(project.as_deref())?;
+    let reviewer = broker.spawn_reviewer(project).await?;
     Ok(Answer::of(&Reviewer::live(&reviewer))?)
 }
 
 pub(super) async fn kill(args: KillReviewer, call: &Call<'_>) -> Done {
     non_empty("reviewer_id", &args.reviewer_id)?;
     let at_once = args.force.unwrap_or(false);
-    let reviewer = call.server.broker.stop_reviewer(args.reviewer_id.trim().to_owned(), at_once).await?;
+    let broker = &call.server.broker;
+    let given = args.reviewer_id.trim();
+    if let Some(live) = broker.find_reviewer(given).await? {
+        call.who.may_touch_project(live.row.project.as_deref())?;
+    }
+    let reviewer = broker.stop_reviewer(given.to_owned(), at_once).await?;
     Ok(Answer::of(&Reviewer::live(&reviewer))?)
 }

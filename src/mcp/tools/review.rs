@@ -27,7 +27,12 @@ pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
     }
     let review = broker.claim(id, reviewer_id.clone(), args.persona).await?;
     let content = broker.content(&review.round.content_hash).await?;
-    Ok(Answer::of(&Claimed::of(&review, &content, &reviewer_id))?)
+    let workspace = match call.who.pass() {
+        Some(pass) if !review.auto_rejected() => broker.check_out(&review, pass.identity()).await,
+        Some(_) | None => None,
+    };
+    let workspace = workspace.map(|folder| folder.display().to_string());
+    Ok(Answer::of(&Claimed { workspace, ..Claimed::of(&review, &content, &reviewer_id) })?)
 }
 
 pub(super) async fn release(args: ReleaseClaim, call: &Call<'_>) -> Done {
