@@ -39,7 +39,7 @@ enum Command {
     /// Speak MCP over stdio: a bridge to the running broker, which it starts where there is none
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
-    Actors(actors::Args),
+    Actors(remote::At),
     /// Make, list and revoke the bearer tokens that callers show
     Token(token::Args),
     /// The reviewers that the running broker starts by itself

@@ -1,24 +1,14 @@
 //! `countersign actors`: the live tree of the running broker.
 
-use super::{Failure, place::Place, remote::Remote};
+use super::{
+    Failure,
+    remote::{At, Remote},
+};
 use std::io::{self, Write as _};
 
-#[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// JSON instead of a drawing
-    #[arg(long)]
-    json: bool,
-    /// The broker's address [default: the one that serves the data dir]
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    #[command(flatten)]
-    place: Place,
-}
-
-pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let remote = Remote::find(args.url, &args.place).await?;
-    let format = if args.json { "json" } else { "text" };
-    let mut text = remote.get(&format!("/debug/actors?format={format}")).await?;
+pub(super) async fn run(at: At) -> Result<(), Failure> {
+    let format = if at.json { "json" } else { "text" };
+    let mut text = Remote::find(at).await?.get(&format!("/debug/actors?format={format}")).await?;
     if !text.ends_with('\n') {
         text.push('\n');
     }

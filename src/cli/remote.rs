@@ -16,6 +16,19 @@ use serde_json::{Value, json};
 /// Quoted of an answer that nobody can read.
 const SHOWN_CHARS: usize = 500;
 
+/// Which broker, and how its answer is shown.
+#[derive(Debug, clap::Args)]
+pub(super) struct At {
+    /// JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// The broker's address [default: the one that serves the data dir]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
 pub(super) struct Remote {
     client: Client,
     url: String,
@@ -23,14 +36,13 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// The broker at `url`, or else the one that serves the data dir.
-    pub(super) async fn find(url: Option<String>, place: &Place) -> Result<Self, Failure> {
+    pub(super) async fn find(at: At) -> Result<Self, Failure> {
         let client = client()?;
         let given = given_token()?;
-        let (url, token) = match url {
+        let (url, token) = match at.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), given),
             None => {
-                let data_dir = place.settle(None)?.config.server.data_dir;
+                let data_dir = at.place.settle(None)?.config.server.data_dir;
                 let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
                 let url = find(&client, &data_dir).await.ok_or_else(missing)?.url;
                 (url, given.or_else(|| local_token(&data_dir)))

@@ -3,7 +3,10 @@
 mod logs;
 mod table;
 
-use super::{Failure, place::Place, remote::Remote};
+use super::{
+    Failure,
+    remote::{At, Remote},
+};
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
 
@@ -16,7 +19,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// The pool, its live reviewers with what they have done, and the last that ended
-    List(ListArgs),
+    List(At),
     /// Start one more, within the pool's limits; also ends a crash loop
     Spawn(SpawnArgs),
     /// End one, once it has finished the review it has
@@ -26,30 +29,12 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Where {
-    /// JSON instead of text
-    #[arg(long)]
-    json: bool,
-    /// The broker's address [default: the one that serves the data dir]
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    #[command(flatten)]
-    place: Place,
-}
-
-#[derive(Debug, clap::Args)]
-struct ListArgs {
-    #[command(flatten)]
-    at: Where,
-}
-
-#[derive(Debug, clap::Args)]
 struct SpawnArgs {
     /// The project it is to review for [default: the repository the broker was started in]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     #[command(flatten)]
-    at: Where,
+    at: At,
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,12 +45,12 @@ struct StopArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    at: Where,
+    at: At,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     match args.command {
-        Command::List(args) => ask(args.at, "list_reviewers", json!({}), table::pool).await,
+        Command::List(at) => ask(at, "list_reviewers", json!({}), table::pool).await,
         Command::Spawn(args) => {
             let project = args.project.map_or_else(|| json!({}), |project| json!({ "project": project }));
             ask(args.at, "spawn_reviewer", project, |reviewer| table::told("starting", reviewer)).await
@@ -79,10 +64,10 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-async fn ask(at: Where, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    let remote = Remote::find(at.url, &at.place).await?;
-    let answer = remote.call(tool, arguments).await?;
-    let text = if at.json { format!("{answer:#}\n") } else { show(&answer) };
+async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+    let json = at.json;
+    let answer = Remote::find(at).await?.call(tool, arguments).await?;
+    let text = if json { format!("{answer:#}\n") } else { show(&answer) };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }

@@ -16,12 +16,6 @@ use serde_json::{Value, json};
 use std::{path::Path, time::Instant};
 use store::{Entry, Logged};
 
-/// What `list_reviewers` says once it fits.
-async fn until(broker: &TestBroker, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-    let client = broker.client();
-    eventually(what, async || Some(client.call("list_reviewers", json!({})).await).filter(&fits)).await
-}
-
 fn count(pool: &Value, list: &str) -> usize {
     pool[list].as_array().unwrap().len()
 }
@@ -66,7 +60,7 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
     for n in 0..10 {
         reviews.push(client.submit(&format!("change {n}")).await);
     }
-    let full = until(&broker, "three are busy", |pool| states(pool) == ["busy", "busy", "busy"]).await;
+    let full = broker.until_pool("three are busy", |pool| states(pool) == ["busy", "busy", "busy"]).await;
     assert_eq!(full["waiting"], json!([{ "project": "project", "pending": 7 }]));
     client.refused("pool_full", "spawn_reviewer", json!({})).await;
     let tree = broker.actors().await;
@@ -80,7 +74,7 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
         assert!(status["verdict_by"].as_str().unwrap().starts_with("command-r"), "{status}");
         assert_eq!(status["approved_hash"], status["content_hash"]);
     }
-    let empty = until(&broker, "the pool is empty", |pool| count(pool, "reviewers") == 0).await;
+    let empty = broker.until_pool("the pool is empty", |pool| count(pool, "reviewers") == 0).await;
     let done: u64 = empty["ended"].as_array().unwrap().iter().map(|row| row["approvals"].as_u64().unwrap()).sum();
     assert_eq!((done, count(&empty, "ended")), (10, 3), "{empty}");
     assert!(empty["ended"][0]["average_ms"].is_u64());
@@ -165,7 +159,7 @@ async fn whoever_is_told_to_go_finishes_its_review_and_takes_no_other() {
     assert_eq!(status_becomes(&broker, &first, "approved").await["verdict_by"], reviewer.as_str());
     let other = status_becomes(&broker, &second, "approved").await;
     assert_ne!(other["verdict_by"], reviewer.as_str(), "its pass was no longer good for a claim");
-    let pool = until(&broker, "it has ended", |pool| count(pool, "ended") == 1).await;
+    let pool = broker.until_pool("it has ended", |pool| count(pool, "ended") == 1).await;
     assert_eq!((&pool["ended"][0]["reviewer_id"], &pool["ended"][0]["completed"]), (&json!(reviewer), &json!(1)));
     assert_eq!(processes_of(&reviewer), [] as [u32; 0]);
     assert!(broker.terminate().await.success());
@@ -281,7 +275,7 @@ async fn a_claim_comes_with_a_copy_of_the_project_and_the_change() {
     status_becomes(&broker, &review, "approved").await;
     eventually("the copy is gone", async || (!own.join("R-1.1").exists()).then_some(())).await;
     client.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await;
-    until(&broker, "it has gone", |pool| count(pool, "reviewers") == 0).await;
+    broker.until_pool("it has gone", |pool| count(pool, "reviewers") == 0).await;
     eventually("its folder is gone", async || (!own.exists()).then_some(())).await;
     broker.stop_and_check().await;
 }
@@ -366,7 +360,7 @@ async fn a_reviewer_that_has_done_its_work_is_no_failure() {
         let review = client.submit(&format!("one each {n}")).await;
         status_becomes(&broker, &review, "approved").await;
     }
-    let pool = until(&broker, "all have ended", |pool| count(pool, "ended") == 6).await;
+    let pool = broker.until_pool("all have ended", |pool| count(pool, "ended") == 6).await;
     assert_eq!(pool["state"], "ready", "{pool}");
     assert!(pool["ended"].as_array().unwrap().iter().all(|row| row["exit"] == "exit code 0"));
     broker.stop_and_check().await;
@@ -404,7 +398,7 @@ async fn the_command_line_shows_starts_and_stops_reviewers() {
     assert_eq!((code, &json["reviewers"][0]["why"]), (Some(0), &json!("operator")));
     let (code, text) = run(&["stop", "command-r1"]).await;
     assert!(code == Some(0) && text.starts_with("draining command-r1-"), "{text}");
-    until(&broker, "it has gone", |pool| count(pool, "reviewers") == 0).await;
+    broker.until_pool("it has gone", |pool| count(pool, "reviewers") == 0).await;
     let (code, text) = run(&["stop", "command-r1"]).await;
     assert!(code == Some(1) && text.contains("no live reviewer \"command-r1\""), "{text}");
     let (code, text) = run(&["logs", "codex-r9"]).await;
@@ -418,7 +412,7 @@ async fn who_gets_old_is_replaced() {
     let client = broker.client();
     let first = client.submit("young").await;
     status_becomes(&broker, &first, "approved").await;
-    let old = until(&broker, "the first has gone", |pool| count(pool, "ended") == 1).await;
+    let old = broker.until_pool("the first has gone", |pool| count(pool, "ended") == 1).await;
     assert_eq!(old["ended"][0]["completed"], 1);
     let second = client.submit("for another").await;
     let status = status_becomes(&broker, &second, "approved").await;
