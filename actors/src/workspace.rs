@@ -64,15 +64,22 @@ impl Context {
         if folder.exists() {
             return Ok(Some(folder));
         }
-        make(&folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
+        // Under another name until it is whole; a repeat of the claim may come in between.
+        let draft = folder.with_extension(format!("{}.{}", claim.generation, uuid::Uuid::new_v4().simple()));
+        let at = |error: io::Error| failed(format!("{}: {error}", folder.display()));
+        make(&draft).map_err(at)?;
         let diff = content.diff.as_deref();
-        let copied = repository.check_out(base.as_deref(), diff, &folder).await;
-        match copied.map_err(|error| failed(error.to_string())) {
-            Ok(()) => Ok(Some(folder)),
-            Err(error) => {
-                remove(folder);
-                Err(error)
-            }
+        let copied = repository.check_out(base.as_deref(), diff, &draft).await;
+        let copied = copied.map_err(|error| failed(error.to_string()));
+        let kept = match copied {
+            Ok(()) => tokio::fs::rename(&draft, &folder).await.map_err(at),
+            Err(error) => Err(error),
+        };
+        if kept.is_err() {
+            remove(draft);
+            // Somebody else's repeat was quicker.
+            return if folder.exists() { Ok(Some(folder)) } else { kept.map(|()| None) };
         }
+        Ok(Some(folder))
     }
 }

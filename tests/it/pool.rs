@@ -269,7 +269,7 @@ async fn a_claim_comes_with_a_copy_of_the_project_and_the_change() {
     let own = broker.data_dir().join("reviewers/work").join(&reviewer);
     let copy = own.join("R-1.1/greeting.txt");
     let text = eventually("the copy is made", async || std::fs::read_to_string(&copy).ok()).await;
-    assert!(text.contains("zwei") && !text.contains("something else"), "{text}");
+    assert!(text.contains("zwei") && !text.contains("something else"), "{text:?}");
 
     std::fs::write(&gate, "").unwrap();
     status_becomes(&broker, &review, "approved").await;
