@@ -190,18 +190,28 @@ impl Broker {
         Ok((review, message))
     }
 
-    pub async fn accept_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> {
+    pub async fn accept_counter_patch(
+        &self,
+        id: ReviewId,
+        by: Option<String>,
+        persona: Option<String>,
+    ) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.name("persona", persona.as_deref())?;
         let accept =
-            AcceptCounterPatch { persona, checked: None, content_hash: None, diff: None, check: Check::NotNeeded };
+            AcceptCounterPatch { by, persona, checked: None, content_hash: None, diff: None, check: Check::NotNeeded };
         self.decide(id, Command::AcceptCounterPatch(accept)).await
     }
 
-    pub async fn reject_counter_patch(&self, id: ReviewId, persona: Option<String>) -> Answer<Arc<Review>> {
+    pub async fn reject_counter_patch(
+        &self,
+        id: ReviewId,
+        by: Option<String>,
+        persona: Option<String>,
+    ) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.name("persona", persona.as_deref())?;
-        self.decide(id, Command::RejectCounterPatch { persona }).await
+        self.decide(id, Command::RejectCounterPatch { by, persona }).await
     }
 
     pub async fn cancel(&self, id: ReviewId, by: Option<String>, reason: String) -> Answer<Arc<Review>> {
@@ -211,9 +221,9 @@ impl Broker {
         self.decide(id, Command::Cancel { by, reason }).await
     }
 
-    pub async fn close(&self, id: ReviewId, by: Role) -> Answer<Arc<Review>> {
+    pub async fn close(&self, id: ReviewId, by: Role, identity: Option<String>) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        self.decide(id, Command::Close { by }).await
+        self.decide(id, Command::Close { by, identity }).await
     }
 
     pub async fn content(&self, hash: &ContentHash) -> Answer<Arc<Content>> {

@@ -229,12 +229,12 @@ pub(super) async fn run(arguments: Option<JsonObject>, call: Call<'_>) -> Done {
         Tool::AcceptCounterPatch => {
             let args::AnswerCounterPatch { review_id, persona } = parse(arguments)?;
             let id = call.resolve(&review_id).await?;
-            propose::status(call.server.broker.accept_counter_patch(id, persona).await?)
+            propose::status(call.server.broker.accept_counter_patch(id, call.who.name(), persona).await?)
         }
         Tool::RejectCounterPatch => {
             let args::AnswerCounterPatch { review_id, persona } = parse(arguments)?;
             let id = call.resolve(&review_id).await?;
-            propose::status(call.server.broker.reject_counter_patch(id, persona).await?)
+            propose::status(call.server.broker.reject_counter_patch(id, call.who.name(), persona).await?)
         }
         Tool::CloseReview => Box::pin(propose::close(parse(arguments)?, &call)).await,
         Tool::CancelReview => Box::pin(propose::cancel(parse(arguments)?, &call)).await,

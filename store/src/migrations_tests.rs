@@ -125,6 +125,7 @@ impl Life {
         let patch = self.review.seats[0].patch.as_ref().unwrap().id;
         let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
         let accept = AcceptCounterPatch {
+            by: None,
             persona: None,
             checked: Some((patch, self.review.round.content_hash.clone())),
             content_hash: Some(content.hash()),
@@ -167,7 +168,7 @@ impl Life {
 
     async fn cancel_and_close(&mut self) {
         self.tell(Command::Cancel { by: None, reason: "enough".into() }, None).await;
-        self.tell(Command::Close { by: Role::Proposer }, None).await;
+        self.tell(Command::Close { by: Role::Proposer, identity: None }, None).await;
     }
 
     async fn end(self) {

@@ -5,6 +5,7 @@ use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
     library::Library,
+    tokens::made,
 };
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
@@ -314,10 +315,15 @@ fn close(id: &str, role: &str) -> Value {
     json!({ "review_id": id, "closer_role": role })
 }
 
-#[tokio::test]
-async fn the_log_says_who_did_what() {
+/// Kind and actor of every event of a review by `paul`, whose counter-patches and end are seen to by the
+/// operator of this name, if there is one.
+async fn log_of_a_life(operator: Option<&str>) -> Vec<(&'static str, String)> {
     let mut broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
+    let answering = match operator {
+        Some(name) => broker.client().with_token(&made(broker.home(), "operator", name, &[]).await),
+        None => broker.client(),
+    };
     let proposal = proposal_with("translate", json!({ "diff": repo.diff("zwei"), "proposer_id": "paul" }));
     let review = id(&client.call("create_review", proposal).await);
     let offer = |patch: String| {
@@ -325,29 +331,33 @@ async fn the_log_says_who_did_what() {
     };
     client.claim(&review, "ada").await;
     client.call("submit_verdict", offer(repo.diff("dos"))).await;
-    client.call("reject_counter_patch", json!({ "review_id": review })).await;
+    answering.call("reject_counter_patch", json!({ "review_id": review })).await;
     client.call("submit_verdict", offer(repo.diff("deux"))).await;
-    client.call("accept_counter_patch", json!({ "review_id": review })).await;
+    answering.call("accept_counter_patch", json!({ "review_id": review })).await;
     client.call("create_review", json!({ "review_id": review, "intent": "as you said" })).await;
-    client.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
-    client.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
+    answering.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
+    answering.call("close_review", close(&review, "proposer")).await;
     assert!(broker.terminate().await.success());
 
     let store = store::open(&broker.data_dir().join("countersign.db"), store::Settings::default()).await.unwrap();
     let log = store.reader.list_events(domain::ids::ReviewNumber(1)).await.unwrap();
-    let told: Vec<_> = log.iter().map(|recorded| (recorded.event.kind(), recorded.event.actor().unwrap())).collect();
-    assert_eq!(
-        told,
-        [
+    log.iter().map(|recorded| (recorded.event.kind(), recorded.event.actor().unwrap().to_owned())).collect()
+}
+
+#[tokio::test]
+async fn the_log_says_who_did_what() {
+    for (operator, answers) in [(None, "paul"), (Some("olga"), "olga")] {
+        let expected = [
             ("proposed", "paul"),
             ("claimed", "ada"),
             ("verdict_given", "ada"),
-            ("counter_patch_rejected", "paul"),
+            ("counter_patch_rejected", answers),
             ("verdict_given", "ada"),
-            ("counter_patch_accepted", "paul"),
+            ("counter_patch_accepted", answers),
             ("revised", "paul"),
-            ("cancelled", "paul"),
-            ("closed", "paul"),
-        ]
-    );
+            ("cancelled", answers),
+            ("closed", answers),
+        ];
+        assert_eq!(log_of_a_life(operator).await, expected.map(|(kind, actor)| (kind, actor.to_owned())));
+    }
 }

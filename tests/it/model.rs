@@ -128,10 +128,10 @@ impl Model {
                 let cancel = Command::Cancel { by: None, reason: "enough".into() };
                 (cancel, "cancel_review", json!({ "reason": "enough" }))
             }
-            18 => (Command::RejectCounterPatch { persona: None }, "reject_counter_patch", json!({})),
+            18 => (Command::RejectCounterPatch { by: None, persona: None }, "reject_counter_patch", json!({})),
             _ => {
                 let by = *random.pick(Role::ALL);
-                (Command::Close { by }, "close_review", json!({ "closer_role": by.as_str() }))
+                (Command::Close { by, identity: None }, "close_review", json!({ "closer_role": by.as_str() }))
             }
         };
         let mut arguments = arguments;

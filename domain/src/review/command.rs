@@ -107,6 +107,8 @@ pub struct AddMessage {
 
 #[derive(Debug, Clone)]
 pub struct AcceptCounterPatch {
+    /// Who does it, where the caller tells; here and below.
+    pub by: Option<String>,
     pub persona: Option<String>,
     /// The counter-patch and content that were looked at while git checked.
     pub checked: Option<(u64, ContentHash)>,
@@ -132,6 +134,7 @@ pub enum Command {
     AddMessage(AddMessage),
     AcceptCounterPatch(AcceptCounterPatch),
     RejectCounterPatch {
+        by: Option<String>,
         persona: Option<String>,
     },
     Cancel {
@@ -140,6 +143,7 @@ pub enum Command {
     },
     Close {
         by: Role,
+        identity: Option<String>,
     },
 }
 

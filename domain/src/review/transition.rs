@@ -109,9 +109,9 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<
         Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, lease_ends),
         Command::AddMessage(message) => discussion::decide(review, message, lease_ends),
         Command::AcceptCounterPatch(accept) => patches::accept(review, accept),
-        Command::RejectCounterPatch { persona } => patches::reject(review, persona.as_deref()),
+        Command::RejectCounterPatch { by, persona } => patches::reject(review, by, persona.as_deref()),
         Command::Cancel { by, reason } => decide_cancel(review, by, reason),
-        Command::Close { by } => decide_close(review, by),
+        Command::Close { by, identity } => decide_close(review, by, identity),
     }
 }
 
@@ -156,14 +156,14 @@ fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<
     }
 }
 
-fn decide_close(review: &Review, by: Role) -> Result<Vec<Event>, Refusal> {
+fn decide_close(review: &Review, by: Role, identity: Option<String>) -> Result<Vec<Event>, Refusal> {
     if by != Role::Proposer {
         return Err(Refusal::NotTheProposer { asked: Asked::Close });
     }
     match review.status {
         Status::Closed => Ok(Vec::new()),
         Status::Approved | Status::Rejected | Status::Cancelled => {
-            Ok(vec![Event::Closed { by, identity: or_proposer(review, None) }])
+            Ok(vec![Event::Closed { by, identity: or_proposer(review, identity) }])
         }
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
             Err(wrong_status(review, Asked::Close))

@@ -188,6 +188,7 @@ fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
     let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
     let patch = review.seats.iter().filter(|seat| wanted(&seat.persona)).find_map(|seat| seat.patch.as_ref());
     AcceptCounterPatch {
+        by: None,
         persona: persona.map(Into::into),
         checked: patch.map(|patch| (patch.id, review.round.content_hash.clone())),
         content_hash: Some(hash(2_000 + review.version)),
@@ -197,7 +198,7 @@ fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
 }
 
 fn reject() -> Command {
-    Command::RejectCounterPatch { persona: None }
+    Command::RejectCounterPatch { by: None, persona: None }
 }
 
 fn release(generation: u32) -> Command {
@@ -214,7 +215,7 @@ fn cancel() -> Command {
 }
 
 fn close() -> Command {
-    Command::Close { by: Role::Proposer }
+    Command::Close { by: Role::Proposer, identity: None }
 }
 
 fn claimed() -> Review {

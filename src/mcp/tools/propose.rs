@@ -84,7 +84,7 @@ fn request_key(given: Option<String>, meta: &RequestMetaObject) -> Option<Reques
 pub(super) async fn close(args: CloseReview, call: &Call<'_>) -> Done {
     let role = call.role("closer_role", args.closer_role.as_deref())?;
     let id = call.resolve(&args.review_id).await?;
-    status(call.server.broker.close(id, role).await?)
+    status(call.server.broker.close(id, role, call.who.name()).await?)
 }
 
 pub(super) async fn cancel(args: CancelReview, call: &Call<'_>) -> Done {

@@ -36,11 +36,11 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     };
     let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
-    let by = or_proposer(review, None);
+    let by = or_proposer(review, accept.by);
     Ok(vec![Event::CounterPatchAccepted { by, persona, patch: patch.id, content_hash, diff, freed, generation }])
 }
 
-pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {
     match review.status {
         Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, Asked::RejectCounterPatch));
@@ -48,7 +48,7 @@ pub(super) fn reject(review: &Review, persona: Option<&str>) -> Result<Vec<Event
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
     }
     let (persona, patch) = pending(review, persona)?;
-    Ok(vec![Event::CounterPatchRejected { by: or_proposer(review, None), persona, patch: patch.id }])
+    Ok(vec![Event::CounterPatchRejected { by: or_proposer(review, by), persona, patch: patch.id }])
 }
 
 fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {

@@ -270,7 +270,12 @@ fn the_log_says_who_did_it() {
     assert_eq!(actor(&approved(), close()), paul);
     let cancels = |by: Option<&str>| Command::Cancel { by: by.map(Into::into), reason: "not needed".into() };
     assert_eq!(actor(&claimed(), cancels(None)), paul);
-    assert_eq!(actor(&claimed(), cancels(Some("olga"))).as_deref(), Some("olga"));
+    let olga = || Some("olga".to_owned());
+    assert_eq!(actor(&claimed(), cancels(Some("olga"))), olga());
+    let accept = super::AcceptCounterPatch { by: olga(), ..super::acceptance(&with_patch(), None) };
+    assert_eq!(actor(&with_patch(), Command::AcceptCounterPatch(accept)), olga());
+    assert_eq!(actor(&with_patch(), Command::RejectCounterPatch { by: olga(), persona: None }), olga());
+    assert_eq!(actor(&approved(), Command::Close { by: Role::Proposer, identity: olga() }), olga());
     let anonymous = super::Revise { proposer_id: None, ..super::revision(&changes_requested()) };
     assert_eq!(actor(&changes_requested(), Command::Revise(anonymous)), paul);
     // The broker's own doing has no actor.

@@ -242,9 +242,9 @@ impl Move {
                     ..right
                 })
             }
-            Self::Reject { persona } => Command::RejectCounterPatch { persona: seat(*persona) },
+            Self::Reject { persona } => Command::RejectCounterPatch { by: None, persona: seat(*persona) },
             Self::Cancel => Command::Cancel { by: Some("paul".into()), reason: "not needed".into() },
-            Self::Close { by } => Command::Close { by: *by },
+            Self::Close { by } => Command::Close { by: *by, identity: None },
         }
     }
 }

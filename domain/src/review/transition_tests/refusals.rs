@@ -193,7 +193,7 @@ fn counter_patches_that_are_not_there() {
     }
     check(&after(&with_patch(), reject()), reject(), "no_pending_counter_patch");
     let poetry = || Some("poetry".to_owned());
-    check(&with_patch(), Command::RejectCounterPatch { persona: poetry() }, "no_such_seat");
+    check(&with_patch(), Command::RejectCounterPatch { by: None, persona: poetry() }, "no_such_seat");
     let accept = AcceptCounterPatch { persona: poetry(), ..acceptance(&with_patch(), None) };
     check(&with_patch(), Command::AcceptCounterPatch(accept), "no_such_seat");
 }
@@ -235,8 +235,8 @@ fn ends_that_are_not_possible() {
     for from in [pending(), claimed(), in_review(), changes_requested()] {
         check(&from, close(), "wrong_status");
     }
-    check(&approved(), Command::Close { by: Role::Reviewer }, "not_the_proposer");
-    check(&closed(), Command::Close { by: Role::Reviewer }, "not_the_proposer");
+    check(&approved(), Command::Close { by: Role::Reviewer, identity: None }, "not_the_proposer");
+    check(&closed(), Command::Close { by: Role::Reviewer, identity: None }, "not_the_proposer");
     check(&rejected(), cancel(), "wrong_status");
     check(&closed(), cancel(), "wrong_status");
 }

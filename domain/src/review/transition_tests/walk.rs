@@ -54,7 +54,7 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
             steps.push(now(Command::AddMessage(AddMessage { persona: persona.clone(), ..said })));
         }
         steps.push(now(Command::AcceptCounterPatch(acceptance(review, Some(&seat.persona)))));
-        steps.push(now(Command::RejectCounterPatch { persona }));
+        steps.push(now(Command::RejectCounterPatch { by: None, persona }));
     }
     steps.extend([now(super::cancel()), now(super::close())]);
     steps
