@@ -58,6 +58,8 @@ pub enum BrokerError {
     PoolUnavailable { why: String },
     #[error("no live reviewer {given:?} of this broker; live: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownReviewer { given: String, known: Vec<String> },
+    #[error("{name:?} is a reviewer of the pool; only its own pass speaks for it")]
+    OfThePool { field: &'static str, name: String },
     #[error("{number} has no round {round}; it has 1 to {last}")]
     NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
 }
@@ -88,6 +90,7 @@ impl BrokerError {
             Self::CoolingDown { .. } => "cooling_down",
             Self::PoolUnavailable { .. } => "pool_unavailable",
             Self::UnknownReviewer { .. } => "unknown_reviewer",
+            Self::OfThePool { .. } => "wrong_identity",
             Self::NoSuchRound { .. } => "no_such_round",
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 use domain::{
     content::Content,
     ids::ReviewId,
-    review::{Command, Event, Proposal, Refusal, Review, Transition, propose, transition},
+    review::{Command, Event, Proposal, Refusal, Review, Transition, propose, spoken_for, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -255,9 +255,12 @@ impl ReviewActor {
             let _ = reply.send(Err(refusal.into()));
             return Ok(());
         }
-        match checks::needed(&review, &command, self.context.clock.now()) {
-            Err(refusal) => {
-                let _ = reply.send(Err(refusal.into()));
+        let needed = self
+            .may_speak(&review, &command)
+            .and_then(|()| Ok(checks::needed(&review, &command, self.context.clock.now())?));
+        match needed {
+            Err(error) => {
+                let _ = reply.send(Err(error));
                 Ok(())
             }
             Ok(None) => self.decide(myself, state, *command, attached, reply).await,
@@ -287,12 +290,28 @@ impl ReviewActor {
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         let Some(review) = &state.review else { return Ok(()) };
-        match transition(review, command, self.context.clock.now(), &self.context.settings.rules) {
-            Err(refusal) => {
-                let _ = reply.send(Err(refusal.into()));
+        let decided = self
+            .may_speak(review, &command)
+            .and_then(|()| Ok(transition(review, command, self.context.clock.now(), &self.context.settings.rules)?));
+        match decided {
+            Err(error) => {
+                let _ = reply.send(Err(error));
                 Ok(())
             }
             Ok(done) => self.commit(myself, state, done, attached, reply).await,
+        }
+    }
+
+    /// What comes without a name is taken for the holder's, which of a reviewer of the pool only its pass may
+    /// say, and that has a name. Asked with the state that is decided on: a moment before, another may have
+    /// held the seat.
+    fn may_speak(&self, review: &Review, command: &Command) -> Result<(), BrokerError> {
+        match spoken_for(review, command) {
+            Some(holder) if self.context.passes.is_issued(holder) => {
+                let field = if matches!(command, Command::AddMessage(_)) { "caller_id" } else { "reviewer_id" };
+                Err(BrokerError::OfThePool { field, name: holder.into() })
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

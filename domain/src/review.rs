@@ -11,7 +11,7 @@ pub use command::{
 };
 pub use event::{Event, Proposed, Reclaimed, Recorded, Requeued};
 pub use refusal::Refusal;
-pub use transition::{Rules, Transition, apply, check_needed, propose, replay, transition};
+pub use transition::{Rules, Transition, apply, check_needed, propose, replay, spoken_for, transition};
 
 use crate::{
     consensus::Policy,

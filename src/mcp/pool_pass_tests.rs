@@ -86,6 +86,37 @@ async fn a_pool_reviewers_verdict_needs_its_generation_and_its_pass() {
     world.running.shutdown().await;
 }
 
+/// The generation of the next claim is easy to guess, so the call may be on its way before the claim is.
+#[tokio::test]
+async fn nobody_speaks_unnamed_while_a_pool_reviewer_claims() {
+    let world = World::start().await;
+    let pool = world.issue("codex-r1");
+    for (tool, more) in [
+        (Tool::SubmitVerdict, json!({ "verdict": "approved", "claim_generation": 1 })),
+        (Tool::ReleaseClaim, json!({ "claim_generation": 1 })),
+        (Tool::AddMessage, json!({ "sender_role": "reviewer", "body": "fine" })),
+    ] {
+        // Later by a step each time: from well before the claim to well after it.
+        for steps in 0..40 {
+            let review = world.submit().await;
+            let mut arguments = more.clone();
+            arguments["review_id"] = review.clone();
+            let unnamed = async {
+                for _ in 0..steps {
+                    tokio::task::yield_now().await;
+                }
+                world.call(None, tool, arguments).await
+            };
+            let claim = world.call(Some(&pool), Tool::ClaimReview, json!({ "review_id": review }));
+            let (claim, answer) = tokio::join!(claim, unnamed);
+            assert_eq!(claim.unwrap()["claim_generation"], 1);
+            let code = answer.expect_err("taken for the pool reviewer's")["code"].clone();
+            assert!(["wrong_identity", "stale_claim", "wrong_status"].iter().any(|known| code == *known), "{code}");
+        }
+    }
+    world.running.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_draining_reviewer_gets_nothing_new_but_may_finish() {
     let world = World::start().await;

@@ -116,6 +116,7 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::CoolingDown { .. }
         | BrokerError::PoolUnavailable { .. }
         | BrokerError::UnknownReviewer { .. }
+        | BrokerError::OfThePool { .. }
         | BrokerError::NoSuchRound { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
     }
 }

@@ -19,10 +19,7 @@ use super::{
 };
 use actors::{BrokerError, request::Wait};
 use axum::http::HeaderMap;
-use domain::{
-    ids::ReviewId,
-    review::{Role, Seat},
-};
+use domain::{ids::ReviewId, review::Role};
 use rmcp::model::{JsonObject, RequestMetaObject};
 use std::{sync::OnceLock, time::Duration};
 
@@ -152,16 +149,6 @@ impl Call<'_> {
             self.who.may_touch(&*self.server.broker.review(id).await?, Some(self.tool))?;
         }
         Ok(id)
-    }
-
-    /// Makes sure that what is said without a name is not said for a reviewer of the pool, which only its
-    /// pass may.
-    async fn unnamed(&self, id: ReviewId, field: &str, addressed: impl Fn(&Seat) -> bool) -> Result<(), Stop> {
-        if !self.server.broker.passes().any_issued() {
-            return Ok(());
-        }
-        let review = self.server.broker.review(id).await?;
-        Ok(self.who.may_speak_unnamed(field, &review, addressed)?)
     }
 
     /// The role the caller speaks in: the endpoint's or the token's, where either has one.

@@ -7,12 +7,12 @@ use super::{
     tools::{Tool, Whose},
 };
 use actors::{
-    Caller, Pass, Passes,
+    BrokerError, Caller, Pass, Passes,
     passes::{Authority, Scope},
     request::ListQuery,
 };
 use axum::http::request::Parts;
-use domain::review::{Review, Role, Seat};
+use domain::review::{Review, Role};
 use rmcp::model::Extensions;
 
 #[derive(Debug, Clone, Copy)]
@@ -68,17 +68,18 @@ impl<'a> Who<'a> {
     }
 
     /// The name a call is made under: the one it gives, or else the token's.
-    pub(super) fn speaks_as(self, field: &str, given: Option<String>) -> Result<Option<String>, Refused> {
+    pub(super) fn speaks_as(self, field: &'static str, given: Option<String>) -> Result<Option<String>, Refused> {
         let name = match (given, self.caller) {
             (Some(given), Some(caller)) if caller.authority != Authority::Operator && given != caller.identity => {
                 let error = format!("{field}: your token is that of {:?}; leave it out or give that", caller.identity);
-                return Err(wrong_identity(field, error).with("allowed", vec![caller.identity.clone()]));
+                let refused = Refused::new("wrong_identity", error).with("field", field);
+                return Err(refused.with("allowed", vec![caller.identity.clone()]));
             }
             (Some(given), _) => Some(given),
             (None, _) => self.name(),
         };
-        match &name {
-            Some(name) if self.is_anothers(name) => Err(of_the_pool(field, name)),
+        match name {
+            Some(name) if self.is_anothers(&name) => Err(BrokerError::OfThePool { field, name }.into()),
             Some(_) | None => Ok(name),
         }
     }
@@ -90,21 +91,7 @@ impl<'a> Who<'a> {
         if given.is_none() && !is_reviewer { Ok(None) } else { self.speaks_as("caller_id", given) }
     }
 
-    /// What is said without a name counts as said by the seat's holder, and that must not be one of the pool.
-    pub(super) fn may_speak_unnamed(
-        self,
-        field: &str,
-        review: &Review,
-        addressed: impl Fn(&Seat) -> bool,
-    ) -> Result<(), Refused> {
-        let claims = review.seats.iter().filter(|seat| addressed(seat)).filter_map(|seat| seat.claim.as_ref());
-        match claims.map(|claim| claim.by.as_str()).find(|by| self.is_anothers(by)) {
-            Some(holder) => Err(of_the_pool(field, holder)),
-            None => Ok(()),
-        }
-    }
-
-    /// A live pool reviewer's name, and this is not its pass.
+    /// The name of a pool reviewer, and this is not its pass.
     fn is_anothers(self, name: &str) -> bool {
         self.passes.is_issued(name) && self.pass().is_none_or(|pass| pass.identity() != name)
     }
@@ -183,15 +170,6 @@ impl Whose {
             (Self::Only(Role::Reviewer), Authority::Proposer) | (Self::Operators, _) => false,
         }
     }
-}
-
-fn wrong_identity(field: &str, error: String) -> Refused {
-    Refused::new("wrong_identity", error).with("field", field)
-}
-
-fn of_the_pool(field: &str, name: &str) -> Refused {
-    let name: String = name.chars().take(200).collect();
-    wrong_identity(field, format!("{name:?} is a reviewer of the pool; only its own pass speaks for it"))
 }
 
 fn wrong_project(scope: &Scope, what: &str) -> Refused {

@@ -1,7 +1,7 @@
 //! Reviewers on demand: started when reviews wait, one decision at a time, and gone when the work is.
 
 use crate::support::{
-    acts::column,
+    acts::{column, with},
     broker::{TestBroker, countersign},
     client::{id, proposal_with},
     eventually::eventually,
@@ -349,6 +349,17 @@ async fn a_reviewers_name_is_good_for_nobody_else() {
         "claim_generation": status["claim_generation"],
     });
     client.refused("wrong_identity", "submit_verdict", verdict).await;
+    // Nor is leaving the name out.
+    let by_id = |more: Value| with(json!({ "review_id": review }), more);
+    let generation = json!({ "claim_generation": status["claim_generation"] });
+    let message = json!({ "sender_role": "reviewer", "body": "fine" });
+    for (tool, arguments, field) in [
+        ("submit_verdict", with(by_id(generation.clone()), json!({ "verdict": "approved" })), "reviewer_id"),
+        ("release_claim", by_id(generation), "reviewer_id"),
+        ("add_message", by_id(message), "caller_id"),
+    ] {
+        assert_eq!(client.refused("wrong_identity", tool, arguments).await["field"], field, "{tool}");
+    }
     broker.stop_and_check().await;
 }
 

@@ -10,8 +10,8 @@ mod verdicts;
 pub use apply::{apply, replay};
 
 use super::{
-    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, Proposal, Proposed, Recorded, Refusal,
-    Review, Revise, Role, Round, Seat, Status,
+    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, GiveVerdict, Proposal, Proposed,
+    Recorded, Refusal, ReleaseSeat, Review, Revise, Role, Round, Seat, Status,
 };
 use crate::{ids::DEFAULT_PERSONA, priority::Priority, time::Now};
 use std::time::Duration;
@@ -96,6 +96,34 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
         | Command::Cancel { .. }
         | Command::Close { .. } => Ok(None),
     }
+}
+
+/// Whose seat `command` would speak for without giving a name. To the rules that is the holder speaking;
+/// whether anybody else may is not theirs to say.
+pub fn spoken_for<'a>(review: &'a Review, command: &Command) -> Option<&'a str> {
+    let seat = match command {
+        Command::GiveVerdict(GiveVerdict { by: None, generation, .. }) => {
+            verdicts::fenced_seat(review, None, *generation, Asked::Verdict).ok()?.0
+        }
+        Command::Release(ReleaseSeat { by: None, generation, .. }) => {
+            verdicts::fenced_seat(review, None, *generation, Asked::Release).ok()?.0
+        }
+        Command::AddMessage(message @ AddMessage { by: None, role: Role::Reviewer, .. }) => {
+            discussion::addressed_seat(review, message).ok()?
+        }
+        Command::GiveVerdict(_)
+        | Command::Release(_)
+        | Command::AddMessage(_)
+        | Command::Revise(_)
+        | Command::Claim(_)
+        | Command::ReviewerGone { .. }
+        | Command::Expire
+        | Command::AcceptCounterPatch(_)
+        | Command::RejectCounterPatch { .. }
+        | Command::Cancel { .. }
+        | Command::Close { .. } => return None,
+    };
+    seat.claim.as_ref().map(|claim| claim.by.as_str())
 }
 
 fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<Vec<Event>, Refusal> {

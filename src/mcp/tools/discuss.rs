@@ -8,7 +8,6 @@ use crate::mcp::{
     refusal::Refused,
 };
 use actors::request::MessageRequest;
-use domain::review::{Role, Seat};
 
 /// Messages read at once; fewer are shown where they are long.
 const MAX_MESSAGES: u32 = 100;
@@ -21,10 +20,6 @@ pub(super) async fn add(args: AddMessage, call: &Call<'_>) -> Done {
     non_empty("body", &args.body)?;
     let caller_id = call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
-    if caller_id.is_none() && role == Role::Reviewer {
-        let addressed = |seat: &Seat| args.persona.as_ref().is_none_or(|persona| *persona == seat.persona);
-        call.unnamed(id, "caller_id", addressed).await?;
-    }
     let message = MessageRequest { role, caller_id, persona: args.persona, body: args.body, metadata: args.metadata };
     let (review, message_id) = call.server.broker.add_message(id, message).await?;
     Ok(Answer::of(&MessageAdded {

@@ -10,7 +10,7 @@ use actors::{
     Pass,
     request::{Release, VerdictRequest},
 };
-use domain::{ids::ReviewId, review::Seat, verdict::Verdict};
+use domain::{ids::ReviewId, verdict::Verdict};
 
 pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
     let reviewer_id = call.who.speaks_as("reviewer_id", args.reviewer_id)?;
@@ -73,10 +73,6 @@ async fn fence(
         return Err(generation_needed());
     }
     let id = call.resolve(review).await?;
-    if let (None, Some(generation)) = (&reviewer_id, generation) {
-        let addressed = |seat: &Seat| seat.claim.as_ref().is_some_and(|claim| claim.generation == generation);
-        call.unnamed(id, "reviewer_id", addressed).await?;
-    }
     Ok((reviewer_id, id))
 }
 

@@ -66,7 +66,7 @@ fn is_repeat(review: &Review, seat: &Seat, message: &AddMessage) -> bool {
     }
 }
 
-fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {
+pub(super) fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {
     let own = || review.seats.iter().find(|seat| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)));
     match (&message.persona, review.seats.as_slice()) {
         (Some(persona), _) => seat_of(review, persona),

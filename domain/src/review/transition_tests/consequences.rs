@@ -10,7 +10,7 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AddMessage, Check, Command, DiffCheck, Event, Review, Role, Seat, Status,
-        transition::{Transition, transition},
+        transition::{Transition, spoken_for, transition},
     },
     time::Tick,
     verdict::Verdict,
@@ -281,6 +281,32 @@ fn the_log_says_who_did_it() {
     // The broker's own doing has no actor.
     let ended = transition(&claimed(), Command::Expire, later(&claimed()), &RULES).map(|ended| ended.events);
     assert!(ended.is_ok_and(|events| events.len() == 1 && events[0].event.actor().is_none()));
+}
+
+#[test]
+fn what_comes_without_a_name_speaks_for_the_holder() {
+    let review = in_review();
+    let verdict = |by: Option<&str>, generation| {
+        let by = by.map(Into::into);
+        Command::GiveVerdict(super::GiveVerdict { by, generation, ..super::verdict("ada", Verdict::Approved) })
+    };
+    let current = Some(review.claim_generation);
+    for unnamed in
+        [verdict(None, current), release(review.claim_generation), writes_to("general", Role::Reviewer, "hello")]
+    {
+        assert_eq!(spoken_for(&review, &unnamed), Some("ada"), "{unnamed:?}");
+    }
+    for other in [
+        verdict(Some("ada"), current),
+        verdict(None, None),
+        verdict(None, Some(review.claim_generation + 1)),
+        writes_to("general", Role::Proposer, "hello"),
+        writes_to("security", Role::Reviewer, "hello"),
+        writes(Role::Reviewer, "to whom?"),
+        close(),
+    ] {
+        assert_eq!(spoken_for(&review, &other), None, "{other:?}");
+    }
 }
 
 /// As the first release wrote them, without a name.
