@@ -100,7 +100,8 @@ pub struct Passes(Arc<RwLock<Issued>>);
 struct Issued {
     /// By hash, so that how long a search takes says nothing about a secret.
     holders: HashMap<SecretHash, Holder>,
-    reviewers: HashMap<String, SecretHash>,
+    /// Also those that have ended: until what one held is given back, nobody else is to speak for it.
+    reviewers: HashMap<String, Option<SecretHash>>,
 }
 
 #[derive(Debug)]
@@ -123,7 +124,7 @@ impl Passes {
         let mut issued = self.write();
         issued.revoke(identity);
         issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&pass)));
-        issued.reviewers.insert(identity.to_owned(), hash);
+        issued.reviewers.insert(identity.to_owned(), Some(hash));
         (secret, pass)
     }
 
@@ -168,12 +169,7 @@ impl Passes {
         })
     }
 
-    /// Whether any pool reviewer is live.
-    pub fn any_issued(&self) -> bool {
-        !self.read().reviewers.is_empty()
-    }
-
-    /// Whether a live pool reviewer goes by this name, so that nobody else may.
+    /// Whether a pool reviewer of this run goes by this name, or did, so that nobody else may.
     pub fn is_issued(&self, identity: &str) -> bool {
         self.read().reviewers.contains_key(identity)
     }
@@ -189,7 +185,7 @@ impl Passes {
 
 impl Issued {
     fn revoke(&mut self, identity: &str) {
-        let ended = self.reviewers.remove(identity).and_then(|hash| self.holders.remove(&hash));
+        let ended = self.reviewers.get_mut(identity).and_then(Option::take).and_then(|hash| self.holders.remove(&hash));
         if let Some(Holder::Reviewer(pass)) = ended {
             pass.drain();
         }
@@ -217,7 +213,8 @@ mod tests {
         assert!(!pass.is_draining());
 
         passes.revoke("codex-r1-a7f3");
-        assert!(passes.find(&secret).is_none() && !passes.is_issued("codex-r1-a7f3"));
+        assert!(passes.find(&secret).is_none());
+        assert!(passes.is_issued("codex-r1-a7f3"), "it is still nobody else's name");
         assert!(pass.is_draining());
     }
 

@@ -131,9 +131,9 @@ async fn a_reviewer_killed_in_the_middle_is_replaced_and_its_verdict_is_stale() 
     println!("claimed again after {:?}", killed.elapsed());
     let generation = &first["claim_generation"];
     assert!(again["claim_generation"].as_u64() > generation.as_u64());
-    let late =
-        json!({ "review_id": review, "verdict": "approved", "claim_generation": generation, "reviewer_id": dead });
-    client.refused("stale_claim", "submit_verdict", late).await;
+    let late = json!({ "review_id": review, "verdict": "approved", "claim_generation": generation });
+    client.refused("stale_claim", "submit_verdict", late.clone()).await;
+    client.refused("wrong_identity", "submit_verdict", with(late, json!({ "reviewer_id": dead }))).await;
 
     std::fs::write(&gate, "").unwrap();
     let approved = status_becomes(&broker, &review, "approved").await;
