@@ -24,6 +24,9 @@ pub enum BrokerError {
     /// An argument that can be read but not taken.
     #[error("{field}: {problem}")]
     Invalid { field: &'static str, problem: String },
+    /// Whoever reads it could act as the token's holder.
+    #[error("{field} contains a token of this broker; revoke it and send the text without it")]
+    ContainsSecret { field: &'static str },
     #[error("{field} is {actual} {unit} long; the limit is {limit}")]
     TooLong { field: &'static str, actual: usize, limit: usize, unit: &'static str },
     #[error("cursor: not one of this list; begin again without it")]
@@ -75,6 +78,7 @@ impl BrokerError {
             Self::OtherRepository { .. } => "other_repository",
             Self::Invalid { .. } => "invalid_argument",
             Self::TooLong { .. } => "too_long",
+            Self::ContainsSecret { .. } => "contains_secret",
             Self::BadCursor => "bad_cursor",
             Self::NoRepository => "no_repository",
             Self::BadBase { .. } => "bad_base",

@@ -90,6 +90,7 @@ impl Broker {
         let _call = self.admit()?;
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
+        context.refuse_secrets(&proposal.texts()).await?;
         let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
         let project = context.projects.name_for(given, workplace)?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
@@ -117,6 +118,7 @@ impl Broker {
     pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
         let _call = self.admit()?;
         self.0.context.settings.limits.revision(&revision)?;
+        self.0.context.refuse_secrets(&revision.texts()).await?;
         match self.try_revise(id, revision.clone()).await {
             // Completing the content takes time; should it change meanwhile, it is completed once more.
             Err(BrokerError::Refused(Refusal::ContentMoved)) => self.try_revise(id, revision).await,
@@ -147,6 +149,7 @@ impl Broker {
     pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.reviewer(&reviewer_id, persona.as_deref())?;
+        self.0.context.refuse_secrets(&[("reviewer_id", Some(&reviewer_id))]).await?;
         let claim = ClaimSeat { by: reviewer_id, persona, checked: None, check: Check::NotNeeded };
         self.decide(id, Command::Claim(claim)).await
     }
@@ -154,6 +157,7 @@ impl Broker {
     pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.verdict(&request)?;
+        self.0.context.refuse_secrets(&request.texts()).await?;
         if let Some(patch) = &request.counter_patch {
             self.0.context.refuse_flagged_patch(patch).await?;
         }
@@ -175,6 +179,8 @@ impl Broker {
     pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<(Arc<Review>, u64)> {
         let _call = self.admit()?;
         self.0.context.settings.limits.message(&message)?;
+        let metadata = message.metadata.as_ref().map(ToString::to_string);
+        self.0.context.refuse_secrets(&message.texts(metadata.as_deref())).await?;
         let (role, persona) = (message.role, message.persona.clone());
         let command = Command::AddMessage(AddMessage {
             role,
@@ -218,6 +224,7 @@ impl Broker {
         let _call = self.admit()?;
         self.0.context.settings.limits.reason(&reason)?;
         self.0.context.settings.limits.name("caller_id", by.as_deref())?;
+        self.0.context.refuse_secrets(&[("reason", Some(&reason))]).await?;
         self.decide(id, Command::Cancel { by, reason }).await
     }
 

@@ -27,6 +27,7 @@ mod prepare;
 mod projects;
 pub mod request;
 mod review;
+mod secrets;
 mod shared_lists;
 mod supervisor;
 pub mod tree;

@@ -16,6 +16,9 @@ use uuid::Uuid;
 /// What every secret begins with, so that people and scanners recognise one.
 pub const PREFIX: &str = "cs_";
 
+/// The hex digits after it.
+pub(crate) const DIGITS: usize = 64;
+
 /// The name the local user's own pass speaks under.
 pub const LOCAL_OPERATOR: &str = "operator";
 

@@ -67,7 +67,9 @@ fn details(error: &BrokerError) -> Value {
         BrokerError::UnknownProject { known, .. } | BrokerError::OtherRepository { known, .. } => {
             json!({ "field": "project", "allowed": known })
         }
-        BrokerError::Invalid { field, .. } | BrokerError::OfThePool { field, .. } => json!({ "field": field }),
+        BrokerError::Invalid { field, .. }
+        | BrokerError::OfThePool { field, .. }
+        | BrokerError::ContainsSecret { field } => json!({ "field": field }),
         BrokerError::TooLong { field, actual, limit, .. } => {
             json!({ "field": field, "actual": actual, "limit": limit })
         }

@@ -117,6 +117,7 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::PoolUnavailable { .. }
         | BrokerError::UnknownReviewer { .. }
         | BrokerError::OfThePool { .. }
+        | BrokerError::ContainsSecret { .. }
         | BrokerError::NoSuchRound { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
     }
 }

@@ -7,7 +7,7 @@ use domain::{
     time::Timestamp,
 };
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 /// A token as stored: everything but its secret, which nobody has kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,14 @@ impl Reader {
         .fetch_optional(&self.pool)
         .await?;
         row.map(Row::into_token).transpose()
+    }
+
+    /// Whether one of these is a live token's. Of those there are few, so they are read and not asked for one
+    /// by one.
+    pub async fn has_live_token(&self, hashes: &[SecretHash]) -> Result<bool, StoreError> {
+        let live = sqlx::query!("SELECT hash FROM tokens WHERE revoked_at_ms IS NULL").fetch_all(&self.pool).await?;
+        let live: HashSet<String> = live.into_iter().map(|row| row.hash).collect();
+        Ok(hashes.iter().any(|hash| live.contains(hash.as_str())))
     }
 }
 

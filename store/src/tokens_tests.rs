@@ -20,12 +20,17 @@ async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
     let found = reader.find_live_token(&hash).await.expect("read").expect("there");
     assert_eq!((found.id, found.identity.as_str(), found.authority), (id, "ada", Authority::Reviewer));
     assert_eq!(found.scope(), Scope::Project(Some("app".into())));
-    assert_eq!(reader.find_live_token(&SecretHash::of("cs_other")).await.expect("read"), None);
+    let other = SecretHash::of("cs_other");
+    assert_eq!(reader.find_live_token(&other).await.expect("read"), None);
+    let among = [other, hash.clone()];
+    assert!(reader.has_live_token(&among).await.expect("read"));
+    assert!(!reader.has_live_token(&among[..1]).await.expect("read"));
 
     assert_eq!(tokens.revoke(&Revoked::Identity("bob".into()), Timestamp(7)).await.expect("done"), 0);
     assert_eq!(tokens.revoke(&Revoked::Id(id), Timestamp(8)).await.expect("done"), 1);
     assert_eq!(tokens.revoke(&Revoked::Identity("ada".into()), Timestamp(9)).await.expect("done"), 0);
     assert_eq!(reader.find_live_token(&hash).await.expect("read"), None);
+    assert!(!reader.has_live_token(&among).await.expect("read"));
     let all = tokens.list().await.expect("read");
     assert_eq!((all.len(), all[0].revoked_at), (1, Some(Timestamp(8))));
     tokens.close().await.expect("closed");

@@ -419,7 +419,7 @@ async fn the_command_line_shows_starts_and_stops_reviewers() {
 
 #[tokio::test]
 async fn who_gets_old_is_replaced() {
-    let broker = TestBroker::with(&pool(Part::Approves, "ttl = \"1s\"")).await;
+    let broker = TestBroker::with(&pool(Part::Approves, "ttl = \"5s\"")).await;
     let client = broker.client();
     let first = client.submit("young").await;
     status_becomes(&broker, &first, "approved").await;

@@ -1,7 +1,7 @@
 //! Tokens: who somebody is, what that lets them do, and that nobody else gets it.
 
 use crate::support::{
-    acts::{column, review_in, with},
+    acts::{column, last_event, review_in, with},
     bridge::Bridge,
     broker::{PATIENCE, TestBroker, countersign},
     client::{TestClient, id, proposal, proposal_with},
@@ -362,6 +362,48 @@ async fn no_secret_stands_in_the_log_or_in_the_database() {
             assert!(!text.windows(digits.len()).any(|part| part == digits), "a secret in {name}");
         }
     }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_text_that_quotes_a_live_token_is_refused() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let (ada, operator) = (made(broker.home(), "reviewer", "ada", &[]).await, operators(&broker));
+    let quoting = |given: &Value, secret: &str| match given {
+        Value::String(text) => json!(format!("{text} {secret}")),
+        Value::Object(_) => json!({ "files": [format!("a.rs {secret}")] }),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => panic!("{other}"),
+    };
+    let mut scenes = Vec::new();
+    for (tool, fields) in [
+        ("create_review", &["intent", "description", "diff", "plan", "task", "proposer_id", "idempotency_key"][..]),
+        ("create_review", &["agent_type", "agent_role", "phase"]),
+        ("claim_review", &["reviewer_id"]),
+        ("submit_verdict", &["reason", "summary", "counter_patch"]),
+        ("add_message", &["body", "metadata", "caller_id"]),
+        ("cancel_review", &["reason"]),
+        ("release_claim", &["reason"]),
+    ] {
+        scenes.push((tool, call_for(tool, &broker).await, fields));
+    }
+    let returned = review_in(&client, "changes_requested").await;
+    let revision = json!({ "review_id": returned, "intent": "again", "description": "mended" });
+    scenes.push(("create_review", revision, &["intent", "description"]));
+    let before = last_event(&client).await;
+    for (tool, arguments, fields) in &scenes {
+        for (field, secret) in fields.iter().flat_map(|field| [(*field, &ada), (*field, &operator)]) {
+            let quoted = with(arguments.clone(), json!({ field: quoting(&arguments[field], secret) }));
+            let refused = client.refused("contains_secret", tool, quoted).await;
+            assert_eq!(refused["field"], field, "{tool}");
+            assert!(!refused.to_string().contains(secret.as_str()), "{tool} {field}");
+        }
+    }
+    assert_eq!(last_event(&client).await, before);
+    // What is good for nothing may stand anywhere.
+    said(broker.home(), &["revoke", "ada"]).await;
+    let unknown = format!("cs_{}", "7".repeat(64));
+    client.submit(&format!("docs_cs_ and {ada} and {unknown}")).await;
     broker.stop_and_check().await;
 }
 

@@ -27,6 +27,7 @@ impl Broker {
         if let Some(reason) = &release.reason {
             limits.reason(reason)?;
         }
+        self.0.context.refuse_secrets(&[("reason", release.reason.as_deref())]).await?;
         let Release { reviewer_id: by, claim_generation: generation, reason } = release;
         self.decide(id, Command::Release(ReleaseSeat { by, generation, reason })).await
     }
