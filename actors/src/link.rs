@@ -30,4 +30,12 @@ impl<M: Message> Link<M> {
             actor.send(message);
         }
     }
+
+    /// Ends the actor in the middle of whatever it does, as a fault would.
+    #[cfg(test)]
+    pub(crate) fn kill(&self) {
+        if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            actor.kill();
+        }
+    }
 }

@@ -39,6 +39,11 @@ impl<M: Message> Mailbox<M> {
         self.actor.get_id()
     }
 
+    #[cfg(test)]
+    pub(crate) fn kill(&self) {
+        self.actor.kill();
+    }
+
     /// `false` if it has not ended in this time.
     pub(crate) async fn ended(&self, patience: Duration) -> bool {
         self.actor.wait(Some(patience)).await.is_ok()

@@ -91,3 +91,7 @@ impl Broker {
         }))
     }
 }
+
+#[cfg(all(test, unix))]
+#[path = "pool_tests.rs"]
+mod tests;
