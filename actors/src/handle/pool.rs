@@ -92,6 +92,6 @@ impl Broker {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "pool_tests.rs"]
 mod tests;
