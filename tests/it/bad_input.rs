@@ -220,8 +220,9 @@ async fn a_field_that_does_not_exist_is_named_with_those_that_do() {
             assert!(error.to_string().len() < 4000, "{name}");
             if surprise.len() < 100 {
                 assert_eq!(error["data"]["field"], surprise, "{name}: {error}");
-                let known = tool["inputSchema"]["properties"].as_object().unwrap().keys().next().unwrap();
-                assert!(error["message"].as_str().unwrap().contains(known), "{error}");
+                // A tool may take none at all.
+                let mut known = tool["inputSchema"]["properties"].as_object().unwrap().keys();
+                assert!(known.all(|known| error["message"].as_str().unwrap().contains(known)), "{error}");
             }
         }
         assert_eq!(last_event(&client).await, before);
