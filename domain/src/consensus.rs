@@ -3,6 +3,15 @@
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
+crate::words! {
+    /// The rules by name, as callers ask for them.
+    RuleName {
+        RequireAll = "require_all",
+        MinApprovals = "min_approvals",
+        Majority = "majority",
+    }
+}
+
 /// How many approvals it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -32,6 +41,16 @@ crate::words! {
         Approved = "approved",
         ChangesRequested = "changes_requested",
         Rejected = "rejected",
+    }
+}
+
+impl Rule {
+    pub const fn name(self) -> RuleName {
+        match self {
+            Self::RequireAll => RuleName::RequireAll,
+            Self::MinApprovals(_) => RuleName::MinApprovals,
+            Self::Majority => RuleName::Majority,
+        }
     }
 }
 
@@ -96,6 +115,33 @@ mod tests {
         check(Rule::Majority, &[Some(Approved), None, Some(ChangesRequested)], Outcome::Undecided);
         check(Rule::MinApprovals(9), &[Some(Approved), Some(Approved)], Outcome::Approved);
         check(Rule::MinApprovals(0), &[None, None], Outcome::Undecided);
+    }
+
+    /// Every way that three seats can have voted, in any order, by how many there are of each vote.
+    #[test]
+    fn three_seats_by_the_number_of_each_vote() {
+        const VOTES: [Option<Verdict>; 4] = [None, Some(Approved), Some(ChangesRequested), Some(Rejected)];
+        for n in 0..64 {
+            let votes = [VOTES[n / 16], VOTES[n / 4 % 4], VOTES[n % 4]];
+            let count = |wanted| votes.iter().filter(|vote| **vote == wanted).count();
+            for (rule, needed) in [(Rule::RequireAll, 3), (Rule::MinApprovals(2), 2), (Rule::Majority, 2)] {
+                let expected = match (count(Some(Rejected)), count(Some(Approved)), count(None)) {
+                    (1.., _, _) => Outcome::Rejected,
+                    (0, approvals, _) if approvals >= needed => Outcome::Approved,
+                    (0, _, 0) => Outcome::ChangesRequested,
+                    (0, _, _) => Outcome::Undecided,
+                };
+                check(rule, &votes, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn approvals_needed_by_the_number_of_seats() {
+        let needed = |rule| [1, 2, 3, 4, 10].map(|seats| Policy { rule, ..Policy::default() }.needed(seats));
+        assert_eq!(needed(Rule::RequireAll), [1, 2, 3, 4, 10]);
+        assert_eq!(needed(Rule::MinApprovals(2)), [1, 2, 2, 2, 2]);
+        assert_eq!(needed(Rule::Majority), [1, 2, 2, 3, 6]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use command::{
 };
 pub use event::{Event, Proposed, Reclaimed, Recorded, Requeued};
 pub use refusal::Refusal;
-pub use transition::{Rules, Transition, apply, check_needed, propose, replay, spoken_for, transition};
+pub use transition::{Rules, Transition, apply, check_needed, propose, replay, seats_for, spoken_for, transition};
 
 use crate::{
     consensus::Policy,
@@ -272,6 +272,11 @@ impl Review {
     /// The claimant to show where there is room for one.
     pub fn claimed_by(&self) -> Option<&str> {
         if self.auto_rejected() { Some(VALIDATOR) } else { self.holders().next() }
+    }
+
+    /// Seats that can be taken now. They may be reserved.
+    pub fn free_seats(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().filter(|seat| self.status.is_open() && seat.is_free())
     }
 
     pub fn personas(&self) -> Vec<String> {

@@ -50,9 +50,9 @@ pub fn propose(proposal: Proposal, now: Now) -> Transition {
     Transition { next, events: vec![Recorded { at: now.at, version: 1, event: Event::Proposed(proposed) }] }
 }
 
-/// One seat per persona, whatever was asked for twice, and at least one: a seat is known by its
+/// The seats that these personas ask for: one each, whatever was asked for twice, and at least one: a seat is known by its
 /// persona, and a review without any could never be claimed.
-fn seats_for(personas: Vec<String>) -> Vec<String> {
+pub fn seats_for(personas: Vec<String>) -> Vec<String> {
     let mut seats: Vec<String> = Vec::with_capacity(personas.len().max(1));
     for persona in personas {
         if !seats.contains(&persona) {

@@ -1,7 +1,7 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
 use super::{
-    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, or_proposer, seat_names, seat_of,
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, or_proposer, seat_of,
     wrong_status,
 };
 use crate::{
@@ -73,6 +73,9 @@ fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a
     match (found.next(), found.next()) {
         (None, _) => Err(Refusal::NoPendingPatch { number: review.number }),
         (Some(only), None) => Ok(only),
-        (Some(_), Some(_)) => Err(Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+        (Some(_), Some(_)) => {
+            let offers: Vec<_> = review.seats.iter().filter(|seat| seat.patch.is_some()).map(|s| &*s.persona).collect();
+            Err(Refusal::PersonaNeeded { number: review.number, seats: offers.join(", ") })
+        }
     }
 }
