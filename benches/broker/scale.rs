@@ -1,6 +1,11 @@
 //! Few stored reviews against many: start-up, memory, and pages of the list.
 
-use super::{Effort, load::Connection, server::Server, stored::fill};
+use super::{
+    Effort,
+    load::Connection,
+    server::Server,
+    stored::{Stored, fill},
+};
 use serde_json::json;
 
 pub(crate) async fn report(effort: Effort) {
@@ -10,14 +15,15 @@ pub(crate) async fn report(effort: Effort) {
         "", "reviews", "start ms", "memory MB", "pending ms", "closed ms", "next page ms"
     );
     let mut rows = Vec::new();
-    for (name, reviews, open) in [
-        ("none", 0, false),
-        ("few, open", effort.few, true),
-        ("few, ended", effort.few, false),
-        ("many, open", effort.many, true),
-        ("many, ended", effort.many, false),
+    for (name, reviews, stored) in [
+        ("none", 0, Stored::Cancelled),
+        ("few, open", effort.few, Stored::Pending),
+        ("few, ended", effort.few, Stored::Cancelled),
+        ("many, open", effort.many, Stored::Pending),
+        ("many, ended", effort.many, Stored::Cancelled),
+        ("many, begun", effort.many, Stored::Begun),
     ] {
-        rows.push(row(name, reviews, open).await);
+        rows.push(row(name, reviews, stored).await);
     }
     let ratio =
         |figure: fn(&Row) -> f64| figure(&rows[3]).max(figure(&rows[4])) / figure(&rows[1]).max(figure(&rows[2]));
@@ -35,9 +41,9 @@ struct Row {
     next: f64,
 }
 
-async fn row(name: &str, reviews: usize, open: bool) -> Row {
+async fn row(name: &str, reviews: usize, stored: Stored) -> Row {
     let home = tempfile::tempdir().unwrap();
-    fill(home.path(), reviews, open).await;
+    fill(home.path(), reviews, stored).await;
     let server = Server::broker(home.path(), "").await;
     let mut connection = Connection::open(server.port).await;
     let mut page = async |arguments: serde_json::Value| {
@@ -49,9 +55,10 @@ async fn row(name: &str, reviews: usize, open: bool) -> Row {
         connection.times.sort_unstable();
         (connection.times[100].as_secs_f64() * 1e3, last.read()["next_cursor"].take())
     };
+    let status = if stored == Stored::Cancelled { "cancelled" } else { "pending" };
     let (pending, _) = page(json!({ "status": "pending" })).await;
-    let (ended, cursor) = page(json!({ "status": if open { "pending" } else { "cancelled" } })).await;
-    let mut next_arguments = json!({ "status": if open { "pending" } else { "cancelled" } });
+    let (ended, cursor) = page(json!({ "status": status, "caller_id": "bob" })).await;
+    let mut next_arguments = json!({ "status": status, "caller_id": "bob" });
     if cursor.is_string() {
         next_arguments["cursor"] = cursor;
     }

@@ -11,7 +11,7 @@ use std::{cmp::Reverse, time::Duration};
 /// The settings a decision depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Pending reviews that one reviewer is expected to work off.
+    /// Waiting seats that one reviewer is expected to work off.
     pub ratio: u32,
     /// Live processes at most, those that are ending included.
     pub max_size: usize,
@@ -28,7 +28,10 @@ pub struct Limits {
 pub struct Queue {
     /// `None`: reviews that belong to no project.
     pub project: Option<String>,
+    /// Seats that wait; a review may have several.
     pub pending: u64,
+    /// How many reviewers its reviews need at least, because nobody takes two seats of one review.
+    pub panel: u64,
     /// Nothing is spawned for it before this tick, because its reviewers have just failed.
     pub hold_until: Option<Tick>,
 }
@@ -50,6 +53,8 @@ pub struct Member {
     pub project: Option<String>,
     pub spawned: Tick,
     pub activity: Activity,
+    /// It has a seat in every review that waits in its project, so none of these can be its next.
+    pub spent: bool,
 }
 
 crate::words! {
@@ -57,7 +62,7 @@ crate::words! {
     DrainReason {
         Idle = "idle",
         Ttl = "ttl",
-        /// Another project's reviews wait and the pool is full.
+        /// Reviews wait that only another reviewer can take, and the pool is full.
         MakeRoom = "make_room",
         Operator = "operator",
     }
@@ -115,7 +120,8 @@ pub fn decide(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limit
     }
     let Some((queue, why)) = neediest(&open, &staying, limits) else { return decision };
     if pool.len() >= limits.max_size {
-        if why == SpawnReason::ColdStart && staying.len() == pool.len() {
+        let unserved = why == SpawnReason::ColdStart || staying.iter().all(|member| !serves(member, queue));
+        if unserved && staying.len() == pool.len() {
             decision.drain.extend(room_maker(queues, &staying));
         }
         return decision;
@@ -145,7 +151,7 @@ fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> O
         match (queue.pending, active) {
             (0, _) => None,
             (_, 0) => Some((queue, SpawnReason::ColdStart)),
-            (pending, active) if pending > active.saturating_mul(limits.ratio.into()) => {
+            (pending, active) if pending > active.saturating_mul(limits.ratio.into()) || queue.panel > active => {
                 Some((queue, SpawnReason::Backlog))
             }
             _ => None,
@@ -154,11 +160,15 @@ fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> O
     queues.iter().filter_map(need).min_by_key(|(queue, why)| (*why, Reverse(queue.pending)))
 }
 
-/// The reviewer that has been idle longest in a project where nothing waits.
+/// Whether something of this queue can be the member's next.
+fn serves(member: &Member, queue: &Queue) -> bool {
+    member.project == queue.project && queue.pending > 0 && !member.spent
+}
+
+/// The reviewer that has been idle longest and can take nothing that waits.
 fn room_maker(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
-    let waits = |project: &Option<String>| queues.iter().any(|queue| queue.project == *project && queue.pending > 0);
     let idle = staying.iter().filter_map(|member| match member.activity {
-        Activity::Idle { since } if !waits(&member.project) => Some((since, &member.id)),
+        Activity::Idle { since } if !queues.iter().any(|queue| serves(member, queue)) => Some((since, &member.id)),
         Activity::Idle { .. } | Activity::Busy | Activity::Leaving => None,
     });
     idle.min().map(|(_, id)| Drain { id: id.clone(), why: DrainReason::MakeRoom })

@@ -16,11 +16,11 @@ const LIMITS: Limits = Limits {
 const NOW: Tick = Tick(10_000_000);
 
 fn queue(project: &str, pending: u64) -> Queue {
-    Queue { project: Some(project.into()), pending, hold_until: None }
+    Queue { project: Some(project.into()), pending, panel: pending.min(1), hold_until: None }
 }
 
 fn member(id: &str, project: &str, activity: Activity) -> Member {
-    Member { id: id.into(), project: Some(project.into()), spawned: ago(60), activity }
+    Member { id: id.into(), project: Some(project.into()), spawned: ago(60), activity, spent: false }
 }
 
 fn busy(id: &str) -> Member {
@@ -123,6 +123,29 @@ fn a_full_pool_makes_room_for_a_project_without_a_reviewer() {
     assert_eq!(decide(&[queue("b", 1), queue("c", 1)], &full, rested(), &LIMITS, NOW).drain, []);
 }
 
+#[test]
+fn a_review_of_several_seats_gets_as_many_reviewers() {
+    let panel = |seats: u64, free: u64| Queue { pending: free, panel: seats, ..queue("a", free) };
+    let spawns =
+        |queue: Queue, pool: &[Member]| decide(&[queue], pool, rested(), &LIMITS, NOW).spawn.map(|spawn| spawn.why);
+    assert_eq!(spawns(panel(3, 3), &[]), Some(SpawnReason::ColdStart));
+    assert_eq!(spawns(panel(3, 2), &[busy("1")]), Some(SpawnReason::Backlog), "nobody takes two seats");
+    assert_eq!(spawns(panel(2, 1), &[busy("1"), idle("2", "a", 1)]), None, "the second can take it");
+}
+
+#[test]
+fn a_full_pool_makes_room_for_a_seat_that_none_of_it_can_take() {
+    let spent = |id: &str| Member { spent: true, ..idle(id, "a", 5) };
+    let limits = Limits { max_size: 2, ..LIMITS };
+    let drains = |pool: &[Member]| decide(&[Queue { panel: 3, ..queue("a", 1) }], pool, rested(), &limits, NOW).drain;
+    assert_eq!(
+        drains(&[spent("1"), Member { spent: true, ..busy("2") }]),
+        [Drain { id: "1".into(), why: DrainReason::MakeRoom }]
+    );
+    assert_eq!(drains(&[spent("1"), idle("2", "a", 5)]), [], "the second can still take it");
+    assert_eq!(drains(&[spent("1"), busy("2")]), [], "so it can once it has finished");
+}
+
 const MAX_FAILURES: u32 = 5;
 
 fn failure() -> Ended {
@@ -166,11 +189,12 @@ fn any_member() -> impl Strategy<Value = Member> {
         Just(Activity::Busy),
         Just(Activity::Leaving),
     ];
-    (0..3u8, 0..7200i64, activity).prop_map(|(project, age, activity)| Member {
+    (0..3u8, 0..7200i64, activity, any::<bool>()).prop_map(|(project, age, activity, spent)| Member {
         id: String::new(),
         project: Some(project.to_string()),
         spawned: ago(age),
         activity,
+        spent,
     })
 }
 

@@ -20,7 +20,7 @@ pub use error::StoreError;
 pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};
-pub use reviewers::{Pending, ProcessRow, ReviewerEnd, ReviewerRow, Work};
+pub use reviewers::{Pending, ProcessRow, ReviewerEnd, ReviewerRow, Waiting, Work};
 pub use tokens::{NewToken, Revoked, Token, Tokens};
 pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
 

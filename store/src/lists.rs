@@ -23,7 +23,8 @@ pub struct Filter {
     pub project: Option<String>,
     /// Only reviews that have no project.
     pub without_project: bool,
-    /// Hides reviews whose free seats are all reserved for somebody else.
+    /// What this identity may take. With `status` pending that hides reviews whose free seats are all reserved for
+    /// somebody else, and adds those in review where a seat is still free.
     pub open_to: Option<String>,
     /// Hides what this identity proposed itself.
     pub not_by: Option<String>,
@@ -31,7 +32,7 @@ pub struct Filter {
     pub queued_after: Option<u64>,
 }
 
-/// Pending reviews in the order of the queue, all others newest first.
+/// What can be claimed in the order of the queue, all others newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListOrder {
     Queue,
@@ -40,7 +41,19 @@ pub enum ListOrder {
 
 impl Filter {
     pub fn order(&self) -> ListOrder {
-        if self.status == Some(Status::Pending) { ListOrder::Queue } else { ListOrder::Newest }
+        if self.status == Some(Status::Pending) || self.joins() { ListOrder::Queue } else { ListOrder::Newest }
+    }
+
+    /// Asks for seats of reviews that others have begun.
+    fn joins(&self) -> bool {
+        self.status == Some(Status::InReview) && self.open_to.is_some()
+    }
+
+    /// What can be taken is pending, or others have begun it: each a walk along the index of its own.
+    fn parts(filters: &[Self]) -> Vec<Self> {
+        let takes = |filter: &&Self| filter.status == Some(Status::Pending) && filter.open_to.is_some();
+        let begun = |filter: &Self| Self { status: Some(Status::InReview), ..filter.clone() };
+        filters.iter().cloned().chain(filters.iter().filter(takes).map(begun)).collect()
     }
 }
 
@@ -58,6 +71,7 @@ impl Reader {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<(Page<Summary>, u64), StoreError> {
+        let filters = &*Filter::parts(filters);
         let mut rows = Vec::new();
         match filters {
             [only] => rows = Self::list_filtered(&mut *self.pool.acquire().await?, only, cursor, limit).await?,
@@ -95,9 +109,12 @@ impl Reader {
                     (SELECT s.claimed_by FROM seats s WHERE s.review = r.number AND s.claimed_by IS NOT NULL
                      ORDER BY s.position LIMIT 1) AS claimed_by,
                     (SELECT CASE WHEN count(*) = count(s.reserved_for) THEN min(s.reserved_for) END FROM seats s
-                     WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL) AS reserved_for
-             FROM reviews r",
+                     WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL) AS reserved_for,
+                    CASE WHEN r.free_seats > 0 THEN
+                    (SELECT json_group_array(s.persona ORDER BY s.position) FROM seats s WHERE s.review = r.number",
         );
+        push_seat_for(&mut sql, filter.open_to.as_deref());
+        sql.push(") END AS free_seats FROM reviews r");
         push_conditions(&mut sql, filter);
         match (filter.order(), cursor) {
             (ListOrder::Queue, None) => {
@@ -121,10 +138,15 @@ impl Reader {
 
     /// Whether any review fits; cheaper than a page of them.
     pub async fn has_reviews(&self, filter: &Filter) -> Result<bool, StoreError> {
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r");
-        push_conditions(&mut sql, filter);
-        sql.push(" LIMIT 1");
-        Ok(sql.build().fetch_optional(&self.pool).await?.is_some())
+        for part in Filter::parts(std::slice::from_ref(filter)) {
+            let mut sql = QueryBuilder::<Sqlite>::new("SELECT 1 FROM reviews r");
+            push_conditions(&mut sql, &part);
+            sql.push(" LIMIT 1");
+            if sql.build().fetch_optional(&self.pool).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -133,11 +155,15 @@ impl Reader {
 fn index(filter: &Filter) -> Option<&'static str> {
     let ended = matches!(filter.status, None | Some(Status::Closed | Status::Cancelled | Status::Rejected));
     let of_project = filter.project.is_some() || filter.without_project;
+    if filter.order() == ListOrder::Queue {
+        return Some(match (of_project, filter.category) {
+            _ if filter.queued_after.is_some() => "reviews_queue_news",
+            (true, _) => "reviews_queue_by_project",
+            (false, Some(_)) => "reviews_queue_by_category",
+            (false, None) => "reviews_queue",
+        });
+    }
     match (filter.status, of_project, filter.category) {
-        (Some(Status::Pending), _, _) if filter.queued_after.is_some() => Some("reviews_queue_news"),
-        (Some(Status::Pending), true, _) => Some("reviews_queue_by_project"),
-        (Some(Status::Pending), false, Some(_)) => Some("reviews_queue_by_category"),
-        (Some(Status::Pending), false, None) => Some("reviews_queue"),
         (_, true, _) if ended => Some("reviews_by_project"),
         (_, false, Some(_)) if ended => Some("reviews_by_category"),
         (Some(_), _, _) => Some("reviews_by_status"),
@@ -150,15 +176,15 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &Filter) {
         sql.push(" INDEXED BY ").push(index);
     }
     sql.push(" WHERE 1 = 1");
-    match filter.status {
+    if let Some(status) = filter.status {
+        sql.push(" AND r.status = ").push_bind(status.as_str());
+    }
+    if filter.order() == ListOrder::Queue {
         // As a literal, so that the partial indexes of the queue are used.
-        Some(Status::Pending) => {
-            sql.push(" AND r.status = 'pending'");
+        sql.push(" AND r.free_seats > 0");
+        if let Some(caller) = &filter.open_to {
+            push_claimable(sql, caller, filter.joins());
         }
-        Some(status) => {
-            sql.push(" AND r.status = ").push_bind(status.as_str());
-        }
-        None => {}
     }
     if let Some(category) = filter.category {
         sql.push(" AND r.category = ").push_bind(category.as_str());
@@ -169,19 +195,33 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &Filter) {
     if filter.without_project {
         sql.push(" AND r.project IS NULL");
     }
-    if let Some(caller) = &filter.open_to {
-        sql.push(
-            " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-              AND (s.reserved_for IS NULL OR s.reserved_for = ",
-        );
-        sql.push_bind(caller.clone()).push("))");
-    }
     if let Some(caller) = &filter.not_by {
         sql.push(" AND coalesce(r.proposer_id, r.agent_type) <> ").push_bind(caller.clone());
     }
     if let Some(seq) = filter.queued_after {
         sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
     }
+}
+
+/// A seat is free for `caller`. What it proposed itself it may see, but not once others are at it; nor what it has a
+/// seat of.
+fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &str, joins: bool) {
+    sql.push(" AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number");
+    push_seat_for(sql, Some(caller));
+    sql.push(")");
+    if joins {
+        sql.push(" AND coalesce(r.proposer_id, r.agent_type) <> ").push_bind(caller.to_owned());
+        sql.push(" AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
+        sql.push_bind(caller.to_owned()).push(")");
+    }
+}
+
+fn push_seat_for(sql: &mut QueryBuilder<Sqlite>, caller: Option<&str>) {
+    sql.push(" AND s.claimed_by IS NULL AND s.vote IS NULL AND (s.reserved_for IS NULL");
+    if let Some(caller) = caller {
+        sql.push(" OR s.reserved_for = ").push_bind(caller.to_owned());
+    }
+    sql.push(")");
 }
 
 fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
@@ -209,6 +249,7 @@ fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
         round: to_u32(number("round")?)?,
         claimed_by,
         reserved_for: optional("reserved_for")?,
+        free_seats: optional("free_seats")?.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default(),
         has_diff: optional("diff_check")?.is_some(),
         version: to_u64(number("version")?)?,
         created_at: Timestamp(number("created_at_ms")?),

@@ -2,14 +2,14 @@
 //! came later are dropped, the migrations that brought them are forgotten, and events lose what they
 //! say more than before.
 
-use crate::{Change, Settings, Store, open};
+use crate::{Change, Filter, Settings, Store, Waiting, open};
 use domain::{
     consensus::Policy,
     content::Content,
     ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Transition, propose, replay, transition,
+        OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, propose, replay, transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -29,6 +29,16 @@ const PUT_BACK: &str = "
     ALTER TABLE seats DROP COLUMN answered_message_id;
     ALTER TABLE seats DROP COLUMN last_message_round;
     ALTER TABLE rounds DROP COLUMN submitted_hash;
+    DROP INDEX reviews_queue;
+    DROP INDEX reviews_queue_by_project;
+    DROP INDEX reviews_queue_by_category;
+    DROP INDEX reviews_queue_news;
+    ALTER TABLE reviews DROP COLUMN free_seats;
+    CREATE INDEX reviews_queue ON reviews (priority, number) WHERE status = 'pending';
+    CREATE INDEX reviews_queue_by_project ON reviews (project, priority, number) WHERE status = 'pending';
+    CREATE INDEX reviews_queue_by_category ON reviews (category, priority, number)
+        WHERE status = 'pending' AND category IS NOT NULL;
+    CREATE INDEX reviews_queue_news ON reviews (queued_seq) WHERE status = 'pending';
     DROP TRIGGER events_are_not_changed;
     UPDATE events SET actor = NULL, payload = json_remove(payload, '$.by')
         WHERE kind IN ('revised', 'counter_patch_accepted', 'counter_patch_rejected');
@@ -63,6 +73,10 @@ struct Life {
 
 impl Life {
     async fn begin(path: &Path) -> Self {
+        Self::begin_with(path, &["general"]).await
+    }
+
+    async fn begin_with(path: &Path, personas: &[&str]) -> Self {
         let store = open(path, Settings::default()).await.unwrap();
         let content = content("the first");
         let proposer = Proposer {
@@ -82,7 +96,7 @@ impl Life {
             intent: content.intent.clone(),
             content_hash: content.hash(),
             diff: None,
-            personas: vec!["general".into()],
+            personas: personas.iter().map(ToString::to_string).collect(),
             policy: Policy::default(),
             request_key: None,
         };
@@ -259,4 +273,26 @@ async fn an_old_database_knows_what_its_rounds_were_submitted_with() {
     assert_eq!(store.reader.list_rounds(ReviewNumber(1)).await.unwrap(), before);
     let submitted: Vec<_> = before.into_iter().map(|row| row.submitted_hash).collect();
     assert_eq!(submitted, [Some(content("the first").hash().0), None]);
+}
+
+#[tokio::test]
+async fn an_old_database_knows_which_seats_are_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin_with(&path, &["general", "security", "tests"]).await;
+    life.claim().await;
+    life.end().await;
+    put_back(&path);
+    updated(&path).await;
+    let store = open(&path, Settings::default()).await.unwrap();
+    let free = async |caller: Option<&str>| {
+        let filter = Filter { status: Some(Status::Pending), open_to: caller.map(Into::into), ..Filter::default() };
+        let (page, _) = store.reader.list_reviews(&[filter], None, 10).await.unwrap();
+        page.items.into_iter().map(|row| (row.status, row.free_seats)).collect::<Vec<_>>()
+    };
+    assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
+    assert_eq!(free(Some("ada")).await, [], "who has a seat gets no second");
+    assert_eq!(free(None).await, [], "it is not pending");
+    let waiting = store.reader.list_waiting(None, 10).await.unwrap();
+    assert_eq!(waiting, [Waiting { seats: 2, holders: vec!["ada".into()] }]);
 }

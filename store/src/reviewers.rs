@@ -61,11 +61,23 @@ impl Work {
     }
 }
 
-/// How many reviews of a project are pending.
+/// A review that waits for reviewers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Seats that anybody may take who has none.
+    pub seats: u64,
+    /// Who has one, whether or not it has voted.
+    pub holders: Vec<String>,
+}
+
+/// What waits in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
     pub project: Option<String>,
+    /// Those that nobody has begun.
     pub reviews: u64,
+    /// Of these and of those that others have begun.
+    pub free_seats: u64,
 }
 
 impl Reader {
@@ -179,33 +191,44 @@ impl Reader {
         rows.into_iter().map(|row| Ok((row.reviewer, to_id(&row.id)?))).collect()
     }
 
-    /// How many reviews of a project wait for anybody, up to `limit`: more make no difference, and a long queue
-    /// takes time to count. One that is kept for somebody does not wait.
-    pub async fn count_waiting(&self, project: Option<&str>, limit: u64) -> Result<u64, StoreError> {
+    /// Reviews of a project with seats that wait for anybody, at most `limit`: more make no difference, and a long
+    /// queue takes time. Those that others have begun come first. A seat that is kept for somebody does not wait.
+    pub async fn list_waiting(&self, project: Option<&str>, limit: u64) -> Result<Vec<Waiting>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let row = sqlx::query!(
-            r#"SELECT count(*) AS "waiting!: i64" FROM (
-                   SELECT 1 FROM reviews r INDEXED BY reviews_queue_by_project
-                   WHERE r.status = 'pending' AND r.project IS ?1 AND EXISTS (
-                       SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
-                       AND s.reserved_for IS NULL)
-                   LIMIT ?2)"#,
+        let rows = sqlx::query!(
+            r#"SELECT count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL)
+                          AS "seats!: i64",
+                      json_group_array(s.claimed_by) FILTER (WHERE s.claimed_by IS NOT NULL) AS "holders!: String"
+               FROM (SELECT r.number FROM reviews r INDEXED BY reviews_queue_by_project
+                     WHERE r.free_seats > 0 AND r.project IS ?1 AND EXISTS (
+                         SELECT 1 FROM seats f WHERE f.review = r.number AND f.claimed_by IS NULL AND f.vote IS NULL
+                         AND f.reserved_for IS NULL)
+                     LIMIT ?2) w
+               JOIN seats s ON s.review = w.number GROUP BY w.number"#,
             project,
             limit
         )
-        .fetch_one(&self.pool)
+        .fetch_all(&self.pool)
         .await?;
-        to_u64(row.waiting)
+        rows.into_iter()
+            .map(|row| Ok(Waiting { seats: to_u64(row.seats)?, holders: serde_json::from_str(&row.holders)? }))
+            .collect()
     }
 
-    /// What is pending in each project, from the index alone.
+    /// What waits in each project, from the index alone.
     pub async fn count_pending(&self) -> Result<Vec<Pending>, StoreError> {
         let rows = sqlx::query!(
-            r#"SELECT project, count(*) AS "pending!: i64" FROM reviews INDEXED BY reviews_queue_by_project
-               WHERE status = 'pending' GROUP BY project"#
+            r#"SELECT project, count(*) FILTER (WHERE status = 'pending') AS "pending!: i64",
+                      sum(free_seats) AS "free_seats!: i64"
+               FROM reviews INDEXED BY reviews_queue_by_project WHERE free_seats > 0 GROUP BY project"#
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(|row| Ok(Pending { project: row.project, reviews: to_u64(row.pending)? })).collect()
+        rows.into_iter()
+            .map(|row| {
+                let (reviews, free_seats) = (to_u64(row.pending)?, to_u64(row.free_seats)?);
+                Ok(Pending { project: row.project, reviews, free_seats })
+            })
+            .collect()
     }
 }

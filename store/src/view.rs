@@ -26,6 +26,8 @@ pub struct Summary {
     pub claimed_by: Option<String>,
     /// Every free seat waits for this reviewer.
     pub reserved_for: Option<String>,
+    /// Personas of the seats that can be taken: free, and not reserved for another than who asks.
+    pub free_seats: Vec<String>,
     pub has_diff: bool,
     pub version: u64,
     pub created_at: Timestamp,

@@ -61,7 +61,7 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
         reviews.push(client.submit(&format!("change {n}")).await);
     }
     let full = broker.until_pool("three are busy", |pool| states(pool) == ["busy", "busy", "busy"]).await;
-    assert_eq!(full["waiting"], json!([{ "project": "project", "pending": 7 }]));
+    assert_eq!(full["waiting"], json!([{ "project": "project", "pending": 7, "free_seats": 7 }]));
     client.refused("pool_full", "spawn_reviewer", json!({})).await;
     let tree = broker.actors().await;
     let children = tree["root"]["children"].as_array().unwrap();

@@ -1,7 +1,10 @@
 //! Many stored reviews cost no more than few. `cargo xtask bench scale` has the figures; here is only
 //! what a fault would multiply.
 
-use crate::support::{broker::TestBroker, stored::fill};
+use crate::support::{
+    broker::TestBroker,
+    stored::{Stored, fill},
+};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -10,12 +13,13 @@ const MANY: usize = 20_000;
 
 #[tokio::test]
 async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
-    for open in [true, false] {
-        let (few, many) = (broker_with(FEW, open).await, broker_with(MANY, open).await);
-        let status = if open { "pending" } else { "cancelled" };
+    for stored in [Stored::Pending, Stored::Begun, Stored::Cancelled] {
+        let (few, many) = (broker_with(FEW, stored).await, broker_with(MANY, stored).await);
+        let status = if stored == Stored::Cancelled { "cancelled" } else { "pending" };
         for arguments in [
             json!({ "status": status }),
-            json!({ "status": status, "cursor": cursor(&many, status).await }),
+            json!({ "status": status, "caller_id": "bob" }),
+            json!({ "status": status, "caller_id": "bob", "cursor": cursor(&many, status).await }),
             json!({}),
             json!({ "status": "claimed" }),
             json!({ "status": status, "category": "handoff" }),
@@ -23,22 +27,22 @@ async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
             let (small, large) = (page_time(&few, &arguments).await, page_time(&many, &arguments).await);
             // A hundred times as many rows; a walk through them all would show as far more than this.
             let bound = small * 10 + Duration::from_millis(10);
-            assert!(large < bound, "{arguments}: {large:?} with {MANY} reviews, {small:?} with {FEW}");
+            assert!(large < bound, "{arguments} of {stored:?}: {large:?} with {MANY} reviews, {small:?} with {FEW}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_stored_review_is_not_awake_until_it_is_touched() {
-    let broker = broker_with(FEW, true).await;
+    let broker = broker_with(FEW, Stored::Pending).await;
     assert!(broker.live_reviews().await.is_empty());
     broker.client().claim("R-7", "ada").await;
     assert_eq!(broker.live_reviews().await.len(), 1);
 }
 
-async fn broker_with(reviews: usize, open: bool) -> TestBroker {
+async fn broker_with(reviews: usize, stored: Stored) -> TestBroker {
     let home = tempfile::tempdir().unwrap();
-    fill(home.path(), reviews, open).await;
+    fill(home.path(), reviews, stored).await;
     TestBroker::on(home, "").await
 }
 
@@ -56,6 +60,7 @@ async fn page_time(broker: &TestBroker, arguments: &serde_json::Value) -> Durati
 
 /// Somewhere in the middle of the list.
 async fn cursor(broker: &TestBroker, status: &str) -> String {
-    let page = broker.client().call("list_reviews", json!({ "status": status, "limit": 100 })).await;
+    let page =
+        broker.client().call("list_reviews", json!({ "status": status, "caller_id": "bob", "limit": 100 })).await;
     page["next_cursor"].as_str().unwrap().to_owned()
 }

@@ -98,7 +98,7 @@ impl ReviewerPool {
     }
 
     async fn any_waits(&self, project: Option<&str>) -> bool {
-        self.context.reader.count_waiting(project, 1).await.is_ok_and(|waiting| waiting > 0)
+        self.context.reader.list_waiting(project, 1).await.is_ok_and(|waiting| !waiting.is_empty())
     }
 
     /// Writes a row or an event, in the order of the calls. Nobody waits for it: should it fail, the next start

@@ -57,12 +57,14 @@ impl Member {
         }
     }
 
-    pub(super) fn for_scaling(&self) -> scaling::Member {
+    /// `spent`: what waits in its project is not for it.
+    pub(super) fn for_scaling(&self, spent: bool) -> scaling::Member {
         scaling::Member {
             id: self.row.id.clone(),
             project: self.row.project.clone(),
             spawned: self.spawned,
             activity: self.activity(),
+            spent,
         }
     }
 

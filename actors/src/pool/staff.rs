@@ -14,6 +14,7 @@ use crate::{
 use domain::{
     pool::PoolEvent,
     scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
+    time::Tick,
 };
 use ractor::{Actor, ActorRef};
 use std::{
@@ -21,11 +22,37 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::StoreError;
+use store::{StoreError, Waiting};
 use tokio::time::Instant;
 
 /// The least time between two looks at the queue, however much happens.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The reviews of a project that wait.
+struct WaitingIn {
+    project: Option<String>,
+    reviews: Vec<Waiting>,
+    hold_until: Option<Tick>,
+}
+
+impl WaitingIn {
+    fn queue(&self, state: &State) -> Queue {
+        let stays = |id: &String| state.members.get(id).is_some_and(|member| member.leaving.is_none());
+        let panel = |review: &Waiting| review.seats + review.holders.iter().filter(|id| stays(id)).count() as u64;
+        Queue {
+            project: self.project.clone(),
+            pending: self.reviews.iter().map(|review| review.seats).sum(),
+            panel: self.reviews.iter().map(panel).max().unwrap_or_default(),
+            hold_until: self.hold_until,
+        }
+    }
+}
+
+fn for_scaling(member: &Member, waiting: &[WaitingIn]) -> scaling::Member {
+    let own = waiting.iter().find(|waiting| waiting.project == member.row.project);
+    let spent = own.is_some_and(|own| own.reviews.iter().all(|review| review.holders.contains(&member.row.id)));
+    member.for_scaling(spent)
+}
 
 impl ReviewerPool {
     /// Looks now, or as soon as the last look is long enough ago.
@@ -46,15 +73,16 @@ impl ReviewerPool {
         if self.end_the_drained(state).await {
             again = again.min(state.last_look.map(|now| now + PAUSE));
         }
-        let queues = match self.queues(state).await {
-            Ok(queues) => queues,
+        let waiting = match self.waiting(state).await {
+            Ok(waiting) => waiting,
             Err(error) => {
                 tracing::error!(%error, "the pool cannot read the queue");
                 Vec::new()
             }
         };
         loop {
-            let pool: Vec<_> = state.members.values().map(Member::for_scaling).collect();
+            let queues: Vec<_> = waiting.iter().map(|waiting| waiting.queue(state)).collect();
+            let pool: Vec<_> = state.members.values().map(|member| for_scaling(member, &waiting)).collect();
             let limits = &self.settings().limits;
             let Decision { spawn, drain, look_again } =
                 scaling::decide(&queues, &pool, state.last_spawn, limits, self.now());
@@ -77,21 +105,21 @@ impl ReviewerPool {
     }
 
     /// What waits in each project, as far as it matters and may be served.
-    async fn queues(&self, state: &mut State) -> Result<Vec<Queue>, StoreError> {
+    async fn waiting(&self, state: &mut State) -> Result<Vec<WaitingIn>, StoreError> {
         let limits = &self.settings().limits;
         let enough = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
         let projects = self.context.projects.names().into_iter().map(Some).chain([None]);
-        let mut queues = Vec::new();
+        let mut waiting = Vec::new();
         for project in projects {
-            let pending = self.context.reader.count_waiting(project.as_deref(), enough).await?;
-            if pending == 0 {
+            let reviews = self.context.reader.list_waiting(project.as_deref(), enough).await?;
+            if reviews.is_empty() {
                 state.troubles.can(project.as_ref());
             } else if !state.troubles.is_open(project.as_ref()) {
                 let hold_until = state.troubles.hold_until(project.as_ref());
-                queues.push(Queue { project, pending, hold_until });
+                waiting.push(WaitingIn { project, reviews, hold_until });
             }
         }
-        Ok(queues)
+        Ok(waiting)
     }
 
     /// Sets the alarm for the next look; an earlier one that is set stays.

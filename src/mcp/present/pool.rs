@@ -16,7 +16,7 @@ pub(in crate::mcp) struct Pool<'a> {
     pub message: Option<String>,
     pub runtime: &'static str,
     pub max_size: usize,
-    /// Reviews that are pending, by project.
+    /// Reviews that are pending and seats that are free, by project.
     pub waiting: Vec<WaitingRow<'a>>,
     /// Those that live.
     pub reviewers: Vec<Reviewer<'a>>,
@@ -32,12 +32,17 @@ pub(in crate::mcp) struct WaitingRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<&'a str>,
     pub pending: u64,
+    /// Seats to be taken, also those of reviews that others have begun.
+    pub free_seats: u64,
 }
 
 impl<'a> Pool<'a> {
     pub(in crate::mcp) fn of(view: &'a PoolView, pending: &'a [Pending], ended: &'a [ReviewerRow]) -> Self {
-        let waiting =
-            |Pending { project, reviews }: &'a Pending| WaitingRow { project: project.as_deref(), pending: *reviews };
+        let waiting = |Pending { project, reviews, free_seats }: &'a Pending| WaitingRow {
+            project: project.as_deref(),
+            pending: *reviews,
+            free_seats: *free_seats,
+        };
         Self {
             state: view.state.as_str(),
             message: view.state.words(),

@@ -49,6 +49,9 @@ pub(in crate::mcp) struct ReviewRow<'a> {
     pub claimed_by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_for: Option<&'a str>,
+    /// Personas of the seats that can be taken.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub free_seats: &'a [String],
     pub has_diff: bool,
     pub version: u64,
     pub created_at: String,
@@ -74,6 +77,7 @@ impl<'a> ReviewRow<'a> {
             current_round: summary.round,
             claimed_by: summary.claimed_by.as_deref(),
             reserved_for: summary.reserved_for.as_deref(),
+            free_seats: &summary.free_seats,
             has_diff: summary.has_diff,
             version: summary.version,
             created_at: moment(summary.created_at),
@@ -85,7 +89,7 @@ impl<'a> ReviewRow<'a> {
 /// The answer of list_reviews.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct List<'a> {
-    /// With status "pending" in the order of the queue: critical, normal, low; oldest first. Else newest first.
+    /// With status "pending" (and a caller_id also reviews in_review with a seat free for it) in the order of the queue: critical, normal, low; oldest first. Else newest first.
     pub reviews: Vec<ReviewRow<'a>>,
     /// Give it as `since` when you wait again.
     pub version: u64,

@@ -2,7 +2,7 @@
 
 use super::{Change, Committed, Counters, Done, PoolChange, pool, statements};
 use crate::StoreError;
-use domain::review::{Event, Recorded};
+use domain::review::{Event, Recorded, Review};
 use rusqlite::{Connection, TransactionBehavior};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::watch;
@@ -107,7 +107,7 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
     };
     let mut last_queued = None;
     for (seq, recorded) in (before + 1..).zip(&change.events) {
-        if enters_queue(recorded) {
+        if enters_queue(recorded, &change.review) {
             last_queued = Some(seq);
         }
     }
@@ -129,15 +129,17 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
     Ok(Written { last_seq, last_queued })
 }
 
-/// After this event somebody may claim who could not before it.
-fn enters_queue(recorded: &Recorded) -> bool {
+/// After this event, which made `review`, somebody may claim who could not before it.
+fn enters_queue(recorded: &Recorded, review: &Review) -> bool {
     match &recorded.event {
         Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
         Event::MessageAdded { requeued, .. } => requeued.is_some(),
         Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
-        Event::Claimed { .. }
-        | Event::AutoRejected { .. }
-        | Event::VerdictGiven { .. }
+        // Others were told to try again while git looked at the diff for this one.
+        Event::Claimed { .. } => review.free_seats().next().is_some(),
+        // A change of mind that undoes a decision gives a new lease, as no other vote does.
+        Event::VerdictGiven { verdict, lease_ends, .. } => verdict.is_vote() && lease_ends.is_some(),
+        Event::AutoRejected { .. }
         | Event::CounterPatchRejected { .. }
         | Event::Cancelled { .. }
         | Event::Closed { .. } => false,

@@ -19,15 +19,15 @@ const KEEP_CONTENT: &str =
 const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
     agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
     diff_check, applies_to, check_words, request_key, returned, policy, claim_generation, escalated, queued_seq,
-    created_at_ms, updated_at_ms)
+    created_at_ms, updated_at_ms, free_seats)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-    ?24, ?25, ?26, 0, ?27, ?28, ?29)";
+    ?24, ?25, ?26, 0, ?27, ?28, ?29, ?30)";
 
 const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
     content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
     check_words = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
     verdict_by = ?19, approved_hash = ?20, escalated = ?21, cancel_reason = ?22,
-    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25
     WHERE number = ?1 AND version = ?2";
 
 const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
@@ -163,6 +163,7 @@ pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq
         queued_seq,
         review.created_at.0,
         review.updated_at.0,
+        review.free_seats().count(),
     ])?;
     Ok(())
 }
@@ -201,6 +202,7 @@ pub(super) fn update_review_if_version(
         review.cancel_reason,
         queued_seq,
         review.updated_at.0,
+        review.free_seats().count(),
     ])?;
     match changed {
         1 => Ok(()),

@@ -3,6 +3,7 @@
 use super::{bridge::Bridge, client::TestClient, eventually::eventually, repo::Repo};
 use serde_json::Value;
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -221,17 +222,22 @@ pub(crate) fn reviews_in(tree: &Value) -> Vec<Value> {
     children.iter().filter(|node| node["kind"] == "review").cloned().collect()
 }
 
-/// Every review's snapshot is what its log replays to.
+/// Every review's snapshot is what its log replays to, and the list agrees with it.
 pub(crate) async fn check_database(data_dir: &Path) {
     let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
     let last = store.reader.last_number().await.unwrap();
+    let (page, _) = store.reader.list_reviews(&[store::Filter::default()], None, 100_000).await.unwrap();
+    let mut listed: HashMap<_, _> = page.items.into_iter().map(|row| (row.number, row.free_seats)).collect();
     for number in 1..=last.0 {
         let number = domain::ids::ReviewNumber(number);
         let Some(id) = store.reader.find_id_by_number(number).await.unwrap() else { continue };
         let snapshot = store.reader.find_review(id).await.unwrap();
         let log = store.reader.list_events(number).await.unwrap();
         assert_eq!(domain::review::replay(&log), snapshot, "{number}");
-        let hash = &snapshot.unwrap().round.content_hash;
+        let snapshot = snapshot.unwrap();
+        let to_take = snapshot.free_seats().filter(|seat| seat.reservation.is_none()).map(|seat| seat.persona.clone());
+        assert_eq!(listed.remove(&number), Some(to_take.collect()), "{number}");
+        let hash = &snapshot.round.content_hash;
         let content = store.reader.find_content(hash).await.unwrap().expect("the active content is stored");
         assert_eq!(content.hash(), *hash);
     }

@@ -4,8 +4,9 @@ use domain::{
     consensus::Policy,
     content::Content,
     ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
-    review::{Command, Proposal, Proposer, Rules, propose, transition},
+    review::{Check, ClaimSeat, Command, GiveVerdict, Proposal, Proposer, Rules, propose, transition},
     time::{Now, Tick, Timestamp},
+    verdict::Verdict,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Change, Writer};
@@ -13,18 +14,39 @@ use tokio::sync::oneshot;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
-/// Fills the folder `data` in `home` through the store's own writer: pending reviews, or cancelled ones.
-pub(crate) async fn fill(home: &Path, reviews: usize, open: bool) {
+/// What became of the reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Pending,
+    /// `ada` has voted for one of two seats.
+    Begun,
+    Cancelled,
+}
+
+/// Fills the folder `data` in `home` through the store's own writer.
+pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
     let data = home.join("data");
     std::fs::create_dir(&data).unwrap();
     let settings = store::Settings { max_queue: 300_000, ..store::Settings::default() };
     let store = store::open(&data.join("countersign.db"), settings).await.unwrap();
     let mut last = None;
     for number in 1..=i64::try_from(reviews).unwrap() {
-        let first = submission(number, "a stored change");
+        let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
+        let first = submission(number, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
-        last = Some(if open { saved } else { cancel(&store.writer, &first, number) });
+        last = Some(match stored {
+            Stored::Pending => saved,
+            Stored::Begun => {
+                let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+                let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
+                tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
+            }
+            Stored::Cancelled => {
+                let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
+                tell(&store.writer, &first, cancel, number).1
+            }
+        });
     }
     if let Some(last) = last {
         last.await.unwrap().unwrap();
@@ -34,21 +56,35 @@ pub(crate) async fn fill(home: &Path, reviews: usize, open: bool) {
     store.reader.close().await;
 }
 
-fn cancel(
+fn tell(
     writer: &Writer,
     first: &Change,
+    command: Command,
     number: i64,
-) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
+) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
     let now = Now { at: Timestamp(1_700_000_100_000 + number), tick: Tick(number) };
-    let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
-    let ended = transition(first.review(), cancel, now, &RULES).unwrap();
+    let told = transition(first.review(), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
-    writer.commit(Change::new(Arc::new(ended.next), ended.events, now.tick).unwrap(), done);
-    saved
+    let change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
+    writer.commit(change.clone(), done);
+    (change, saved)
+}
+
+fn approval(by: &str) -> GiveVerdict {
+    GiveVerdict {
+        by: Some(by.into()),
+        generation: None,
+        content_hash: None,
+        verdict: Verdict::Approved,
+        reason: None,
+        summary: None,
+        metrics: None,
+        patch: None,
+    }
 }
 
 /// A proposal without a diff, as the store is given it.
-pub(crate) fn submission(number: i64, intent: &str) -> Change {
+pub(crate) fn submission(number: i64, intent: &str, personas: &[&str]) -> Change {
     let content = Content {
         intent: format!("{intent} {number}"),
         description: Some("why and what".into()),
@@ -74,7 +110,7 @@ pub(crate) fn submission(number: i64, intent: &str) -> Change {
         intent: content.intent.clone(),
         content_hash: content.hash(),
         diff: None,
-        personas: vec![DEFAULT_PERSONA.into()],
+        personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy::default(),
         request_key: None,
     };
