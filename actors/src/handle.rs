@@ -9,6 +9,7 @@ use crate::{
     Context, Passes,
     error::BrokerError,
     gateway::{Attached, GatewayMessage},
+    panel,
     prepare::unreadable,
     request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted, VerdictRequest},
     review::{Applied, Head},
@@ -18,9 +19,8 @@ use crate::{
     vitals::Mailbox,
 };
 use domain::{
-    consensus::Policy,
     content::{Content, ContentHash, digest},
-    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
+    ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal, Refusal,
         Review, Revise, Role,
@@ -91,6 +91,8 @@ impl Broker {
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
         context.refuse_secrets(&proposal.texts()).await?;
+        let personas = panel::seats(std::mem::take(&mut proposal.personas))?;
+        let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
         let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
         let project = context.projects.name_for(given, workplace)?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
@@ -104,8 +106,8 @@ impl Broker {
             category: proposal.category,
             content_hash: prepared.hash,
             diff: prepared.diff,
-            personas: vec![DEFAULT_PERSONA.into()],
-            policy: Policy { max_rounds: context.settings.max_rounds, ..Policy::default() },
+            personas,
+            policy,
             request_key: proposal.key.map(RequestKey::into_text),
         };
         let content = Arc::clone(&prepared.content);

@@ -21,6 +21,7 @@ pub mod git;
 mod handle;
 mod limits;
 mod link;
+mod panel;
 pub mod passes;
 pub mod pool;
 mod prepare;

@@ -2,6 +2,7 @@
 
 use crate::git::Workplace;
 use domain::{
+    consensus::RuleName,
     review::{Category, Proposer, Review, Role, Status},
     verdict::{Metrics, Verdict},
 };
@@ -41,8 +42,22 @@ pub struct NewProposal {
     /// What the diff is against; left out: the project's HEAD now.
     pub base: Option<String>,
     pub skip_diff_validation: bool,
+    /// One seat for each; empty: one for anybody.
+    pub personas: Vec<String>,
+    pub policy: PolicyRequest,
     /// The same key gives the same review again.
     pub key: Option<RequestKey>,
+}
+
+/// How the votes are to be counted, as far as the caller cares.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PolicyRequest {
+    /// Left out: all must approve.
+    pub rule: Option<RuleName>,
+    /// With that rule, and no other.
+    pub min_approvals: Option<u32>,
+    /// Left out: as configured, which is also the most.
+    pub max_rounds: Option<u32>,
 }
 
 /// A further round. What is `None` stays as it was.
@@ -102,7 +117,8 @@ pub struct ListQuery {
     pub projects: Vec<String>,
     /// Only reviews that have no project; not together with `projects`.
     pub without_project: bool,
-    /// Hides what is reserved for somebody else.
+    /// Who asks for what is pending: hides what is reserved for somebody else, and adds what others have begun where a
+    /// seat is free for the caller.
     pub caller_id: Option<String>,
     /// Hides what the caller proposed itself as well, which it could not claim.
     pub for_work: bool,

@@ -57,6 +57,13 @@ pub(super) struct CreateReview {
     /// Do not check that the diff applies. Reviewers are shown that. Default false.
     #[serde(default, deserialize_with = "lenient::flag")]
     pub skip_diff_validation: Option<bool>,
+    /// Who is to review it: one seat for each, each for another reviewer, for example ["security", "tests"]. 1 to 10
+    /// names of 1 to 64 letters, digits, ".", "_" or "-". Default ["general"]: one reviewer. Not with review_id.
+    #[serde(default, deserialize_with = "lenient::list")]
+    pub personas: Option<Vec<String>>,
+    /// How the votes of several seats are counted. Default: all must approve. Not with review_id.
+    #[serde(default, deserialize_with = "lenient::fields")]
+    pub policy: Option<PolicyArgs>,
     /// Any string of your own: a repeat of the call with the same key returns the same review instead of a second one.
     #[serde(default, deserialize_with = "lenient::text")]
     pub idempotency_key: Option<String>,
@@ -64,8 +71,26 @@ pub(super) struct CreateReview {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(super) struct PolicyArgs {
+    /// "require_all" (the default), "min_approvals", or "majority": more than half of the seats. One "rejected" ends a
+    /// review under each of them.
+    #[serde(default, deserialize_with = "lenient::text")]
+    #[schemars(schema_with = "schema::rule")]
+    pub rule: Option<String>,
+    /// How many must approve, 1 to the number of seats. Only with rule "min_approvals", and needed there.
+    #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
+    pub min_approvals: Option<u32>,
+    /// From this round on, asking for changes also asks for a person. Default, and at most: the broker's setting (3).
+    #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
+    pub max_rounds: Option<u32>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ListReviews {
-    /// Only reviews in this status. Left out: all.
+    /// Only reviews in this status. Left out: all. "pending" together with caller_id: all that you may claim.
     #[serde(default, deserialize_with = "lenient::text")]
     #[schemars(schema_with = "schema::status")]
     pub status: Option<String>,
@@ -96,7 +121,8 @@ pub(super) struct ListReviews {
     #[serde(default, deserialize_with = "lenient::whole")]
     #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
-    /// Your reviewer_id: hides reviews that are reserved for somebody else.
+    /// Your reviewer_id. With status "pending" you are then shown what you may take: not what is reserved for somebody
+    /// else, but also reviews that others have begun and that have a seat free for you (free_seats).
     #[serde(default, deserialize_with = "lenient::text")]
     pub caller_id: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Reviews as answers show them. Every text in an answer is bounded, whatever was stored.
 
 mod answers;
+mod consensus;
 mod content;
 mod head;
 mod pool;

@@ -51,6 +51,7 @@ word_schemas! {
     priority = domain::priority::Priority,
     applies_to = domain::review::AppliesTo,
     outcome = domain::consensus::Outcome,
+    rule = domain::consensus::RuleName,
 }
 
 pub(super) fn which_content(_: &mut SchemaGenerator) -> Schema {

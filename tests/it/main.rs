@@ -17,6 +17,7 @@ mod idempotency;
 mod lifecycle;
 mod lists;
 mod model;
+mod panel;
 mod pool;
 mod pool_clients;
 mod pool_config;

@@ -1,9 +1,14 @@
 //! Answers of the calls that change a review.
 
-use super::{DiffState, Files, excerpt, head::has_counter_patch, next, paged_excerpt};
+use super::{
+    DiffState, Files, SeatRow,
+    consensus::{Consensus, PolicyRow},
+    excerpt,
+    head::has_counter_patch,
+    next, paged_excerpt,
+};
 use crate::mcp::schema;
 use domain::{
-    consensus::Outcome,
     content::{Content, ContentHash},
     ids::ReviewId,
     priority::Priority,
@@ -31,6 +36,8 @@ pub(in crate::mcp) struct Claimed<'a> {
     pub seat: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<&'a str>,
+    /// All of them, yours included.
+    pub seats: Vec<SeatRow<'a>>,
     pub intent: &'a str,
     /// Where it is long: its beginning. get_proposal pages the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +78,7 @@ impl<'a> Claimed<'a> {
             claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
             seat: seat.map(|seat| seat.persona.as_str()),
             claimed_by: claim.map_or_else(|| review.claimed_by(), |claim| Some(claim.by.as_str())),
+            seats: review.seats.iter().map(SeatRow::of).collect(),
             intent: &review.round.intent,
             description: content.description.as_deref().map(paged_excerpt),
             files: Files::of(content),
@@ -79,30 +87,17 @@ impl<'a> Claimed<'a> {
             diff,
             workspace: None,
             auto_rejected,
-            next: if auto_rejected {
-                "Sent back to the proposer by the broker; take another review from list_reviews."
-            } else {
-                "Read everything with get_proposal, then answer with submit_verdict and this claim_generation."
+            next: match seat {
+                _ if auto_rejected => "Sent back to the proposer by the broker; take another review from list_reviews.",
+                Some(seat) if seat.vote.is_some() => {
+                    "You have voted already and owe nothing more; take another review from list_reviews. A new submit_verdict changes your vote."
+                }
+                Some(_) | None => {
+                    "Read everything with get_proposal, then answer with submit_verdict and this claim_generation."
+                }
             },
         }
     }
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::mcp) struct Vote<'a> {
-    pub persona: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "schema::verdict")]
-    pub verdict: Option<Verdict>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::mcp) struct Consensus<'a> {
-    #[schemars(schema_with = "schema::outcome")]
-    pub outcome: Outcome,
-    pub approvals: usize,
-    pub approvals_needed: usize,
-    pub votes: Vec<Vote<'a>>,
 }
 
 /// The answer of submit_verdict.
@@ -120,6 +115,7 @@ pub(in crate::mcp) struct VerdictTaken<'a> {
     #[schemars(schema_with = "schema::verdict")]
     pub verdict: Verdict,
     pub consensus: Consensus<'a>,
+    pub seats: Vec<SeatRow<'a>>,
     #[schemars(with = "String")]
     pub content_hash: &'a ContentHash,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +129,6 @@ pub(in crate::mcp) struct VerdictTaken<'a> {
 
 impl<'a> VerdictTaken<'a> {
     pub(in crate::mcp) fn of(review: &'a Review, verdict: Verdict) -> Self {
-        let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
         Self {
             review_id: review.id,
             number: review.number.to_string(),
@@ -141,12 +136,8 @@ impl<'a> VerdictTaken<'a> {
             version: review.version,
             current_round: review.round.number,
             verdict,
-            consensus: Consensus {
-                outcome: review.policy.outcome(&votes),
-                approvals: votes.iter().flatten().filter(|vote| **vote == Verdict::Approved).count(),
-                approvals_needed: review.policy.needed(votes.len()),
-                votes: review.seats.iter().map(|seat| Vote { persona: &seat.persona, verdict: seat.vote }).collect(),
-            },
+            consensus: Consensus::of(review),
+            seats: review.seats.iter().map(SeatRow::of).collect(),
             content_hash: &review.round.content_hash,
             approved_hash: review.approved_hash.as_ref(),
             escalate: review.escalated,
@@ -195,6 +186,9 @@ pub(in crate::mcp) struct Submission<'a> {
     pub diff: DiffState<'a>,
     #[serde(flatten)]
     pub files: Files<'a>,
+    /// Who is to review it: one seat for each.
+    pub personas: Vec<&'a str>,
+    pub policy: PolicyRow,
     /// True if this was a further round of an existing review.
     pub revised: bool,
     /// Too many rounds: a person should look.
@@ -215,6 +209,8 @@ impl<'a> Submission<'a> {
             has_diff: content.diff.is_some(),
             diff: DiffState::of(review),
             files: Files::of(content),
+            personas: review.seats.iter().map(|seat| seat.persona.as_str()).collect(),
+            policy: PolicyRow::of(review.policy),
             revised,
             escalate: review.escalated,
             next: next(review),

@@ -248,6 +248,9 @@ pub(in crate::mcp) struct Proposal<'a> {
     pub counter_patch_status: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_patch_by: Option<&'a str>,
+    /// The seat it was offered from; name it in accept_counter_patch where several have offered one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_patch_persona: Option<&'a str>,
     /// Why the last verdict was given, this page's part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict_reason: Option<&'a str>,

@@ -1,6 +1,9 @@
 //! The head of a review: everything but its content.
 
-use super::{excerpt, moment, paged_excerpt};
+use super::{
+    consensus::{Consensus, PolicyRow},
+    excerpt, moment, paged_excerpt,
+};
 use crate::mcp::schema;
 use domain::{
     content::ContentHash,
@@ -124,6 +127,9 @@ pub(in crate::mcp) struct Status<'a> {
     pub claimed_by: Option<&'a str>,
     pub claim_generation: u32,
     pub seats: Vec<SeatRow<'a>>,
+    pub policy: PolicyRow,
+    /// How the votes stand, and whose are missing.
+    pub consensus: Consensus<'a>,
     /// The last verdict on the current content.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::verdict")]
@@ -181,6 +187,8 @@ impl<'a> Status<'a> {
             claimed_by: review.claimed_by(),
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatRow::of).collect(),
+            policy: PolicyRow::of(review.policy),
+            consensus: Consensus::of(review),
             verdict: decision.map(|decision| decision.verdict),
             verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(paged_excerpt),
             verdict_by: decision.map(|decision| decision.by.as_str()),
@@ -206,14 +214,30 @@ pub(super) fn has_counter_patch(review: &Review) -> bool {
 
 /// One sentence for whoever asks, since the next call is what a model needs most.
 pub(in crate::mcp) fn next(review: &Review) -> &'static str {
+    let several = review.seats.len() > 1;
     match review.status {
+        ReviewStatus::Pending if several && review.returned => {
+            "Back in the queue: every seat is for another reviewer, who takes it with claim_review; the proposer can wait with get_review_status(wait=true) or revise."
+        }
+        ReviewStatus::Pending if several => {
+            "In the queue: every seat is for another reviewer, who takes it with claim_review; the proposer can wait with get_review_status(wait=true)."
+        }
+        ReviewStatus::InReview if review.free_seats().next().is_some() => {
+            "Being reviewed, and a seat is free: a reviewer that holds none can claim_review; who holds one reads with get_proposal and answers with submit_verdict; the proposer waits with get_review_status(wait=true)."
+        }
+        ReviewStatus::InReview => {
+            "Being reviewed: who has not voted reads with get_proposal and answers with submit_verdict; the proposer waits with get_review_status(wait=true)."
+        }
+        ReviewStatus::ChangesRequested if several && !review.auto_rejected() => {
+            "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), or answers a counter-patch with accept_counter_patch or reject_counter_patch, or asks one of them with add_message(persona=...)."
+        }
         ReviewStatus::Pending if review.returned => {
             "Back in the queue: a reviewer can claim_review; the proposer can wait with get_review_status(wait=true) or revise."
         }
         ReviewStatus::Pending => {
             "In the queue: a reviewer can claim_review; the proposer can wait with get_review_status(wait=true)."
         }
-        ReviewStatus::Claimed | ReviewStatus::InReview => {
+        ReviewStatus::Claimed => {
             "Being reviewed: the reviewer reads with get_proposal and answers with submit_verdict; the proposer waits with get_review_status(wait=true)."
         }
         ReviewStatus::ChangesRequested if has_counter_patch(review) => {

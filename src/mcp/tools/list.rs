@@ -16,6 +16,7 @@ pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
     let query = call.who.confine(ListQuery { caller_id: call.who.listens_as(args.caller_id)?, ..query })?;
     let wait = call.wait(args.since, args.timeout_seconds)?;
     let broker = &call.server.broker;
+    let anonymous = waits && query.caller_id.is_none();
     let pass = call.who.pass().filter(|_| query.status == Some(ReviewStatus::Pending));
     let listing = match pass {
         Some(pass) if pass.is_draining() => return draining(args.since),
@@ -26,8 +27,13 @@ pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
         None if waits => broker.wait_list(query.clone(), wait).await?,
         Some(_) | None => broker.list(query.clone()).await?,
     };
-    fitted(query, listing, waits, call.server).await
+    let hint = (anonymous && listing.page.items.is_empty()).then_some(NAME_YOURSELF);
+    fitted(query, listing, waits, hint, call.server).await
 }
+
+/// Whoever does not say who it is might be offered a second seat of a review, so it is offered none.
+const NAME_YOURSELF: &str =
+    "Give your reviewer_id as caller_id to be shown also reviews that others have begun and that have a free seat.";
 
 fn read(args: &ListReviews) -> Result<(ListQuery, bool), Refused> {
     let status = args.status.as_deref().map(status_word).transpose()?;
@@ -84,7 +90,7 @@ fn draining(since: Option<u64>) -> Done {
 }
 
 /// The listing as an answer no client cuts: where its rows are too long, fewer of them.
-async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Server) -> Done {
+async fn fitted(query: ListQuery, listing: Listing, waited: bool, next: Option<&'static str>, server: &Server) -> Done {
     let Listing { mut page, version, timed_out } = listing;
     loop {
         let list = List {
@@ -93,7 +99,7 @@ async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Serve
             next_cursor: page.next_cursor.as_deref(),
             timed_out: waited.then_some(timed_out),
             draining: None,
-            next: None,
+            next,
         };
         let answer = Answer::of(&list)?;
         let (rows, chars) = (page.items.len(), answer.text.chars().count());
@@ -110,7 +116,7 @@ async fn fitted(query: ListQuery, listing: Listing, waited: bool, server: &Serve
 pub(in crate::mcp) async fn queue(server: &Server, who: Who<'_>) -> Done {
     let query = who.confine(ListQuery { status: Some(ReviewStatus::Pending), ..ListQuery::default() })?;
     let listing = server.broker.list(query.clone()).await?;
-    fitted(query, listing, false, server).await
+    fitted(query, listing, false, None, server).await
 }
 
 pub(super) async fn status(args: GetReviewStatus, call: &Call<'_>) -> Done {

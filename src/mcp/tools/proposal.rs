@@ -109,6 +109,7 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         counter_patch: some(counter_patch),
         counter_patch_status: patch.map(|patch| patch.status.as_str()),
         counter_patch_by: patch.map(|patch| patch.by.as_str()),
+        counter_patch_persona: patch.map(|patch| patch.persona.as_str()),
         verdict_reason: some(verdict_reason),
         total: stream.total(),
         next_cursor: shares.next.map(|next| texts.cursor(&hash, next)),

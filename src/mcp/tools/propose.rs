@@ -2,13 +2,16 @@
 
 use super::{Call, Done, Stop, non_empty};
 use crate::mcp::{
-    args::{CancelReview, CloseReview, CreateReview, Malformed},
+    args::{CancelReview, CloseReview, CreateReview, Malformed, PolicyArgs},
     present::{Answer, Status, Submission},
     refusal::Refused,
     workplace,
 };
-use actors::request::{NewProposal, RequestKey, Revision};
-use domain::review::{Category, Proposer, Review};
+use actors::request::{NewProposal, PolicyRequest, RequestKey, Revision};
+use domain::{
+    consensus::RuleName,
+    review::{Category, Proposer, Review},
+};
 use rmcp::model::RequestMetaObject;
 use serde_json::Value;
 use std::sync::Arc;
@@ -21,6 +24,12 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
     let proposer_id = call.who.speaks_as("proposer_id", args.proposer_id)?;
     if let Some(given) = args.review_id {
         let id = call.resolve(&given).await?;
+        let panel = [("personas", args.personas.is_some()), ("policy", args.policy.is_some())];
+        if let Some((field, _)) = panel.iter().find(|(_, given)| *given) {
+            broker.review(id).await?;
+            let problem = "not together with review_id: a revision keeps the seats and the policy of its review";
+            return Err(Refused::invalid(field, problem).into());
+        }
         let revision = Revision {
             proposer_id,
             intent: args.intent,
@@ -50,6 +59,8 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
         diff: args.diff,
         base: args.base,
         skip_diff_validation: args.skip_diff_validation.unwrap_or(false),
+        personas: args.personas.unwrap_or_default(),
+        policy: args.policy.map(policy).transpose()?.unwrap_or_default(),
         key,
     };
     let submitted = broker.create(proposal).await?;
@@ -61,6 +72,16 @@ fn required(field: &'static str, given: Option<String>) -> Result<String, Stop> 
     let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
     non_empty(field, &text)?;
     Ok(text)
+}
+
+fn policy(args: PolicyArgs) -> Result<PolicyRequest, Refused> {
+    let rule = args.rule.as_deref().map(|word| {
+        RuleName::from_word(word).ok_or_else(|| {
+            let allowed: Vec<_> = RuleName::ALL.iter().map(|rule| rule.as_str()).collect();
+            Refused::unknown_word("unknown_rule", "policy.rule", word, &allowed)
+        })
+    });
+    Ok(PolicyRequest { rule: rule.transpose()?, min_approvals: args.min_approvals, max_rounds: args.max_rounds })
 }
 
 pub(super) fn category(word: &str) -> Result<Category, Refused> {

@@ -1,0 +1,70 @@
+//! Who is to sign, and how many of them: what a proposal asks for, checked before a review is made of it.
+
+use crate::{error::BrokerError, request::PolicyRequest};
+use domain::{
+    consensus::{Policy, Rule, RuleName},
+    review::seats_for,
+};
+
+const MAX_SEATS: usize = 10;
+const PERSONA_CHARS: usize = 64;
+
+/// The personas of the seats, each once.
+pub(crate) fn seats(personas: Vec<String>) -> Result<Vec<String>, BrokerError> {
+    for persona in &personas {
+        let chars = persona.chars().count();
+        if chars > PERSONA_CHARS {
+            let (field, unit) = ("personas", "characters");
+            return Err(BrokerError::TooLong { field, actual: chars, limit: PERSONA_CHARS, unit });
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if persona.is_empty() || !persona.chars().all(plain) {
+            let problem = format!("{persona:?} is no persona; allowed are 1 to {PERSONA_CHARS} of a-z A-Z 0-9 . _ -");
+            return Err(invalid("personas", problem));
+        }
+    }
+    let seats = seats_for(personas);
+    if seats.len() > MAX_SEATS {
+        return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
+    }
+    Ok(seats)
+}
+
+/// The policy for so many seats. `max_rounds` is the operator's, which a caller may lower.
+pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Result<Policy, BrokerError> {
+    let rule = match (asked.rule.unwrap_or(RuleName::RequireAll), asked.min_approvals) {
+        (RuleName::MinApprovals, Some(n)) if n >= 1 && n as usize <= seats => Rule::MinApprovals(n),
+        (RuleName::MinApprovals, Some(n)) => {
+            let problem = format!("is {n}; allowed is 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::MinApprovals, None) => {
+            let problem = format!("is needed with rule min_approvals: 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (rule, Some(_)) => {
+            let problem = format!("only with rule min_approvals, not with {rule}");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::RequireAll, None) => Rule::RequireAll,
+        (RuleName::Majority, None) => Rule::Majority,
+    };
+    match asked.max_rounds {
+        None => Ok(Policy { rule, max_rounds }),
+        Some(rounds) if (1..=max_rounds).contains(&rounds) => Ok(Policy { rule, max_rounds: rounds }),
+        Some(rounds) => {
+            let problem = format!(
+                "is {rounds}; allowed is 1 to {max_rounds}: a proposal may lower reviews.max_rounds, not raise it"
+            );
+            Err(invalid("policy.max_rounds", problem))
+        }
+    }
+}
+
+fn invalid(field: &'static str, problem: String) -> BrokerError {
+    BrokerError::Invalid { field, problem }
+}
+
+#[cfg(test)]
+#[path = "panel_tests.rs"]
+mod tests;
