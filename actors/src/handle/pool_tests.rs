@@ -8,7 +8,7 @@ use crate::{
         prompt,
         runtime::{Runtime, RuntimeSettings, TOKEN},
     },
-    request::{NewProposal, Wait},
+    request::{NewProposal, PolicyRequest, Wait},
     start,
 };
 use domain::{
@@ -88,6 +88,8 @@ async fn submit(broker: &Broker) -> ReviewId {
         diff: None,
         base: None,
         skip_diff_validation: false,
+        personas: Vec::new(),
+        policy: PolicyRequest::default(),
         key: None,
     };
     broker.create(proposal).await.expect("saved").review.id
