@@ -234,7 +234,7 @@ async fn is_given_up(pooled: Pooled, review: &str, failures: usize, said: &str) 
         let last = rows(failed, "last_words").last().and_then(Value::as_str);
         assert!(last.is_some_and(|line| line.contains(said)), "{pool:#}\n{}", pooled.logs());
     }
-    assert_eq!(pool["waiting"], json!([{ "project": "project", "pending": 1 }]));
+    assert_eq!(pool["waiting"], json!([{ "project": "project", "pending": 1, "free_seats": 1 }]));
 
     assert_eq!(pooled.client().status(review).await["status"], "pending");
     let generation = pooled.client().claim(review, "a-person").await;
