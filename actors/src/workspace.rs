@@ -7,6 +7,7 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
+use tokio::task::JoinHandle;
 
 /// The folder a reviewer of the pool works in.
 pub(crate) fn home(folder: &Path, reviewer: &str) -> PathBuf {
@@ -33,13 +34,13 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes a folder when there is time.
-pub(crate) fn remove(folder: PathBuf) {
+pub(crate) fn remove(folder: PathBuf) -> JoinHandle<()> {
     tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(folder = %folder.display(), %error, "a reviewer's folder cannot be removed");
         }
         Ok(()) | Err(_) => {}
-    });
+    })
 }
 
 impl Context {

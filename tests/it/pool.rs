@@ -418,6 +418,22 @@ async fn the_command_line_shows_starts_and_stops_reviewers() {
 }
 
 #[tokio::test]
+async fn a_rejection_frees_the_others_of_a_panel() {
+    let gates = tempfile::tempdir().unwrap();
+    let broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "max_size = 1")).await;
+    let client = broker.client();
+    let review = id(&client.call("create_review", proposal_with("no", json!({ "personas": ["a", "b"] }))).await);
+    broker.until_pool("the pool's reviewer sits", |pool| states(pool) == ["busy"]).await;
+    let generation = client.claim(&review, "a-person").await;
+    let verdict = json!({
+        "review_id": review, "verdict": "rejected", "reason": "not at all", "claim_generation": generation,
+    });
+    client.call("submit_verdict", verdict).await;
+    broker.until_pool("it has nothing left to do", |pool| states(pool) == ["idle"]).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn who_gets_old_is_replaced() {
     let broker = TestBroker::with(&pool(Part::Approves, "ttl = \"5s\"")).await;
     let client = broker.client();

@@ -4,7 +4,7 @@
 use super::{ReviewerPool, State, member::Held, reclaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    review::{Event, Reclaimed, Requeued},
+    review::{Event, Reclaimed, Requeued, Status},
     time::Tick,
 };
 use std::sync::Arc;
@@ -38,12 +38,17 @@ impl ReviewerPool {
                 if let Some(member) = state.reviewer(claimant) {
                     member.handled += 1;
                 }
+                self.check_claims(state, review, at).await;
             }
-            Event::VerdictGiven { by, verdict, .. } => {
+            Event::VerdictGiven { by, verdict, status, .. } => {
                 if let Some(member) = state.reviewer(by) {
                     member.judged(review, *verdict, at);
                     let row = member.started.then(|| member.row.clone());
                     self.write(row, None);
+                }
+                // One rejection ends it for all; after an approval the others may still speak.
+                if *status == Status::Rejected {
+                    self.check_claims(state, review, at).await;
                 }
             }
             Event::ClaimEnded { by, .. } => {
@@ -52,7 +57,10 @@ impl ReviewerPool {
                 }
             }
             // These free seats by persona, so whoever is still bound is looked up.
-            Event::Revised { .. } | Event::CounterPatchAccepted { .. } | Event::Cancelled { .. } => {
+            Event::Revised { .. }
+            | Event::CounterPatchAccepted { .. }
+            | Event::Cancelled { .. }
+            | Event::Closed { .. } => {
                 self.check_claims(state, review, at).await;
             }
             Event::MessageAdded { requeued: Some(Requeued { reservation: Some(kept), .. }), .. } => {
@@ -68,8 +76,7 @@ impl ReviewerPool {
             Event::Proposed(_)
             | Event::ReservationEnded { .. }
             | Event::MessageAdded { .. }
-            | Event::CounterPatchRejected { .. }
-            | Event::Closed { .. } => {}
+            | Event::CounterPatchRejected { .. } => {}
         }
     }
 

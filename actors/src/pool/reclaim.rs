@@ -73,7 +73,8 @@ pub(super) async fn clean_up(context: &Context) -> Vec<String> {
     if !running.is_empty() {
         tracing::warn!(reviewers = running.len(), killed, "reviewers of an earlier run are cleared away");
     }
-    workspace::remove(workspace::all(&context.settings.pool.folder));
+    // Before anybody new moves in.
+    let _ = workspace::remove(workspace::all(&context.settings.pool.folder)).await;
     let mut left = Vec::new();
     for (reviewer, _) in running {
         let now = context.clock.now();
