@@ -112,10 +112,12 @@ impl Context {
     pub(crate) async fn ask(&self, message: impl FnOnce(Reply) -> GatewayMessage) -> Result<Applied, BrokerError> {
         let (reply, answer) = oneshot::channel();
         self.gateway.send(message(reply));
-        // The port is dropped unanswered only where an actor was replaced, or at the very end.
-        answer.await.unwrap_or_else(|_| {
-            Err(if self.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted })
-        })
+        answer.await.unwrap_or_else(|_| Err(self.unanswered()))
+    }
+
+    /// A port is dropped unanswered only where an actor was replaced, or at the very end.
+    pub(crate) fn unanswered(&self) -> BrokerError {
+        if self.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted }
     }
 }
 

@@ -20,6 +20,13 @@ pub struct ReviewerRow {
     pub work: Work,
 }
 
+impl ReviewerRow {
+    /// By its id, or its short name.
+    pub fn is_called(&self, given: &str) -> bool {
+        self.id == given || self.name == given
+    }
+}
+
 /// Which process of which boot of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessRow {

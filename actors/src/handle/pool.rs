@@ -54,8 +54,7 @@ impl Broker {
 
     /// A live reviewer, by its id or its short name.
     pub async fn find_reviewer(&self, given: &str) -> Answer<Option<LiveReviewer>> {
-        let named = |reviewer: &LiveReviewer| reviewer.row.id == given || reviewer.row.name == given;
-        Ok(self.show_pool().await?.live.into_iter().find(named))
+        Ok(self.show_pool().await?.live.into_iter().find(|reviewer| reviewer.row.is_called(given)))
     }
 
     /// Lets a live reviewer of this pool finish what it has, or not, and ends it.
@@ -84,11 +83,7 @@ impl Broker {
     ) -> Answer<T> {
         let (reply, answer) = oneshot::channel();
         self.0.context.pool.send(message(reply));
-        answer.await.unwrap_or(Err(if self.0.context.closing.is_cancelled() {
-            BrokerError::ShuttingDown
-        } else {
-            BrokerError::Restarted
-        }))
+        answer.await.unwrap_or_else(|_| Err(self.0.context.unanswered()))
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) struct Member {
     pub(super) mailbox: Mailbox<ReviewerMessage>,
     pub(super) pass: Arc<Pass>,
     pub(super) usage: SharedUsage,
-    pub(super) log: PathBuf,
+    /// The pool's, in which it has one of its own.
+    pub(super) folder: PathBuf,
     /// The row is in the database and the process runs.
     pub(super) started: bool,
     pub(super) claims: HashMap<ReviewId, Held>,
@@ -84,9 +85,7 @@ impl Member {
         if self.claims.is_empty() {
             self.idle_since = now;
         }
-        if let Some(folder) = self.log.parent() {
-            workspace::remove(workspace::of_claim(folder, &self.row.id, held.number, held.generation));
-        }
+        workspace::remove(workspace::of_claim(&self.folder, &self.row.id, held.number, held.generation));
     }
 
     pub(super) fn judged(&mut self, review: ReviewId, verdict: Verdict, now: Tick) {
@@ -145,15 +144,6 @@ impl Member {
             children: Vec::new(),
         };
         let idle_ms = self.claims.is_empty().then(|| since(self.idle_since));
-        LiveReviewer {
-            row: self.row.clone(),
-            state,
-            age_ms: since(self.spawned),
-            idle_ms,
-            reviews,
-            log: self.log.clone(),
-            last_words,
-            node,
-        }
+        LiveReviewer { row: self.row.clone(), state, age_ms: since(self.spawned), idle_ms, reviews, last_words, node }
     }
 }

@@ -156,7 +156,7 @@ impl ReviewerPool {
         let vitals = Arc::new(Vitals::new());
         let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
         let actor = ReviewerActor { context, pool, vitals: Arc::clone(&vitals) };
-        let (row, usage, log) = (start.row.clone(), Arc::clone(&start.usage), start.log.clone());
+        let (row, usage) = (start.row.clone(), Arc::clone(&start.usage));
         let (actor, _) =
             Actor::spawn_linked(None, actor, start, myself.get_cell()).await.map_err(|error| error.to_string())?;
         let now = self.now();
@@ -166,7 +166,7 @@ impl ReviewerPool {
             mailbox: Mailbox::new(actor, vitals),
             pass,
             usage,
-            log,
+            folder: self.settings().folder.clone(),
             started: false,
             claims: HashMap::new(),
             handled: 0,
@@ -220,7 +220,7 @@ impl ReviewerPool {
         given: &str,
         at_once: bool,
     ) -> Result<LiveReviewer, BrokerError> {
-        let named = |member: &&Member| member.row.id == given || member.row.name == given;
+        let named = |member: &&Member| member.row.is_called(given);
         let Some(id) = state.members.values().find(named).map(|member| member.row.id.clone()) else {
             let known = state.members.keys().cloned().collect();
             return Err(BrokerError::UnknownReviewer { given: given.chars().take(80).collect(), known });

@@ -2,7 +2,6 @@
 
 use crate::tree::Node;
 use domain::{ids::ReviewNumber, pool::ReviewerState};
-use std::path::PathBuf;
 use store::ReviewerRow;
 
 /// What the pool can do at the moment.
@@ -75,7 +74,6 @@ pub struct LiveReviewer {
     /// Since it finished its last review, or started.
     pub idle_ms: Option<u64>,
     pub reviews: Vec<ReviewNumber>,
-    pub log: PathBuf,
     /// What its client last failed with, and has not got over.
     pub last_words: Vec<String>,
     pub(crate) node: Node,

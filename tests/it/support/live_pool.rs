@@ -118,7 +118,7 @@ fn pids() -> impl Iterator<Item = u32> {
 }
 
 /// Of those that may be read, and of nobody who has ended.
-fn environments() -> impl Iterator<Item = (u32, BTreeSet<String>)> {
+pub(crate) fn environments() -> impl Iterator<Item = (u32, BTreeSet<String>)> {
     pids().filter_map(|pid| {
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
         Some((pid, environment.split(|byte| *byte == 0).map(|one| String::from_utf8_lossy(one).into_owned()).collect()))

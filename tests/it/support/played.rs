@@ -1,8 +1,11 @@
 //! A reviewer for the pool to start: this test binary again, which then is no test but a client.
 
-use super::{client::TestClient, eventually::eventually};
+use super::{client::TestClient, eventually::eventually, live_pool::marked};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 const PART: &str = "PLAYED_REVIEWER";
 
@@ -41,13 +44,7 @@ pub(crate) fn command_pool(command: &[Value], more: &str) -> String {
 
 /// Pids of everything that carries a mark of this reviewer.
 pub(crate) fn processes_of(reviewer: &str) -> Vec<u32> {
-    let mark = format!("COUNTERSIGN_REVIEWER_ID={reviewer}");
-    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()).then_some(pid)
-    });
-    pids.collect()
+    marked(&BTreeSet::from([reviewer.to_owned()])).iter().map(|process| process.pid).collect()
 }
 
 /// Not a test: what the pool's process does. Without its variables it does nothing.

@@ -1,12 +1,12 @@
 //! Reviewers that do not behave, each with a mark in its environment by which what is left of it is found.
 
-use super::broker::PATIENCE;
+use super::{broker::PATIENCE, live_pool::environments};
 use actors::pool::{
     process::{Exit, Plan, Process},
     sweep::MARK,
 };
 use std::{
-    fs,
+    collections::BTreeSet,
     path::Path,
     time::{Duration, Instant},
 };
@@ -57,22 +57,18 @@ pub(crate) async fn ended(process: &mut Process) -> Exit {
 
 /// How many live that were started with this mark; those that wait to be reaped have no environment any more.
 pub(crate) fn living(mark: &str) -> usize {
-    environments(mark).count()
+    marked(mark).count()
 }
 
 /// The value of a variable that somebody who lives with this mark was started with.
 pub(crate) fn variable(mark: &str, name: &str) -> Option<String> {
-    let value = |one: &str| Some(one.strip_prefix(name)?.strip_prefix('=')?.to_owned());
-    environments(mark).find_map(|all| String::from_utf8_lossy(&all).split('\0').find_map(value))
+    let value = |one: &String| Some(one.strip_prefix(name)?.strip_prefix('=')?.to_owned());
+    marked(mark).find_map(|environment| environment.iter().find_map(value))
 }
 
-fn environments(mark: &str) -> impl Iterator<Item = Vec<u8>> {
-    let marked = format!("{MARK}={mark}");
-    let environments = fs::read_dir("/proc").unwrap().flatten().filter_map(|process| {
-        process.file_name().to_str()?.parse::<u32>().ok()?;
-        fs::read(process.path().join("environ")).ok()
-    });
-    environments.filter(move |all| all.split(|byte| *byte == 0).any(|one| one == marked.as_bytes()))
+fn marked(mark: &str) -> impl Iterator<Item = BTreeSet<String>> {
+    let mark = format!("{MARK}={mark}");
+    environments().map(|(_, environment)| environment).filter(move |environment| environment.contains(&mark))
 }
 
 pub(crate) async fn until_living(mark: &str, at_least: usize) {
