@@ -125,6 +125,7 @@ fn settings(config: &Config, pool: PoolSettings) -> Settings {
         },
         refuse: config.git.refuse.clone(),
         pool,
+        personas: Default::default(),
     }
 }
 

@@ -23,6 +23,7 @@ mod limits;
 mod link;
 mod panel;
 pub mod passes;
+pub mod personas;
 pub mod pool;
 mod prepare;
 mod projects;
@@ -65,6 +66,7 @@ pub struct Settings {
     /// Kinds of flags for which a diff is refused.
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: pool::PoolSettings,
+    pub personas: personas::Personas,
 }
 
 /// What every actor of one broker shares.

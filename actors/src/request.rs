@@ -3,6 +3,7 @@
 use crate::git::Workplace;
 use domain::{
     consensus::RuleName,
+    finding::NewFinding,
     review::{Category, Proposer, Review, Role, Status},
     verdict::{Metrics, Verdict},
 };
@@ -89,6 +90,8 @@ pub struct VerdictRequest {
     pub summary: Option<String>,
     pub metrics: Option<Metrics>,
     pub counter_patch: Option<String>,
+    /// Issues and suggestions.
+    pub findings: Vec<NewFinding>,
 }
 
 /// A claim given back, named as in a verdict.

@@ -6,6 +6,7 @@
 //! - [`consensus`]: several votes, one outcome
 //! - [`content`]: what is proposed, and the hash an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
+//! - [`finding`]: what reviewers find, and what becomes of it
 //! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
 //! - [`authority`]: what a token lets its holder do
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
@@ -14,6 +15,7 @@ pub mod authority;
 pub mod consensus;
 pub mod content;
 pub mod diff;
+pub mod finding;
 pub mod ids;
 pub mod pool;
 pub mod priority;

@@ -66,6 +66,7 @@ fn settings(folder: &Path) -> Settings {
         limits,
         refuse: Vec::new(),
         pool,
+        personas: Default::default(),
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) async fn give_verdict(args: SubmitVerdict, call: &Call<'_>) -> Done {
         summary: args.summary,
         metrics: args.metrics.map(Into::into),
         counter_patch: args.counter_patch,
+        findings: Vec::new(),
     };
     let review = call.server.broker.give_verdict(id, request).await?;
     Ok(Answer::of(&VerdictTaken::of(&review, verdict))?)
