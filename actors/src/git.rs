@@ -6,6 +6,8 @@
 
 mod bases;
 mod command;
+mod compare;
+mod contents;
 mod job;
 mod project;
 mod scratch;
@@ -17,6 +19,8 @@ use std::time::Duration;
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+pub use contents::{FileSides, Stored};
 
 use job::{Git, Job, Output};
 use project::Project;
@@ -196,14 +200,9 @@ impl Repository {
     /// Dropping the future kills git and removes what it wrote.
     pub async fn check(&self, base: Option<&str>, diff: &str) -> Result<CheckOutcome, GitError> {
         self.check_size(diff)?;
-        if let Some(base) = base
-            && !self.0.project.is_id(base)
-        {
-            return Err(GitError::BadBase { base: base.to_owned(), why: "not a full commit id" });
-        }
+        self.check_id(base)?;
         let parts = apply_parts(diff);
-        let mut job = self.job().await?;
-        self.0.scratch.furnish(&mut job, &self.0.project.objects)?;
+        let mut job = self.furnished_job().await?;
         if let Some(base) = base {
             self.0.scratch.place_index(&mut job, base).await?;
         }
@@ -222,16 +221,8 @@ impl Repository {
     /// As in a check, nothing of the project's config or filters runs; links come out as plain files that hold
     /// their target, so that nobody who reads the copy is led out of it.
     pub async fn check_out(&self, base: Option<&str>, diff: Option<&str>, to: &Path) -> Result<(), GitError> {
-        let mut job = self.job().await?;
-        self.0.scratch.furnish(&mut job, &self.0.project.objects)?;
-        if let Some(base) = base {
-            self.0.scratch.place_index(&mut job, base).await?;
-        }
-        for part in diff.map(apply_parts).unwrap_or_default() {
-            if let Some(words) = self.apply(&mut job, part).await? {
-                return Err(GitError::Failed { what: "applying the diff", words });
-            }
-        }
+        let mut job = self.furnished_job().await?;
+        self.fill_index(&mut job, base, diff).await?;
         let git = Git::new("copying the files", &self.0.scratch).work_tree(to);
         let copied =
             job.run(git.args(["-c", "core.symlinks=false", "checkout-index", "--all", "--force"]), &[]).await?;
@@ -310,6 +301,23 @@ impl Repository {
         let permit = permit(&self.0.settings).await?;
         self.0.scratch.heal(&self.0.project)?;
         Ok(Job::new(permit, self.0.settings.clone()))
+    }
+
+    /// A job with an index and an object folder of its own.
+    async fn furnished_job(&self) -> Result<Job, GitError> {
+        let mut job = self.job().await?;
+        self.0.scratch.furnish(&mut job, &self.0.project.objects)?;
+        Ok(job)
+    }
+
+    /// Only an id is handed to git where a commit is meant; names are resolved once, and then pinned.
+    fn check_id(&self, base: Option<&str>) -> Result<(), GitError> {
+        match base {
+            Some(base) if !self.0.project.is_id(base) => {
+                Err(GitError::BadBase { base: base.to_owned(), why: "not a full commit id" })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn check_size(&self, diff: &str) -> Result<(), GitError> {

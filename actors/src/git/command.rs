@@ -39,12 +39,15 @@ pub(super) struct Git {
     git_dir: PathBuf,
     work_tree: Option<PathBuf>,
     args: Vec<OsString>,
+    /// How much of its output is wanted, for commands that print more than a few words.
+    pub(super) keep: Option<usize>,
 }
 
 impl Git {
     /// A command in the scratch repository.
     pub(super) fn new(what: &'static str, scratch: &Scratch) -> Self {
-        Self { what, home: scratch.empty_home(), git_dir: scratch.repo(), work_tree: None, args: Vec::new() }
+        let (home, git_dir) = (scratch.empty_home(), scratch.repo());
+        Self { what, home, git_dir, work_tree: None, args: Vec::new(), keep: None }
     }
 
     pub(super) fn git_dir(self, git_dir: &Path) -> Self {
@@ -53,6 +56,10 @@ impl Git {
 
     pub(super) fn work_tree(self, folder: &Path) -> Self {
         Self { work_tree: Some(folder.to_owned()), ..self }
+    }
+
+    pub(super) fn keep(self, bytes: usize) -> Self {
+        Self { keep: Some(bytes), ..self }
     }
 
     pub(super) fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {

@@ -34,6 +34,16 @@ impl Output {
         String::from_utf8_lossy(&self.stdout.bytes).trim_end().to_owned()
     }
 
+    /// All that git printed, as far as the command was to keep it.
+    pub(super) fn printed(&self) -> &[u8] {
+        &self.stdout.bytes
+    }
+
+    /// How much git printed in all, where that is more than was to be kept.
+    pub(super) fn overflow(&self) -> Option<usize> {
+        self.stdout.cut.then_some(self.stdout.seen)
+    }
+
     /// Whether it reported an error, whatever its exit status.
     pub(super) fn complained(&self) -> bool {
         self.stderr.cut || self.stderr.bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"error: "))
@@ -72,9 +82,14 @@ impl Job {
         self.remains.folder = Some(folder);
     }
 
+    /// The job's own folder; an empty path in a job without one.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.remains.folder.clone().unwrap_or_default()
+    }
+
     /// The private index, in a job with a folder.
     pub(super) fn index(&self) -> PathBuf {
-        self.remains.folder.as_deref().map(|folder| folder.join("index")).unwrap_or_default()
+        self.folder().join("index")
     }
 
     /// Runs to the end or to the deadline; `stdin` is written while the output is read.
@@ -88,7 +103,7 @@ impl Job {
             }
             Err(error) => return Err(GitError::failed(git.what, error)),
         };
-        let ended = timeout_at(self.deadline, converse(child, stdin)).await;
+        let ended = timeout_at(self.deadline, converse(child, stdin, git.keep.unwrap_or(KEPT_OUTPUT))).await;
         if let Ok(Ok(_)) = ended {
             self.remains.child = None;
         } else {
@@ -103,7 +118,7 @@ impl Job {
 
 /// The pipes are read to their ends before the process is reaped: until then its id, and so the
 /// id of its group, cannot belong to anybody else.
-async fn converse(child: &mut Child, stdin: &[&[u8]]) -> io::Result<Output> {
+async fn converse(child: &mut Child, stdin: &[&[u8]], keep: usize) -> io::Result<Output> {
     let (mut input, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let feed = async move {
         for part in stdin {
@@ -115,7 +130,7 @@ async fn converse(child: &mut Child, stdin: &[&[u8]]) -> io::Result<Output> {
             }
         }
     };
-    let ((), stdout, stderr) = tokio::join!(feed, drain(stdout), drain(stderr));
+    let ((), stdout, stderr) = tokio::join!(feed, drain(stdout, keep), drain(stderr, KEPT_OUTPUT));
     let (stdout, stderr) = (stdout?, stderr?);
     let status = child.wait().await?;
     Ok(Output { success: status.success(), killed: status.code().is_none(), stdout, stderr })
@@ -124,11 +139,12 @@ async fn converse(child: &mut Child, stdin: &[&[u8]]) -> io::Result<Output> {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
+    seen: usize,
     cut: bool,
 }
 
 /// Reads to the end, keeps the beginning.
-async fn drain(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Kept> {
+async fn drain(pipe: Option<impl AsyncRead + Unpin>, keep: usize) -> io::Result<Kept> {
     let mut kept = Kept::default();
     let Some(mut pipe) = pipe else { return Ok(kept) };
     let mut chunk = [0; 4096];
@@ -137,7 +153,8 @@ async fn drain(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Kept> {
         if read == 0 {
             return Ok(kept);
         }
-        let room = read.min(KEPT_OUTPUT - kept.bytes.len());
+        kept.seen = kept.seen.saturating_add(read);
+        let room = read.min(keep.saturating_sub(kept.bytes.len()));
         kept.cut |= room < read;
         kept.bytes.extend_from_slice(chunk.get(..room).unwrap_or_default());
     }
