@@ -15,7 +15,10 @@ use domain::{
     review::{Command, Proposal},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering::Relaxed},
+};
 use store::{Change, Done, PoolChange, StoreError, Writer};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -48,7 +51,28 @@ pub(crate) struct Gateway {
     pub(crate) writer: Writer,
     pub(crate) vitals: Arc<Vitals>,
     /// Shared with the gateway that may follow this one.
-    pub(crate) last_number: Arc<std::sync::atomic::AtomicI64>,
+    pub(crate) minted: Arc<Minted>,
+}
+
+/// The numbers that were given out last. One that came to nothing is not given again.
+pub(crate) struct Minted {
+    reviews: AtomicI64,
+    findings: AtomicI64,
+}
+
+impl Minted {
+    pub(crate) fn after(ReviewNumber(review): ReviewNumber, finding: i64) -> Self {
+        Self { reviews: AtomicI64::new(review), findings: AtomicI64::new(finding) }
+    }
+
+    fn review(&self) -> ReviewNumber {
+        ReviewNumber(self.reviews.fetch_add(1, Relaxed) + 1)
+    }
+
+    /// The first of so many.
+    fn findings(&self, count: usize) -> i64 {
+        self.findings.fetch_add(count as i64, Relaxed) + 1
+    }
 }
 
 impl Actor for Gateway {
@@ -71,11 +95,16 @@ impl Actor for Gateway {
             GatewayMessage::Propose { mut proposal, content, reply } => {
                 let fresh = proposal.request_key.is_none();
                 proposal.id = mint_id(&proposal);
-                proposal.number = self.mint_number();
+                proposal.number = self.minted.review();
                 let id = proposal.id;
                 self.deliver(id, fresh, ReviewMessage::Propose { proposal, content, reply });
             }
-            GatewayMessage::Apply { id, command, attached, reply } => {
+            GatewayMessage::Apply { id, mut command, attached, reply } => {
+                if let Command::GiveVerdict(verdict) = &mut *command
+                    && !verdict.findings.list.is_empty()
+                {
+                    verdict.findings.first = self.minted.findings(verdict.findings.list.len());
+                }
                 self.deliver(id, false, ReviewMessage::Apply { command, attached, reply });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
@@ -88,10 +117,6 @@ impl Actor for Gateway {
 impl Gateway {
     fn deliver(&self, id: ReviewId, fresh: bool, message: ReviewMessage) {
         self.supervisor.send(SupervisorMessage::Deliver { id, fresh, message: Box::new(message) });
-    }
-
-    fn mint_number(&self) -> ReviewNumber {
-        ReviewNumber(self.last_number.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The doors' one way in: a typed method per thing that can be asked.
 
 mod callers;
+mod findings;
 mod lists;
 mod pool;
 mod waits;
@@ -11,7 +12,7 @@ use crate::{
     gateway::{Attached, GatewayMessage},
     panel,
     prepare::unreadable,
-    request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted, VerdictRequest},
+    request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted},
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
@@ -19,12 +20,9 @@ use crate::{
     vitals::Mailbox,
 };
 use domain::{
-    content::{Content, ContentHash, digest},
+    content::{Content, ContentHash},
     ids::{ReviewId, ReviewNumber},
-    review::{
-        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal, Refusal,
-        Review, Revise, Role,
-    },
+    review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
 };
 use std::sync::Arc;
 use store::{
@@ -141,6 +139,7 @@ impl Broker {
             content_hash: prepared.hash,
             diff: prepared.diff,
             request_key: key,
+            anchors: self.0.context.while_open(self.0.context.follow(&review, &prepared.content)).await?,
         });
         let attached = Attached { content: Some(Arc::clone(&prepared.content)), patch: None };
         let applied = self.apply(id, command, attached).await?;
@@ -154,27 +153,6 @@ impl Broker {
         self.0.context.refuse_secrets(&[("reviewer_id", Some(&reviewer_id))]).await?;
         let claim = ClaimSeat { by: reviewer_id, persona, checked: None, check: Check::NotNeeded };
         self.decide(id, Command::Claim(claim)).await
-    }
-
-    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
-        let _call = self.admit()?;
-        self.0.context.settings.limits.verdict(&request)?;
-        self.0.context.refuse_secrets(&request.texts()).await?;
-        if let Some(patch) = &request.counter_patch {
-            self.0.context.refuse_flagged_patch(patch).await?;
-        }
-        let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
-        let command = Command::GiveVerdict(GiveVerdict {
-            by: request.reviewer_id,
-            generation: request.claim_generation,
-            content_hash: request.content_hash,
-            verdict: request.verdict,
-            reason: request.reason,
-            summary: request.summary,
-            metrics: request.metrics,
-            patch: patch.as_ref().map(|text| OfferedPatch { digest: digest(&[text]), check: Check::NotNeeded }),
-        });
-        Ok(self.apply(id, command, Attached { content: None, patch }).await?.review)
     }
 
     /// The review, and the id of the message (an old one, if this repeats it).
@@ -206,8 +184,8 @@ impl Broker {
     ) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         self.0.context.settings.limits.name("persona", persona.as_deref())?;
-        let accept =
-            AcceptCounterPatch { by, persona, checked: None, content_hash: None, diff: None, check: Check::NotNeeded };
+        let (checked, check, anchors) = (None, Check::NotNeeded, Vec::new());
+        let accept = AcceptCounterPatch { by, persona, checked, content_hash: None, diff: None, check, anchors };
         self.decide(id, Command::AcceptCounterPatch(accept)).await
     }
 

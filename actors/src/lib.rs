@@ -16,6 +16,7 @@
 mod clock;
 mod deadlines;
 mod error;
+mod findings;
 mod gateway;
 pub mod git;
 mod handle;
@@ -159,8 +160,8 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         passes: Passes::default(),
         closing: closing.clone(),
     };
-    let last_number = reader.last_number().await?;
-    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, feed.clone(), last_number).await?;
+    let minted = gateway::Minted::after(reader.last_number().await?, reader.last_finding().await?);
+    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, feed.clone(), minted).await?;
     tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));
     let broker = Broker::new(context, supervisor.clone(), feed);
     Ok(Running { broker, supervisor, supervisor_ended, reader, writer_thread: thread, closing })

@@ -4,7 +4,14 @@ use crate::{
     error::BrokerError,
     request::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
 };
-use domain::{diff::is_hidden, ids::VALIDATOR};
+use domain::{diff::is_hidden, finding::NewFinding, ids::VALIDATOR, verdict::Metrics};
+
+/// Findings of one verdict. Who has more to say has not sorted them.
+const MAX_FINDINGS: usize = 100;
+const MAX_TITLE: usize = 300;
+const MAX_PATH: usize = 1000;
+/// More than any review costs, and little enough to be added up.
+const MAX_COST_USD: f64 = 1e6;
 
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -64,7 +71,45 @@ impl Limits {
         self.name("metrics.model", verdict.metrics.as_ref().and_then(|metrics| metrics.model.as_deref()))?;
         self.text("reason", verdict.reason.as_deref())?;
         self.text("summary", verdict.summary.as_deref())?;
+        verdict.metrics.as_ref().map_or(Ok(()), metrics)?;
+        self.findings(&verdict.findings)?;
         self.diff("counter_patch", verdict.counter_patch.as_deref())
+    }
+
+    fn findings(&self, findings: &[NewFinding]) -> Checked {
+        within("issues", findings.len(), MAX_FINDINGS, "items, suggestions included")?;
+        findings.iter().try_for_each(|finding| self.finding(finding))?;
+        let chars: usize = findings.iter().map(chars_of).sum();
+        within("issues", chars, self.text_chars, "characters in all")
+    }
+
+    fn finding(&self, finding: &NewFinding) -> Checked {
+        self.line("title", &finding.title, MAX_TITLE)?;
+        self.name("rule_ref", finding.rule_ref.as_deref())?;
+        let Some(place) = &finding.place else { return Ok(()) };
+        self.line("file", &place.file, MAX_PATH)?;
+        match place.lines {
+            Some(lines) if lines.start == 0 || lines.end < lines.start => {
+                let problem = format!("{} to {} are no lines; they count from 1", lines.start, lines.end);
+                Err(BrokerError::Invalid { field: "line_start", problem })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// One line that says something.
+    fn line(&self, field: &'static str, text: &str, limit: usize) -> Checked {
+        if text.trim().is_empty() {
+            return Err(empty(field));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(BrokerError::Invalid { field, problem: "holds control characters".into() });
+        }
+        within(field, text.chars().count(), limit, "characters")
+    }
+
+    pub(crate) fn note(&self, note: Option<&str>) -> Checked {
+        self.text("note", note)
     }
 
     pub(crate) fn message(&self, message: &MessageRequest) -> Checked {
@@ -140,6 +185,22 @@ impl Limits {
         }
         within(field, diff.map_or(0, str::len), self.diff_bytes, "bytes")
     }
+}
+
+fn metrics(metrics: &Metrics) -> Checked {
+    match metrics.cost_usd {
+        Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
+            let problem = format!("is {cost}; allowed is 0 to {MAX_COST_USD}");
+            Err(BrokerError::Invalid { field: "metrics.cost_usd", problem })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn chars_of(finding: &NewFinding) -> usize {
+    let optional = [&finding.description, &finding.code_snippet, &finding.suggestion];
+    let texts = optional.into_iter().flatten().chain([&finding.title]);
+    texts.map(|text| text.chars().count()).sum()
 }
 
 fn empty(field: &'static str) -> BrokerError {

@@ -49,15 +49,45 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
         (RuleName::RequireAll, None) => Rule::RequireAll,
         (RuleName::Majority, None) => Rule::Majority,
     };
-    match asked.max_rounds {
-        None => Ok(Policy { rule, max_rounds }),
-        Some(rounds) if (1..=max_rounds).contains(&rounds) => Ok(Policy { rule, max_rounds: rounds }),
+    let max_rounds = match asked.max_rounds {
+        None => max_rounds,
+        Some(rounds) if (1..=max_rounds).contains(&rounds) => rounds,
         Some(rounds) => {
             let problem = format!(
                 "is {rounds}; allowed is 1 to {max_rounds}: a proposal may lower reviews.max_rounds, not raise it"
             );
-            Err(invalid("policy.max_rounds", problem))
+            return Err(invalid("policy.max_rounds", problem));
         }
+    };
+    let max_minutes = within("policy.max_minutes", asked.max_minutes, 1, MAX_MINUTES)?;
+    let max_cost = match asked.max_cost_usd {
+        None => None,
+        Some(cost) if (0.01..=MAX_COST_USD).contains(&cost) => Some((cost * 1e6).round() as u64),
+        Some(cost) => {
+            return Err(invalid("policy.max_cost_usd", format!("is {cost}; allowed is 0.01 to {MAX_COST_USD}")));
+        }
+    };
+    Ok(Policy {
+        rule,
+        max_rounds,
+        // Of one reviewer the verdict is all there is.
+        block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
+        ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
+        max_minutes,
+        max_cost,
+    })
+}
+
+/// A week.
+const MAX_MINUTES: u32 = 7 * 24 * 60;
+const MAX_COST_USD: f64 = 1000.0;
+
+fn within(field: &'static str, given: Option<u32>, least: u32, most: u32) -> Result<Option<u32>, BrokerError> {
+    match given {
+        Some(given) if !(least..=most).contains(&given) => {
+            Err(invalid(field, format!("is {given}; allowed is {least} to {most}")))
+        }
+        _ => Ok(given),
     }
 }
 

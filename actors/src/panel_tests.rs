@@ -31,20 +31,21 @@ fn a_persona_is_a_short_plain_word() {
 
 #[track_caller]
 fn check(rule: Option<RuleName>, min_approvals: Option<u32>, max_rounds: Option<u32>, expected: Result<Policy, &str>) {
-    let found = policy(PolicyRequest { rule, min_approvals, max_rounds }, 3, 5).map_err(|error| error.to_string());
+    let found = policy(PolicyRequest { rule, min_approvals, max_rounds, ..PolicyRequest::default() }, 3, 5)
+        .map_err(|error| error.to_string());
     assert_eq!(found.as_ref().map_err(String::as_str), expected.as_ref().map_err(|words| *words));
 }
 
 #[test]
 fn a_policy_is_within_the_seats_and_the_settings() {
     use RuleName::{Majority, MinApprovals, RequireAll};
-    let of = |rule| Ok(Policy { rule, max_rounds: 5 });
+    let of = |rule| Ok(Policy { rule, max_rounds: 5, block_on_critical: true, ..Policy::default() });
     check(None, None, None, of(Rule::RequireAll));
     check(Some(RequireAll), None, None, of(Rule::RequireAll));
     check(Some(Majority), None, None, of(Rule::Majority));
     check(Some(MinApprovals), Some(1), None, of(Rule::MinApprovals(1)));
     check(Some(MinApprovals), Some(3), None, of(Rule::MinApprovals(3)));
-    check(None, None, Some(1), Ok(Policy { rule: Rule::RequireAll, max_rounds: 1 }));
+    check(None, None, Some(1), Ok(Policy { max_rounds: 1, block_on_critical: true, ..Policy::default() }));
     check(None, None, Some(5), of(Rule::RequireAll));
 
     let min = |problem: &str| format!("policy.min_approvals: {problem}");

@@ -117,6 +117,7 @@ impl Context {
         accept.checked = Some((patch, review.round.content_hash.clone()));
         accept.content_hash = Some(prepared.hash);
         accept.diff = prepared.diff;
+        accept.anchors = self.follow(review, &prepared.content).await?;
         Ok(prepared.content)
     }
 

@@ -2,13 +2,18 @@
 
 use crate::git::Workplace;
 use domain::{
+    authority::Authority,
     consensus::RuleName,
-    finding::NewFinding,
+    finding::{FindingNumber, NewFinding, Wish},
+    ids::ReviewId,
     review::{Category, Proposer, Review, Role, Status},
     verdict::{Metrics, Verdict},
 };
 use std::{sync::Arc, time::Duration};
-use store::view::{Page, Summary};
+use store::{
+    FindingFilter,
+    view::{Page, Summary},
+};
 
 /// Names a call, so that a repeat of it is recognised.
 #[derive(Debug, Clone)]
@@ -59,6 +64,12 @@ pub struct PolicyRequest {
     pub min_approvals: Option<u32>,
     /// Left out: as configured, which is also the most.
     pub max_rounds: Option<u32>,
+    /// Left out: with several seats.
+    pub block_on_critical: Option<bool>,
+    /// Left out: they do.
+    pub ungrounded_blocks: Option<bool>,
+    pub max_minutes: Option<u32>,
+    pub max_cost_usd: Option<f64>,
 }
 
 /// A further round. What is `None` stays as it was.
@@ -92,6 +103,27 @@ pub struct VerdictRequest {
     pub counter_patch: Option<String>,
     /// Issues and suggestions.
     pub findings: Vec<NewFinding>,
+}
+
+/// What somebody says of a finding.
+#[derive(Debug, Clone)]
+pub struct FindingUpdate {
+    pub number: FindingNumber,
+    pub role: Authority,
+    pub by: Option<String>,
+    pub wish: Wish,
+    pub duplicate_of: Option<FindingNumber>,
+    pub note: Option<String>,
+}
+
+/// Which findings.
+#[derive(Debug, Clone, Default)]
+pub struct FindingQuery {
+    pub review: Option<ReviewId>,
+    /// Its `review` is filled in from the one above.
+    pub filter: FindingFilter,
+    pub limit: Option<u32>,
+    pub cursor: Option<String>,
 }
 
 /// A claim given back, named as in a verdict.

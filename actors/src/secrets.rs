@@ -63,13 +63,20 @@ impl Revision {
 }
 
 impl VerdictRequest {
-    pub(crate) fn texts(&self) -> [Given<'_>; 4] {
-        [
+    pub(crate) fn texts(&self) -> Vec<Given<'_>> {
+        let mut texts = vec![
             ("reason", self.reason.as_deref()),
             ("summary", self.summary.as_deref()),
             ("counter_patch", self.counter_patch.as_deref()),
             ("metrics.model", self.metrics.as_ref().and_then(|metrics| metrics.model.as_deref())),
-        ]
+        ];
+        for finding in &self.findings {
+            let file = finding.place.as_ref().map(|place| place.file.as_str());
+            let optional = [&finding.description, &finding.code_snippet, &finding.suggestion, &finding.rule_ref];
+            texts.extend([file, Some(finding.title.as_str())].map(|text| ("issues", text)));
+            texts.extend(optional.map(|text| ("issues", text.as_deref())));
+        }
+        texts
     }
 }
 

@@ -6,22 +6,15 @@
 use crate::{
     Context,
     error::BrokerError,
-    gateway::{Gateway, GatewayMessage},
+    gateway::{Gateway, GatewayMessage, Minted},
     pool::{PoolMessage, ReviewerPool},
     review::{Head, Heads, ReviewActor, ReviewMessage},
     tree::Node,
     vitals::{Mailbox, Vitals},
 };
-use domain::{
-    ids::{ReviewId, ReviewNumber},
-    time::Tick,
-};
+use domain::{ids::ReviewId, time::Tick};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
-use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::AtomicI64},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{Feed, Writer};
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -52,7 +45,7 @@ pub(crate) struct Supervisor {
     context: Arc<Context>,
     writer: Writer,
     feed: Feed,
-    last_number: Arc<AtomicI64>,
+    minted: Arc<Minted>,
     vitals: Arc<Vitals>,
 }
 
@@ -77,16 +70,11 @@ pub(crate) async fn start(
     context: Context,
     writer: Writer,
     feed: Feed,
-    last_number: ReviewNumber,
+    minted: Minted,
 ) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
     let vitals = Arc::new(Vitals::new());
-    let supervisor = Supervisor {
-        context: Arc::new(context),
-        writer,
-        feed,
-        last_number: Arc::new(AtomicI64::new(last_number.0)),
-        vitals: Arc::clone(&vitals),
-    };
+    let supervisor =
+        Supervisor { context: Arc::new(context), writer, feed, minted: Arc::new(minted), vitals: Arc::clone(&vitals) };
     let (actor, ended) = Actor::spawn(None, supervisor, ()).await?;
     Ok((Mailbox::new(actor, vitals), ended))
 }
@@ -243,7 +231,7 @@ impl Supervisor {
             supervisor: self.mailbox(myself),
             writer: self.writer.clone(),
             vitals: Arc::clone(&vitals),
-            last_number: Arc::clone(&self.last_number),
+            minted: Arc::clone(&self.minted),
         };
         let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
         let gateway = Mailbox::new(actor, vitals);

@@ -27,11 +27,44 @@ pub struct Policy {
     pub rule: Rule,
     /// From this round on, asking for changes also asks for a person. Nothing is refused.
     pub max_rounds: u32,
+    /// An open critical finding keeps approvals from being enough.
+    #[serde(default)]
+    pub block_on_critical: bool,
+    /// Also one that speaks of what is not there.
+    #[serde(default = "yes")]
+    pub ungrounded_blocks: bool,
+    /// Beyond it a person is asked, as beyond `max_rounds`; here and below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_minutes: Option<u32>,
+    /// In millionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { rule: Rule::RequireAll, max_rounds: 3 }
+        Self {
+            rule: Rule::RequireAll,
+            max_rounds: 3,
+            block_on_critical: false,
+            ungrounded_blocks: true,
+            max_minutes: None,
+            max_cost: None,
+        }
+    }
+}
+
+crate::words! {
+    /// Why a person is asked.
+    Escalation {
+        Rounds = "max_rounds",
+        Minutes = "max_minutes",
+        Cost = "max_cost_usd",
+        Oscillation = "oscillating_findings",
     }
 }
 
@@ -66,12 +99,12 @@ impl Policy {
 
     /// What the votes say. A rejection ends it at once; an approval counts as soon as enough have
     /// given one; a request for changes waits for the last vote, so that one round of changes
-    /// answers every reviewer.
-    pub fn outcome(self, votes: &[Option<Verdict>]) -> Outcome {
+    /// answers every reviewer. While something `blocks`, approvals alone are not enough.
+    pub fn outcome(self, votes: &[Option<Verdict>], blocks: bool) -> Outcome {
         let count = |wanted| votes.iter().flatten().filter(|v| **v == wanted).count();
         if count(Verdict::Rejected) > 0 {
             Outcome::Rejected
-        } else if count(Verdict::Approved) >= self.needed(votes.len()) {
+        } else if !blocks && count(Verdict::Approved) >= self.needed(votes.len()) {
             Outcome::Approved
         } else if votes.iter().all(Option::is_some) {
             Outcome::ChangesRequested
@@ -89,7 +122,21 @@ mod tests {
     #[track_caller]
     fn check(rule: Rule, votes: &[Option<Verdict>], expected: Outcome) {
         let policy = Policy { rule, ..Policy::default() };
-        assert_eq!(policy.outcome(votes), expected);
+        assert_eq!(policy.outcome(votes, false), expected);
+        // Something that blocks takes back an approval and nothing else.
+        let complete = votes.iter().all(Option::is_some);
+        let blocked = match expected {
+            Outcome::Approved if complete => Outcome::ChangesRequested,
+            Outcome::Approved => Outcome::Undecided,
+            other @ (Outcome::Undecided | Outcome::ChangesRequested | Outcome::Rejected) => other,
+        };
+        assert_eq!(policy.outcome(votes, true), blocked);
+    }
+
+    #[test]
+    fn a_stored_policy_of_the_first_release_blocks_nothing() {
+        let policy: Policy = serde_json::from_str(r#"{"rule":"require_all","max_rounds":3}"#).expect("a policy");
+        assert_eq!(policy, Policy::default());
     }
 
     #[test]

@@ -1,5 +1,12 @@
 //! What a reviewer finds in a proposal, and what becomes of it from round to round.
 
+pub mod anchor;
+pub mod double;
+pub mod ground;
+mod tracked;
+
+pub use tracked::{Anchor, Finding, Reply, Resolution, Says, Wish};
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -6,22 +6,26 @@ mod refusal;
 mod transition;
 
 pub use command::{
-    AcceptCounterPatch, AddMessage, Asked, Check, CheckNeeded, ClaimSeat, Command, GiveVerdict, OfferedPatch, Proposal,
-    ReleaseSeat, Revise,
+    AcceptCounterPatch, AddMessage, Asked, Check, CheckNeeded, ClaimSeat, Command, GiveVerdict, OfferedFinding,
+    OfferedFindings, OfferedPatch, Proposal, ReleaseSeat, Revise, UpdateFinding,
 };
-pub use event::{Event, Proposed, Reclaimed, Recorded, Requeued};
+pub use event::{Anchored, Double, Event, Proposed, Raised, Reclaimed, Recorded, Requeued, Settled, Updated};
 pub use refusal::Refusal;
-pub use transition::{Rules, Transition, apply, check_needed, propose, replay, seats_for, spoken_for, transition};
+pub use transition::{
+    Rules, Transition, apply, check_needed, followed, propose, replay, seats_for, spoken_for, transition,
+};
 
 use crate::{
-    consensus::Policy,
+    consensus::{Escalation, Policy},
     content::ContentHash,
+    finding::{Finding, FindingNumber},
     ids::{ReviewId, ReviewNumber, VALIDATOR},
     priority::Priority,
     time::{Tick, Timestamp},
     verdict::Verdict,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 crate::words! {
     Status {
@@ -182,6 +186,13 @@ pub struct LastVerdict {
     pub digest: String,
 }
 
+/// What a seat last voted on, in this round or an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    pub round: u32,
+    pub content_hash: ContentHash,
+}
+
 /// One required reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
@@ -192,6 +203,9 @@ pub struct Seat {
     pub patch: Option<PendingPatch>,
     pub last_message: Option<LastMessage>,
     pub last_verdict: Option<LastVerdict>,
+    pub reviewed: Option<Reviewed>,
+    /// Why a reviewer gave up on it in this round. It is free for others.
+    pub gave_up: Option<String>,
 }
 
 impl Seat {
@@ -204,6 +218,8 @@ impl Seat {
             patch: None,
             last_message: None,
             last_verdict: None,
+            reviewed: None,
+            gave_up: None,
         }
     }
 
@@ -244,7 +260,12 @@ pub struct Review {
     /// What an approval stands for; `Some` exactly while the review is approved, and after it closed
     /// as such.
     pub approved_hash: Option<ContentHash>,
-    pub escalated: bool,
+    /// Why a person is asked.
+    pub escalated: Option<Escalation>,
+    /// Oldest first. Shared, because a review is copied for every change and findings seldom change.
+    pub findings: Vec<Arc<Finding>>,
+    /// What its verdicts have cost so far, as far as they say, in millionths of a dollar.
+    pub cost: u64,
     pub cancel_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -277,6 +298,15 @@ impl Review {
     /// Seats that can be taken now. They may be reserved.
     pub fn free_seats(&self) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(|seat| self.status.is_open() && seat.is_free())
+    }
+
+    pub fn finding(&self, number: FindingNumber) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.number == number).map(Arc::as_ref)
+    }
+
+    /// Open findings that keep approvals from being enough.
+    pub fn blocking(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().map(Arc::as_ref).filter(|finding| finding.blocks(&self.policy))
     }
 
     pub fn personas(&self) -> Vec<String> {

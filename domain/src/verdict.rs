@@ -37,6 +37,13 @@ impl Verdict {
     }
 }
 
+impl Metrics {
+    /// The cost in millionths of a dollar, which add up without rounding.
+    pub fn cost_millionths(&self) -> u64 {
+        self.cost_usd.map_or(0, |cost| (cost * 1e6).round() as u64)
+    }
+}
+
 /// What a review cost, as far as the reviewer says so.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

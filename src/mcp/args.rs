@@ -1,8 +1,10 @@
 //! What each tool takes. Field names are the contract; the doc comments are what models read.
 
+mod findings;
 mod lenient;
 mod parse;
 
+pub(super) use findings::{FindingArgs, ListIssues, UpdateIssue};
 pub(super) use parse::{Malformed, parse};
 
 use super::schema;
@@ -85,6 +87,19 @@ pub(super) struct PolicyArgs {
     #[serde(default, deserialize_with = "lenient::whole")]
     #[schemars(range(min = 1))]
     pub max_rounds: Option<u32>,
+    /// Whether an open critical issue keeps approvals from being enough. Default: true with several seats, false with one.
+    #[serde(default, deserialize_with = "lenient::flag")]
+    pub block_on_critical: Option<bool>,
+    /// Whether that is so also for an issue whose file, lines or quote are not there. Default true.
+    #[serde(default, deserialize_with = "lenient::flag")]
+    pub ungrounded_blocks: Option<bool>,
+    /// After so many minutes without an approval a person is asked.
+    #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
+    pub max_minutes: Option<u32>,
+    /// When the reviews have cost so much a person is asked.
+    #[serde(default, deserialize_with = "lenient::decimal")]
+    pub max_cost_usd: Option<f64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -192,6 +207,12 @@ pub(super) struct SubmitVerdict {
     /// The review in a sentence or two.
     #[serde(default, deserialize_with = "lenient::text")]
     pub summary: Option<String>,
+    /// What you found, each with its place: it is checked, tracked to its end, and an open critical one blocks (policy).
+    #[serde(default, deserialize_with = "lenient::items")]
+    pub issues: Option<Vec<FindingArgs>>,
+    /// What could be better and blocks nothing; the same fields, or plain strings.
+    #[serde(default, deserialize_with = "lenient::items")]
+    pub suggestions: Option<Vec<FindingArgs>>,
     /// What the review took, as far as you know.
     #[serde(default, deserialize_with = "lenient::fields")]
     pub metrics: Option<MetricsArgs>,

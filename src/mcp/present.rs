@@ -3,12 +3,14 @@
 mod answers;
 mod consensus;
 mod content;
+mod findings;
 mod head;
 mod pool;
 mod rows;
 
 pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
 pub(super) use content::{About, Ending, Files, Proposal};
+pub(super) use findings::{FindingRow, IssueUpdated, Issues};
 pub(super) use head::{DiffState, SeatRow, Status, next};
 pub(super) use pool::{Pool, Reviewer};
 pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};

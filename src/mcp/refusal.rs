@@ -94,6 +94,15 @@ fn details(error: &BrokerError) -> Value {
 
 fn refusal_details(refusal: &Refusal) -> Value {
     match refusal {
+        Refusal::UnknownFinding { .. } => json!({ "field": "issue_id" }),
+        Refusal::NotForProposers { .. } => json!({ "field": "status", "allowed": ["fixed", "wont_fix", "disputed"] }),
+        Refusal::NotForReviewers { .. } => {
+            json!({ "field": "status", "allowed": ["open", "fixed", "wont_fix", "duplicate"] })
+        }
+        Refusal::NoteNeeded { .. } => json!({ "field": "note" }),
+        Refusal::DuplicateOfWhat { .. } => json!({ "field": "duplicate_of" }),
+        Refusal::TooManyFindings { limit, .. } => json!({ "field": "issues", "limit": limit }),
+        Refusal::FindingSettled { status, .. } => json!({ "status": status }),
         Refusal::WrongStatus { status, possible, .. } => json!({ "status": status, "possible": possible }),
         Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
         Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),

@@ -52,6 +52,14 @@ word_schemas! {
     applies_to = domain::review::AppliesTo,
     outcome = domain::consensus::Outcome,
     rule = domain::consensus::RuleName,
+    finding_kind = domain::finding::FindingKind,
+    severity = domain::finding::Severity,
+    finding_status = domain::finding::FindingStatus,
+    finding_wish = domain::finding::Wish,
+    anchor = domain::finding::AnchorState,
+    says = domain::finding::Says,
+    authority = domain::authority::Authority,
+    escalation = domain::consensus::Escalation,
 }
 
 pub(super) fn which_content(_: &mut SchemaGenerator) -> Schema {

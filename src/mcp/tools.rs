@@ -1,6 +1,7 @@
 //! The tools: which there are, whose they are, and what each asks of the broker.
 
 mod discuss;
+mod findings;
 mod list;
 mod pool;
 mod proposal;
@@ -82,6 +83,8 @@ tools! {
     CloseReview = "close_review" of Whose::Only(Role::Proposer),
     CancelReview = "cancel_review" of Whose::Only(Role::Proposer),
     ReleaseClaim = "release_claim" of Whose::Only(Role::Reviewer),
+    ListIssues = "list_issues" of Whose::Everyones,
+    UpdateIssue = "update_issue" of Whose::Everyones,
     ListReviewers = "list_reviewers" of Whose::Operators,
     SpawnReviewer = "spawn_reviewer" of Whose::Operators,
     KillReviewer = "kill_reviewer" of Whose::Operators,
@@ -226,6 +229,8 @@ pub(super) async fn run(arguments: Option<JsonObject>, call: Call<'_>) -> Done {
         Tool::CloseReview => Box::pin(propose::close(parse(arguments)?, &call)).await,
         Tool::CancelReview => Box::pin(propose::cancel(parse(arguments)?, &call)).await,
         Tool::ReleaseClaim => Box::pin(review::release(parse(arguments)?, &call)).await,
+        Tool::ListIssues => Box::pin(findings::list(parse(arguments)?, &call)).await,
+        Tool::UpdateIssue => Box::pin(findings::update(parse(arguments)?, &call)).await,
         Tool::ListReviewers => Box::pin(pool::list(parse(arguments)?, &call)).await,
         Tool::SpawnReviewer => Box::pin(pool::spawn(parse(arguments)?, &call)).await,
         Tool::KillReviewer => Box::pin(pool::kill(parse(arguments)?, &call)).await,

@@ -41,6 +41,16 @@ impl<'a> Who<'a> {
         self.caller.and_then(Caller::name).map(Into::into)
     }
 
+    /// What its token lets it do.
+    pub(super) fn authority(self) -> Option<Authority> {
+        self.caller.map(|caller| caller.authority)
+    }
+
+    /// Whose reviews its token is good for.
+    pub(super) fn scope(self) -> Option<&'a Scope> {
+        self.caller.map(|caller| &caller.scope)
+    }
+
     /// Only of a reviewer that the pool has started.
     pub(super) fn pass(self) -> Option<&'a Pass> {
         self.caller.and_then(|caller| caller.pass.as_deref())

@@ -6,6 +6,7 @@
 
 mod contents;
 mod error;
+mod findings;
 mod lists;
 mod log;
 mod reader;
@@ -17,6 +18,7 @@ pub mod view;
 mod writer;
 
 pub use error::StoreError;
+pub use findings::{FindingFilter, FoundIn};
 pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};

@@ -4,15 +4,16 @@
 
 use crate::{Change, Filter, Settings, Store, Waiting, open};
 use domain::{
-    consensus::Policy,
+    consensus::{Escalation, Policy},
     content::Content,
     ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, propose, replay, transition,
+        OfferedFindings, OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, propose,
+        replay, transition,
     },
     time::{Now, Tick, Timestamp},
-    verdict::Verdict,
+    verdict::{Metrics, Verdict},
 };
 use rusqlite::Connection;
 use std::{path::Path, sync::Arc, time::Duration};
@@ -25,6 +26,14 @@ const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 const PUT_BACK: &str = "
     DROP TABLE reviewers;
     DROP TABLE tokens;
+    DROP TABLE findings;
+    ALTER TABLE seats DROP COLUMN reviewed_round;
+    ALTER TABLE seats DROP COLUMN reviewed_hash;
+    ALTER TABLE seats DROP COLUMN gave_up;
+    ALTER TABLE reviews ADD COLUMN escalated INTEGER NOT NULL DEFAULT 0 CHECK (escalated IN (0, 1));
+    UPDATE reviews SET escalated = (escalated_for IS NOT NULL);
+    ALTER TABLE reviews DROP COLUMN escalated_for;
+    ALTER TABLE reviews DROP COLUMN cost;
     ALTER TABLE seats DROP COLUMN answered_message_digest;
     ALTER TABLE seats DROP COLUMN answered_message_id;
     ALTER TABLE seats DROP COLUMN last_message_round;
@@ -44,6 +53,10 @@ const PUT_BACK: &str = "
         WHERE kind IN ('revised', 'counter_patch_accepted', 'counter_patch_rejected');
     UPDATE events SET actor = NULL, payload = json_set(payload, '$.by', NULL) WHERE kind = 'cancelled';
     UPDATE events SET actor = NULL, payload = json_remove(payload, '$.identity') WHERE kind = 'closed';
+    UPDATE events SET payload = json_remove(payload, '$.escalate_why') WHERE kind = 'verdict_given';
+    UPDATE events SET payload = json_remove(payload, '$.policy.block_on_critical', '$.policy.ungrounded_blocks')
+        WHERE kind = 'proposed';
+    UPDATE reviews SET policy = json_remove(policy, '$.block_on_critical', '$.ungrounded_blocks');
     CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;";
 
@@ -145,6 +158,7 @@ impl Life {
             content_hash: Some(content.hash()),
             diff: Some(DiffFacts { base_commit: None, patch_id: None, check: applies }),
             check,
+            anchors: Vec::new(),
         };
         self.tell(Command::AcceptCounterPatch(accept), Some(content)).await;
     }
@@ -161,8 +175,9 @@ impl Life {
             verdict: Verdict::ChangesRequested,
             reason: Some("line 3".into()),
             summary: None,
-            metrics: None,
+            metrics: Some(Metrics { cost_usd: Some(0.1), ..Metrics::default() }),
             patch,
+            findings: OfferedFindings::default(),
         };
         self.tell(Command::GiveVerdict(verdict), None).await;
     }
@@ -176,6 +191,7 @@ impl Life {
             content_hash: content.hash(),
             diff: None,
             request_key: None,
+            anchors: Vec::new(),
         };
         self.tell(Command::Revise(revise), Some(content)).await;
     }
@@ -295,4 +311,22 @@ async fn an_old_database_knows_which_seats_are_free() {
     assert_eq!(free(None).await, [], "it is not pending");
     let waiting = store.reader.list_waiting(None, 10).await.unwrap();
     assert_eq!(waiting, [Waiting { seats: 2, holders: vec!["ada".into()] }]);
+}
+
+#[tokio::test]
+async fn an_old_database_knows_what_was_voted_on_and_what_it_cost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut life = Life::begin(&path).await;
+    for round in ["the second", "the third", "the fourth"] {
+        life.claim().await;
+        life.ask_for_changes().await;
+        life.revise(round).await;
+    }
+    let before = life.review.clone();
+    life.end().await;
+    put_back(&path);
+    assert_eq!(updated(&path).await, before);
+    assert_eq!((before.escalated, before.cost), (Some(Escalation::Rounds), 300_000));
+    assert_eq!(before.seats[0].reviewed.as_ref().map(|reviewed| reviewed.round), Some(3));
 }

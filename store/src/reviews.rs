@@ -1,16 +1,17 @@
 //! Snapshots: the rows of one review, as its actor is rebuilt from them.
 
 use crate::{
-    Reader, StoreError,
+    Reader, StoreError, findings,
     reader::{to_u32, to_u64, word},
 };
 use domain::{
+    consensus::Escalation,
     content::ContentHash,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
         Answered, AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, Event, LastMessage, LastVerdict,
-        PendingPatch, Proposer, Recorded, Reservation, Review, Role, Round, Seat, Status,
+        PendingPatch, Proposer, Recorded, Reservation, Review, Reviewed, Role, Round, Seat, Status,
     },
     time::{Tick, Timestamp},
     verdict::Verdict,
@@ -27,7 +28,7 @@ impl Reader {
             "SELECT number, version, status, priority, category, agent_type, agent_role, phase, plan, task, project,
                     proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id, diff_check, applies_to,
                     check_words, request_key, returned, policy, claim_generation, verdict, verdict_reason, verdict_by,
-                    approved_hash, escalated, cancel_reason, created_at_ms, updated_at_ms
+                    approved_hash, escalated_for, cancel_reason, created_at_ms, updated_at_ms, cost
              FROM reviews WHERE id = ?",
             key
         )
@@ -35,6 +36,7 @@ impl Reader {
         .await?;
         let Some(row) = row else { return Ok(None) };
         let seats = list_seats(&mut moment, ReviewNumber(row.number)).await?;
+        let findings = findings::list_of_review(&mut moment, ReviewNumber(row.number)).await?;
         drop(moment);
         let check = match row.diff_check.as_deref() {
             None => None,
@@ -83,7 +85,9 @@ impl Reader {
             claim_generation: to_u32(row.claim_generation)?,
             decision,
             approved_hash: row.approved_hash.map(ContentHash),
-            escalated: row.escalated != 0,
+            escalated: row.escalated_for.map(|why| word(&why, Escalation::from_word)).transpose()?,
+            findings,
+            cost: to_u64(row.cost)?,
             cancel_reason: row.cancel_reason,
             created_at: Timestamp(row.created_at_ms),
             updated_at: Timestamp(row.updated_at_ms),
@@ -128,7 +132,7 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
         "SELECT persona, claimed_by, claim_generation, claimed_at_ms, lease_ends_tick, vote, reserved_for,
                 reserved_until_tick, patch_id, patch_by, last_message_id, last_message_role, last_message_round,
                 last_message_digest, answered_message_id, answered_message_digest, last_verdict,
-                last_verdict_generation, last_verdict_digest
+                last_verdict_generation, last_verdict_digest, reviewed_round, reviewed_hash, gave_up
          FROM seats WHERE review = ? ORDER BY position",
         number.0
     )
@@ -173,6 +177,10 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
                 }),
                 _ => None,
             };
+            let reviewed = match row.reviewed_round.zip(row.reviewed_hash) {
+                Some((round, hash)) => Some(Reviewed { round: to_u32(round)?, content_hash: ContentHash(hash) }),
+                None => None,
+            };
             Ok(Seat {
                 persona: row.persona,
                 claim,
@@ -181,6 +189,8 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
                 patch,
                 last_message,
                 last_verdict,
+                reviewed,
+                gave_up: row.gave_up,
             })
         })
         .collect()

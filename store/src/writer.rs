@@ -14,10 +14,12 @@ pub use pool::PoolChange;
 use crate::{Settings, StoreError};
 use domain::{
     content::Content,
+    finding::Finding,
     review::{Recorded, Review},
     time::Tick,
 };
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::{
         Arc,
@@ -40,6 +42,8 @@ pub struct Change {
     tick: Tick,
     content: Option<Arc<Content>>,
     patch: Option<Arc<str>>,
+    /// Those that the events touch, as they are stored.
+    findings: Vec<(i64, String)>,
 }
 
 impl Change {
@@ -48,7 +52,11 @@ impl Change {
     pub fn new(review: Arc<Review>, events: Vec<Recorded>, tick: Tick) -> Result<Self, StoreError> {
         let payload = |recorded: &Recorded| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
-        Ok(Self { review, events, payloads, tick, content: None, patch: None })
+        let touched: BTreeSet<_> = events.iter().flat_map(|recorded| recorded.event.touched_findings()).collect();
+        let touched = review.findings.iter().filter(|finding| touched.contains(&finding.number));
+        let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
+        let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
+        Ok(Self { review, events, payloads, tick, content: None, patch: None, findings })
     }
 
     /// The content of the review's round, where the events bring a new one.

@@ -100,6 +100,7 @@ impl Model {
                     summary: None,
                     metrics: None,
                     patch: None,
+                    findings: Default::default(),
                 };
                 (Command::GiveVerdict(verdict), "submit_verdict", arguments)
             }
@@ -121,6 +122,7 @@ impl Model {
                     content_hash: content.hash(),
                     diff: None,
                     request_key: None,
+                    anchors: Vec::new(),
                 };
                 (Command::Revise(revise), "create_review", arguments)
             }
@@ -190,7 +192,7 @@ impl Model {
             "content_hash": review.round.content_hash,
             "approved_hash": review.approved_hash,
             "cancel_reason": review.cancel_reason,
-            "escalate": review.escalated,
+            "escalate": review.escalated.is_some(),
             "seats": [seat_row],
         });
         let mut shown = client.status(&review.id.to_string()).await;

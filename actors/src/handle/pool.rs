@@ -29,7 +29,7 @@ impl Broker {
         }
         self.0.context.refuse_secrets(&[("reason", release.reason.as_deref())]).await?;
         let Release { reviewer_id: by, claim_generation: generation, reason } = release;
-        self.decide(id, Command::Release(ReleaseSeat { by, generation, reason })).await
+        self.decide(id, Command::Release(ReleaseSeat { by, generation, reason, gave_up: false })).await
     }
 
     /// A copy of what a reviewer of the pool has claimed, in its own folder. Without one it reads the diff alone.

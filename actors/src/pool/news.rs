@@ -74,6 +74,7 @@ impl ReviewerPool {
                 }
             }
             Event::Proposed(_)
+            | Event::FindingUpdated(_)
             | Event::ReservationEnded { .. }
             | Event::MessageAdded { .. }
             | Event::CounterPatchRejected { .. } => {}
@@ -107,6 +108,7 @@ impl ReviewerPool {
 const fn is_talk(event: &Event) -> bool {
     match event {
         Event::MessageAdded { requeued, .. } => requeued.is_none(),
+        Event::FindingUpdated(updated) => updated.lease_ends.is_none(),
         Event::CounterPatchRejected { .. } | Event::Closed { .. } => true,
         Event::Proposed(_)
         | Event::Revised { .. }

@@ -2,8 +2,10 @@
 
 use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role};
 use crate::{
+    authority::Authority,
     consensus::Policy,
     content::ContentHash,
+    finding::{Anchor, FindingNumber, Grounding, NewFinding, Wish},
     ids::{ReviewId, ReviewNumber},
     verdict::{Metrics, Verdict},
 };
@@ -63,6 +65,8 @@ pub struct ReleaseSeat {
     pub by: Option<String>,
     pub generation: Option<u32>,
     pub reason: Option<String>,
+    /// It was tried and could not be done; the seat remembers that until the next claim or round.
+    pub gave_up: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -74,6 +78,38 @@ pub struct Revise {
     pub content_hash: ContentHash,
     pub diff: Option<DiffFacts>,
     pub request_key: Option<String>,
+    /// Where the findings that are open stand in the new content; one left out could not be followed.
+    pub anchors: Vec<(FindingNumber, Anchor)>,
+}
+
+/// Findings as a verdict brings them, looked at beforehand.
+#[derive(Debug, Clone, Default)]
+pub struct OfferedFindings {
+    /// The first of as many numbers that nobody else has.
+    pub first: i64,
+    /// The content they were checked against.
+    pub checked: Option<ContentHash>,
+    pub list: Vec<OfferedFinding>,
+}
+
+#[derive(Debug, Clone)]
+pub struct OfferedFinding {
+    pub found: NewFinding,
+    pub grounding: Grounding,
+    /// Whether it stands on lines that changed since its persona last voted; `None`: nobody can tell.
+    pub on_changed_lines: Option<bool>,
+}
+
+/// What somebody says of a finding.
+#[derive(Debug, Clone)]
+pub struct UpdateFinding {
+    pub number: FindingNumber,
+    /// In which capacity.
+    pub role: Authority,
+    pub by: Option<String>,
+    pub wish: Wish,
+    pub duplicate_of: Option<FindingNumber>,
+    pub note: Option<String>,
 }
 
 /// A counter-patch as offered; its text is stored under the version of the event.
@@ -93,6 +129,7 @@ pub struct GiveVerdict {
     pub summary: Option<String>,
     pub metrics: Option<Metrics>,
     pub patch: Option<OfferedPatch>,
+    pub findings: OfferedFindings,
 }
 
 #[derive(Debug, Clone)]
@@ -115,6 +152,8 @@ pub struct AcceptCounterPatch {
     pub content_hash: Option<ContentHash>,
     pub diff: Option<DiffFacts>,
     pub check: Check,
+    /// As in a revision.
+    pub anchors: Vec<(FindingNumber, Anchor)>,
 }
 
 #[derive(Debug, Clone)]
@@ -131,6 +170,7 @@ pub enum Command {
     /// Ends what has run out by now: leases and reservations.
     Expire,
     GiveVerdict(GiveVerdict),
+    UpdateFinding(UpdateFinding),
     AddMessage(AddMessage),
     AcceptCounterPatch(AcceptCounterPatch),
     RejectCounterPatch {
@@ -154,6 +194,7 @@ crate::words! {
         Claim = "claim",
         Release = "release",
         Verdict = "give a verdict",
+        UpdateIssue = "update an issue",
         Message = "add a message",
         AcceptCounterPatch = "accept a counter-patch",
         RejectCounterPatch = "reject a counter-patch",

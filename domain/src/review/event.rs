@@ -2,8 +2,10 @@
 
 use super::{Category, DiffFacts, Proposer, Reservation, Role, Round, Status};
 use crate::{
-    consensus::Policy,
+    authority::Authority,
+    consensus::{Escalation, Policy},
     content::ContentHash,
+    finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, Wish},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     time::{Tick, Timestamp},
@@ -29,6 +31,8 @@ crate::words! {
         /// An operator ended the reviewer's process.
         ReviewerStopped = "reviewer_stopped",
         BrokerRestarted = "broker_restarted",
+        /// It was tried and came to nothing.
+        CouldNotReview = "could_not_review",
     }
 }
 
@@ -42,6 +46,8 @@ pub enum Event {
         by: Option<String>,
         round: Round,
         generation: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        anchors: Vec<Anchored>,
     },
     Claimed {
         persona: String,
@@ -85,10 +91,18 @@ pub enum Event {
         /// The status that consensus gives from here on.
         status: Status,
         escalate: bool,
+        /// Left out by the first release: it was the number of rounds then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_why: Option<Escalation>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Raised>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settles: Vec<Settled>,
         /// The lease of whoever owes a vote from here on and has none running.
         lease_ends: Option<Tick>,
         digest: String,
     },
+    FindingUpdated(Updated),
     MessageAdded {
         persona: String,
         role: Role,
@@ -112,6 +126,8 @@ pub enum Event {
         /// Seats that had approved the old content, or were reading it.
         freed: Vec<String>,
         generation: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        anchors: Vec<Anchored>,
     },
     CounterPatchRejected {
         #[serde(default)]
@@ -131,6 +147,59 @@ pub enum Event {
         #[serde(default)]
         identity: Option<String>,
     },
+}
+
+/// Where a finding stands in a new content; `None`: it could not be followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Anchored {
+    pub number: FindingNumber,
+    pub anchor: Option<Anchor>,
+}
+
+/// A finding that came with a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Raised {
+    pub number: FindingNumber,
+    pub found: NewFinding,
+    pub grounding: Grounding,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub oscillating: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub double: Option<Double>,
+}
+
+/// What an approval made of a finding of its own persona.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    pub number: FindingNumber,
+    pub status: FindingStatus,
+}
+
+/// That a finding had been raised before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Double {
+    pub of: FindingNumber,
+    /// The first was settled and is open again.
+    pub reopens: bool,
+}
+
+/// What somebody said of a finding, and what it means for the review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Updated {
+    pub number: FindingNumber,
+    pub role: Authority,
+    pub by: String,
+    pub wish: Wish,
+    pub duplicate_of: Option<FindingNumber>,
+    pub note: Option<String>,
+    pub round: u32,
+    /// Only said: the proposer cannot settle what a reviewer has raised.
+    pub settles: bool,
+    /// The status that consensus gives from here on.
+    pub status: Status,
+    pub lease_ends: Option<Tick>,
 }
 
 /// A review as it begins.
@@ -163,6 +232,7 @@ impl Event {
             Self::ClaimEnded { .. } => "claim_ended",
             Self::ReservationEnded { .. } => "reservation_ended",
             Self::VerdictGiven { .. } => "verdict_given",
+            Self::FindingUpdated(_) => "finding_updated",
             Self::MessageAdded { .. } => "message_added",
             Self::CounterPatchAccepted { .. } => "counter_patch_accepted",
             Self::CounterPatchRejected { .. } => "counter_patch_rejected",
@@ -177,7 +247,8 @@ impl Event {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
             Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
-            Self::ClaimEnded { by, reason: Reclaimed::Released, .. } => Some(by),
+            Self::FindingUpdated(updated) => Some(&updated.by),
+            Self::ClaimEnded { by, reason: Reclaimed::Released | Reclaimed::CouldNotReview, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
             Self::MessageAdded { by, role, .. } | Self::Closed { by: role, identity: by } => {
                 Some(by.as_deref().unwrap_or(role.as_str()))
@@ -187,6 +258,30 @@ impl Event {
             | Self::CounterPatchRejected { by, .. }
             | Self::Cancelled { by, .. } => Some(by.as_deref().unwrap_or(Role::Proposer.as_str())),
             Self::ClaimEnded { .. } | Self::ReservationEnded { .. } => None,
+        }
+    }
+
+    /// The findings that are others after it.
+    pub fn touched_findings(&self) -> Vec<FindingNumber> {
+        match self {
+            Self::Revised { anchors, .. } | Self::CounterPatchAccepted { anchors, .. } => {
+                anchors.iter().map(|anchored| anchored.number).collect()
+            }
+            Self::VerdictGiven { findings, settles, .. } => {
+                let doubled = findings.iter().filter_map(|raised| raised.double).map(|double| double.of);
+                let settled = settles.iter().map(|settled| settled.number);
+                findings.iter().map(|raised| raised.number).chain(doubled).chain(settled).collect()
+            }
+            Self::FindingUpdated(updated) => vec![updated.number],
+            Self::Proposed(_)
+            | Self::Claimed { .. }
+            | Self::AutoRejected { .. }
+            | Self::ClaimEnded { .. }
+            | Self::ReservationEnded { .. }
+            | Self::MessageAdded { .. }
+            | Self::CounterPatchRejected { .. }
+            | Self::Cancelled { .. }
+            | Self::Closed { .. } => Vec::new(),
         }
     }
 }

@@ -1,7 +1,12 @@
 //! A business "no": what is wrong, and what is possible instead. Nothing changed.
 
 use super::{Asked, Role, Status};
-use crate::{content::ContentHash, ids::ReviewNumber, verdict::Verdict};
+use crate::{
+    content::ContentHash,
+    finding::{FindingNumber, FindingStatus, Wish},
+    ids::ReviewNumber,
+    verdict::Verdict,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -41,6 +46,20 @@ pub enum Refusal {
     PatchFails { words: String },
     #[error("{number} has no pending counter-patch")]
     NoPendingPatch { number: ReviewNumber },
+    #[error("{number} has {has} issues and suggestions already, of at most {limit}; say the rest in the reason")]
+    TooManyFindings { number: ReviewNumber, has: usize, limit: usize },
+    #[error("{number} has no issue {issue}; list_issues shows those it has")]
+    UnknownFinding { number: ReviewNumber, issue: FindingNumber },
+    #[error("{issue}: a proposer cannot say {wish}; say fixed, wont_fix or disputed, and its reviewer decides")]
+    NotForProposers { issue: FindingNumber, wish: Wish },
+    #[error("{issue}: {wish} is the proposer's word; a reviewer says open, fixed, wont_fix or duplicate")]
+    NotForReviewers { issue: FindingNumber, wish: Wish },
+    #[error("{issue}: {wish} needs a note that says why")]
+    NoteNeeded { issue: FindingNumber, wish: Wish },
+    #[error("{issue} is {status} already; there is nothing to answer")]
+    FindingSettled { issue: FindingNumber, status: FindingStatus },
+    #[error("{issue}: duplicate needs duplicate_of, another issue of the same review")]
+    DuplicateOfWhat { issue: FindingNumber },
     #[error("not your turn: the last message came from the {role}; wait for the other side")]
     OutOfTurn { role: Role },
     #[error("only the proposer may {asked}; say so with the proposer's role or id")]
@@ -73,6 +92,13 @@ impl Refusal {
             Self::PatchNotAllowed { .. } => "counter_patch_not_allowed",
             Self::PatchFails { .. } => "counter_patch_fails",
             Self::NoPendingPatch { .. } => "no_pending_counter_patch",
+            Self::TooManyFindings { .. } => "too_many_issues",
+            Self::UnknownFinding { .. } => "unknown_issue",
+            Self::NotForProposers { .. } => "not_for_proposers",
+            Self::NotForReviewers { .. } => "not_for_reviewers",
+            Self::NoteNeeded { .. } => "note_needed",
+            Self::FindingSettled { .. } => "issue_settled",
+            Self::DuplicateOfWhat { .. } => "duplicate_of_needed",
             Self::OutOfTurn { .. } => "out_of_turn",
             Self::NotTheProposer { .. } => "not_the_proposer",
             Self::ContentMoved => "content_moved",

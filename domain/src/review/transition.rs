@@ -4,10 +4,12 @@
 mod apply;
 mod claims;
 mod discussion;
+mod findings;
 mod patches;
 mod verdicts;
 
 pub use apply::{apply, replay};
+pub use findings::followed;
 
 use super::{
     AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, GiveVerdict, Proposal, Proposed,
@@ -91,6 +93,7 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
         | Command::Release(_)
         | Command::ReviewerGone { .. }
         | Command::Expire
+        | Command::UpdateFinding(_)
         | Command::AddMessage(_)
         | Command::RejectCounterPatch { .. }
         | Command::Cancel { .. }
@@ -113,6 +116,7 @@ pub fn spoken_for<'a>(review: &'a Review, command: &Command) -> Option<&'a str> 
         }
         Command::GiveVerdict(_)
         | Command::Release(_)
+        | Command::UpdateFinding(_)
         | Command::AddMessage(_)
         | Command::Revise(_)
         | Command::Claim(_)
@@ -134,7 +138,8 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<
         Command::Release(release) => claims::release(review, release),
         Command::ReviewerGone { reviewer, why, detail } => Ok(claims::gone(review, &reviewer, why, detail.as_deref())),
         Command::Expire => Ok(claims::expire(review, now.tick)),
-        Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, lease_ends),
+        Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, now.at, lease_ends),
+        Command::UpdateFinding(update) => findings::update(review, update, lease_ends),
         Command::AddMessage(message) => discussion::decide(review, message, lease_ends),
         Command::AcceptCounterPatch(accept) => patches::accept(review, accept),
         Command::RejectCounterPatch { by, persona } => patches::reject(review, by, persona.as_deref()),
@@ -169,7 +174,8 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         diff: revise.diff,
         request_key: revise.request_key,
     };
-    Ok(vec![Event::Revised { by, round, generation: review.claim_generation + 1 }])
+    let anchors = findings::follow(review, &revise.anchors);
+    Ok(vec![Event::Revised { by, round, generation: review.claim_generation + 1, anchors }])
 }
 
 fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<Vec<Event>, Refusal> {
@@ -234,12 +240,17 @@ fn is_possible(review: &Review, asked: Asked) -> bool {
         Asked::Claim => review.status.is_open() && any_seat(Seat::is_free),
         Asked::Release => false,
         Asked::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
+        Asked::UpdateIssue => !matches!(review.status, Rejected | Cancelled | Status::Closed) && has_findings(review),
         Asked::Message => is_discussed(review),
         Asked::AcceptCounterPatch => (review.status.is_open() || review.status == ChangesRequested) && offered(),
         Asked::RejectCounterPatch => (review.status.is_open() || is_discussed(review)) && offered(),
         Asked::Cancel => matches!(review.status, Pending | Claimed | InReview | ChangesRequested | Approved),
         Asked::Close => matches!(review.status, Approved | Rejected | Cancelled),
     }
+}
+
+fn has_findings(review: &Review) -> bool {
+    !review.findings.is_empty()
 }
 
 /// Changes were asked for, and nobody is reading what they were asked for.

@@ -5,6 +5,8 @@
 mod consequences;
 #[path = "transition_tests/diagram.rs"]
 mod diagram;
+#[path = "transition_tests/findings.rs"]
+mod findings;
 #[path = "transition_tests/properties.rs"]
 mod properties;
 #[path = "transition_tests/refusals.rs"]
@@ -18,10 +20,11 @@ use super::{Rules, Transition, propose, transition};
 use crate::{
     consensus::{Policy, Rule},
     content::ContentHash,
+    finding::{FindingKind, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, ReleaseSeat, Review, Revise, Role,
+        OfferedFindings, OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, ReleaseSeat, Review, Revise, Role,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -139,6 +142,7 @@ fn verdict(by: &str, verdict: Verdict) -> GiveVerdict {
         summary: None,
         metrics: None,
         patch: None,
+        findings: OfferedFindings::default(),
     }
 }
 
@@ -149,6 +153,21 @@ fn says(by: &str, word: Verdict) -> Command {
 fn offers(by: &str, word: Verdict) -> Command {
     let patch = Some(OfferedPatch { digest: "patch".into(), check: applies() });
     Command::GiveVerdict(GiveVerdict { patch, ..verdict(by, word) })
+}
+
+fn found(title: &str, severity: Severity) -> NewFinding {
+    NewFinding {
+        is_issue: true,
+        kind: FindingKind::Bug,
+        severity,
+        place: None,
+        title: title.into(),
+        description: None,
+        code_snippet: None,
+        suggestion: None,
+        rule_ref: None,
+        confidence: None,
+    }
 }
 
 fn message(role: Role, body: &str) -> AddMessage {
@@ -176,6 +195,7 @@ fn revision(review: &Review) -> Revise {
         content_hash: hash(1_000 + review.version),
         diff: review.round.diff.clone(),
         request_key: None,
+        anchors: Vec::new(),
     }
 }
 
@@ -194,6 +214,7 @@ fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
         content_hash: Some(hash(2_000 + review.version)),
         diff: Some(facts(DiffCheck::Applies { to: AppliesTo::Base, tree_id: None })),
         check: applies(),
+        anchors: Vec::new(),
     }
 }
 
@@ -202,7 +223,7 @@ fn reject() -> Command {
 }
 
 fn release(generation: u32) -> Command {
-    Command::Release(ReleaseSeat { by: None, generation: Some(generation), reason: None })
+    Command::Release(ReleaseSeat { by: None, generation: Some(generation), reason: None, gave_up: false })
 }
 
 fn gone(reviewer: &str) -> Command {

@@ -3,9 +3,9 @@
 
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{DeserializeOwned, Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{fmt, marker::PhantomData};
 
 /// Nothing, `null` and `""` all mean "left out".
@@ -123,6 +123,35 @@ where
         }
     }
     input.deserialize_any(Fields(PhantomData))
+}
+
+/// A list of objects; a string among them is one that has nothing but a title. The whole may be JSON inside a string.
+pub(super) fn items<'de, D, T>(input: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    const EXPECTED: &str = "a list of objects";
+    let list = match Value::deserialize(input)? {
+        Value::Null => return Ok(None),
+        Value::Array(items) => items,
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => items,
+            Ok(_) | Err(_) => return Err(unexpected(&Value::String(text), EXPECTED)),
+        },
+        value @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => return Err(unexpected(&value, EXPECTED)),
+    };
+    let read = |(n, item): (usize, Value)| {
+        let item = match item {
+            Value::String(title) => json!({ "title": title }),
+            item @ Value::Object(_) => item,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
+                return Err(unexpected(&other, EXPECTED));
+            }
+        };
+        T::deserialize(item).map_err(|error| D::Error::custom(format_args!("item {n}: {error}")))
+    };
+    list.into_iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
 }
 
 fn unexpected<E: Error>(value: &Value, expected: &str) -> E {

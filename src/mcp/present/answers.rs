@@ -4,15 +4,17 @@ use super::{
     DiffState, Files, SeatRow,
     consensus::{Consensus, PolicyRow},
     excerpt,
+    findings::{FindingRow, ReReview, some_of},
     head::has_counter_patch,
     next, paged_excerpt,
 };
 use crate::mcp::schema;
 use domain::{
+    consensus::Escalation,
     content::{Content, ContentHash},
     ids::ReviewId,
     priority::Priority,
-    review::{Review, Role, Status},
+    review::{Review, Role, Seat, Status},
     verdict::Verdict,
 };
 use schemars::JsonSchema;
@@ -53,6 +55,9 @@ pub(in crate::mcp) struct Claimed<'a> {
     /// for you alone, until you have voted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// Where this persona has voted in an earlier round: what to look at now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub re_review: Option<ReReview<'a>>,
     /// The claim was not given: the broker sent the review back, because its diff does not apply (validation_error).
     pub auto_rejected: bool,
     pub next: &'static str,
@@ -86,6 +91,7 @@ impl<'a> Claimed<'a> {
             content_hash: &review.round.content_hash,
             diff,
             workspace: None,
+            re_review: seat.and_then(|seat| ReReview::of(review, &seat.persona)),
             auto_rejected,
             next: match seat {
                 _ if auto_rejected => "Sent back to the proposer by the broker; take another review from list_reviews.",
@@ -115,20 +121,35 @@ pub(in crate::mcp) struct VerdictTaken<'a> {
     #[schemars(schema_with = "schema::verdict")]
     pub verdict: Verdict,
     pub consensus: Consensus<'a>,
+    /// What your seat has found in this round, and what the broker made of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<FindingRow<'a>>,
     pub seats: Vec<SeatRow<'a>>,
     #[schemars(with = "String")]
     pub content_hash: &'a ContentHash,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub approved_hash: Option<&'a ContentHash>,
-    /// Too many rounds: a person should look.
+    /// A person should look.
     pub escalate: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::escalation")]
+    pub escalate_why: Option<Escalation>,
     pub has_counter_patch: bool,
     pub next: &'static str,
 }
 
 impl<'a> VerdictTaken<'a> {
-    pub(in crate::mcp) fn of(review: &'a Review, verdict: Verdict) -> Self {
+    /// `speaker`: the reviewer's name or the generation of its claim.
+    pub(in crate::mcp) fn of(review: &'a Review, verdict: Verdict, speaker: (Option<&str>, Option<u32>)) -> Self {
+        let own = |seat: &&Seat| {
+            seat.claim
+                .as_ref()
+                .is_some_and(|claim| speaker.1.map_or(speaker.0 == Some(&claim.by), |g| g == claim.generation))
+        };
+        let persona = review.seats.iter().find(own).map(|seat| seat.persona.as_str());
+        let raised = review.findings.iter().map(AsRef::as_ref);
+        let raised = raised.filter(|f| Some(f.persona.as_str()) == persona && f.round == review.round.number);
         Self {
             review_id: review.id,
             number: review.number.to_string(),
@@ -137,10 +158,12 @@ impl<'a> VerdictTaken<'a> {
             current_round: review.round.number,
             verdict,
             consensus: Consensus::of(review),
+            issues: some_of(review, raised),
             seats: review.seats.iter().map(SeatRow::of).collect(),
             content_hash: &review.round.content_hash,
             approved_hash: review.approved_hash.as_ref(),
-            escalate: review.escalated,
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
             has_counter_patch: has_counter_patch(review),
             next: next(review),
         }
@@ -191,8 +214,11 @@ pub(in crate::mcp) struct Submission<'a> {
     pub policy: PolicyRow,
     /// True if this was a further round of an existing review.
     pub revised: bool,
-    /// Too many rounds: a person should look.
+    /// A person should look.
     pub escalate: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::escalation")]
+    pub escalate_why: Option<Escalation>,
     pub next: &'static str,
 }
 
@@ -212,7 +238,8 @@ impl<'a> Submission<'a> {
             personas: review.seats.iter().map(|seat| seat.persona.as_str()).collect(),
             policy: PolicyRow::of(review.policy),
             revised,
-            escalate: review.escalated,
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
             next: next(review),
         }
     }

@@ -26,15 +26,37 @@ pub(in crate::mcp) struct PolicyRow {
     pub min_approvals: Option<u32>,
     /// From this round on, asking for changes also asks for a person.
     pub max_rounds: u32,
+    /// An open critical issue keeps approvals from being enough.
+    pub block_on_critical: bool,
+    /// Also one that speaks of what is not there.
+    pub ungrounded_blocks: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_minutes: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+}
+
+/// Millionths of a dollar in dollars.
+#[expect(clippy::cast_precision_loss, reason = "nobody spends 2^53 of them")]
+pub(super) fn dollars(millionths: u64) -> f64 {
+    millionths as f64 / 1e6
 }
 
 impl PolicyRow {
-    pub(super) const fn of(policy: Policy) -> Self {
+    pub(super) fn of(policy: Policy) -> Self {
         let min_approvals = match policy.rule {
             Rule::MinApprovals(n) => Some(n),
             Rule::RequireAll | Rule::Majority => None,
         };
-        Self { rule: policy.rule.name(), min_approvals, max_rounds: policy.max_rounds }
+        Self {
+            rule: policy.rule.name(),
+            min_approvals,
+            max_rounds: policy.max_rounds,
+            block_on_critical: policy.block_on_critical,
+            ungrounded_blocks: policy.ungrounded_blocks,
+            max_minutes: policy.max_minutes,
+            max_cost_usd: policy.max_cost.map(dollars),
+        }
     }
 }
 
@@ -47,6 +69,9 @@ pub(in crate::mcp) struct Consensus<'a> {
     pub votes: Vec<Vote<'a>>,
     /// Personas whose vote is awaited. Empty once it is decided, or while it is the proposer's turn.
     pub waiting_for: Vec<&'a str>,
+    /// Open critical issues that keep approvals from being enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocking: Vec<String>,
     /// Why it stands so, and what an undecided review still needs.
     pub why: String,
 }
@@ -54,7 +79,9 @@ pub(in crate::mcp) struct Consensus<'a> {
 impl<'a> Consensus<'a> {
     pub(super) fn of(review: &'a Review) -> Self {
         let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
-        let (outcome, needed) = (review.policy.outcome(&votes), review.policy.needed(votes.len()));
+        let blocking: Vec<_> = review.blocking().map(|finding| finding.number.to_string()).collect();
+        let outcome = review.policy.outcome(&votes, !blocking.is_empty());
+        let needed = review.policy.needed(votes.len());
         let approvals = votes.iter().flatten().filter(|vote| **vote == Verdict::Approved).count();
         let awaited: Vec<_> =
             review.seats.iter().filter(|seat| review.status.is_open() && seat.vote.is_none()).collect();
@@ -64,8 +91,18 @@ impl<'a> Consensus<'a> {
             approvals_needed: needed,
             votes: review.seats.iter().map(|seat| Vote { persona: &seat.persona, verdict: seat.vote }).collect(),
             waiting_for: awaited.iter().map(|seat| seat.persona.as_str()).collect(),
-            why: why(review, outcome, &format!("{approvals} of {needed} needed approvals"), &awaited),
+            why: why(review, outcome, &tally(approvals, needed, &blocking), &awaited),
+            blocking,
         }
+    }
+}
+
+fn tally(approvals: usize, needed: usize, blocking: &[String]) -> String {
+    let votes = format!("{approvals} of {needed} needed approvals");
+    match blocking {
+        [] => votes,
+        [only] => format!("{votes}, and {only}, which is critical, blocks until it is settled"),
+        several => format!("{votes}, and {}, which are critical, block until they are settled", several.join(", ")),
     }
 }
 
@@ -77,9 +114,10 @@ fn why(review: &Review, outcome: Outcome, tally: &str, awaited: &[&Seat]) -> Str
     match (outcome, review.status) {
         (Outcome::Approved, _) => format!("{tally} are given"),
         (Outcome::Rejected, _) => format!("rejected by {}; one rejection ends it", who_said(Verdict::Rejected)),
-        (Outcome::ChangesRequested, _) => {
-            format!("every seat has voted, {tally}; changes are wanted by {}", who_said(Verdict::ChangesRequested))
-        }
+        (Outcome::ChangesRequested, _) => match who_said(Verdict::ChangesRequested) {
+            nobody if nobody.is_empty() => format!("every seat has voted, {tally}"),
+            wanted => format!("every seat has voted, {tally}; changes are wanted by {wanted}"),
+        },
         (Outcome::Undecided, _) if review.auto_rejected() => {
             "nobody has judged it: the broker sent it back, because the diff does not apply".into()
         }
@@ -108,6 +146,7 @@ fn missing(seat: &Seat) -> String {
     match (&seat.claim, &seat.reservation) {
         (Some(claim), _) => format!("{} (held by {})", seat.persona, claim.by),
         (None, Some(reservation)) => format!("{} (kept for {})", seat.persona, reservation.reviewer),
+        (None, None) if seat.gave_up.is_some() => format!("{} (free; a reviewer gave up on it)", seat.persona),
         (None, None) => format!("{} (free)", seat.persona),
     }
 }

@@ -1,10 +1,15 @@
 //! What is proposed, as much of it as one answer may hold.
 
-use super::{DiffState, IterationRow, SeatRow, moment, next};
+use super::{
+    DiffState, IterationRow, SeatRow,
+    findings::{FindingRow, Totals, some_of},
+    moment, next,
+};
 use crate::mcp::schema;
 use domain::{
     content::{Content, ContentHash},
     diff::{AffectedFile, Flag},
+    finding::FindingStatus,
     ids::{ReviewId, VALIDATOR},
     priority::Priority,
     review::{Category, Decision, Review, Status},
@@ -158,6 +163,11 @@ pub(in crate::mcp) struct About<'a> {
     pub approved_hash: Option<&'a ContentHash>,
     pub auto_rejected: bool,
     pub escalate: bool,
+    /// Open issues and suggestions, the gravest first, as many as fit; list_issues has all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_issues: Vec<FindingRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issues: Option<Totals>,
     pub created_at: String,
     pub updated_at: String,
     pub next: &'static str,
@@ -175,6 +185,7 @@ impl<'a> About<'a> {
     ) -> Self {
         let proposer = &review.proposer;
         let is_current = round == review.round.number;
+        let open = review.findings.iter().map(AsRef::as_ref).filter(|f| f.status == FindingStatus::Open);
         let diff = if is_current && *hash == review.round.content_hash {
             DiffState::of(review)
         } else {
@@ -202,7 +213,9 @@ impl<'a> About<'a> {
             approved_hash: review.approved_hash.as_ref().filter(|_| is_current),
             auto_rejected: ending.is_some_and(|ending| ending.by == VALIDATOR)
                 && (review.auto_rejected() || !is_current),
-            escalate: review.escalated,
+            escalate: review.escalated.is_some(),
+            open_issues: some_of(review, open),
+            issues: Totals::of(review),
             created_at: moment(review.created_at),
             updated_at: moment(review.updated_at),
             next: next(review),

@@ -1,11 +1,14 @@
 //! The head of a review: everything but its content.
 
 use super::{
-    consensus::{Consensus, PolicyRow},
-    excerpt, moment, paged_excerpt,
+    consensus::{Consensus, PolicyRow, dollars},
+    excerpt,
+    findings::Totals,
+    moment, paged_excerpt,
 };
 use crate::mcp::schema;
 use domain::{
+    consensus::Escalation,
     content::ContentHash,
     ids::ReviewId,
     priority::Priority,
@@ -76,6 +79,9 @@ pub(in crate::mcp) struct SeatRow<'a> {
     /// Kept free for this reviewer, who was asked to look again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_for: Option<&'a str>,
+    /// Why a reviewer gave up on it; it is free for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub could_not_review: Option<String>,
     pub has_counter_patch: bool,
 }
 
@@ -89,6 +95,7 @@ impl<'a> SeatRow<'a> {
             claimed_at: claim.map(|claim| moment(claim.at)),
             verdict: seat.vote,
             reserved_for: seat.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()),
+            could_not_review: seat.gave_up.as_deref().map(excerpt),
             has_counter_patch: seat.patch.is_some(),
         }
     }
@@ -149,8 +156,17 @@ pub(in crate::mcp) struct Status<'a> {
     pub diff: DiffState<'a>,
     /// The broker itself sent it back because the diff does not apply.
     pub auto_rejected: bool,
-    /// Too many rounds: a person should look.
+    /// A person should look.
     pub escalate: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::escalation")]
+    pub escalate_why: Option<Escalation>,
+    /// How many issues there are, and what of them blocks; list_issues has them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issues: Option<Totals>,
+    /// What its verdicts have cost so far, as far as they say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// A counter-patch waits for the proposer's answer.
     pub has_counter_patch: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,7 +213,10 @@ impl<'a> Status<'a> {
             has_diff: review.round.diff.is_some(),
             diff: DiffState::of(review),
             auto_rejected: review.auto_rejected(),
-            escalate: review.escalated,
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
+            issues: Totals::of(review),
+            cost_usd: (review.cost > 0).then(|| dollars(review.cost)),
             has_counter_patch: has_counter_patch(review),
             cancel_reason: review.cancel_reason.as_deref().map(excerpt),
             created_at: moment(review.created_at),

@@ -6,7 +6,7 @@ use domain::{
     ids::ReviewId,
     priority::Priority,
     review::{Category, Role, Status},
-    verdict::Verdict,
+    verdict::{Metrics, Verdict},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -119,6 +119,10 @@ pub(in crate::mcp) struct IterationRow<'a> {
     pub reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<&'a str>,
+    /// What it took, as far as the reviewer said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    pub metrics: Option<&'a Metrics>,
     pub at: String,
 }
 
@@ -131,6 +135,7 @@ impl<'a> IterationRow<'a> {
             verdict: iteration.verdict,
             reason: iteration.reason.as_deref().map(|text| cut(text, REASON_CHARS).0),
             summary: iteration.summary.as_deref().map(|text| cut(text, REASON_CHARS).0),
+            metrics: iteration.metrics.as_ref(),
             at: moment(iteration.at),
         }
     }

@@ -81,7 +81,15 @@ fn policy(args: PolicyArgs) -> Result<PolicyRequest, Refused> {
             Refused::unknown_word("unknown_rule", "policy.rule", word, &allowed)
         })
     });
-    Ok(PolicyRequest { rule: rule.transpose()?, min_approvals: args.min_approvals, max_rounds: args.max_rounds })
+    Ok(PolicyRequest {
+        rule: rule.transpose()?,
+        min_approvals: args.min_approvals,
+        max_rounds: args.max_rounds,
+        block_on_critical: args.block_on_critical,
+        ungrounded_blocks: args.ungrounded_blocks,
+        max_minutes: args.max_minutes,
+        max_cost_usd: args.max_cost_usd,
+    })
 }
 
 pub(super) fn category(word: &str) -> Result<Category, Refused> {

@@ -1,6 +1,6 @@
 //! The reviewer's calls.
 
-use super::{Call, Done, Stop, non_empty};
+use super::{Call, Done, Stop, findings, non_empty};
 use crate::mcp::{
     args::{ClaimReview, Malformed, ReleaseClaim, SubmitVerdict},
     present::{Answer, Claimed, VerdictTaken},
@@ -56,10 +56,11 @@ pub(super) async fn give_verdict(args: SubmitVerdict, call: &Call<'_>) -> Done {
         summary: args.summary,
         metrics: args.metrics.map(Into::into),
         counter_patch: args.counter_patch,
-        findings: Vec::new(),
+        findings: findings::read(args.issues, args.suggestions)?,
     };
+    let speaker = (request.reviewer_id.clone(), request.claim_generation);
     let review = call.server.broker.give_verdict(id, request).await?;
-    Ok(Answer::of(&VerdictTaken::of(&review, verdict))?)
+    Ok(Answer::of(&VerdictTaken::of(&review, verdict, (speaker.0.as_deref(), speaker.1)))?)
 }
 
 /// Who speaks for a claim, and in which review: proven by the claim's generation, or by name.

@@ -126,6 +126,7 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
         statements::append_event(connection, change, recorded, payload, seq)?;
         statements::put_record_of(connection, change, recorded)?;
     }
+    statements::put_findings(connection, change)?;
     Ok(Written { last_seq, last_queued })
 }
 
@@ -139,6 +140,7 @@ fn enters_queue(recorded: &Recorded, review: &Review) -> bool {
         Event::Claimed { .. } => review.free_seats().next().is_some(),
         // A change of mind that undoes a decision gives a new lease, as no other vote does.
         Event::VerdictGiven { verdict, lease_ends, .. } => verdict.is_vote() && lease_ends.is_some(),
+        Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
         Event::AutoRejected { .. }
         | Event::CounterPatchRejected { .. }
         | Event::Cancelled { .. }

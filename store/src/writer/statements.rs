@@ -18,16 +18,16 @@ const KEEP_CONTENT: &str =
 
 const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
     agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
-    diff_check, applies_to, check_words, request_key, returned, policy, claim_generation, escalated, queued_seq,
-    created_at_ms, updated_at_ms, free_seats)
+    diff_check, applies_to, check_words, request_key, returned, policy, claim_generation, queued_seq, created_at_ms,
+    updated_at_ms, free_seats)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-    ?24, ?25, ?26, 0, ?27, ?28, ?29, ?30)";
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30)";
 
 const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
     content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
     check_words = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
-    verdict_by = ?19, approved_hash = ?20, escalated = ?21, cancel_reason = ?22,
-    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25
+    verdict_by = ?19, approved_hash = ?20, escalated_for = ?21, cancel_reason = ?22,
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26
     WHERE number = ?1 AND version = ?2";
 
 const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
@@ -36,7 +36,7 @@ const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = 
     lease_ends_tick = ?6, vote = ?7, reserved_for = ?8, reserved_until_tick = ?9, patch_id = ?10, patch_by = ?11,
     last_message_id = ?12, last_message_role = ?13, last_message_round = ?14, last_message_digest = ?15,
     answered_message_id = ?16, answered_message_digest = ?17, last_verdict = ?18, last_verdict_generation = ?19,
-    last_verdict_digest = ?20
+    last_verdict_digest = ?20, reviewed_round = ?21, reviewed_hash = ?22, gave_up = ?23
     WHERE review = ?1 AND position = ?2";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
@@ -64,6 +64,11 @@ const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dr
     WHERE review = ?1 AND status = 'pending'
     AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.review = ?1 AND seats.patch_id = counter_patches.id)";
 
+const PUT_FINDING: &str = "INSERT INTO findings (number, review, verdict, body, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (number) DO UPDATE SET body = excluded.body, updated_at_ms = excluded.updated_at_ms
+    WHERE review = excluded.review";
+
 const REMEMBER_BOOT: &str =
     "INSERT INTO boots (boot_id, offset_ms, first_seen_ms) VALUES (?1, ?2, ?3) ON CONFLICT (boot_id) DO NOTHING";
 
@@ -81,6 +86,7 @@ const ALL: &[&str] = &[
     ANSWER_PATCH_IF_PENDING,
     HAS_PENDING_PATCH,
     DROP_PATCHES_WITHOUT_SEAT,
+    PUT_FINDING,
     REMEMBER_BOOT,
 ];
 
@@ -198,11 +204,12 @@ pub(super) fn update_review_if_version(
         decision.and_then(|decision| decision.reason.as_deref()),
         decision.map(|decision| decision.by.as_str()),
         review.approved_hash.as_ref().map(|hash| hash.0.as_str()),
-        review.escalated,
+        review.escalated.map(|why| why.as_str()),
         review.cancel_reason,
         queued_seq,
         review.updated_at.0,
         review.free_seats().count(),
+        review.cost,
     ])?;
     match changed {
         1 => Ok(()),
@@ -247,6 +254,9 @@ pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(
             verdict.map(|verdict| verdict.verdict.as_str()),
             verdict.map(|verdict| verdict.generation),
             verdict.map(|verdict| verdict.digest.as_str()),
+            seat.reviewed.as_ref().map(|reviewed| reviewed.round),
+            seat.reviewed.as_ref().map(|reviewed| reviewed.content_hash.0.as_str()),
+            seat.gave_up,
         ])?;
     }
     Ok(())
@@ -326,8 +336,24 @@ pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: 
             drop_patches(connection, review)
         }
         Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
-        Event::Claimed { .. } | Event::ReservationEnded { .. } => Ok(()),
+        Event::Claimed { .. } | Event::ReservationEnded { .. } | Event::FindingUpdated(_) => Ok(()),
     }
+}
+
+/// Writes the findings that a change touches, as it leaves them. One keeps the verdict that raised it.
+pub(super) fn put_findings(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    if change.findings.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(PUT_FINDING)?;
+    let review = &change.review;
+    for (number, body) in &change.findings {
+        let written = statement.execute(params![number, review.number.0, review.version, body, review.updated_at.0])?;
+        if written == 0 {
+            return Err(StoreError::Write(format!("finding {number} is another review's")));
+        }
+    }
+    Ok(())
 }
 
 fn put_round(connection: &Connection, change: &Change, number: u32, recorded: &Recorded) -> Result<(), StoreError> {

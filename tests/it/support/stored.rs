@@ -80,6 +80,7 @@ fn approval(by: &str) -> GiveVerdict {
         summary: None,
         metrics: None,
         patch: None,
+        findings: Default::default(),
     }
 }
 

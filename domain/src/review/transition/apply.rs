@@ -1,14 +1,20 @@
 //! What an event means for the state. Replaying a review's log gives its snapshot.
 
+mod findings;
+
+pub(super) use findings::{raise, settle_own, update_finding};
+
 use super::super::{
-    Answered, Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Recorded, Review,
-    Role, Seat, Status, event::Requeued,
+    Answered, Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Reclaimed, Recorded,
+    Review, Reviewed, Role, Seat, Status, event::Requeued,
 };
 use crate::{
+    consensus::Escalation,
     content::ContentHash,
     time::{Tick, Timestamp},
-    verdict::Verdict,
+    verdict::{Metrics, Verdict},
 };
+use findings::anchor;
 
 /// The review that a proposal makes.
 pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
@@ -27,7 +33,9 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         claim_generation: 0,
         decision: None,
         approved_hash: None,
-        escalated: false,
+        escalated: None,
+        findings: Vec::new(),
+        cost: 0,
         cancel_reason: None,
         created_at: at,
         updated_at: at,
@@ -53,7 +61,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
     match event {
         // Only ever the first event, and `begin` has seen to that.
         Event::Proposed(_) => {}
-        Event::Revised { round, generation, .. } => {
+        Event::Revised { round, generation, anchors, .. } => {
             review.round = round.clone();
             review.claim_generation = *generation;
             review.decision = None;
@@ -61,10 +69,12 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             for seat in &mut review.seats {
                 seat.last_verdict = None;
                 seat.patch = None;
+                seat.gave_up = None;
                 // The revision was the proposer's turn.
                 seat.last_message.take_if(|last| last.role == Role::Reviewer);
                 vacate(seat);
             }
+            anchor(review, anchors);
             review.status = Status::Pending;
         }
         Event::Claimed { persona, by, generation, lease_ends, diff } => {
@@ -77,6 +87,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
+                seat.gave_up = None;
                 seat.claim = Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
             }
             review.status = open_status(review);
@@ -85,10 +96,13 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.claim_generation = *generation;
             send_back(review, words);
         }
-        Event::ClaimEnded { persona, generation, .. } => {
+        Event::ClaimEnded { persona, reason, detail, generation, .. } => {
             review.claim_generation = *generation;
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
+                if *reason == Reclaimed::CouldNotReview {
+                    seat.gave_up = Some(detail.clone().unwrap_or_default());
+                }
             }
             // Where enough others have decided, one who leaves without a vote takes nothing back.
             if review.status.is_open() {
@@ -100,7 +114,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 seat.reservation = None;
             }
         }
-        Event::VerdictGiven { .. } => give_verdict(review, event),
+        Event::VerdictGiven { .. } => give_verdict(review, event, at),
+        Event::FindingUpdated(updated) => update_finding(review, updated, at),
         Event::MessageAdded { persona, role, round, digest, lease_ends, requeued, .. } => {
             let id = review.version;
             if let Some(seat) = seat_mut(review, persona) {
@@ -124,7 +139,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 review.status = open_status(review);
             }
         }
-        Event::CounterPatchAccepted { persona, content_hash, diff, freed, generation, .. } => {
+        Event::CounterPatchAccepted { persona, content_hash, diff, freed, generation, anchors, .. } => {
+            anchor(review, anchors);
             review.claim_generation = *generation;
             review.round.content_hash = content_hash.clone();
             review.round.diff = Some(diff.clone());
@@ -166,7 +182,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
     }
 }
 
-fn give_verdict(review: &mut Review, event: &Event) {
+fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
     let Event::VerdictGiven {
         persona,
         by,
@@ -177,6 +193,11 @@ fn give_verdict(review: &mut Review, event: &Event) {
         offers_patch,
         status,
         escalate,
+        escalate_why,
+        findings,
+        settles,
+        metrics,
+        round,
         lease_ends,
         digest,
         ..
@@ -189,6 +210,7 @@ fn give_verdict(review: &mut Review, event: &Event) {
         seat.last_verdict = Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
         if verdict.is_vote() {
             seat.vote = Some(*verdict);
+            seat.reviewed = Some(Reviewed { round: *round, content_hash: content_hash.clone() });
         }
         if *offers_patch {
             seat.patch = Some(PendingPatch { id: version, by: by.clone() });
@@ -202,7 +224,12 @@ fn give_verdict(review: &mut Review, event: &Event) {
         review.decision = Some(Decision { verdict: *verdict, reason: reason.clone(), by: by.clone() });
     }
     settle(review, *status, content_hash, *lease_ends);
-    review.escalated |= escalate;
+    if *escalate {
+        review.escalated.get_or_insert(escalate_why.unwrap_or(Escalation::Rounds));
+    }
+    review.cost = review.cost.saturating_add(metrics.as_ref().map_or(0, Metrics::cost_millionths));
+    raise(review, persona, by, at, findings);
+    settle_own(review, by, at, settles);
 }
 
 /// Enters the status that the votes give, with what goes along with it.
@@ -233,7 +260,9 @@ fn send_back(review: &mut Review, words: &str) {
     if let Some(diff) = &mut review.round.diff {
         diff.check = DiffCheck::Fails { words: words.into() };
     }
-    review.escalated |= review.round.number >= review.policy.max_rounds;
+    if review.round.number >= review.policy.max_rounds {
+        review.escalated.get_or_insert(Escalation::Rounds);
+    }
     review.decision = Some(Decision {
         verdict: Verdict::ChangesRequested,
         reason: Some(words.into()),

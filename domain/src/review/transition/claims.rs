@@ -42,8 +42,9 @@ pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: 
 
 pub(super) fn release(review: &Review, release: ReleaseSeat) -> Result<Vec<Event>, Refusal> {
     let (seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, Asked::Release)?;
-    let event = owes_vote(review, seat)
-        .then(|| ended(seat, Reclaimed::Released, release.reason.as_deref(), review.claim_generation + 1));
+    let why = if release.gave_up { Reclaimed::CouldNotReview } else { Reclaimed::Released };
+    let event =
+        owes_vote(review, seat).then(|| ended(seat, why, release.reason.as_deref(), review.claim_generation + 1));
     Ok(event.flatten().into_iter().collect())
 }
 

@@ -1,7 +1,7 @@
 //! Counter-patches: offered with a verdict, answered by the proposer.
 
 use super::{
-    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, or_proposer, seat_of,
+    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, findings, or_proposer, seat_of,
     wrong_status,
 };
 use crate::{
@@ -37,7 +37,8 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
     let by = or_proposer(review, accept.by);
-    Ok(vec![Event::CounterPatchAccepted { by, persona, patch: patch.id, content_hash, diff, freed, generation }])
+    let (patch, anchors) = (patch.id, findings::follow(review, &accept.anchors));
+    Ok(vec![Event::CounterPatchAccepted { by, persona, patch, content_hash, diff, freed, generation, anchors }])
 }
 
 pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {

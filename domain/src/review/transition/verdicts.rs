@@ -1,7 +1,13 @@
 //! Votes and comments, and the fence in front of them.
 
-use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, wrong_status};
-use crate::{consensus::Outcome, content::digest, review::GiveVerdict, time::Tick, verdict::Verdict};
+use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, findings, wrong_status};
+use crate::{
+    consensus::{Escalation, Outcome},
+    content::digest,
+    review::{GiveVerdict, Raised, Settled},
+    time::{Tick, Timestamp},
+    verdict::{Metrics, Verdict},
+};
 
 pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
     let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
@@ -12,7 +18,12 @@ pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Opt
     Ok((verdict.patch.is_some() && diff_is_checked(review)).then_some(CheckNeeded::OfferedPatch))
 }
 
-pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
+pub(super) fn decide(
+    review: &Review,
+    verdict: GiveVerdict,
+    at: Timestamp,
+    lease_ends: Tick,
+) -> Result<Vec<Event>, Refusal> {
     let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
     let digest = digest_of(&verdict);
     if is_repeat(seat, generation, &digest) {
@@ -24,7 +35,10 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         Some(Check::NotNeeded) if diff_is_checked(review) => return Err(Refusal::ContentMoved),
         Some(Check::NotNeeded | Check::Applies { .. }) | None => {}
     }
-    let status = status_with(review, seat, verdict.verdict);
+    let raised = findings::raise(review, seat, &verdict)?;
+    let settles = findings::settled_by(review, seat, verdict.verdict);
+    let status = status_with(review, seat, verdict.verdict, &raised, &settles);
+    let escalate_why = escalation(review, status, verdict.metrics.as_ref(), &raised, at);
     let owes_vote = status.is_open() && !verdict.verdict.is_vote() && seat.vote.is_none();
     // A change of mind can undo a decision; those who then owe a vote again get their time anew.
     let reopens = status.is_open() && !review.status.is_open();
@@ -41,7 +55,10 @@ pub(super) fn decide(review: &Review, verdict: GiveVerdict, lease_ends: Tick) ->
         round: review.round.number,
         offers_patch: verdict.patch.is_some(),
         status,
-        escalate: status == Status::ChangesRequested && review.round.number >= review.policy.max_rounds,
+        escalate: escalate_why.is_some(),
+        escalate_why,
+        findings: raised,
+        settles,
         lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest,
     }])
@@ -110,14 +127,32 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The status once `seat` has said `verdict`.
-fn status_with(review: &Review, seat: &Seat, verdict: Verdict) -> Status {
-    if !verdict.is_vote() {
+/// The status once `seat` has said `verdict` and raised what it found.
+fn status_with(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised], settles: &[Settled]) -> Status {
+    let says_nothing_new = raised.is_empty() || review.status.is_open();
+    if !verdict.is_vote() && says_nothing_new {
         return review.status;
     }
-    let voted = |other: &Seat| if other.persona == seat.persona { Some(verdict) } else { other.vote };
+    let vote = verdict.is_vote().then_some(verdict);
+    let voted = |other: &Seat| if other.persona == seat.persona { vote.or(other.vote) } else { other.vote };
     let votes: Vec<_> = review.seats.iter().map(voted).collect();
-    match review.policy.outcome(&votes) {
+    status_by(review, &votes, blocks(review, raised, settles))
+}
+
+/// Whether anything blocks once these are raised and those settled.
+fn blocks(review: &Review, raised: &[Raised], settles: &[Settled]) -> bool {
+    if raised.is_empty() && settles.is_empty() {
+        return review.blocking().next().is_some();
+    }
+    let mut after = review.clone();
+    super::apply::raise(&mut after, "", "", review.updated_at, raised);
+    super::apply::settle_own(&mut after, "", review.updated_at, settles);
+    after.blocking().next().is_some()
+}
+
+/// The status that votes give where they decide.
+pub(super) fn status_by(review: &Review, votes: &[Option<Verdict>], blocks: bool) -> Status {
+    match review.policy.outcome(votes, blocks) {
         Outcome::Undecided => Status::InReview,
         Outcome::Approved => Status::Approved,
         Outcome::ChangesRequested => Status::ChangesRequested,
@@ -125,16 +160,44 @@ fn status_with(review: &Review, seat: &Seat, verdict: Verdict) -> Status {
     }
 }
 
+/// Why a person is to look at it from here on: the limits are there to end a circle, so nobody is asked about a review
+/// that has just been approved or turned down.
+fn escalation(
+    review: &Review,
+    status: Status,
+    metrics: Option<&Metrics>,
+    raised: &[Raised],
+    at: Timestamp,
+) -> Option<Escalation> {
+    let policy = &review.policy;
+    let minutes = u32::try_from((at.0 - review.created_at.0) / 60_000).unwrap_or_default();
+    let cost = review.cost.saturating_add(metrics.map_or(0, Metrics::cost_millionths));
+    let too_much = if status == Status::ChangesRequested && review.round.number >= policy.max_rounds {
+        Some(Escalation::Rounds)
+    } else if policy.max_minutes.is_some_and(|most| minutes >= most) {
+        Some(Escalation::Minutes)
+    } else if policy.max_cost.is_some_and(|most| cost >= most) {
+        Some(Escalation::Cost)
+    } else {
+        raised.iter().any(|raised| raised.oscillating).then_some(Escalation::Oscillation)
+    };
+    too_much.filter(|_| !matches!(status, Status::Approved | Status::Rejected))
+}
+
 fn is_repeat(seat: &Seat, generation: u32, digest: &str) -> bool {
     seat.last_verdict.as_ref().is_some_and(|last| last.generation == generation && last.digest == digest)
 }
 
 fn digest_of(verdict: &GiveVerdict) -> String {
-    digest(&[
+    let findings: Vec<_> = verdict.findings.list.iter().map(|finding| &finding.found).collect();
+    let findings = if findings.is_empty() { None } else { serde_json::to_string(&findings).ok() };
+    let mut parts = vec![
         verdict.verdict.as_str(),
         verdict.reason.as_deref().unwrap_or_default(),
         verdict.summary.as_deref().unwrap_or_default(),
         verdict.patch.as_ref().map_or("", |patch| &patch.digest),
         verdict.content_hash.as_deref().unwrap_or_default(),
-    ])
+    ];
+    parts.extend(findings.as_deref());
+    digest(&parts)
 }

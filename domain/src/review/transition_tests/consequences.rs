@@ -6,10 +6,10 @@ use super::{
     offers, proposal, propose, reject, release, revise, says, seats, told, with_patch, writes, writes_to,
 };
 use crate::{
-    consensus::Rule,
+    consensus::{Escalation, Rule},
     ids::VALIDATOR,
     review::{
-        AddMessage, Check, Command, DiffCheck, Event, Review, Role, Seat, Status,
+        AddMessage, Check, Command, DiffCheck, Event, Review, Reviewed, Role, Seat, Status,
         transition::{Transition, spoken_for, transition},
     },
     time::Tick,
@@ -120,7 +120,8 @@ fn a_revision_starts_over_and_keeps_the_rest() {
     assert_eq!((review.round.number, &review.round.content_hash), (2, &hash(1_000 + before.version)));
     assert_eq!(review.claim_generation, before.claim_generation + 1);
     assert_eq!((&review.decision, review.priority), (&None, before.priority));
-    assert_eq!(review.seats, vec![Seat::new("general")]);
+    let reviewed = Some(Reviewed { round: 1, content_hash: hash(1) });
+    assert_eq!(review.seats, vec![Seat { reviewed, ..Seat::new("general") }]);
     let again = after(&asked_back(), revise(&asked_back()));
     assert!(again.seats.iter().all(|seat| seat.claim.is_none() && seat.reservation.is_none()));
 }
@@ -238,11 +239,11 @@ fn from_the_last_round_on_a_person_is_asked_for() {
         proposal.policy.max_rounds = 1;
         propose(proposal, START).next
     };
-    assert!(!changes_requested().escalated && !auto_rejected().escalated);
+    assert_eq!((changes_requested().escalated, auto_rejected().escalated), (None, None));
     let last = after(&in_last_round(), claim("ada"));
-    assert!(after(&last, says("ada", Verdict::ChangesRequested)).escalated);
-    assert!(!after(&last, says("ada", Verdict::Approved)).escalated);
-    assert!(after(&in_last_round(), claim_with("ada", None, fails())).escalated);
+    assert_eq!(after(&last, says("ada", Verdict::ChangesRequested)).escalated, Some(Escalation::Rounds));
+    assert_eq!(after(&last, says("ada", Verdict::Approved)).escalated, None);
+    assert_eq!(after(&in_last_round(), claim_with("ada", None, fails())).escalated, Some(Escalation::Rounds));
 }
 
 #[test]

@@ -118,6 +118,7 @@ const fn asked(command: &Command) -> Option<Asked> {
         Command::Claim(_) => Some(Asked::Claim),
         Command::Release(_) | Command::ReviewerGone { .. } | Command::Expire => None,
         Command::GiveVerdict(_) => Some(Asked::Verdict),
+        Command::UpdateFinding(_) => Some(Asked::UpdateIssue),
         Command::AddMessage(_) => Some(Asked::Message),
         Command::AcceptCounterPatch(_) => Some(Asked::AcceptCounterPatch),
         Command::RejectCounterPatch { .. } => Some(Asked::RejectCounterPatch),

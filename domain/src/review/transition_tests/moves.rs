@@ -3,11 +3,13 @@
 
 use super::super::{acceptance, applies, facts, fails, hash, message, proposal, revision};
 use crate::{
+    authority::Authority,
     consensus::Rule,
+    finding::{FindingNumber, Grounding, Lines, NewFinding, Place, Severity, Wish},
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedPatch, Proposal,
-        Reclaimed, ReleaseSeat, Review, Revise, Role,
+        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedFinding,
+        OfferedFindings, OfferedPatch, Proposal, Reclaimed, ReleaseSeat, Review, Revise, Role, UpdateFinding,
     },
     verdict::{Metrics, Verdict},
 };
@@ -26,24 +28,23 @@ pub(super) struct World {
     rule: Rule,
     max_rounds: u32,
     diff: Option<DiffCheck>,
+    block: bool,
 }
 
 impl World {
     pub(super) fn into_proposal(self) -> Proposal {
         let mut proposal = proposal(&PERSONAS[..self.seats], self.rule, self.diff.map(facts));
         proposal.policy.max_rounds = self.max_rounds;
+        proposal.policy.block_on_critical = self.block;
+        proposal.policy.ungrounded_blocks = self.max_rounds > 1;
         proposal
     }
 }
 
 pub(super) fn a_world() -> impl Strategy<Value = World> {
     let rule = prop_oneof![Just(Rule::RequireAll), (0..4_u32).prop_map(Rule::MinApprovals), Just(Rule::Majority)];
-    (1..=3_usize, rule, 0..4_u32, a_diff()).prop_map(|(seats, rule, max_rounds, diff)| World {
-        seats,
-        rule,
-        max_rounds,
-        diff,
-    })
+    (1..=3_usize, rule, 0..4_u32, a_diff(), proptest::bool::ANY)
+        .prop_map(|(seats, rule, max_rounds, diff, block)| World { seats, rule, max_rounds, diff, block })
 }
 
 fn a_diff() -> impl Strategy<Value = Option<DiffCheck>> {
@@ -67,6 +68,7 @@ pub(super) enum Move {
     Gone { reviewer: &'static str, why: Reclaimed },
     Expire,
     Verdict(Given),
+    Update { finding: usize, role: Authority, by: Aim, wish: Wish, of: usize, note: bool },
     Message { role: Role, by: Aim, persona: Aim, words: u8 },
     Accept { persona: Aim, checked: Aim, check: Check },
     Reject { persona: Aim },
@@ -83,6 +85,15 @@ pub(super) struct Given {
     reason: Option<&'static str>,
     patch: Option<Check>,
     metrics: Option<Metrics>,
+    findings: Vec<(NewFinding, Option<bool>)>,
+}
+
+fn offered(found: &NewFinding, on_changed_lines: Option<bool>) -> OfferedFinding {
+    let grounding = match found.title.as_str() {
+        "b" => Grounding::Ungrounded { why: "no such file".into() },
+        _ => Grounding::Grounded { note: None },
+    };
+    OfferedFinding { found: found.clone(), grounding, on_changed_lines }
 }
 
 /// Moves with the milliseconds before each.
@@ -109,6 +120,9 @@ fn a_move() -> impl Strategy<Value = Move> {
         checked,
         check,
     });
+    let update =
+        (0..5_usize, select(Authority::ALL), an_aim(), select(Wish::ALL), 0..5_usize, proptest::bool::weighted(0.7))
+            .prop_map(|(finding, role, by, wish, of, note)| Move::Update { finding, role, by, wish, of, note });
     prop_oneof![
         6 => revise,
         24 => claim,
@@ -116,6 +130,7 @@ fn a_move() -> impl Strategy<Value = Move> {
         2 => gone,
         3 => Just(Move::Expire),
         30 => a_verdict().prop_map(Move::Verdict),
+        12 => update,
         15 => message,
         6 => accept,
         3 => an_aim().prop_map(|persona| Move::Reject { persona }),
@@ -135,8 +150,9 @@ fn a_verdict() -> impl Strategy<Value = Given> {
     ];
     let metrics = option::weighted(0.2, Just(Metrics { cost_usd: Some(0.25), ..Metrics::default() }));
     let patch = option::weighted(0.3, a_check());
-    (an_aim(), an_aim(), an_aim(), word, reason, patch, metrics).prop_map(
-        |(by, generation, content, verdict, reason, patch, metrics)| Given {
+    let findings = vec((a_finding(), option::of(proptest::bool::ANY)), 0..3);
+    (an_aim(), an_aim(), an_aim(), word, reason, patch, metrics, findings).prop_map(
+        |(by, generation, content, verdict, reason, patch, metrics, findings)| Given {
             by,
             generation,
             content,
@@ -144,6 +160,18 @@ fn a_verdict() -> impl Strategy<Value = Given> {
             reason,
             patch,
             metrics,
+            findings,
+        },
+    )
+}
+
+fn a_finding() -> impl Strategy<Value = NewFinding> {
+    let severity = prop_oneof![1 => Just(Severity::Low), 2 => Just(Severity::Critical)];
+    (select(vec!["a", "b", "c"]), severity, proptest::bool::weighted(0.8), proptest::bool::ANY).prop_map(
+        |(title, severity, is_issue, placed)| NewFinding {
+            is_issue,
+            place: placed.then(|| Place { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
+            ..super::super::found(title, severity)
         },
     )
 }
@@ -212,6 +240,7 @@ impl Move {
                 by: holder(*by),
                 generation: generation(*aim),
                 reason: Some("something came up".into()),
+                gave_up: matches!(by, Aim::Right(0)),
             }),
             Self::Gone { reviewer, why } => {
                 let detail = Some("exit code 1".into());
@@ -227,7 +256,24 @@ impl Move {
                 summary: None,
                 metrics: given.metrics.clone(),
                 patch: given.patch.clone().map(|check| OfferedPatch { digest: "patch".into(), check }),
+                findings: OfferedFindings {
+                    // Minted like versions here: nobody else has them.
+                    first: review.version as i64 * 10,
+                    checked: Some(review.round.content_hash.clone()),
+                    list: given.findings.iter().map(|(found, changed)| offered(found, *changed)).collect(),
+                },
             }),
+            Self::Update { finding, role, by, wish, of, note } => {
+                let number = |n: usize| review.findings.get(n).map_or(FindingNumber(999), |finding| finding.number);
+                Command::UpdateFinding(UpdateFinding {
+                    number: number(*finding),
+                    role: *role,
+                    by: holder(*by),
+                    wish: *wish,
+                    duplicate_of: (*of > 0).then(|| number(*of - 1)),
+                    note: note.then(|| "because".into()),
+                })
+            }
             Self::Message { role, by, persona, words } => {
                 let by = if *role == Role::Reviewer || matches!(by, Aim::Wrong(_)) { holder(*by) } else { None };
                 let metadata = (*words == 2).then(|| serde_json::json!({ "files": ["a.rs"], "line": 3 }));

@@ -178,7 +178,7 @@ fn agrees_with_itself(review: &Review) -> Checked {
     }
 
     let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
-    let outcome = review.policy.outcome(&votes);
+    let outcome = review.policy.outcome(&votes, review.blocking().next().is_some());
     let all_free = claims.is_empty() && votes.iter().all(Option::is_none);
     match status {
         Status::Pending => prop_assert!(all_free),
@@ -238,6 +238,7 @@ fn with_git(review: &Review, command: &Command, check: Check, needed: Option<&Ch
             claim.check = check;
         }
         (Command::GiveVerdict(verdict), _) => {
+            verdict.findings.checked = Some(content);
             if let Some(patch) = &mut verdict.patch {
                 patch.check = check;
             }
@@ -300,7 +301,7 @@ fn the_histories_reach_every_status_event_and_refusal() {
     }
     assert_eq!(statuses.len(), Status::ALL.len(), "{statuses:?}");
     // All but `proposed`, which is there before the first move.
-    assert_eq!(events.len(), 11, "{events:?}");
-    // All but `being_claimed`, which is the actor's to say.
-    assert_eq!(refusals.len(), 21, "{refusals:?}");
+    assert_eq!(events.len(), 12, "{events:?}");
+    // All but `being_claimed`, which is the actor's to say, and `too_many_issues`, which takes longer.
+    assert_eq!(refusals.len(), 27, "{refusals:?}");
 }

@@ -76,6 +76,7 @@ pub(super) const fn name(command: &Command) -> &'static str {
             Verdict::Comment => "comment",
             Verdict::Rejected => "reject",
         },
+        Command::UpdateFinding(_) => "update an issue",
         Command::AddMessage(AddMessage { role: Role::Proposer, .. }) => "proposer's message",
         Command::AddMessage(AddMessage { role: Role::Reviewer, .. }) => "reviewer's message",
         Command::AcceptCounterPatch(_) => "accept counter-patch",

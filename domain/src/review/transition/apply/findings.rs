@@ -1,0 +1,152 @@
+//! What an event means for the findings of a review.
+
+use super::settle;
+use crate::{
+    authority::Authority,
+    finding::{Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Reply, Resolution, Says, Wish},
+    review::{Anchored, Decision, Raised, Review, Settled, Status, Updated},
+    time::Timestamp,
+    verdict::Verdict,
+};
+use std::sync::Arc;
+
+use super::super::findings::status_of;
+
+/// The findings that came with a verdict, and what they change in those before them.
+pub(in super::super) fn raise(review: &mut Review, persona: &str, by: &str, at: Timestamp, raised: &[Raised]) {
+    for new in raised {
+        if let Some(first) = first_of_double(review, new) {
+            put(review, first);
+        }
+        let finding = finding_of(review, persona, by, at, new);
+        review.findings.push(Arc::new(finding));
+    }
+}
+
+/// A finding as a verdict makes it.
+fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &Raised) -> Finding {
+    let place = match raised.grounding {
+        Grounding::Grounded { .. } => raised.found.place.clone(),
+        Grounding::Ungrounded { .. } | Grounding::Unchecked { .. } => None,
+    };
+    Finding {
+        number: raised.number,
+        found: raised.found.clone(),
+        persona: persona.into(),
+        by: by.into(),
+        round: review.round.number,
+        at,
+        raised_on: review.round.content_hash.clone(),
+        grounding: raised.grounding.clone(),
+        status: if raised.double.is_some() { FindingStatus::Duplicate } else { FindingStatus::Open },
+        anchor: place.map(|place| Anchor { state: AnchorState::Exact, place: Some(place), likely_fixed: false }),
+        duplicate_of: raised.double.map(|double| double.of),
+        late: raised.late,
+        repeated: 0,
+        oscillating: raised.oscillating,
+        reply: None,
+        resolution: None,
+    }
+}
+
+/// The finding that a new one says again, as that leaves it.
+fn first_of_double(review: &Review, raised: &Raised) -> Option<Finding> {
+    let double = raised.double?;
+    let mut first = review.finding(double.of)?.clone();
+    first.repeated += 1;
+    first.oscillating |= raised.oscillating;
+    if double.reopens {
+        first.status = FindingStatus::Open;
+    }
+    // Settled as it is, it does not grow.
+    if first.status == FindingStatus::Open {
+        first.found.severity = first.found.severity.max(raised.found.severity);
+        first.found.is_issue |= raised.found.is_issue;
+        first.late &= raised.late;
+    }
+    Some(first)
+}
+
+/// What an approval made of its persona's own findings.
+pub(in super::super) fn settle_own(review: &mut Review, by: &str, at: Timestamp, settles: &[Settled]) {
+    let round = review.round.number;
+    for Settled { number, status } in settles {
+        let Some(mut finding) = review.finding(*number).cloned() else { continue };
+        finding.status = *status;
+        finding.reply = None;
+        let note = Some("approved".into());
+        finding.resolution = Some(Resolution { by: by.into(), role: Authority::Reviewer, note, at, round });
+        put(review, finding);
+    }
+}
+
+/// Where findings stand in a new content.
+pub(super) fn anchor(review: &mut Review, anchors: &[Anchored]) {
+    for Anchored { number, anchor } in anchors {
+        let Some(mut finding) = review.finding(*number).cloned() else { continue };
+        finding.anchor.clone_from(anchor);
+        put(review, finding);
+    }
+}
+
+pub(in super::super) fn update_finding(review: &mut Review, updated: &Updated, at: Timestamp) {
+    let Updated { number, role, by, wish, duplicate_of, note, round, settles, status, lease_ends } = updated;
+    let Some(mut finding) = review.finding(*number).cloned() else { return };
+    let (by, note, round) = (by.clone(), note.clone(), *round);
+    if *settles {
+        let confirmed = *wish == Wish::Open && finding.status == FindingStatus::Open;
+        finding.status = status_of(*wish);
+        finding.duplicate_of = *duplicate_of;
+        finding.reply = None;
+        if let (true, Some(place)) = (confirmed, finding.place().cloned()) {
+            // It is true of the content of today, so that is what it is followed from.
+            finding.found.place = Some(place.clone());
+            finding.raised_on = review.round.content_hash.clone();
+            finding.anchor = Some(Anchor { state: AnchorState::Exact, place: Some(place), likely_fixed: false });
+        }
+        finding.resolution = Some(Resolution { by: by.clone(), role: *role, note: note.clone(), at, round });
+    } else if let Some(says) = says(*wish) {
+        finding.reply = Some(Reply { says, note: note.clone(), by: by.clone(), at, round });
+    }
+    put(review, finding);
+    if *status != review.status {
+        if let Some(verdict) = verdict_of(*status) {
+            let reason = Some(reason_of(*number, *wish, note.as_deref()));
+            review.decision = Some(Decision { verdict, reason, by });
+        }
+        let content_hash = review.round.content_hash.clone();
+        settle(review, *status, &content_hash, *lease_ends);
+    }
+}
+
+/// The word on the content that goes with a status.
+const fn verdict_of(status: Status) -> Option<Verdict> {
+    match status {
+        Status::Approved => Some(Verdict::Approved),
+        Status::ChangesRequested => Some(Verdict::ChangesRequested),
+        Status::Rejected => Some(Verdict::Rejected),
+        Status::Pending | Status::Claimed | Status::InReview | Status::Cancelled | Status::Closed => None,
+    }
+}
+
+fn reason_of(number: FindingNumber, wish: Wish, note: Option<&str>) -> String {
+    match note {
+        Some(note) => format!("{number} is {wish}: {note}"),
+        None => format!("{number} is {wish}"),
+    }
+}
+
+const fn says(wish: Wish) -> Option<Says> {
+    match wish {
+        Wish::Fixed => Some(Says::Fixed),
+        Wish::WontFix => Some(Says::WontFix),
+        Wish::Disputed => Some(Says::Disputed),
+        Wish::Open | Wish::Duplicate => None,
+    }
+}
+
+fn put(review: &mut Review, finding: Finding) {
+    if let Some(slot) = review.findings.iter_mut().find(|other| other.number == finding.number) {
+        *slot = Arc::new(finding);
+    }
+}

@@ -1,0 +1,268 @@
+//! Findings: raised with a verdict, followed from round to round, settled by those who raised them.
+
+use super::{Asked, Refusal, Review, Seat, Status, or_proposer, verdicts, wrong_status};
+use crate::{
+    authority::Authority,
+    finding::{
+        AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Severity, Wish,
+        double::{Told, is_same},
+    },
+    review::{Anchored, Double, Event, GiveVerdict, OfferedFinding, Raised, Settled, UpdateFinding, Updated},
+    time::Tick,
+    verdict::Verdict,
+};
+
+/// As many findings, duplicates included, a review can carry.
+const MAX_FINDINGS: usize = 500;
+
+/// What a verdict's findings come to: each new, late, or said before.
+pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Result<Vec<Raised>, Refusal> {
+    let offered = &verdict.findings;
+    if offered.list.is_empty() {
+        return Ok(Vec::new());
+    }
+    if offered.checked.as_ref() != Some(&review.round.content_hash) {
+        return Err(Refusal::ContentMoved);
+    }
+    if review.findings.len() + offered.list.len() > MAX_FINDINGS {
+        let (number, limit) = (review.number, MAX_FINDINGS);
+        return Err(Refusal::TooManyFindings { number, has: review.findings.len(), limit });
+    }
+    let mut raised: Vec<Raised> = Vec::with_capacity(offered.list.len());
+    for (number, finding) in (offered.first..).map(FindingNumber).zip(&offered.list) {
+        let double = double_of(review, &raised, finding);
+        let looks_again = seat.reviewed.as_ref().is_some_and(|reviewed| reviewed.round < review.round.number);
+        let late = looks_again
+            && double.is_none()
+            && finding.found.severity != Severity::Critical
+            && finding.on_changed_lines == Some(false);
+        raised.push(Raised {
+            number,
+            found: finding.found.clone(),
+            grounding: finding.grounding.clone(),
+            late,
+            oscillating: undoes_another(review, &finding.found) || comes_back(review, double),
+            double,
+        });
+    }
+    Ok(raised)
+}
+
+/// The finding that says the same, whoever raised it.
+fn double_of(review: &Review, raised: &[Raised], finding: &OfferedFinding) -> Option<Double> {
+    let new = told(&finding.found, finding.found.place.as_ref());
+    let before = review.findings.iter().filter(|other| other.duplicate_of.is_none());
+    let earlier = before.clone().find(|other| is_same(&new, &told(&other.found, other.place())));
+    if let Some(first) = earlier {
+        let is_worse = finding.found.severity > first.found.severity;
+        let reopens = match first.status {
+            FindingStatus::Open | FindingStatus::Duplicate => false,
+            FindingStatus::Fixed => true,
+            // What was settled as it is stays so, unless it turns out to be worse than was thought.
+            FindingStatus::WontFix => is_worse,
+        };
+        return Some(Double { of: first.number, reopens });
+    }
+    let beside = raised.iter().filter(|other| other.double.is_none());
+    let same = |other: &&Raised| is_same(&new, &told(&other.found, other.found.place.as_ref()));
+    beside.clone().find(same).map(|first| Double { of: first.number, reopens: false })
+}
+
+fn told<'a>(found: &'a NewFinding, place: Option<&'a crate::finding::Place>) -> Told<'a> {
+    Told { place, title: &found.title, description: found.description.as_deref(), kind: found.kind }
+}
+
+/// It had been fixed.
+fn comes_back(review: &Review, double: Option<Double>) -> bool {
+    let first = double.and_then(|double| review.finding(double.of));
+    first.is_some_and(|first| first.status == FindingStatus::Fixed)
+}
+
+/// It complains of the very code that an earlier finding asked for.
+fn undoes_another(review: &Review, found: &NewFinding) -> bool {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some(quote) = found.code_snippet.as_deref().map(words).filter(|quote| quote.len() >= MIN_QUOTE) else {
+        return false;
+    };
+    let file = found.place.as_ref().map(|place| &place.file);
+    review.findings.iter().any(|other| {
+        let same_file = other.found.place.as_ref().map(|place| &place.file) == file;
+        let asked_for = other.found.suggestion.as_deref().map(words).unwrap_or_default();
+        let quoted = other.found.code_snippet.as_deref().map(words).unwrap_or_default();
+        same_file && other.round < review.round.number && asked_for.contains(&quote) && !quoted.contains(&quote)
+    })
+}
+
+/// Shorter quotes stand in too many places to mean anything.
+const MIN_QUOTE: usize = 8;
+
+/// What an approval says of the findings that its persona raised in earlier rounds: where the lines were changed they
+/// are fixed, where they were not it takes them as they are. A critical one on unchanged lines stays: that takes a word
+/// on the finding itself.
+pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict) -> Vec<Settled> {
+    if verdict != Verdict::Approved {
+        return Vec::new();
+    }
+    let own = review.findings.iter().filter(|finding| {
+        let earlier = finding.round < review.round.number;
+        earlier && finding.persona == seat.persona && finding.status == FindingStatus::Open
+    });
+    own.filter_map(|finding| {
+        let changed = match finding.anchor.as_ref().map(|anchor| anchor.state) {
+            Some(AnchorState::Modified | AnchorState::Gone) => true,
+            Some(AnchorState::Exact | AnchorState::Moved) | None => false,
+        };
+        let status = if changed { FindingStatus::Fixed } else { FindingStatus::WontFix };
+        let is_critical = finding.is_open_issue() && finding.found.severity == Severity::Critical;
+        (changed || !is_critical).then_some(Settled { number: finding.number, status })
+    })
+    .collect()
+}
+
+/// Where the open findings stand in a new content: as it was found out, or nowhere that is known.
+pub(super) fn follow(review: &Review, anchors: &[(FindingNumber, crate::finding::Anchor)]) -> Vec<Anchored> {
+    let found = |number: FindingNumber| anchors.iter().find(|(of, _)| *of == number).map(|(_, anchor)| anchor.clone());
+    let placed = review.findings.iter().filter(|finding| followed(finding));
+    placed.map(|finding| Anchored { number: finding.number, anchor: found(finding.number) }).collect()
+}
+
+/// Whether it is carried over to a new content: it is about lines that are there.
+pub fn followed(finding: &Finding) -> bool {
+    let settled = finding.status == FindingStatus::Duplicate;
+    !settled && finding.found.place.is_some() && !matches!(finding.grounding, Grounding::Ungrounded { .. })
+}
+
+pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
+    let UpdateFinding { number, role, by, wish, duplicate_of, note } = update;
+    if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) {
+        return Err(wrong_status(review, Asked::UpdateIssue));
+    }
+    let unknown = || Refusal::UnknownFinding { number: review.number, issue: number };
+    let finding = review.finding(number).ok_or_else(unknown)?;
+    let note = note.filter(|note| !note.trim().is_empty());
+    let is_advice = !finding.found.is_issue || finding.late;
+    let (by, settles) = match role {
+        Authority::Proposer => (proposer_says(review, finding, by, wish, note.as_deref())?, is_advice),
+        Authority::Reviewer => (reviewer_says(review, finding, by, wish)?, true),
+        Authority::Operator => (operator_says(by, wish)?, true),
+    };
+    let duplicate_of = match (wish, duplicate_of) {
+        (Wish::Duplicate, Some(first)) => Some(first_of(review, number, first)?),
+        (Wish::Duplicate, None) => return Err(Refusal::DuplicateOfWhat { issue: number }),
+        (Wish::Open | Wish::Fixed | Wish::WontFix | Wish::Disputed, _) => None,
+    };
+    if is_said_already(finding, &by, wish, settles, note.as_deref(), duplicate_of) {
+        return Ok(Vec::new());
+    }
+    let mut updated = Updated {
+        number,
+        role,
+        by,
+        wish,
+        duplicate_of,
+        note,
+        round: review.round.number,
+        settles: settles && wish != Wish::Disputed,
+        status: review.status,
+        lease_ends: None,
+    };
+    updated.status = status_with(review, &updated);
+    let reopens = updated.status.is_open() && !review.status.is_open();
+    updated.lease_ends = reopens.then_some(lease_ends);
+    Ok(vec![Event::FindingUpdated(updated)])
+}
+
+/// A proposer answers; it does not settle what a reviewer has raised.
+fn proposer_says(
+    review: &Review,
+    finding: &Finding,
+    by: Option<String>,
+    wish: Wish,
+    note: Option<&str>,
+) -> Result<String, Refusal> {
+    super::proposer_only(review, by.as_deref(), Asked::UpdateIssue)?;
+    let issue = finding.number;
+    match wish {
+        Wish::Open | Wish::Duplicate => return Err(Refusal::NotForProposers { issue, wish }),
+        Wish::Disputed | Wish::WontFix if note.is_none() => return Err(Refusal::NoteNeeded { issue, wish }),
+        Wish::Disputed | Wish::WontFix | Wish::Fixed => {}
+    }
+    if finding.status != FindingStatus::Open {
+        return Err(Refusal::FindingSettled { issue, status: finding.status });
+    }
+    Ok(or_proposer(review, by).unwrap_or_default())
+}
+
+/// Only who holds the seat that raised it: whoever that is by now.
+fn reviewer_says(review: &Review, finding: &Finding, by: Option<String>, wish: Wish) -> Result<String, Refusal> {
+    let issue = finding.number;
+    if wish == Wish::Disputed {
+        return Err(Refusal::NotForReviewers { issue, wish });
+    }
+    let seat = review.seats.iter().find(|seat| seat.persona == finding.persona);
+    let holder = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.by.as_str());
+    match (by, holder) {
+        (None, _) => Err(Refusal::NoFence),
+        (Some(by), Some(holder)) if by == holder => Ok(by),
+        (Some(reviewer), Some(holder)) => Err(Refusal::NotYourSeat { reviewer, holder: holder.into() }),
+        (Some(_), None) => Err(Refusal::NotClaimed { number: review.number }),
+    }
+}
+
+fn operator_says(by: Option<String>, wish: Wish) -> Result<String, Refusal> {
+    let by = by.unwrap_or_else(|| Authority::Operator.as_str().into());
+    match wish {
+        Wish::Open | Wish::Fixed | Wish::WontFix | Wish::Duplicate => Ok(by),
+        Wish::Disputed => Err(Refusal::NotTheProposer { asked: Asked::UpdateIssue }),
+    }
+}
+
+/// The finding that a duplicate is one of: never itself one, so that there are no chains.
+fn first_of(review: &Review, number: FindingNumber, given: FindingNumber) -> Result<FindingNumber, Refusal> {
+    let unknown = || Refusal::UnknownFinding { number: review.number, issue: given };
+    let first = review.finding(given).ok_or_else(unknown)?;
+    let first = first.duplicate_of.unwrap_or(given);
+    if first == number { Err(Refusal::DuplicateOfWhat { issue: number }) } else { Ok(first) }
+}
+
+fn is_said_already(
+    finding: &Finding,
+    by: &str,
+    wish: Wish,
+    settles: bool,
+    note: Option<&str>,
+    duplicate_of: Option<FindingNumber>,
+) -> bool {
+    if settles && wish != Wish::Disputed {
+        let last = finding.resolution.as_ref();
+        let same = last.is_some_and(|last| last.by == by && last.note.as_deref() == note);
+        same && finding.status == status_of(wish) && finding.duplicate_of == duplicate_of && finding.reply.is_none()
+    } else {
+        let last = finding.reply.as_ref();
+        last.is_some_and(|last| last.by == by && last.says.as_str() == wish.as_str() && last.note.as_deref() == note)
+    }
+}
+
+/// The status a finding gets when this is said by somebody whose word settles it.
+pub(super) const fn status_of(wish: Wish) -> FindingStatus {
+    match wish {
+        Wish::Open | Wish::Disputed => FindingStatus::Open,
+        Wish::Fixed => FindingStatus::Fixed,
+        Wish::WontFix => FindingStatus::WontFix,
+        Wish::Duplicate => FindingStatus::Duplicate,
+    }
+}
+
+/// The review's status once this is so. The votes are what they were; what blocks them may not be.
+fn status_with(review: &Review, updated: &Updated) -> Status {
+    if !updated.settles || review.auto_rejected() || review.seats.iter().all(|seat| seat.vote.is_none()) {
+        return review.status;
+    }
+    let mut after = review.clone();
+    super::apply::update_finding(&mut after, updated, review.updated_at);
+    let blocks = after.blocking().next().is_some();
+    let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
+    let decided = verdicts::status_by(review, &votes, blocks);
+    // A question of the proposer's, say, has put it back into the queue: the votes are no longer all in.
+    if decided == Status::InReview && review.status.is_open() { review.status } else { decided }
+}

@@ -1,0 +1,420 @@
+//! Findings: what they do to a review, who may say what of them, and that no circle of them is endless.
+
+use super::{START, after, claim_as, decide, found, now, proposal, propose, revise, says, seats, verdict};
+use crate::{
+    authority::Authority,
+    consensus::{Escalation, Rule},
+    content::ContentHash,
+    finding::{
+        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Lines, NewFinding, Place, Severity, Wish,
+    },
+    review::{
+        Command, GiveVerdict, OfferedFinding, OfferedFindings, Refusal, ReleaseSeat, Review, Revise, Role, Status,
+        UpdateFinding, replay, transition,
+    },
+    verdict::{Metrics, Verdict},
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+/// Two seats of which both must approve, and a critical finding blocks: `ada` is general, `bob` security.
+fn panel(rule: Rule) -> Review {
+    let mut review = seats(3, rule);
+    review.policy.block_on_critical = true;
+    for (by, persona) in [("ada", "general"), ("bob", "security"), ("cyd", "tests")] {
+        review = after(&review, claim_as(by, persona));
+    }
+    review
+}
+
+fn at(found: NewFinding, start: u32) -> NewFinding {
+    NewFinding { place: Some(Place { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
+}
+
+fn offer(review: &Review, by: &str, word: Verdict, list: Vec<OfferedFinding>) -> GiveVerdict {
+    let first = review.version as i64 * 10;
+    let checked = Some(review.round.content_hash.clone());
+    GiveVerdict { findings: OfferedFindings { first, checked, list }, ..verdict(by, word) }
+}
+
+fn grounded(found: NewFinding) -> OfferedFinding {
+    OfferedFinding { found, grounding: Grounding::Grounded { note: None }, on_changed_lines: None }
+}
+
+/// What `by` says, with these findings, all of them grounded.
+fn raises(review: &Review, by: &str, word: Verdict, list: Vec<NewFinding>) -> Command {
+    Command::GiveVerdict(offer(review, by, word, list.into_iter().map(grounded).collect()))
+}
+
+fn updates(number: FindingNumber, role: Authority, by: &str, wish: Wish, note: Option<&str>) -> Command {
+    let (by, note) = (Some(by.into()), note.map(Into::into));
+    Command::UpdateFinding(UpdateFinding { number, role, by, wish, duplicate_of: None, note })
+}
+
+fn only(review: &Review) -> &Finding {
+    let [finding] = &review.findings[..] else { panic!("not one finding: {:?}", review.findings) };
+    finding
+}
+
+/// Two approvals of three would be enough, but for what `cyd` has found.
+fn blocked() -> Review {
+    let review = panel(Rule::Majority);
+    let review = after(
+        &review,
+        raises(&review, "cyd", Verdict::ChangesRequested, vec![at(found("reads freed memory", Severity::Critical), 3)]),
+    );
+    let review = after(&review, says("ada", Verdict::Approved));
+    after(&review, says("bob", Verdict::Approved))
+}
+
+#[test]
+fn a_critical_finding_blocks_votes_that_suffice() {
+    assert_eq!(blocked().status, Status::ChangesRequested);
+    let calm = panel(Rule::Majority);
+    let high = vec![at(found("reads freed memory", Severity::High), 3)];
+    let calm = after(&calm, raises(&calm, "cyd", Verdict::ChangesRequested, high));
+    let calm = after(&after(&calm, says("ada", Verdict::Approved)), says("bob", Verdict::Approved));
+    assert_eq!(calm.status, Status::Approved);
+}
+
+#[test]
+fn while_a_vote_is_missing_what_is_blocked_is_undecided() {
+    let review = panel(Rule::MinApprovals(1));
+    let critical = vec![found("leaks the key", Severity::Critical)];
+    let review = after(&review, raises(&review, "ada", Verdict::Approved, critical));
+    assert_eq!(review.status, Status::InReview);
+}
+
+#[test]
+fn settling_what_blocks_lets_the_votes_count() {
+    let review = blocked();
+    let number = only(&review).number;
+    for wish in [Wish::Fixed, Wish::WontFix] {
+        let settled = after(&review, updates(number, Authority::Reviewer, "cyd", wish, Some("I was wrong")));
+        assert_eq!((settled.status, settled.approved_hash.is_some()), (Status::Approved, true));
+        let back = after(&settled, updates(number, Authority::Reviewer, "cyd", Wish::Open, Some("no, I was right")));
+        assert_eq!((back.status, back.approved_hash), (Status::ChangesRequested, None));
+    }
+}
+
+#[test]
+fn a_person_may_overrule() {
+    let review = blocked();
+    let overruled =
+        after(&review, updates(only(&review).number, Authority::Operator, "eva", Wish::WontFix, Some("not reachable")));
+    assert_eq!(overruled.status, Status::Approved);
+    assert_eq!(overruled.decision.map(|decision| decision.by), Some("eva".into()));
+}
+
+#[test]
+fn what_is_not_there_blocks_unless_the_policy_says_otherwise() {
+    for (ungrounded_blocks, expected) in [(true, Status::ChangesRequested), (false, Status::Approved)] {
+        let mut review = panel(Rule::RequireAll);
+        review.policy.ungrounded_blocks = ungrounded_blocks;
+        let invented = OfferedFinding {
+            grounding: Grounding::Ungrounded { why: "no such file".into() },
+            ..grounded(at(found("reads freed memory", Severity::Critical), 3))
+        };
+        let given = offer(&review, "cyd", Verdict::Approved, vec![invented]);
+        let review = after(&review, Command::GiveVerdict(given));
+        let review = after(&after(&review, says("ada", Verdict::Approved)), says("bob", Verdict::Approved));
+        assert_eq!(review.status, expected);
+        assert_eq!(only(&review).anchor, None);
+    }
+}
+
+#[test]
+fn suggestions_never_block() {
+    let review = panel(Rule::RequireAll);
+    let suggestion = NewFinding { is_issue: false, ..found("use a map", Severity::Critical) };
+    let review = after(&review, raises(&review, "cyd", Verdict::Approved, vec![suggestion]));
+    let review = after(&after(&review, says("ada", Verdict::Approved)), says("bob", Verdict::Approved));
+    assert_eq!(review.status, Status::Approved);
+}
+
+#[test]
+fn a_proposer_answers_and_the_reviewer_decides() {
+    let review = blocked();
+    let number = only(&review).number;
+    let disputed = after(&review, updates(number, Authority::Proposer, "paul", Wish::Disputed, Some("it is checked")));
+    assert_eq!((disputed.status, only(&disputed).status), (Status::ChangesRequested, FindingStatus::Open));
+    let confirmed = after(&disputed, updates(number, Authority::Reviewer, "cyd", Wish::Open, Some("not there")));
+    assert_eq!((only(&confirmed).reply.is_none(), only(&confirmed).status), (true, FindingStatus::Open));
+    let withdrawn = after(&disputed, updates(number, Authority::Reviewer, "cyd", Wish::WontFix, Some("so it is")));
+    assert_eq!((withdrawn.status, only(&withdrawn).status), (Status::Approved, FindingStatus::WontFix));
+}
+
+#[test]
+fn who_may_say_what_of_a_finding() {
+    use Authority::{Operator, Proposer, Reviewer};
+    let review = blocked();
+    let number = only(&review).number;
+    let code = |role, by, wish, note| match decide(&review, updates(number, role, by, wish, note)) {
+        Ok(_) => "",
+        Err(refusal) => refusal.code(),
+    };
+    let because = Some("because");
+    for (role, by, wish, note, expected) in [
+        (Proposer, "paul", Wish::Fixed, None, ""),
+        (Proposer, "paul", Wish::Disputed, None, "note_needed"),
+        (Proposer, "paul", Wish::WontFix, None, "note_needed"),
+        (Proposer, "paul", Wish::Open, because, "not_for_proposers"),
+        (Proposer, "paul", Wish::Duplicate, because, "not_for_proposers"),
+        (Proposer, "mallory", Wish::Disputed, because, "not_the_proposer"),
+        (Reviewer, "cyd", Wish::Disputed, because, "not_for_reviewers"),
+        (Reviewer, "ada", Wish::Fixed, because, "not_your_seat"),
+        (Reviewer, "cyd", Wish::Duplicate, because, "duplicate_of_needed"),
+        (Operator, "eva", Wish::Fixed, None, ""),
+        (Operator, "eva", Wish::Disputed, because, "not_the_proposer"),
+    ] {
+        assert_eq!(code(role, by, wish, note), expected, "{role} {by} {wish}");
+    }
+    let other = updates(FindingNumber(7), Operator, "eva", Wish::Fixed, None);
+    assert_eq!(decide(&review, other).map_err(|refusal| refusal.code()), Err("unknown_issue"));
+}
+
+/// The next round, with this anchor for the only finding.
+fn revised(review: &Review, anchor: Option<Anchor>) -> Review {
+    let anchors = anchor.map(|anchor| (only(review).number, anchor)).into_iter().collect();
+    let Command::Revise(revision) = revise(review) else { panic!("no revision") };
+    after(review, Command::Revise(Revise { anchors, ..revision }))
+}
+
+fn anchored(state: AnchorState) -> Anchor {
+    let place = Place { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
+    Anchor { state, place: (state != AnchorState::Gone).then_some(place), likely_fixed: false }
+}
+
+#[test]
+fn a_revision_carries_findings_over() {
+    for state in AnchorState::ALL.iter().copied() {
+        let next = revised(&blocked(), Some(anchored(state)));
+        assert_eq!(only(&next).anchor, Some(anchored(state)));
+        assert_eq!(only(&next).status, FindingStatus::Open);
+    }
+    // Nobody could follow it: better nowhere than at the wrong lines.
+    assert_eq!(only(&revised(&blocked(), None)).anchor, None);
+}
+
+#[test]
+fn an_approval_settles_what_its_persona_had_raised_before() {
+    use AnchorState::{Exact, Gone, Modified, Moved};
+    use FindingStatus::{Fixed, Open, WontFix};
+    for (severity, state, expected) in [
+        (Severity::Critical, Some(Modified), Fixed),
+        (Severity::Critical, Some(Gone), Fixed),
+        (Severity::Critical, Some(Exact), Open),
+        (Severity::Critical, Some(Moved), Open),
+        (Severity::Critical, None, Open),
+        (Severity::High, Some(Exact), WontFix),
+        (Severity::High, Some(Modified), Fixed),
+        (Severity::Low, None, WontFix),
+    ] {
+        let review = panel(Rule::RequireAll);
+        let raised = vec![at(found("reads freed memory", severity), 3)];
+        let review = after(&review, raises(&review, "cyd", Verdict::ChangesRequested, raised));
+        let review = after(&after(&review, says("ada", Verdict::Approved)), says("bob", Verdict::Approved));
+        let review = revised(&review, state.map(anchored));
+        let review = after(&after(&review, claim_as("ada", "general")), says("ada", Verdict::Approved));
+        assert_eq!(only(&review).status, Open, "another persona's approval says nothing of it");
+        let review = after(&after(&review, claim_as("bob", "security")), says("bob", Verdict::Approved));
+        let review = after(&after(&review, claim_as("cyd", "tests")), says("cyd", Verdict::Approved));
+        let status = if expected == Open { Status::ChangesRequested } else { Status::Approved };
+        assert_eq!((only(&review).status, review.status), (expected, status), "{severity} {state:?}");
+    }
+}
+
+#[test]
+fn the_same_from_two_is_one_with_the_higher_severity() {
+    let review = panel(Rule::RequireAll);
+    let low = at(found("reads freed memory", Severity::Low), 3);
+    let critical = NewFinding { severity: Severity::Critical, ..low.clone() };
+    let review = after(&review, raises(&review, "ada", Verdict::Approved, vec![low.clone(), low]));
+    let review = after(&review, raises(&review, "bob", Verdict::Approved, vec![critical]));
+    let states: Vec<_> = review.findings.iter().map(|f| (f.status, f.found.severity, f.repeated)).collect();
+    assert_eq!(
+        states,
+        [
+            (FindingStatus::Open, Severity::Critical, 2),
+            (FindingStatus::Duplicate, Severity::Low, 0),
+            (FindingStatus::Duplicate, Severity::Critical, 0),
+        ]
+    );
+    let first = review.findings[0].number;
+    assert!(review.findings[1..].iter().all(|finding| finding.duplicate_of == Some(first)));
+    assert_eq!(after(&review, says("cyd", Verdict::Approved)).status, Status::ChangesRequested);
+}
+
+#[test]
+fn what_was_fixed_and_comes_back_oscillates() {
+    let review = blocked();
+    let number = only(&review).number;
+    let review = after(&review, updates(number, Authority::Reviewer, "cyd", Wish::Fixed, None));
+    let again = vec![at(found("reads freed memory", Severity::High), 3)];
+    let review = after(&review, raises(&review, "bob", Verdict::ChangesRequested, again));
+    let first = &review.findings[0];
+    assert_eq!((first.status, first.oscillating, first.repeated), (FindingStatus::Open, true, 1));
+    assert_eq!(review.escalated, Some(Escalation::Oscillation));
+}
+
+#[test]
+fn what_was_settled_as_it_is_stays_so_unless_it_is_worse() {
+    for (severity, expected) in [(Severity::High, FindingStatus::WontFix), (Severity::Critical, FindingStatus::Open)] {
+        let review = panel(Rule::RequireAll);
+        let raised = vec![at(found("reads freed memory", Severity::High), 3)];
+        let review = after(&review, raises(&review, "ada", Verdict::ChangesRequested, raised));
+        let number = only(&review).number;
+        let review = after(&review, updates(number, Authority::Reviewer, "ada", Wish::WontFix, Some("known")));
+        let again = vec![at(found("reads freed memory", severity), 3)];
+        let review = after(&review, raises(&review, "bob", Verdict::ChangesRequested, again));
+        assert_eq!(review.findings[0].status, expected, "{severity}");
+    }
+}
+
+#[test]
+fn asking_for_the_opposite_of_what_was_asked_for_oscillates() {
+    let review = panel(Rule::RequireAll);
+    let asked = NewFinding {
+        code_snippet: Some("let n = items.len();".into()),
+        suggestion: Some("let count = items.len();".into()),
+        ..at(found("name it count", Severity::Low), 3)
+    };
+    let review = after(&review, raises(&review, "ada", Verdict::ChangesRequested, vec![asked]));
+    let review = ["bob", "cyd"].iter().fold(review, |review, by| after(&review, says(by, Verdict::Approved)));
+    let review = after(&revised(&review, Some(anchored(AnchorState::Modified))), claim_as("ada", "general"));
+    let undone = NewFinding {
+        code_snippet: Some("let  count = items.len();".into()),
+        ..at(found("count says too little", Severity::Low), 3)
+    };
+    let review = after(&review, raises(&review, "ada", Verdict::ChangesRequested, vec![undone]));
+    assert!(review.findings[1].oscillating && !review.findings[0].oscillating);
+    assert_eq!(review.escalated, Some(Escalation::Oscillation));
+}
+
+#[test]
+fn a_later_round_raises_only_what_changed() {
+    for (changed, severity, late) in [
+        (Some(false), Severity::High, true),
+        (Some(true), Severity::High, false),
+        (None, Severity::High, false),
+        (Some(false), Severity::Critical, false),
+    ] {
+        let review = panel(Rule::RequireAll);
+        let review = ["ada", "bob"].iter().fold(review, |review, by| after(&review, says(by, Verdict::Approved)));
+        let review = after(&review, says("cyd", Verdict::ChangesRequested));
+        let review = after(&after(&review, revise(&review)), claim_as("cyd", "tests"));
+        let offered = OfferedFinding { on_changed_lines: changed, ..grounded(at(found("new", severity), 3)) };
+        let given = offer(&review, "cyd", Verdict::ChangesRequested, vec![offered]);
+        let review = after(&review, Command::GiveVerdict(given));
+        assert_eq!(only(&review).late, late, "{changed:?} {severity}");
+    }
+    // Whoever looks for the first time may say anything.
+    let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
+    let offered = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::Low), 3)) };
+    let given = offer(&review, "ada", Verdict::ChangesRequested, vec![offered]);
+    assert!(!only(&after(&review, Command::GiveVerdict(given))).late);
+}
+
+#[test]
+fn findings_of_another_content_are_refused_whole() {
+    let review = panel(Rule::RequireAll);
+    let mut given = offer(&review, "ada", Verdict::Comment, vec![grounded(found("new", Severity::Low))]);
+    given.findings.checked = Some(ContentHash("0".repeat(64)));
+    assert_eq!(decide(&review, Command::GiveVerdict(given)).err(), Some(Refusal::ContentMoved));
+}
+
+#[test]
+fn time_and_money_end_in_a_person() {
+    for (minutes, cost, expected) in [
+        (Some(5), None, Some(Escalation::Minutes)),
+        (Some(6), None, None),
+        (None, Some(250_000), Some(Escalation::Cost)),
+        (None, Some(250_001), None),
+    ] {
+        let mut review = panel(Rule::RequireAll);
+        (review.policy.max_minutes, review.policy.max_cost) = (minutes, cost);
+        let metrics = Some(Metrics { cost_usd: Some(0.25), ..Metrics::default() });
+        let given = Command::GiveVerdict(GiveVerdict { metrics, ..verdict("ada", Verdict::ChangesRequested) });
+        let moment = now(START.tick.0 + 5 * 60_000);
+        let next = transition(&review, given, moment, &super::RULES).map(|taken| taken.next);
+        assert_eq!(next.map(|next| (next.escalated, next.cost)), Ok((expected, 250_000)));
+    }
+}
+
+#[test]
+fn who_gives_up_leaves_a_word_until_the_next_claim() {
+    let review = panel(Rule::RequireAll);
+    let reason = Some("no answer in 60 s".into());
+    let gives_up = Command::Release(ReleaseSeat { by: Some("ada".into()), generation: None, reason, gave_up: true });
+    let review = after(&review, gives_up);
+    assert_eq!(review.seats[0].gave_up.as_deref(), Some("no answer in 60 s"));
+    assert!(review.seats[0].is_free());
+    assert_eq!(after(&review, claim_as("dan", "general")).seats[0].gave_up, None);
+}
+
+/// One reviewer's script: what it says in each of its turns, and what it finds.
+type Script = Vec<(Verdict, Vec<(u8, Severity)>)>;
+
+fn a_script() -> impl Strategy<Value = Script> {
+    let word = select(vec![Verdict::Approved, Verdict::ChangesRequested, Verdict::ChangesRequested]);
+    let finding = (0..4_u8, select(Severity::ALL));
+    vec((word, vec(finding, 0..3)), 1..6)
+}
+
+proptest! {
+    /// Reviewers that follow any script, and a proposer that revises until it is told to ask a person: the review
+    /// comes to an end, within as many rounds as the policy allows.
+    #[test]
+    fn every_scripted_review_ends(
+        scripts in vec(a_script(), 1..4), max_rounds in 1..5_u32, rule in select(vec![Rule::RequireAll, Rule::Majority]),
+    ) {
+        let personas = ["general", "security", "tests"];
+        let mut first = proposal(&personas[..scripts.len()], rule, None);
+        first.policy.max_rounds = max_rounds;
+        first.policy.block_on_critical = scripts.len() > 1;
+        let begun = propose(first, START);
+        let (mut review, mut log) = (begun.next, begun.events);
+        let mut say = |review: &mut Review, command: Command| -> Result<(), TestCaseError> {
+            let taken = decide(review, command).map_err(|refusal| TestCaseError::fail(refusal.to_string()))?;
+            log.extend(taken.events);
+            *review = taken.next;
+            Ok(())
+        };
+        while review.escalated.is_none() && review.status != Status::Approved {
+            prop_assert!(review.round.number <= max_rounds, "an endless circle");
+            for (seat, script) in scripts.iter().enumerate().take(review.seats.len()) {
+                if !review.status.is_open() {
+                    break;
+                }
+                let by = format!("r{seat}");
+                say(&mut review, claim_as(&by, personas[seat]))?;
+                let (word, list) = &script[(review.round.number as usize - 1) % script.len()];
+                let list = list.iter().map(|(n, severity)| at(found(&format!("finding {n}"), *severity), 10 * u32::from(*n)));
+                let given = raises(&review, &by, *word, list.collect());
+                say(&mut review, given)?;
+            }
+            if review.status == Status::ChangesRequested && review.escalated.is_none() {
+                let anchors = review.findings.iter().map(|f| (f.number, anchored(AnchorState::Modified))).collect();
+                let Command::Revise(revision) = revise(&review) else { panic!("no revision") };
+                say(&mut review, Command::Revise(Revise { anchors, ..revision }))?;
+            }
+        }
+        prop_assert_eq!(replay(&log), Some(review));
+    }
+}
+
+#[test]
+fn what_is_said_twice_counts_once() {
+    let review = blocked();
+    let number = only(&review).number;
+    for (role, by, wish) in [
+        (Authority::Proposer, "paul", Wish::Disputed),
+        (Authority::Reviewer, "cyd", Wish::Fixed),
+        (Authority::Operator, "eva", Wish::WontFix),
+    ] {
+        let command = updates(number, role, by, wish, Some("because"));
+        let once = after(&review, command.clone());
+        assert_eq!(after(&once, command), once, "{role}");
+    }
+    let late_word = super::writes_to("tests", Role::Proposer, "look again");
+    assert_eq!(after(&review, late_word).findings, review.findings);
+}

@@ -1,0 +1,168 @@
+//! Issues: raised with a verdict, listed, and settled.
+
+use super::{Call, Done, Stop};
+use crate::mcp::{
+    args::{FindingArgs, ListIssues, Malformed, UpdateIssue},
+    present::{Answer, FindingRow, IssueUpdated, Issues},
+    refusal::Refused,
+};
+use actors::{
+    passes::{Authority, Scope},
+    request::{FindingQuery, FindingUpdate},
+};
+use domain::{
+    finding::{FindingKind, FindingNumber, FindingStatus, Lines, NewFinding, Place, Severity, Wish},
+    review::Role,
+};
+use store::FindingFilter;
+
+/// What a verdict brings, read and checked for what needs no look at the files.
+pub(super) fn read(
+    issues: Option<Vec<FindingArgs>>,
+    suggestions: Option<Vec<FindingArgs>>,
+) -> Result<Vec<NewFinding>, Stop> {
+    let issues = issues.unwrap_or_default().into_iter().enumerate().map(|(n, args)| finding(args, true, "issues", n));
+    let suggestions = suggestions.unwrap_or_default().into_iter().enumerate();
+    let suggestions = suggestions.map(|(n, args)| finding(args, false, "suggestions", n));
+    issues.chain(suggestions).collect()
+}
+
+fn finding(args: FindingArgs, is_issue: bool, list: &str, n: usize) -> Result<NewFinding, Stop> {
+    let field = |name: &str| format!("{list}[{n}].{name}");
+    let kind = match args.kind.as_deref() {
+        None => FindingKind::Other,
+        Some(word) => FindingKind::parse(word).ok_or_else(|| {
+            let allowed: Vec<_> = FindingKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            Refused::unknown_word("unknown_type", &field("type"), word, &allowed)
+        })?,
+    };
+    let severity = match args.severity.as_deref() {
+        None if is_issue => {
+            return Err(Malformed::missing(&field("severity"), "allowed: critical, high, medium, low").into());
+        }
+        None => Severity::Low,
+        Some(word) => severity(&field("severity"), word)?,
+    };
+    let lines = match (args.line_start, args.line_end) {
+        (Some(start), end) => Some(Lines { start, end: end.unwrap_or(start) }),
+        (None, None) => None,
+        (None, Some(_)) => return Err(Refused::invalid(&field("line_end"), "only together with line_start").into()),
+    };
+    let place = match (args.file, lines) {
+        // Models like to copy paths as a diff writes them.
+        (Some(file), lines) => Some(Place { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
+        (None, None) => None,
+        (None, Some(_)) => return Err(Refused::invalid(&field("line_start"), "only together with file").into()),
+    };
+    Ok(NewFinding {
+        is_issue,
+        kind,
+        severity,
+        place,
+        title: args.title.trim().to_owned(),
+        description: args.description,
+        code_snippet: args.code_snippet,
+        suggestion: args.suggestion,
+        rule_ref: args.rule_ref,
+        confidence: args.confidence.map(|given| percent(&field("confidence"), given)).transpose()?,
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+fn percent(field: &str, given: f64) -> Result<u8, Refused> {
+    match given {
+        0.0..=1.0 => Ok((given * 100.0).round() as u8),
+        _ => Err(Refused::invalid(field, &format!("is {given}; allowed is 0 to 1"))),
+    }
+}
+
+fn severity(field: &str, word: &str) -> Result<Severity, Refused> {
+    Severity::from_word(word).ok_or_else(|| {
+        let allowed: Vec<_> = Severity::ALL.iter().rev().map(|severity| severity.as_str()).collect();
+        Refused::unknown_word("unknown_severity", field, word, &allowed)
+    })
+}
+
+pub(super) async fn list(args: ListIssues, call: &Call<'_>) -> Done {
+    let status = args.status.as_deref().map(|word| {
+        FindingStatus::from_word(word).ok_or_else(|| {
+            let allowed: Vec<_> = FindingStatus::ALL.iter().map(|status| status.as_str()).collect();
+            Refused::unknown_word("unknown_status", "status", word, &allowed)
+        })
+    });
+    let review = match &args.review_id {
+        Some(given) => Some(call.resolve(given).await?),
+        None => None,
+    };
+    let project = match call.who.scope() {
+        Some(Scope::Project(own)) => Some(own.clone()),
+        Some(Scope::All) | None => None,
+    };
+    let filter = FindingFilter {
+        review: None,
+        status: status.transpose()?,
+        severity: args.severity.as_deref().map(|word| severity("severity", word)).transpose()?,
+        file: args.file,
+        persona: args.persona,
+        suggestions: args.include_suggestions.unwrap_or(false),
+        project,
+    };
+    let mut query = FindingQuery { review, filter, limit: args.limit, cursor: args.cursor };
+    loop {
+        let page = call.server.broker.findings(query.clone()).await?;
+        let answer = Answer::of(&Issues {
+            issues: page.items.iter().map(FindingRow::of_any).collect(),
+            next_cursor: page.next_cursor.as_deref(),
+        })?;
+        let (rows, chars, room) = (page.items.len(), answer.text.chars().count(), call.server.settings.page_chars);
+        if chars <= room || rows <= 1 {
+            return Ok(answer);
+        }
+        // An answer no client cuts: where rows are long, fewer of them.
+        query.limit = u32::try_from((rows * room / chars).clamp(1, rows - 1)).ok();
+    }
+}
+
+pub(super) async fn update(args: UpdateIssue, call: &Call<'_>) -> Done {
+    let wish = Wish::from_word(&args.status).ok_or_else(|| {
+        let allowed: Vec<_> = Wish::ALL.iter().map(|wish| wish.as_str()).collect();
+        Refused::unknown_word("unknown_status", "status", &args.status, &allowed)
+    })?;
+    let number = number("issue_id", &args.issue_id)?;
+    let duplicate_of = args.duplicate_of.as_deref().map(|given| self::number("duplicate_of", given)).transpose()?;
+    let role = capacity(call, args.role.as_deref())?;
+    let by = call.who.speaks_as("caller_id", args.caller_id)?;
+    let id = call.resolve(&args.review_id).await?;
+    let update = FindingUpdate { number, role, by, wish, duplicate_of, note: args.note };
+    let review = call.server.broker.update_finding(id, update).await?;
+    Ok(Answer::of(&IssueUpdated::of(&review, number))?)
+}
+
+fn number(field: &str, given: &str) -> Result<FindingNumber, Refused> {
+    let bad = || {
+        Refused::invalid(field, &format!("{:?} is no issue; expected I-41", given.chars().take(40).collect::<String>()))
+    };
+    FindingNumber::parse(given.trim()).ok_or_else(bad)
+}
+
+/// In which capacity the caller speaks: an operator where it says so and may, else one of the two sides.
+fn capacity(call: &Call<'_>, given: Option<&str>) -> Result<Authority, Stop> {
+    let authority = call.who.authority();
+    let is_operator = match given {
+        Some(word) => word == Authority::Operator.as_str(),
+        None => authority == Some(Authority::Operator) && call.server.endpoint.role().is_none(),
+    };
+    if !is_operator {
+        return Ok(match call.role("role", given)? {
+            Role::Proposer => Authority::Proposer,
+            Role::Reviewer => Authority::Reviewer,
+        });
+    }
+    let own = match (call.server.endpoint.role(), authority) {
+        (None, None | Some(Authority::Operator)) => return Ok(Authority::Operator),
+        (Some(role), _) => role.as_str(),
+        (None, Some(authority)) => authority.as_str(),
+    };
+    let error = format!("role: here you speak only as the {own}, not as an operator");
+    Err(Refused::new("wrong_role", error).with("field", "role").with("allowed", vec![own]).into())
+}

@@ -1,0 +1,101 @@
+//! Findings: of one review, as its actor is rebuilt from them, and page by page across reviews.
+
+use crate::{Reader, StoreError, reader::to_id, view::Page};
+use domain::{
+    finding::{Finding, FindingStatus, Severity},
+    ids::{ReviewId, ReviewNumber},
+};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
+use std::sync::Arc;
+
+/// Which findings.
+#[derive(Debug, Clone, Default)]
+pub struct FindingFilter {
+    pub review: Option<ReviewNumber>,
+    pub status: Option<FindingStatus>,
+    pub severity: Option<Severity>,
+    /// As it was raised.
+    pub file: Option<String>,
+    pub persona: Option<String>,
+    /// Suggestions as well.
+    pub suggestions: bool,
+    /// Only of this project's reviews, or, with `None` inside, of those that have none.
+    pub project: Option<Option<String>>,
+}
+
+/// A finding and the review it belongs to.
+#[derive(Debug, Clone)]
+pub struct FoundIn {
+    pub review: ReviewId,
+    pub number: ReviewNumber,
+    pub finding: Finding,
+}
+
+impl Reader {
+    /// The highest number any finding has.
+    pub async fn last_finding(&self) -> Result<i64, StoreError> {
+        let row = sqlx::query!(r#"SELECT coalesce(max(number), 0) AS "number!: i64" FROM findings"#)
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(row.number)
+    }
+
+    /// One page, newest first; the cursor is a finding's number.
+    pub async fn list_findings(
+        &self,
+        filter: &FindingFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Page<FoundIn>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "SELECT f.number, f.body, r.id, r.number AS review FROM findings f JOIN reviews r ON r.number = f.review
+             WHERE f.number < ",
+        );
+        sql.push_bind(before.unwrap_or(i64::MAX));
+        if let Some(review) = filter.review {
+            sql.push(" AND f.review = ").push_bind(review.0);
+        }
+        if let Some(status) = filter.status {
+            sql.push(" AND f.status = ").push_bind(status.as_str());
+        }
+        if let Some(severity) = filter.severity {
+            sql.push(" AND f.severity = ").push_bind(severity.as_str());
+        }
+        if let Some(file) = &filter.file {
+            sql.push(" AND f.file = ").push_bind(file);
+        }
+        if let Some(persona) = &filter.persona {
+            sql.push(" AND f.persona = ").push_bind(persona);
+        }
+        if !filter.suggestions {
+            sql.push(" AND f.is_issue = 1");
+        }
+        match &filter.project {
+            None => {}
+            Some(None) => drop(sql.push(" AND r.project IS NULL")),
+            Some(Some(project)) => drop(sql.push(" AND r.project = ").push_bind(project)),
+        }
+        sql.push(" ORDER BY f.number DESC LIMIT ").push_bind(i64::from(limit) + 1);
+        let mut rows = sql.build().fetch_all(&self.pool).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let items = rows.iter().map(|row| {
+            let review = to_id(row.try_get::<&str, _>("id")?)?;
+            let finding = serde_json::from_str(row.try_get::<&str, _>("body")?)?;
+            Ok(FoundIn { review, number: ReviewNumber(row.try_get("review")?), finding })
+        });
+        let items = items.collect::<Result<Vec<_>, StoreError>>()?;
+        let next_cursor = items.last().filter(|_| more).map(|last| last.finding.number.0.to_string());
+        Ok(Page { items, next_cursor })
+    }
+}
+
+/// All of one review, oldest first.
+pub(crate) async fn list_of_review(
+    moment: &mut SqliteConnection,
+    number: ReviewNumber,
+) -> Result<Vec<Arc<Finding>>, StoreError> {
+    let rows =
+        sqlx::query!("SELECT body FROM findings WHERE review = ? ORDER BY number", number.0).fetch_all(moment).await?;
+    rows.iter().map(|row| Ok(Arc::new(serde_json::from_str(&row.body)?))).collect()
+}
