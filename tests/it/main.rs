@@ -13,6 +13,7 @@ mod diffs;
 mod discussion;
 mod disk_full;
 mod doors;
+mod findings;
 mod idempotency;
 mod lifecycle;
 mod lists;

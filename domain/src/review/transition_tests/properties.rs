@@ -282,7 +282,7 @@ fn every_state_keeps_the_rules() {
 fn the_histories_reach_every_status_event_and_refusal() {
     let mut runner = TestRunner::deterministic();
     let (mut statuses, mut events, mut refusals) = (HashSet::new(), HashSet::new(), HashSet::new());
-    for _ in 0..400 {
+    for _ in 0..800 {
         let Ok(tree) = (a_world(), a_history()).new_tree(&mut runner) else { panic!("no history") };
         let (world, history) = tree.current();
         let mut review = propose(world.into_proposal(), now(0)).next;
