@@ -4,6 +4,7 @@ pub mod anchor;
 pub mod double;
 pub mod ground;
 mod tracked;
+mod wording;
 
 pub use tracked::{Anchor, Finding, Reply, Resolution, Says, Wish};
 

@@ -1,15 +1,129 @@
-//! Stand-in.
-use super::{AnchorState, Lines, Place, ground::FileText};
+//! Where a finding's lines stand in a later content. A finding that silently points at other code is worse than one
+//! that lost its place, so in doubt its lines count as modified.
+
+mod align;
+mod certain;
+mod suggested;
+
+use std::ops::Range;
+
+use super::ground::FileText;
+use super::{AnchorState, Lines, Place};
+use align::{Aligned, Hunk};
+pub use suggested::is_as_suggested;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Projection {
     pub state: AnchorState,
+    /// `None` only for lines that are gone.
     pub place: Option<Place>,
 }
-pub fn project(place: &Place, _old: &str, _new: FileText<'_>, _new_path: &str) -> Projection {
-    Projection { state: AnchorState::Exact, place: Some(place.clone()) }
+
+/// Where `place`, whose file read `old`, stands in the `new` text of that file, which is now at `new_path`.
+pub fn project(place: &Place, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
+    let texts = Texts::new(old, new);
+    texts.project(place, new_path)
 }
-pub fn changed_lines(_old: &str, _new: &str) -> Vec<Lines> {
-    Vec::new()
+
+/// The same for several places in one file, which is compared only once.
+pub fn project_all(places: &[Place], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
+    let texts = Texts::new(old, new);
+    places.iter().map(|place| texts.project(place, new_path)).collect()
 }
-pub fn is_as_suggested(_suggestion: &str, _old_lines: &str, _new: &str, _projection: &Projection) -> bool {
-    false
+
+/// A file before and now.
+struct Texts<'a> {
+    new: FileText<'a>,
+    aligned: Option<Aligned<'a>>,
 }
+
+impl<'a> Texts<'a> {
+    fn new(old: &'a str, new: FileText<'a>) -> Self {
+        let aligned = match new {
+            FileText::Text(new) => Some(Aligned::new(old, new)),
+            FileText::Binary | FileText::Absent | FileText::Unknown => None,
+        };
+        Self { new, aligned }
+    }
+
+    fn project(&self, place: &Place, new_path: &str) -> Projection {
+        let whole = |state| Projection { state, place: Some(Place { file: new_path.to_owned(), lines: None }) };
+        match (self.new, place.lines) {
+            (FileText::Absent, _) => Projection { state: AnchorState::Gone, place: None },
+            (FileText::Unknown, _) | (FileText::Binary, Some(_)) => whole(AnchorState::Modified),
+            (FileText::Text(_) | FileText::Binary, None) => whole(standing(place.file == new_path)),
+            (FileText::Text(_), Some(lines)) => {
+                match self.aligned.as_ref().and_then(|texts| Some((range(lines, texts.old.len())?, texts))) {
+                    Some((range, texts)) => project_lines(place, &range, texts, new_path),
+                    None => whole(AnchorState::Modified),
+                }
+            }
+        }
+    }
+}
+
+fn project_lines(place: &Place, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
+    let at = |found: Range<usize>| Some(Place { file: new_path.to_owned(), lines: shown(&found) });
+    if let Some(start) = stands_at(lines, texts) {
+        let found = start..start + lines.len();
+        let is_exact = place.file == new_path && found == *lines;
+        return Projection { state: standing(is_exact), place: at(found) };
+    }
+    let region = texts.region(lines);
+    if region.is_empty() {
+        return Projection { state: AnchorState::Gone, place: None };
+    }
+    Projection { state: AnchorState::Modified, place: at(region) }
+}
+
+/// Where the very same lines stand, if there is no doubt.
+fn stands_at(lines: &Range<usize>, texts: &Aligned<'_>) -> Option<usize> {
+    if texts.hunks.is_empty() {
+        return Some(lines.start);
+    }
+    let paired = texts.target(lines.start).filter(|start| {
+        let mut pairs = lines.clone().zip(*start..);
+        pairs.all(|(old, new)| texts.target(old) == Some(new))
+    });
+    paired.filter(|&start| certain::is_certain(texts, lines, start)).or_else(|| certain::moved_to(texts, lines))
+}
+
+fn standing(is_exact: bool) -> AnchorState {
+    if is_exact { AnchorState::Exact } else { AnchorState::Moved }
+}
+
+/// The lines of `new` that `old` has not. Where lines were only deleted, the lines on both sides of the seam count:
+/// what is wrong about a deletion can be pointed at nowhere else.
+pub fn changed_lines(old: &str, new: &str) -> Vec<Lines> {
+    let texts = Aligned::new(old, new);
+    let mut changed: Vec<Range<usize>> = Vec::new();
+    for Hunk { after, .. } in &texts.hunks {
+        let mut touched = after.clone();
+        if touched.is_empty() {
+            touched = touched.start.saturating_sub(1)..(touched.end + 1).min(texts.new.len());
+        }
+        match changed.last_mut() {
+            Some(last) if touched.start <= last.end => last.end = touched.end.max(last.end),
+            Some(_) | None => changed.push(touched),
+        }
+    }
+    changed.iter().filter_map(shown).collect()
+}
+
+/// As positions in a text with so many lines, if it has these.
+fn range(lines: Lines, count: usize) -> Option<Range<usize>> {
+    let start = (lines.start as usize).checked_sub(1)?;
+    let end = lines.end as usize;
+    (start < end && end <= count).then_some(start..end)
+}
+
+/// As people count them, unless there are none.
+fn shown(range: &Range<usize>) -> Option<Lines> {
+    let start = u32::try_from(range.start).ok()?.checked_add(1)?;
+    let end = u32::try_from(range.end).ok()?;
+    (start <= end).then_some(Lines { start, end })
+}
+
+#[cfg(test)]
+#[path = "anchor_tests.rs"]
+mod tests;

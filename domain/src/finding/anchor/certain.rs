@@ -1,0 +1,145 @@
+//! Whether lines that read the same are the same lines. A diff pairs any two that help it to be short: a `}` with
+//! the `}` of another function. What tells them apart is what stands around them.
+
+use std::ops::Range;
+
+use gix_imara_diff::Token;
+
+use super::align::Aligned;
+
+/// Letters and digits that are enough to know code again, together with the same lines around it. Git's own
+/// measure for lines that moved.
+const ENOUGH: usize = 20;
+/// For lines that a diff does not pair, since they stand in another order now.
+const ENOUGH_MOVED: usize = 40;
+/// How far around the lines one looks for `ENOUGH`.
+const AROUND: usize = 8;
+/// Comparisons of lines, after which we rather say that we do not know.
+const EFFORT: usize = 4_000_000;
+
+/// How many lines above and below agree. The beginning and the end of a file count as a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Context {
+    above: usize,
+    below: usize,
+}
+
+impl Context {
+    /// Better on one side and as good on the other, or the only one with the same neighbours on both.
+    fn beats(self, other: Self) -> bool {
+        let as_good = self.above >= other.above && self.below >= other.below;
+        as_good && self != other || self.narrow() > 0 && other.narrow() == 0
+    }
+
+    fn narrow(self) -> usize {
+        self.above.min(self.below)
+    }
+}
+
+struct Search<'a, 't> {
+    texts: &'a Aligned<'t>,
+    effort: usize,
+}
+
+/// Whether `lines` of the old text stand at `at` in the new one, and nowhere else with as much right.
+pub(super) fn is_certain(texts: &Aligned<'_>, lines: &Range<usize>, at: usize) -> bool {
+    let mut search = Search { texts, effort: EFFORT };
+    search.only_here(lines, at).unwrap_or(false)
+}
+
+/// Where `lines` of the old text stand in the new one in another order: with their neighbours they are long enough,
+/// there is one such place in each text, and the diff knows nothing else of either. At the seams of what was inserted
+/// or moved it often does, of a blank line or a brace; which of two it is then is anybody's guess.
+pub(super) fn moved_to(texts: &Aligned<'_>, lines: &Range<usize>) -> Option<usize> {
+    let mut search = Search { texts, effort: EFFORT };
+    (0..=AROUND)
+        .find_map(|around| {
+            let start = lines.start.saturating_sub(around);
+            let end = (lines.end + around).min(texts.old.len());
+            let block = texts.old.get(start..end)?;
+            let is_long = weight(texts, block) >= ENOUGH_MOVED && written(texts, block) > 2;
+            if !is_long {
+                return None;
+            }
+            let there = search.places(block, &texts.new)?;
+            let here = search.places(block, &texts.old)?;
+            match (here.as_slice(), there.as_slice()) {
+                ([_], [only]) => Some(only + (lines.start - start)),
+                _ => None,
+            }
+        })
+        .filter(|&at| texts.are_unpaired(lines, at))
+}
+
+impl Search<'_, '_> {
+    /// `None`: it would take too long to tell.
+    fn only_here(&mut self, lines: &Range<usize>, at: usize) -> Option<bool> {
+        let texts = self.texts;
+        let block = texts.old.get(lines.clone())?;
+        let here = self.context(lines, at)?;
+        if self.evidence(lines, here) < ENOUGH {
+            return Some(false);
+        }
+        for other in self.places(block, &texts.new)? {
+            if other != at && !here.beats(self.context(lines, other)?) {
+                return Some(false);
+            }
+        }
+        for other in self.places(block, &texts.old)? {
+            if other != lines.start && !here.beats(self.context(&(other..other + lines.len()), at)?) {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Every place in `text` where these lines stand.
+    fn places(&mut self, block: &[Token], text: &[Token]) -> Option<Vec<usize>> {
+        let mut found = Vec::new();
+        for (at, window) in text.windows(block.len().max(1)).enumerate() {
+            let same = window.iter().zip(block).take_while(|(a, b)| a == b).count();
+            self.effort = self.effort.checked_sub(same + 1)?;
+            if same == block.len() {
+                found.push(at);
+            }
+        }
+        Some(found)
+    }
+
+    fn context(&mut self, lines: &Range<usize>, at: usize) -> Option<Context> {
+        let Aligned { old, new, .. } = self.texts;
+        let (old_above, new_above) = (old.get(..lines.start)?, new.get(..at)?);
+        let (old_below, new_below) = (old.get(lines.end..)?, new.get(at + lines.len()..)?);
+        let above = agreeing(old_above.iter().rev(), new_above.iter().rev());
+        let below = agreeing(old_below.iter(), new_below.iter());
+        self.effort = self.effort.checked_sub(above + below + 1)?;
+        Some(Context { above, below })
+    }
+
+    /// What there is to know the lines by: they themselves and the nearest of those that agree around them.
+    fn evidence(&self, lines: &Range<usize>, context: Context) -> usize {
+        let old = &self.texts.old;
+        let (above, below) = (context.above.min(AROUND), context.below.min(AROUND));
+        let start = lines.start.saturating_sub(above);
+        let end = (lines.end + below).min(old.len());
+        // the agreement went past the beginning or the end of the file, which there is only one of
+        let edge = lines.start < above || lines.end + below > old.len();
+        weight(self.texts, &old[start..end]) + if edge { ENOUGH } else { 0 }
+    }
+}
+
+/// How many of these are the same, one by one; both ending at once is one more.
+fn agreeing<'t>(a: impl ExactSizeIterator<Item = &'t Token>, b: impl ExactSizeIterator<Item = &'t Token>) -> usize {
+    let (a_len, b_len) = (a.len(), b.len());
+    let same = a.zip(b).take_while(|(a, b)| a == b).count();
+    if same == a_len && same == b_len { same + 1 } else { same }
+}
+
+fn weight(texts: &Aligned<'_>, lines: &[Token]) -> usize {
+    let letters = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).take(ENOUGH_MOVED).count();
+    lines.iter().map(|&line| letters(texts.text(line))).sum()
+}
+
+fn written(texts: &Aligned<'_>, lines: &[Token]) -> usize {
+    lines.iter().filter(|&&line| !texts.text(line).trim().is_empty()).count()
+}
