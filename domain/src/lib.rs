@@ -7,6 +7,7 @@
 //! - [`content`]: what is proposed, and the hash an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`finding`]: what reviewers find, and what becomes of it
+//! - [`panel`], [`globs`]: who is to sign where nobody is named
 //! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
 //! - [`authority`]: what a token lets its holder do
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
@@ -16,7 +17,9 @@ pub mod consensus;
 pub mod content;
 pub mod diff;
 pub mod finding;
+pub mod globs;
 pub mod ids;
+pub mod panel;
 pub mod pool;
 pub mod priority;
 pub mod review;

@@ -1,0 +1,74 @@
+use super::*;
+use crate::diff::Operation;
+
+fn file(path: &str, old_path: Option<&str>) -> AffectedFile {
+    AffectedFile {
+        path: path.into(),
+        old_path: old_path.map(Into::into),
+        operation: Operation::Modify,
+        added: 1,
+        removed: 0,
+        binary: false,
+    }
+}
+
+fn rule(category: Option<Category>, paths: &[&str], personas: &[&str], replace: bool) -> Rule {
+    let texts = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let paths = (!paths.is_empty()).then(|| Globs::new(texts(paths)).unwrap());
+    Rule { category, paths, personas: texts(personas), replace }
+}
+
+fn chosen(rules: Vec<Rule>, category: Option<Category>, files: &[AffectedFile]) -> (Vec<String>, Vec<String>) {
+    let Chosen { personas, because } = Defaults { rules, ..Defaults::default() }.choose(category, files);
+    (personas, because)
+}
+
+#[test]
+fn without_rules_the_default_panel_sits() {
+    assert_eq!(chosen(vec![], Some(Category::CodeChange), &[file("a", None)]), (vec!["general".into()], vec![]));
+}
+
+#[test]
+fn every_rule_that_fits_adds_its_personas_once() {
+    let rules = vec![
+        rule(None, &["migrations/**"], &["architecture"], false),
+        rule(None, &["*.sql"], &["performance", "architecture"], false),
+        rule(None, &["web/**"], &["tests"], false),
+    ];
+    let (personas, because) = chosen(rules, None, &[file("README.md", None), file("migrations/1.sql", None)]);
+    assert_eq!(personas, ["general", "architecture", "performance"]);
+    assert_eq!(because, ["migrations/1.sql: also architecture", "migrations/1.sql: also performance, architecture"]);
+}
+
+#[test]
+fn the_old_path_of_a_rename_counts() {
+    let rules = || vec![rule(None, &["auth/**"], &["security"], false)];
+    let moved = [file("lib/token.rs", Some("auth/token.rs"))];
+    assert_eq!(chosen(rules(), None, &moved).1, ["auth/token.rs: also security"]);
+    assert_eq!(chosen(rules(), None, &[file("lib/token.rs", None)]).0, ["general"]);
+}
+
+#[test]
+fn all_conditions_of_a_rule_must_hold() {
+    let plan = Some(Category::PlanReview);
+    let rules = || vec![rule(plan, &["docs/**"], &["architecture"], false)];
+    assert_eq!(chosen(rules(), plan, &[file("docs/a", None)]).1, ["category plan_review, docs/a: also architecture"]);
+    for (category, path) in [(plan, "src/a"), (None, "docs/a"), (Some(Category::CodeChange), "docs/a")] {
+        assert_eq!(chosen(rules(), category, &[file(path, None)]).0, ["general"], "{category:?} {path}");
+    }
+    assert_eq!(chosen(rules(), plan, &[]).0, ["general"], "no diff, no path");
+}
+
+#[test]
+fn a_rule_may_take_the_place_of_the_default_but_not_of_other_rules() {
+    let rules = vec![
+        rule(None, &["a/**"], &["tests"], false),
+        rule(None, &["b/**"], &["security"], true),
+        rule(None, &[], &["performance"], false),
+    ];
+    let both = [file("a/1", None), file("b/1", None)];
+    assert_eq!(chosen(rules.clone(), None, &both).0, ["tests", "security", "performance"]);
+    let (personas, because) = chosen(rules, None, &[file("c", None)]);
+    assert_eq!(personas, ["general", "performance"]);
+    assert_eq!(because, ["any change: also performance"]);
+}
