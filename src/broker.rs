@@ -52,7 +52,7 @@ pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) ->
     let store = store::open(&database, store_settings(config))
         .await
         .with_context(|| format!("cannot open {}", database.display()))?;
-    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)).await?;
+    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)?).await?;
     Ok(Started { running, database, project })
 }
 
@@ -102,9 +102,9 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
     })
 }
 
-fn settings(config: &Config, pool: PoolSettings) -> Settings {
+fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
     let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Settings {
+    Ok(Settings {
         rules: Rules { lease: config.claims.lease },
         max_rounds: config.reviews.max_rounds,
         idle_after: config.reviews.idle_after,
@@ -125,8 +125,9 @@ fn settings(config: &Config, pool: PoolSettings) -> Settings {
         },
         refuse: config.git.refuse.clone(),
         pool,
-        personas: Default::default(),
-    }
+        personas: config.personas.clone(),
+        panel: config.panel.defaults().context("panel.rules")?,
+    })
 }
 
 /// Makes the file readable by its owner only before anything is in it; SQLite gives its side files

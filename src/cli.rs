@@ -7,6 +7,7 @@ mod actors;
 mod instance;
 mod locate;
 mod mcp;
+mod personas;
 mod place;
 mod remote;
 mod reviewer;
@@ -40,6 +41,8 @@ enum Command {
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
     Actors(remote::At),
+    /// List the personas that reviewers take, and the panels they make
+    Personas(personas::Args),
     /// Make, list and revoke the bearer tokens that callers show
     Token(token::Args),
     /// The reviewers that the running broker starts by itself
@@ -84,6 +87,7 @@ impl Cli {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
             Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+            Command::Personas(args) => personas::run(&args),
             Command::Token(args) => run(tokio::runtime::Builder::new_current_thread(), token::run(args)),
             Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),
             Command::Shim => return shim::run(),

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use actors::personas::Personas;
 use domain::diff::FlagKind;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
@@ -17,12 +18,15 @@ mod error;
 mod key;
 mod load;
 mod near;
+mod panel;
+mod personas;
 mod pool;
 mod rules;
 mod sources;
 
 pub use error::{ConfigError, Origin};
 pub use load::Loaded;
+pub use panel::{Panel, PanelRule};
 pub use pool::Pool;
 pub use sources::{Flag, Sources};
 
@@ -41,7 +45,11 @@ pub struct Config {
     pub wait: Wait,
     pub git: Git,
     pub store: Store,
+    pub panel: Panel,
     pub pool: Pool,
+    /// From files of their own.
+    #[serde(skip, default = "personas::built_in")]
+    pub personas: Personas,
     /// Registered beside the repository the broker was started in.
     #[serde(default)]
     pub projects: BTreeMap<String, Project>,

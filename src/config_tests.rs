@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
@@ -8,6 +9,8 @@ use tempfile::TempDir;
 use super::rules::RULES;
 use super::*;
 
+#[path = "config_tests/personas.rs"]
+mod personas;
 #[path = "config_tests/pool.rs"]
 mod pool;
 

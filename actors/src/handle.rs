@@ -11,6 +11,7 @@ use crate::{
     error::BrokerError,
     gateway::{Attached, GatewayMessage},
     panel,
+    personas::Persona,
     prepare::unreadable,
     request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted},
     review::{Applied, Head},
@@ -22,6 +23,7 @@ use crate::{
 use domain::{
     content::{Content, ContentHash},
     ids::{ReviewId, ReviewNumber},
+    panel::Chosen,
     review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
 };
 use std::sync::Arc;
@@ -59,6 +61,11 @@ impl Broker {
         &self.0.context.passes
     }
 
+    /// What is configured under this name; a seat may also be for a person.
+    pub fn persona(&self, name: &str) -> Option<&Arc<Persona>> {
+        self.0.context.settings.personas.get(name)
+    }
+
     /// Reads a review_id, `R-12`, or a unique prefix of an id.
     pub async fn resolve(&self, given: &str) -> Answer<ReviewId> {
         let given = given.trim();
@@ -89,12 +96,16 @@ impl Broker {
         let context = &self.0.context;
         context.settings.limits.proposal(&proposal)?;
         context.refuse_secrets(&proposal.texts()).await?;
-        let personas = panel::seats(std::mem::take(&mut proposal.personas))?;
-        let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
+        let named = panel::named(std::mem::take(&mut proposal.personas))?;
         let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
         let project = context.projects.name_for(given, workplace)?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
         let prepared = context.while_open(preparing).await?;
+        let Chosen { personas, because } = match named {
+            Some(personas) => Chosen { personas, because: Vec::new() },
+            None => context.settings.panel.choose(proposal.category, &prepared.content.files),
+        };
+        let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
         let first = Proposal {
             // Both are minted by the gateway.
             id: ReviewId(Uuid::nil()),
@@ -112,7 +123,9 @@ impl Broker {
         let applied = context
             .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
             .await?;
-        self.submitted(applied, prepared.content).await
+        // A repeat keeps the panel of its first, whatever the settings have become.
+        let panel_because = if applied.changed { because } else { Vec::new() };
+        Ok(Submitted { panel_because, ..self.submitted(applied, prepared.content).await? })
     }
 
     pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
@@ -325,7 +338,7 @@ impl Broker {
     /// A repeat of an old submission shows what that one brought.
     async fn submitted(&self, applied: Applied, content: Arc<Content>) -> Answer<Submitted> {
         let content = if applied.changed { content } else { self.content(&applied.review.round.content_hash).await? };
-        Ok(Submitted { review: applied.review, content })
+        Ok(Submitted { review: applied.review, content, panel_because: Vec::new() })
     }
 
     fn known_round(&self, review: &Review, round: Option<u32>) -> Answer<()> {

@@ -68,6 +68,8 @@ pub struct Settings {
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: pool::PoolSettings,
     pub personas: personas::Personas,
+    /// Who is to sign where the proposer names nobody.
+    pub panel: domain::panel::Defaults,
 }
 
 /// What every actor of one broker shares.

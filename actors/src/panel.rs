@@ -3,22 +3,22 @@
 use crate::{error::BrokerError, request::PolicyRequest};
 use domain::{
     consensus::{Policy, Rule, RuleName},
+    panel::{MAX_SEATS, PERSONA_CHARS, is_persona_name},
     review::seats_for,
 };
 
-const MAX_SEATS: usize = 10;
-const PERSONA_CHARS: usize = 64;
-
-/// The personas of the seats, each once.
-pub(crate) fn seats(personas: Vec<String>) -> Result<Vec<String>, BrokerError> {
+/// The personas of the seats that a caller has named, each once; none if it has named none.
+pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, BrokerError> {
+    if personas.is_empty() {
+        return Ok(None);
+    }
     for persona in &personas {
         let chars = persona.chars().count();
         if chars > PERSONA_CHARS {
             let (field, unit) = ("personas", "characters");
             return Err(BrokerError::TooLong { field, actual: chars, limit: PERSONA_CHARS, unit });
         }
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        if persona.is_empty() || !persona.chars().all(plain) {
+        if !is_persona_name(persona) {
             let problem = format!("{persona:?} is no persona; allowed are 1 to {PERSONA_CHARS} of a-z A-Z 0-9 . _ -");
             return Err(invalid("personas", problem));
         }
@@ -27,7 +27,7 @@ pub(crate) fn seats(personas: Vec<String>) -> Result<Vec<String>, BrokerError> {
     if seats.len() > MAX_SEATS {
         return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
     }
-    Ok(seats)
+    Ok(Some(seats))
 }
 
 /// The policy for so many seats. `max_rounds` is the operator's, which a caller may lower.

@@ -1,6 +1,7 @@
 //! Who reviews, in the sense of what they look for.
 
 use crate::pool::runtime::{Effort, Runtime};
+use domain::globs::Globs;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,6 +16,15 @@ pub enum Mode {
     OneShot,
 }
 
+impl Mode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::OneShot => "one_shot",
+        }
+    }
+}
+
 /// One persona, as configured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Persona {
@@ -23,8 +33,8 @@ pub struct Persona {
     pub focus: String,
     /// What whoever takes its seat is told.
     pub prompt: Arc<str>,
-    /// Paths it does not look at, as globs.
-    pub ignore: Vec<String>,
+    /// Paths it does not look at.
+    pub ignore: Globs,
     pub mode: Mode,
     /// Left out, here and below: as the pool is set.
     pub runtime: Option<Runtime>,

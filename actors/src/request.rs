@@ -48,7 +48,7 @@ pub struct NewProposal {
     /// What the diff is against; left out: the project's HEAD now.
     pub base: Option<String>,
     pub skip_diff_validation: bool,
-    /// One seat for each; empty: one for anybody.
+    /// One seat for each; empty: as the operator's settings say.
     pub personas: Vec<String>,
     pub policy: PolicyRequest,
     /// The same key gives the same review again.
@@ -89,6 +89,8 @@ pub struct Revision {
 pub struct Submitted {
     pub review: Arc<Review>,
     pub content: Arc<domain::content::Content>,
+    /// Which of the operator's rules asked for which personas, where the proposer named none.
+    pub panel_because: Vec<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -2,6 +2,16 @@
 
 use crate::{diff::AffectedFile, globs::Globs, ids::DEFAULT_PERSONA, review::Category};
 
+/// The largest panel.
+pub const MAX_SEATS: usize = 10;
+pub const PERSONA_CHARS: usize = 64;
+
+/// A persona's name stands in logs, file names and arguments, so it is a plain word.
+pub fn is_persona_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (1..=PERSONA_CHARS).contains(&name.len()) && name.chars().all(plain)
+}
+
 /// The panel of a proposal that asks for none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Defaults {
@@ -37,8 +47,7 @@ impl Default for Defaults {
 
 impl Defaults {
     pub fn choose(&self, category: Option<Category>, files: &[AffectedFile]) -> Chosen {
-        let asking: Vec<_> =
-            self.rules.iter().filter_map(|rule| Some((rule, rule.reason(category, files)?))).collect();
+        let asking: Vec<_> = self.rules.iter().filter_map(|rule| Some((rule, rule.reason(category, files)?))).collect();
         let replaced = asking.iter().any(|(rule, _)| rule.replace);
         let mut chosen = Chosen::default();
         if !replaced {

@@ -26,6 +26,12 @@ pub(super) struct Settled {
 
 impl Place {
     pub(super) fn settle(&self, listen: Option<&str>) -> Result<Settled, Failure> {
+        let (Loaded { config, .. }, repo) = self.load(listen)?;
+        Ok(Settled { config, repo })
+    }
+
+    /// The settings with where each came from, and the repository.
+    pub(super) fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), Failure> {
         let repo = match &self.repo {
             Some(dir) => Some(existing(dir).map_err(|error| Failure::new(USAGE, error))?),
             None => std::env::current_dir().ok().and_then(|dir| git_root(&dir)),
@@ -41,8 +47,8 @@ impl Place {
             flags: flags.into_iter().flatten().collect(),
             ..Sources::of_this_process()
         };
-        let Loaded { config, .. } = Config::load(&sources).map_err(|error| Failure::new(USAGE, error))?;
-        Ok(Settled { config, repo })
+        let loaded = Config::load(&sources).map_err(|error| Failure::new(USAGE, error))?;
+        Ok((loaded, repo))
     }
 }
 

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use domain::diff::FlagKind;
+use domain::globs::{BadGlob, Globs};
+use domain::panel::{MAX_SEATS, PERSONA_CHARS, is_persona_name};
 use jiff::SignedDuration;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
 
 use super::error::show;
+use super::panel;
 use super::rules::{Kind, Rule};
 use crate::telemetry::is_hidden;
 
@@ -30,7 +33,10 @@ impl Rule {
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
             // Words may hold spaces and commas, so only a list as in a file says where each one ends.
             Kind::ListOf(Kind::Argument) => list(text).unwrap_or_else(as_text),
-            Kind::FlagKinds | Kind::Hosts | Kind::ListOf(_) => list(text).unwrap_or_else(|| words(text)),
+            Kind::PanelRules => list(text).unwrap_or_else(as_text),
+            Kind::FlagKinds | Kind::Hosts | Kind::Globs(_) | Kind::Personas | Kind::ListOf(_) => {
+                list(text).unwrap_or_else(|| words(text))
+            }
             Kind::Address
             | Kind::DataDir
             | Kind::Folder
@@ -45,12 +51,21 @@ impl Rule {
             | Kind::VariableName
             | Kind::DistroName
             | Kind::LinuxPath
+            | Kind::Line(_)
+            | Kind::FileName
+            | Kind::Amount(..)
             | Kind::Optional(_) => as_text(),
         }
     }
 
     pub(super) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
-        self.kind.accept(value, place).ok_or_else(|| format!("expected {}", self.kind.expected(example)))
+        self.kind.accept(value, place).ok_or_else(|| {
+            let expected = format!("expected {}", self.kind.expected(example));
+            match self.kind.fault(value) {
+                Some(fault) => format!("{fault}; {expected}"),
+                None => expected,
+            }
+        })
     }
 }
 
@@ -79,6 +94,15 @@ impl Kind {
             Kind::VariableName => is_variable(text?) && !is_guarded(text?),
             Kind::DistroName => is_word(text?, "._-") && !text?.starts_with('-'),
             Kind::LinuxPath => text?.starts_with('/'),
+            Kind::Line(max) => !text?.trim().is_empty() && text?.chars().count() <= *max,
+            Kind::FileName => is_file_name(text?),
+            Kind::Globs(_) => globs(value).is_some_and(|globs| globs.is_ok()) && self.fault(value).is_none(),
+            Kind::Amount(min, max) => {
+                let amount = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
+                return (min..=max).contains(&&amount).then_some(Value::Float(amount));
+            }
+            Kind::Personas => is_persona_list(value),
+            Kind::PanelRules => panel::faults(value).is_empty(),
             Kind::Optional(_) if text?.is_empty() => true,
             Kind::Optional(kind) => return kind.accept(value, place),
             Kind::ListOf(kind) => {
@@ -87,6 +111,42 @@ impl Kind {
             }
         };
         fits.then(|| value.clone())
+    }
+
+    /// What exactly is wrong, where `expected` alone would leave people looking for it.
+    fn fault(&self, value: &Value) -> Option<String> {
+        match self {
+            Kind::Globs(max) => match globs(value)? {
+                Err(error) => Some(error.to_string()),
+                Ok(globs) if globs.len() > *max => Some(format!("these are {}", globs.len())),
+                Ok(_) => None,
+            },
+            Kind::PanelRules => Some(panel::faults(value).join("; ")).filter(|faults| !faults.is_empty()),
+            Kind::Address
+            | Kind::Hosts
+            | Kind::DataDir
+            | Kind::Folder
+            | Kind::ExistingFolder
+            | Kind::ReadableFile
+            | Kind::Program
+            | Kind::LogFilter
+            | Kind::Bool
+            | Kind::Integer(..)
+            | Kind::Duration(..)
+            | Kind::OneOf(_)
+            | Kind::FlagKinds
+            | Kind::Argument
+            | Kind::ModelName
+            | Kind::VariableName
+            | Kind::DistroName
+            | Kind::LinuxPath
+            | Kind::Line(_)
+            | Kind::FileName
+            | Kind::Amount(..)
+            | Kind::Personas
+            | Kind::Optional(_)
+            | Kind::ListOf(_) => None,
+        }
     }
 
     fn expected(&self, example: Option<&Value>) -> String {
@@ -128,11 +188,40 @@ impl Kind {
                     .to_owned()
             }
             Kind::LinuxPath => "an absolute path as Linux writes it, such as \"/home/me/code\"".to_owned(),
+            Kind::Line(max) => format!("text on one line, of 1 to {max} characters, none of them invisible"),
+            Kind::FileName => "the name of a file in the same folder, without a path".to_owned(),
+            Kind::Globs(max) => format!("a list of at most {max} patterns of paths, such as [\"*.lock\", \"docs/\"]"),
+            Kind::Amount(min, max) => format!("an amount between {min} and {max}"),
+            Kind::Personas => format!(
+                "a list of 1 to {MAX_SEATS} personas, each 1 to {PERSONA_CHARS} letters, digits and the characters . _ -"
+            ),
+            Kind::PanelRules => "a list of rules with personas and category or paths, such as \
+                 [{ paths = [\"migrations/**\"], personas = [\"architecture\"] }]"
+                .to_owned(),
             // An empty value is no example.
             Kind::Optional(kind) => format!("{}, or \"\"", kind.expected(None)),
             Kind::ListOf(kind) => format!("a list, each item {}", kind.expected(None)),
         }
     }
+}
+
+/// `None` where it is no list of texts.
+pub(super) fn globs(value: &Value) -> Option<Result<Globs, BadGlob>> {
+    let texts = value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned));
+    let texts = texts.collect::<Option<Vec<_>>>()?;
+    match texts.iter().find(|text| text.contains(is_hidden)) {
+        Some(text) => Some(Err(BadGlob { pattern: text.clone(), why: "has invisible characters".into() })),
+        None => Some(Globs::new(texts)),
+    }
+}
+
+pub(super) fn is_persona_list(value: &Value) -> bool {
+    let named = |item: &Value| item.as_str().is_some_and(is_persona_name);
+    value.as_array().is_some_and(|items| (1..=MAX_SEATS).contains(&items.len()) && items.iter().all(named))
+}
+
+fn is_file_name(text: &str) -> bool {
+    (1..=200).contains(&text.len()) && !text.contains(['/', '\\']) && !matches!(text, "." | "..")
 }
 
 /// Longer ones are a mistake, and the system takes only so much.

@@ -8,20 +8,33 @@ use crate::telemetry::visible;
 /// Longer values are cut in messages.
 const SHOWN_CHARS: usize = 80;
 
+/// The built-in file with the defaults of every persona.
+pub(super) const PERSONA_DEFAULTS: &str = "persona";
+
 /// Where a setting was given its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Default,
+    /// A file of personas that is built in.
+    BuiltIn(&'static str),
     /// The path as shown to people: `~` for their home.
     File(String),
     Variable(String),
     Flag(String),
 }
 
+impl Origin {
+    /// Nobody has said anything.
+    pub fn is_default(&self) -> bool {
+        matches!(self, Self::Default | Self::BuiltIn(PERSONA_DEFAULTS))
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default.toml"),
+            Self::BuiltIn(name) => write!(f, "built-in {name}.toml"),
             Self::File(name) | Self::Variable(name) | Self::Flag(name) => f.write_str(&visible(name)),
         }
     }

@@ -1,9 +1,10 @@
 //! Merges the layers, remembering for each setting who said it last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use actors::pool::runtime;
+use domain::panel::MAX_SEATS;
 use serde::Deserialize;
 use toml::Value;
 
@@ -11,6 +12,8 @@ use super::check::{Place, duration};
 use super::error::{ConfigError, Origin, Problem, show};
 use super::key::{Key, insert, settings};
 use super::near::{unknown_setting, unknown_variable};
+use super::panel;
+use super::personas::{self, Configured};
 use super::pool;
 use super::rules::{RULES, Rule, Scope, find};
 use super::sources::Sources;
@@ -26,6 +29,8 @@ const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
+    /// By persona and setting.
+    pub personas: BTreeMap<String, BTreeMap<String, Origin>>,
     origins: BTreeMap<String, Origin>,
 }
 
@@ -45,7 +50,7 @@ struct Merge<'a> {
 
 /// Who speaks: decides what may be said and how paths are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+pub(super) enum Speaker {
     OperatorsFile,
     ProjectsFile,
     CommandLine,
@@ -177,6 +182,9 @@ impl Merge<'_> {
         if !self.problems.iter().any(|problem| problem.is_about("pool")) {
             self.problems.extend(pool::contradictions(&self.settings));
         }
+        let Configured { personas, origins: persona_origins, problems } = personas::load(self.sources, &self.settings);
+        self.problems.extend(problems);
+        self.known_panels(persona_origins.keys().cloned().collect());
         self.tokens_beyond_loopback();
         if !self.problems.is_empty() {
             return Err(ConfigError { problems: self.problems });
@@ -188,7 +196,28 @@ impl Merge<'_> {
             insert(&mut tree, key.parts(), value);
         }
         let config = Config::deserialize(tree).map_err(|error| internal(error.to_string()))?;
-        Ok(Loaded { config, origins })
+        Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, origins })
+    }
+
+    /// Panels are of personas that are there, and fit around one review.
+    fn known_panels(&mut self, known: BTreeSet<String>) {
+        let mut seats = BTreeSet::new();
+        for name in ["personas", "rules"] {
+            let key = Key::new(["panel", name]);
+            let Some((value, origin)) = self.settings.get(&key) else { continue };
+            if let Some(text) = panel::unknown_personas(value, &known) {
+                self.problems.push(Problem::of(origin, &key, value, text));
+                continue;
+            }
+            seats.extend(panel::named(value).map(str::to_owned));
+            if seats.len() > MAX_SEATS {
+                let text = format!(
+                    "panel.personas and panel.rules name {} different personas; expected at most {MAX_SEATS}",
+                    seats.len()
+                );
+                self.problems.push(Problem::of(origin, &key, value, text));
+            }
+        }
     }
 
     fn fill_data_dir(&mut self) {
@@ -262,10 +291,13 @@ impl Merge<'_> {
 }
 
 /// What a project's file makes of a setting that it may only tighten.
-fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
+pub(super) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
     match (rule.scope, value, below) {
         (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
             Err(format!("a project's file may only lower it; it is {} ({origin})", show(below)))
+        }
+        (Scope::ProjectAdds, Value::Array(more), _) if more.iter().any(panel::replaces) => {
+            Err("a project's file may add rules, but none with replace = true".to_owned())
         }
         (Scope::ProjectAdds, Value::Array(more), Value::Array(below)) => {
             let mut all = below.clone();
@@ -279,6 +311,7 @@ fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Resul
 fn exceeds(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => a > b,
+        (Value::Float(a), Value::Float(b)) => a > b,
         (Value::String(a), Value::String(b)) => duration(a) > duration(b),
         _ => false,
     }

@@ -27,6 +27,14 @@ pub(super) fn unknown_variable(name: &str) -> String {
     suggest("stands for no setting", &near(name, known.iter().map(String::as_str)))
 }
 
+/// The same for a key of a table that has no section of its own.
+pub(super) fn unknown_key(given: &str, known: &[&str]) -> String {
+    match near(given, known.iter().copied()).as_slice() {
+        [] => format!("unknown key; allowed are {}", known.join(", ")),
+        names => format!("unknown key; did you mean {}?", names.join(" or ")),
+    }
+}
+
 fn suggest(text: &str, near: &[&str]) -> String {
     match near {
         [] => format!("{text}; config/default.toml lists all"),

@@ -158,17 +158,22 @@ impl<'a> Settings<'a> {
 }
 
 /// A setting that is not given is an empty text.
-mod or_empty {
+pub(super) mod or_empty {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::config) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => value.serialize(to),
             None => "".serialize(to),
         }
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    pub(in crate::config) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
         match String::deserialize(from)? {
             text if text.is_empty() => Ok(None),
             text => T::deserialize(text.into_deserializer()).map(Some),

@@ -42,6 +42,18 @@ pub(super) enum Kind {
     DistroName,
     /// An absolute path on another system.
     LinuxPath,
+    /// Text of at most so many characters, on one line.
+    Line(usize),
+    /// A file in the same folder.
+    FileName,
+    /// A list of at most so many patterns of paths.
+    Globs(usize),
+    /// US dollars.
+    Amount(f64, f64),
+    /// A list of some, each by its name.
+    Personas,
+    /// When which personas are asked for.
+    PanelRules,
     /// That, or empty.
     Optional(&'static Kind),
     ListOf(&'static Kind),
@@ -58,8 +70,9 @@ pub(super) enum Scope {
 }
 
 use Kind::{
-    Address, Argument, Bool, DataDir, DistroName, ExistingFolder, FlagKinds, Folder, Hosts, Integer, LinuxPath, ListOf,
-    LogFilter, ModelName, OneOf, Optional, Program, ReadableFile, VariableName,
+    Address, Amount, Argument, Bool, DataDir, DistroName, ExistingFolder, FileName, FlagKinds, Folder, Globs, Hosts,
+    Integer, Line, LinuxPath, ListOf, LogFilter, ModelName, OneOf, Optional, PanelRules, Personas, Program,
+    ReadableFile, VariableName,
 };
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
 
@@ -101,6 +114,9 @@ pub(super) const RULES: &[Rule] = &[
     rule("git.refuse", FlagKinds, ProjectAdds),
     rule("store.readers", Integer(1, 64), OperatorOnly),
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
+    // More of them tighten; rules of a project replace nothing.
+    rule("panel.personas", Personas, ProjectAdds),
+    rule("panel.rules", PanelRules, ProjectAdds),
     // All of it is the operator's: it says what is run, with which rights, and what it may cost.
     rule("pool.enabled", Bool, OperatorOnly),
     rule("pool.runtime", OneOf(&["codex", "claude", "command"]), OperatorOnly),
@@ -125,6 +141,26 @@ pub(super) const RULES: &[Rule] = &[
     rule("projects.*.path", Folder, OperatorOnly),
     rule("projects.*.trusted", Bool, OperatorOnly),
 ];
+
+/// The same for the file of a persona.
+pub(super) const PERSONA_RULES: &[Rule] = &[
+    rule("focus", Line(200), ProjectSets),
+    // The text is added to that of the operator.
+    rule("prompt", FileName, ProjectSets),
+    rule("ignore", Globs(MAX_GLOBS), ProjectAdds),
+    rule("mode", OneOf(&["agent", "one_shot"]), OperatorOnly),
+    rule("runtime", Optional(&OneOf(&["codex", "claude", "command"])), OperatorOnly),
+    rule("program", Optional(&Program), OperatorOnly),
+    rule("command", ListOf(&Argument), OperatorOnly),
+    rule("model", Optional(&ModelName), OperatorOnly),
+    rule("effort", Optional(&OneOf(&["low", "medium", "high"])), OperatorOnly),
+    rule("time_limit", millis(SECOND, 2 * HOUR), ProjectLowers),
+    rule("budget_usd", Amount(0.01, 1000.0), ProjectLowers),
+    rule("front_matter", Bool, OperatorOnly),
+];
+
+/// Patterns in one list.
+pub(super) const MAX_GLOBS: usize = 100;
 
 const fn rule(key: &'static str, kind: Kind, scope: Scope) -> Rule {
     Rule { key, kind, scope }

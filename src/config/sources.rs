@@ -12,8 +12,12 @@ use super::error::{Origin, Problem};
 use crate::telemetry::visible;
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
+const PERSONAS: &str = "personas";
 /// No honest file comes near it, and the project's may be anything.
 const MAX_FILE_BYTES: u64 = 1 << 20;
+const MAX_PROMPT_BYTES: u64 = 64 << 10;
+const MAX_PERSONAS: usize = 100;
+const LEADS_OUT: &str = "is a link that leads out of the repository";
 
 /// A flag of the command line that stands for a setting.
 #[derive(Debug, Clone)]
@@ -74,25 +78,27 @@ impl Sources {
         self.user_file.as_ref().map_or(Ok(None), |file| self.read_optional(file))
     }
 
-    /// Follows no link out of the repository and opens nothing but a plain file: a link could make
-    /// the broker quote a private file in an error, a pipe could make it wait for ever.
     pub(super) fn read_project_file(&self) -> Result<Option<toml::Table>, Problem> {
         let (Some(repo), Some(file)) = (&self.repo, self.project_file()) else {
             return Ok(None);
         };
         let refuse = |text: &str| Problem::at(&self.origin_of(&file), text);
-        let inside = match (fs::canonicalize(repo), fs::canonicalize(&file)) {
-            (Ok(repo), Ok(file)) => file.starts_with(repo),
-            _ if fs::symlink_metadata(&file).is_err() => return Ok(None),
-            _ => false,
-        };
-        if !inside {
-            return Err(refuse("is a link that leads out of the repository"));
+        if !is_inside(repo, &file).map_err(refuse)? {
+            return Ok(None);
         }
-        if !fs::metadata(&file).is_ok_and(|meta| meta.is_file()) {
-            return Err(refuse("is not a plain file"));
-        }
+        is_plain(&file).map_err(refuse)?;
         self.read_optional(&file)
+    }
+
+    /// The user's own personas, beside the user's settings.
+    pub(super) fn user_personas(&self) -> Option<Folder<'_>> {
+        let path = self.user_file.as_ref()?.parent()?.join(PERSONAS);
+        Some(Folder { sources: self, path, within: None })
+    }
+
+    pub(super) fn project_personas(&self) -> Option<Folder<'_>> {
+        let path = self.project_file()?.parent()?.join(PERSONAS);
+        Some(Folder { sources: self, path, within: self.repo.as_deref() })
     }
 
     pub(super) fn read_config_file(&self) -> Result<Option<toml::Table>, Problem> {
@@ -122,10 +128,104 @@ impl Sources {
     }
 }
 
+/// A folder of personas, each a file of settings with its prompt beside it.
+pub(super) struct Folder<'a> {
+    sources: &'a Sources,
+    path: PathBuf,
+    /// What its files must not lead out of.
+    within: Option<&'a Path>,
+}
+
+impl Folder<'_> {
+    /// Name and path of each file of settings, in order of their names.
+    pub(super) fn files(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
+        let refuse = |text: &str| Problem::at(&self.origin_of(&self.path), text);
+        if self
+            .within
+            .is_some_and(|repo| fs::symlink_metadata(&self.path).is_ok() && is_inside(repo, &self.path).is_err())
+        {
+            return Err(refuse(LEADS_OUT));
+        }
+        let entries = match fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(refuse(&format!("cannot be read: {error}"))),
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| refuse(&format!("cannot be read: {error}")))?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                files.push((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path));
+            }
+            if files.len() > MAX_PERSONAS {
+                return Err(refuse(&format!("holds more than {MAX_PERSONAS} personas")));
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    pub(super) fn file(&self, persona: &str) -> PathBuf {
+        self.path.join(format!("{persona}.toml"))
+    }
+
+    pub(super) fn origin_of(&self, file: &Path) -> Origin {
+        self.sources.origin_of(file)
+    }
+
+    pub(super) fn read(&self, file: &Path) -> Result<toml::Table, Problem> {
+        self.guard(file).map_err(|text| Problem::at(&self.origin_of(file), text))?;
+        Ok(self.sources.read_optional(file)?.unwrap_or_default())
+    }
+
+    /// The text of a prompt, or what was expected.
+    pub(super) fn read_prompt(&self, name: &str) -> Result<String, String> {
+        let file = self.path.join(name);
+        if fs::symlink_metadata(&file).is_err() {
+            return Err(format!("expected the name of a file in {}; there is none", self.origin_of(&self.path)));
+        }
+        self.guard(&file)?;
+        match read_at_most(&file, MAX_PROMPT_BYTES) {
+            Ok(text) if text.trim().is_empty() => Err("expected a file with text in it".to_owned()),
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                Err(format!("expected a file of at most {} KiB", MAX_PROMPT_BYTES >> 10))
+            }
+            Err(error) => Err(format!("cannot be read: {error}")),
+        }
+    }
+
+    fn guard(&self, file: &Path) -> Result<(), &'static str> {
+        if let Some(repo) = self.within {
+            is_inside(repo, file)?;
+        }
+        is_plain(file)
+    }
+}
+
+/// Whether it is there, and no link leads out of the repository: that could make the broker quote a private file in
+/// an error, or in a prompt.
+fn is_inside(repo: &Path, file: &Path) -> Result<bool, &'static str> {
+    match (fs::canonicalize(repo), fs::canonicalize(file)) {
+        (Ok(repo), Ok(file)) if file.starts_with(&repo) => Ok(true),
+        _ if fs::symlink_metadata(file).is_err() => Ok(false),
+        _ => Err(LEADS_OUT),
+    }
+}
+
+/// A pipe could make the broker wait for ever.
+fn is_plain(file: &Path) -> Result<(), &'static str> {
+    if fs::metadata(file).is_ok_and(|meta| meta.is_file()) { Ok(()) } else { Err("is not a plain file") }
+}
+
 fn read_bounded(file: &Path) -> io::Result<String> {
+    read_at_most(file, MAX_FILE_BYTES)
+}
+
+fn read_at_most(file: &Path, bytes: u64) -> io::Result<String> {
     let mut text = String::new();
-    File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
+    File::open(file)?.take(bytes + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes {
         return Err(io::Error::new(ErrorKind::FileTooLarge, "larger than 1 MiB"));
     }
     Ok(text)

@@ -60,7 +60,8 @@ pub(super) struct CreateReview {
     #[serde(default, deserialize_with = "lenient::flag")]
     pub skip_diff_validation: Option<bool>,
     /// Who is to review it: one seat for each, each for another reviewer, for example ["security", "tests"]. 1 to 10
-    /// names of 1 to 64 letters, digits, ".", "_" or "-". Default ["general"]: one reviewer. Not with review_id.
+    /// names of 1 to 64 letters, digits, ".", "_" or "-". Default: as the broker's operator has set, else ["general"], one
+    /// reviewer. Not with review_id.
     #[serde(default, deserialize_with = "lenient::list")]
     pub personas: Option<Vec<String>>,
     /// How the votes of several seats are counted. Default: all must approve. Not with review_id.

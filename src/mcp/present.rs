@@ -5,6 +5,7 @@ mod consensus;
 mod content;
 mod findings;
 mod head;
+mod persona;
 mod pool;
 mod rows;
 
@@ -12,6 +13,7 @@ pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
 pub(super) use content::{About, Ending, Files, Proposal};
 pub(super) use findings::{FindingRow, IssueUpdated, Issues};
 pub(super) use head::{DiffState, SeatRow, Status, next};
+pub(super) use persona::{PersonaRow, ignored};
 pub(super) use pool::{Pool, Reviewer};
 pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};
 
@@ -40,17 +42,17 @@ pub(super) fn moment(at: Timestamp) -> String {
 
 /// Bounded, with a note of what is missing.
 fn excerpt(text: &str) -> String {
-    shortened(text, "")
+    shortened(text, EXCERPT_CHARS, "")
 }
 
 /// The same for a text that get_proposal has in full.
 fn paged_excerpt(text: &str) -> String {
-    shortened(text, "; get_proposal pages the rest")
+    shortened(text, EXCERPT_CHARS, "; get_proposal pages the rest")
 }
 
-fn shortened(text: &str, hint: &str) -> String {
-    match super::page::cut(text, EXCERPT_CHARS) {
+fn shortened(text: &str, chars: usize, hint: &str) -> String {
+    match super::page::cut(text, chars) {
         (all, None) => all.to_owned(),
-        (start, Some(total)) => format!("{start}… [{EXCERPT_CHARS} of {total} characters{hint}]"),
+        (start, Some(total)) => format!("{start}… [{chars} of {total} characters{hint}]"),
     }
 }

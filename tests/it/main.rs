@@ -19,6 +19,7 @@ mod lifecycle;
 mod lists;
 mod model;
 mod panel;
+mod personas;
 mod pool;
 mod pool_clients;
 mod pool_config;

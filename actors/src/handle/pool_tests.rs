@@ -67,6 +67,7 @@ fn settings(folder: &Path) -> Settings {
         refuse: Vec::new(),
         pool,
         personas: Default::default(),
+        panel: Default::default(),
     }
 }
 

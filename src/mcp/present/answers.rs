@@ -1,7 +1,7 @@
 //! Answers of the calls that change a review.
 
 use super::{
-    DiffState, Files, SeatRow,
+    DiffState, Files, PersonaRow, SeatRow,
     consensus::{Consensus, PolicyRow},
     excerpt,
     findings::{FindingRow, ReReview, some_of},
@@ -38,6 +38,9 @@ pub(in crate::mcp) struct Claimed<'a> {
     pub seat: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<&'a str>,
+    /// How to review from this seat, where the broker's operator has said so: follow its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<PersonaRow<'a>>,
     /// All of them, yours included.
     pub seats: Vec<SeatRow<'a>>,
     pub intent: &'a str,
@@ -46,6 +49,9 @@ pub(in crate::mcp) struct Claimed<'a> {
     pub description: Option<String>,
     #[serde(flatten)]
     pub files: Files<'a>,
+    /// Those of affected_files that your persona does not look at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_files: Vec<&'a str>,
     pub has_diff: bool,
     #[schemars(with = "String")]
     pub content_hash: &'a ContentHash,
@@ -82,11 +88,13 @@ impl<'a> Claimed<'a> {
             current_round: review.round.number,
             claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
             seat: seat.map(|seat| seat.persona.as_str()),
+            persona: None,
             claimed_by: claim.map_or_else(|| review.claimed_by(), |claim| Some(claim.by.as_str())),
             seats: review.seats.iter().map(SeatRow::of).collect(),
             intent: &review.round.intent,
             description: content.description.as_deref().map(paged_excerpt),
             files: Files::of(content),
+            ignored_files: Vec::new(),
             has_diff: content.diff.is_some(),
             content_hash: &review.round.content_hash,
             diff,
@@ -211,6 +219,9 @@ pub(in crate::mcp) struct Submission<'a> {
     pub files: Files<'a>,
     /// Who is to review it: one seat for each.
     pub personas: Vec<&'a str>,
+    /// Why these, where you named none and a rule of the broker's operator asked for them.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub panel_because: &'a [String],
     pub policy: PolicyRow,
     /// True if this was a further round of an existing review.
     pub revised: bool,
@@ -236,6 +247,7 @@ impl<'a> Submission<'a> {
             diff: DiffState::of(review),
             files: Files::of(content),
             personas: review.seats.iter().map(|seat| seat.persona.as_str()).collect(),
+            panel_because: &[],
             policy: PolicyRow::of(review.policy),
             revised,
             escalate: review.escalated.is_some(),

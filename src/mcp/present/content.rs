@@ -148,6 +148,9 @@ pub(in crate::mcp) struct About<'a> {
     pub diff: DiffState<'a>,
     #[serde(flatten)]
     pub files: Files<'a>,
+    /// Those of affected_files that the persona whose seat you hold does not look at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_files: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<&'a str>,
     pub claim_generation: u32,
@@ -205,6 +208,7 @@ impl<'a> About<'a> {
             has_diff: content.diff.is_some(),
             diff,
             files: Files::of(content),
+            ignored_files: Vec::new(),
             claimed_by: review.claimed_by(),
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatRow::of).collect(),

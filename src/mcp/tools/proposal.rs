@@ -6,7 +6,7 @@ use crate::mcp::{
     args::GetProposal,
     file_part::file_part,
     page::Stream,
-    present::{About, Answer, Ending, IterationRow, Proposal},
+    present::{About, Answer, Ending, IterationRow, Proposal, ignored},
     refusal::Refused,
 };
 use actors::BrokerError;
@@ -15,6 +15,7 @@ use domain::{
     ids::ReviewId,
     review::Review,
 };
+use serde::Serialize;
 use std::borrow::Cow;
 use store::view::CounterPatch;
 
@@ -31,6 +32,8 @@ pub(in crate::mcp) struct Asked {
     pub which: Which,
     pub file: Option<String>,
     pub cursor: Option<String>,
+    /// Who reads, where that is known.
+    pub caller: Option<String>,
 }
 
 /// Which of a round's contents. They differ once a counter-patch was accepted.
@@ -53,9 +56,9 @@ impl Which {
 
 pub(super) async fn get(args: GetProposal, call: &Call<'_>) -> Done {
     let which = Which::read(args.content.as_deref())?;
-    call.who.speaks_as("caller_id", args.caller_id)?;
+    let caller = call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
-    show(id, Asked { round: args.round, which, file: args.file, cursor: args.cursor }, call.server).await
+    show(id, Asked { round: args.round, which, file: args.file, cursor: args.cursor, caller }, call.server).await
 }
 
 pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) -> Done {
@@ -90,7 +93,11 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     };
     let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
     let is_first = start == 0 && asked.file.is_none();
-    let about = is_first.then(|| About::of(&review, round, &hash, &content, ending, iterations));
+    let mut about = is_first.then(|| About::of(&review, round, &hash, &content, ending, iterations));
+    let seat = asked.caller.as_deref().and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
+    if let (Some(about), Some(persona)) = (&mut about, seat.and_then(|seat| broker.persona(&seat.persona))) {
+        about.ignored_files = ignored(persona, &about.files);
+    }
     let shares = stream.page(start, room(about.as_ref(), server)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = shares.parts;
     let proposal = Proposal {
@@ -137,7 +144,7 @@ async fn hashes_of(
 }
 
 /// Characters left for the texts of a page: what is said beside them counts, but never takes more than half.
-fn room(about: Option<&About<'_>>, server: &Server) -> Result<usize, Stop> {
+pub(super) fn room(about: Option<&impl Serialize>, server: &Server) -> Result<usize, Stop> {
     let page = server.settings.page_chars;
     let beside = about.map(serde_json::to_string).transpose()?.map_or(0, |text| text.chars().count());
     Ok(page - beside.min(page / 2))

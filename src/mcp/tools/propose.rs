@@ -65,7 +65,8 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
     };
     let submitted = broker.create(proposal).await?;
     call.review.get_or_init(|| submitted.review.id);
-    Ok(Answer::of(&Submission::of(&submitted.review, &submitted.content, false))?)
+    let submission = Submission::of(&submitted.review, &submitted.content, false);
+    Ok(Answer::of(&Submission { panel_because: &submitted.panel_because, ..submission })?)
 }
 
 fn required(field: &'static str, given: Option<String>) -> Result<String, Stop> {

@@ -1,9 +1,9 @@
 //! The reviewer's calls.
 
-use super::{Call, Done, Stop, findings, non_empty};
+use super::{Call, Done, Stop, findings, non_empty, proposal::room};
 use crate::mcp::{
     args::{ClaimReview, Malformed, ReleaseClaim, SubmitVerdict},
-    present::{Answer, Claimed, VerdictTaken},
+    present::{Answer, Claimed, PersonaRow, VerdictTaken, ignored},
     refusal::Refused,
 };
 use actors::{
@@ -32,7 +32,12 @@ pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
         Some(_) | None => None,
     };
     let workspace = workspace.map(|folder| folder.display().to_string());
-    Ok(Answer::of(&Claimed { workspace, ..Claimed::of(&review, &content, &reviewer_id) })?)
+    let mut claimed = Claimed { workspace, ..Claimed::of(&review, &content, &reviewer_id) };
+    if let Some(persona) = claimed.seat.and_then(|seat| broker.persona(seat)) {
+        claimed.ignored_files = ignored(persona, &claimed.files);
+        claimed.persona = Some(PersonaRow::of(persona, room(Some(&claimed), call.server)?));
+    }
+    Ok(Answer::of(&claimed)?)
 }
 
 pub(super) async fn release(args: ReleaseClaim, call: &Call<'_>) -> Done {

@@ -1,0 +1,320 @@
+//! Personas, in layers: `config/persona.toml` < built in < the user's folder < the project's. A file says only what it
+//! changes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actors::personas::{Mode, Persona, Personas};
+use actors::pool::runtime::{Effort, Runtime};
+use domain::globs::Globs;
+use domain::panel::{PERSONA_CHARS, is_persona_name};
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::check::Place;
+use super::error::{Origin, PERSONA_DEFAULTS, Problem, show};
+use super::key::Key;
+use super::load::{Speaker, tightened};
+use super::near::unknown_key;
+use super::pool::or_empty;
+use super::rules::{PERSONA_RULES, Scope};
+use super::sources::{Folder, Sources};
+
+const DEFAULTS: &str = include_str!("../../config/persona.toml");
+/// How findings are reported is the broker's to say, whoever wrote the prompt; and it is the last word.
+const FINDINGS: &str = include_str!("../../config/personas/findings.md");
+
+macro_rules! built_in {
+    ($($name:literal),+) => {
+        [$((
+            $name,
+            include_str!(concat!("../../config/personas/", $name, ".toml")),
+            include_str!(concat!("../../config/personas/", $name, ".md")),
+        )),+]
+    };
+}
+const BUILT_IN: [(&str, &str, &str); 5] = built_in!("general", "security", "performance", "architecture", "tests");
+
+/// All that was found, and where each setting of it came from.
+#[derive(Default)]
+pub(super) struct Configured {
+    pub(super) personas: Personas,
+    pub(super) origins: BTreeMap<String, BTreeMap<String, Origin>>,
+    pub(super) problems: Vec<Problem>,
+}
+
+type Settings = BTreeMap<Key, (Value, Origin)>;
+
+/// Those of the binary, for a configuration that nobody has changed.
+pub(super) fn built_in() -> Personas {
+    let drafts = Drafts::built_in().drafts;
+    drafts.into_iter().filter_map(|(name, draft)| Some((name.clone(), Arc::new(draft.finish(name).ok()?)))).collect()
+}
+
+/// Reads every folder. `settings` are those of the rest of the configuration.
+pub(super) fn load(sources: &Sources, settings: &Settings) -> Configured {
+    let mut all = Drafts { sources: Some(sources), ..Drafts::built_in() };
+    if let Some(folder) = sources.user_personas() {
+        all.folder(&folder, Speaker::OperatorsFile);
+    }
+    if let Some(folder) = sources.project_personas() {
+        all.folder(&folder, Speaker::ProjectsFile);
+    }
+    let Drafts { drafts, mut problems, .. } = all;
+    let mut configured = Configured::default();
+    for (name, draft) in drafts {
+        problems.extend(draft.contradictions(settings));
+        let origins = draft.values.iter().map(|(key, (_, origin))| (key.clone(), origin.clone())).collect();
+        configured.origins.insert(name.clone(), origins);
+        if problems.is_empty() {
+            match draft.finish(name.clone()) {
+                Ok(persona) => {
+                    configured.personas.insert(name, Arc::new(persona));
+                }
+                Err(text) => problems.push(Problem::at(&Origin::Default, text)),
+            }
+        }
+    }
+    Configured { problems, ..configured }
+}
+
+#[derive(Default)]
+struct Drafts<'a> {
+    sources: Option<&'a Sources>,
+    drafts: BTreeMap<String, Draft>,
+    problems: Vec<Problem>,
+}
+
+/// A persona as far as it has been read.
+#[derive(Clone, Default)]
+struct Draft {
+    values: BTreeMap<String, (Value, Origin)>,
+    prompt: String,
+    /// The last file that spoke of it.
+    last: Option<Origin>,
+}
+
+impl Drafts<'_> {
+    fn built_in() -> Self {
+        let mut all = Self::default();
+        for (name, text, prompt) in BUILT_IN {
+            let mut draft = Draft::fresh();
+            for (key, value) in table(text) {
+                draft.values.insert(key, (value, Origin::BuiltIn(name)));
+            }
+            draft.prompt = prompt.to_owned();
+            all.drafts.insert(name.to_owned(), draft);
+        }
+        all
+    }
+
+    fn folder(&mut self, folder: &Folder<'_>, speaker: Speaker) {
+        let files = folder.files().unwrap_or_else(|problem| {
+            self.problems.push(problem);
+            Vec::new()
+        });
+        for (name, path) in files {
+            let origin = folder.origin_of(&path);
+            if !is_persona_name(&name) {
+                let text = format!(
+                    "a persona is called like its file; expected 1 to {PERSONA_CHARS} letters, digits and the \
+                     characters . _ - before .toml"
+                );
+                self.problems.push(Problem::at(&origin, text));
+                continue;
+            }
+            match folder.read(&path) {
+                Ok(table) => self.file(&name, table, &origin, folder, speaker),
+                Err(problem) => {
+                    self.problems.push(problem);
+                    // It is there, whatever it says.
+                    self.drafts.entry(name).or_insert_with(Draft::unreadable);
+                }
+            }
+        }
+    }
+
+    fn file(&mut self, name: &str, table: Table, origin: &Origin, folder: &Folder<'_>, speaker: Speaker) {
+        let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::fresh);
+        for (key, value) in table {
+            let checked = self.checked(&draft, &key, &value, speaker, name);
+            let taken = checked.and_then(|value| {
+                if key == "prompt" {
+                    draft.tell(&folder.read_prompt(value.as_str().unwrap_or_default())?, speaker);
+                }
+                Ok(value)
+            });
+            // What is wrong counts as said, so that nothing else is blamed for it.
+            let kept = taken.unwrap_or_else(|text| {
+                self.problems.push(Problem::of(origin, &Key::new([key.as_str()]), &value, text));
+                draft.values.get(&key).map_or(value, |(below, _)| below.clone())
+            });
+            draft.values.insert(key, (kept, origin.clone()));
+        }
+        draft.last = Some(origin.clone());
+        self.drafts.insert(name.to_owned(), draft);
+    }
+
+    fn checked(
+        &self,
+        draft: &Draft,
+        key: &str,
+        value: &Value,
+        speaker: Speaker,
+        persona: &str,
+    ) -> Result<Value, String> {
+        let Some(rule) = PERSONA_RULES.iter().find(|rule| rule.key == key) else {
+            let known: Vec<_> = PERSONA_RULES.iter().map(|rule| rule.key).collect();
+            return Err(unknown_key(key, &known));
+        };
+        if speaker == Speaker::ProjectsFile && rule.scope == Scope::OperatorOnly {
+            return Err(self.not_for_projects(persona));
+        }
+        let place = Place { home: self.sources.and_then(|sources| sources.home.as_deref()), working_dir: None };
+        let below = draft.values.get(key);
+        let value = rule.check(value, below.map(|(below, _)| below), &place)?;
+        match (speaker, below) {
+            (Speaker::ProjectsFile, Some((below, origin))) => tightened(rule, value, below, origin),
+            (Speaker::ProjectsFile | Speaker::OperatorsFile | Speaker::CommandLine, _) => Ok(value),
+        }
+    }
+
+    fn not_for_projects(&self, persona: &str) -> String {
+        let file = self.sources.and_then(|sources| {
+            let folder = sources.user_personas()?;
+            Some(folder.origin_of(&folder.file(persona)).to_string())
+        });
+        let place = file.unwrap_or_else(|| "the user's own personas".to_owned());
+        format!("not allowed in a project's file, which an agent may have written; it may stand in {place}")
+    }
+}
+
+impl Draft {
+    fn fresh() -> Self {
+        let values = table(DEFAULTS).into_iter().map(|(key, value)| (key, (value, Origin::BuiltIn(PERSONA_DEFAULTS))));
+        Self { values: values.collect(), ..Self::default() }
+    }
+
+    /// Stands for a file that was refused as a whole.
+    fn unreadable() -> Self {
+        Self::default()
+    }
+
+    /// A project adds to what the operator has said, and takes nothing of it back.
+    fn tell(&mut self, text: &str, speaker: Speaker) {
+        if speaker == Speaker::ProjectsFile && !self.prompt.is_empty() {
+            self.prompt = format!("{}\n\n## Of this project\n\n{}", self.prompt.trim_end(), text.trim());
+        } else {
+            self.prompt = text.to_owned();
+        }
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.values.get(name).and_then(|(value, _)| value.as_str()).unwrap_or_default()
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        let empty = |value: &Value| value.as_str() == Some("") || value.as_array().is_some_and(Vec::is_empty);
+        self.values.get(name).is_some_and(|(value, _)| !empty(value))
+    }
+
+    /// What is wrong although each value by itself is allowed. A setting that would have no effect counts: who wrote it
+    /// expects one.
+    fn contradictions(&self, settings: &Settings) -> Vec<Problem> {
+        let Some(last) = &self.last else { return Vec::new() };
+        let mut problems = Vec::new();
+        for name in ["focus", "prompt"] {
+            if !self.is_given(name) {
+                problems.push(Problem::at(last, format!("expected {name} = \"…\": a persona of your own needs it")));
+            }
+        }
+        let mut blame = |name: &str, text: String| {
+            if let Some((value, origin)) = self.values.get(name) {
+                problems.push(Problem::of(origin, &Key::new([name]), value, text));
+            }
+        };
+        let runs = ["runtime", "program", "command", "model", "effort"];
+        if self.text("mode") == "agent" {
+            for name in runs.into_iter().filter(|name| self.is_given(name)) {
+                let text = "expected mode = \"one_shot\" beside it: a seat of mode \"agent\" is taken by whichever \
+                            reviewer the pool has";
+                blame(name, text.to_owned());
+            }
+            return problems;
+        }
+        let pool = |name: &str| settings.get(&Key::new(["pool", name]));
+        let of_pool = pool("runtime").and_then(|(value, _)| value.as_str()).unwrap_or_default();
+        let own = self.text("runtime");
+        match (own, self.is_given("command")) {
+            ("command", false) => {
+                blame("runtime", "expected command beside it, a list that begins with a program".to_owned());
+            }
+            ("command", true) | (_, false) => {}
+            (_, true) => blame("command", "expected runtime = \"command\" beside it".to_owned()),
+        }
+        if (if own.is_empty() { of_pool } else { own }) == "command" {
+            for name in ["program", "model", "effort"].into_iter().filter(|name| self.is_given(name)) {
+                blame(name, "expected \"\", since the command says it all when the runtime is \"command\"".to_owned());
+            }
+        }
+        if let Some((models, origin)) = pool("models").filter(|_| self.is_given("model")) {
+            let model = self.text("model");
+            if !models.as_array().is_some_and(|models| models.iter().any(|known| known.as_str() == Some(model))) {
+                blame("model", format!("expected one of pool.models, which is {} ({origin})", show(models)));
+            }
+        }
+        problems
+    }
+
+    fn finish(self, name: String) -> Result<Persona, String> {
+        let values: Table = self.values.into_iter().map(|(key, (value, _))| (key, value)).collect();
+        let fields = Fields::deserialize(values).map_err(|error| format!("persona {name}: {error}"))?;
+        let prompt = format!("{}\n\n{FINDINGS}", self.prompt.trim_end());
+        Ok(Persona {
+            name,
+            focus: fields.focus,
+            prompt: prompt.into(),
+            ignore: Globs::new(fields.ignore).map_err(|error| error.to_string())?,
+            mode: fields.mode,
+            runtime: fields.runtime,
+            program: fields.program,
+            command: fields.command,
+            model: fields.model,
+            effort: fields.effort,
+            time_limit: fields.time_limit,
+            budget_usd: fields.budget_usd,
+            front_matter: fields.front_matter,
+        })
+    }
+}
+
+/// The settings of one persona, checked and merged.
+#[derive(Deserialize)]
+struct Fields {
+    focus: String,
+    ignore: Vec<String>,
+    mode: Mode,
+    #[serde(deserialize_with = "or_empty::deserialize")]
+    runtime: Option<Runtime>,
+    #[serde(deserialize_with = "or_empty::deserialize")]
+    program: Option<PathBuf>,
+    command: Vec<String>,
+    #[serde(deserialize_with = "or_empty::deserialize")]
+    model: Option<String>,
+    #[serde(deserialize_with = "or_empty::deserialize")]
+    effort: Option<Effort>,
+    #[serde(with = "duration")]
+    time_limit: Duration,
+    budget_usd: Option<f64>,
+    front_matter: bool,
+}
+
+fn table(text: &'static str) -> Table {
+    match toml::from_str(text) {
+        Ok(table) => table,
+        Err(error) => unreachable!("config/personas is built in and tested: {error}"),
+    }
+}
