@@ -14,7 +14,7 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::check::Place;
+use super::check::{Place, is_program};
 use super::error::{Origin, PERSONA_DEFAULTS, Problem, show};
 use super::key::Key;
 use super::load::{Speaker, tightened};
@@ -225,48 +225,62 @@ impl Draft {
     /// expects one.
     fn contradictions(&self, settings: &Settings) -> Vec<Problem> {
         let Some(last) = &self.last else { return Vec::new() };
-        let mut problems = Vec::new();
-        for name in ["focus", "prompt"] {
-            if !self.is_given(name) {
-                problems.push(Problem::at(last, format!("expected {name} = \"…\": a persona of your own needs it")));
-            }
-        }
-        let mut blame = |name: &str, text: String| {
+        let missing = ["focus", "prompt"].into_iter().filter(|name| !self.is_given(name));
+        let mut problems: Vec<Problem> = missing
+            .map(|name| Problem::at(last, format!("expected {name} = \"…\": a persona of your own needs it")))
+            .collect();
+        let faults = if self.text("mode") == "agent" { self.without_effect() } else { self.unfit_to_run(settings) };
+        for (name, text) in faults {
             if let Some((value, origin)) = self.values.get(name) {
                 problems.push(Problem::of(origin, &Key::new([name]), value, text));
             }
-        };
-        let runs = ["runtime", "program", "command", "model", "effort"];
-        if self.text("mode") == "agent" {
-            for name in runs.into_iter().filter(|name| self.is_given(name)) {
-                let text = "expected mode = \"one_shot\" beside it: a seat of mode \"agent\" is taken by whichever \
-                            reviewer the pool has";
-                blame(name, text.to_owned());
-            }
-            return problems;
         }
+        problems
+    }
+
+    fn begins_with_program(&self) -> bool {
+        let first = self.values.get("command").and_then(|(value, _)| value.as_array()?.first()?.as_str());
+        first.is_some_and(is_program)
+    }
+
+    fn without_effect(&self) -> Vec<(&'static str, String)> {
+        let text = "expected mode = \"one_shot\" beside it: a seat of mode \"agent\" is taken by whichever reviewer the \
+                    pool has";
+        let runs = ["runtime", "program", "command", "model", "effort"];
+        runs.into_iter().filter(|name| self.is_given(name)).map(|name| (name, text.to_owned())).collect()
+    }
+
+    /// The same rules as for the pool, with what is left out taken from there.
+    fn unfit_to_run(&self, settings: &Settings) -> Vec<(&'static str, String)> {
+        let mut faults = Vec::new();
         let pool = |name: &str| settings.get(&Key::new(["pool", name]));
-        let of_pool = pool("runtime").and_then(|(value, _)| value.as_str()).unwrap_or_default();
         let own = self.text("runtime");
         match (own, self.is_given("command")) {
             ("command", false) => {
-                blame("runtime", "expected command beside it, a list that begins with a program".to_owned());
+                faults.push(("runtime", "expected command beside it, a list that begins with a program".to_owned()));
+            }
+            ("command", true) if !self.begins_with_program() => {
+                faults.push((
+                    "command",
+                    "expected a list that begins with the name of a program or its absolute path".to_owned(),
+                ));
             }
             ("command", true) | (_, false) => {}
-            (_, true) => blame("command", "expected runtime = \"command\" beside it".to_owned()),
+            (_, true) => faults.push(("command", "expected runtime = \"command\" beside it".to_owned())),
         }
+        let of_pool = pool("runtime").and_then(|(value, _)| value.as_str()).unwrap_or_default();
         if (if own.is_empty() { of_pool } else { own }) == "command" {
-            for name in ["program", "model", "effort"].into_iter().filter(|name| self.is_given(name)) {
-                blame(name, "expected \"\", since the command says it all when the runtime is \"command\"".to_owned());
-            }
+            let text = "expected \"\", since the command says it all when the runtime is \"command\"";
+            let idle = ["program", "model", "effort"].into_iter().filter(|name| self.is_given(name));
+            faults.extend(idle.map(|name| (name, text.to_owned())));
         }
         if let Some((models, origin)) = pool("models").filter(|_| self.is_given("model")) {
-            let model = self.text("model");
-            if !models.as_array().is_some_and(|models| models.iter().any(|known| known.as_str() == Some(model))) {
-                blame("model", format!("expected one of pool.models, which is {} ({origin})", show(models)));
+            let mut known = models.as_array().into_iter().flatten().filter_map(Value::as_str);
+            if !known.any(|known| known == self.text("model")) {
+                faults.push(("model", format!("expected one of pool.models, which is {} ({origin})", show(models))));
             }
         }
-        problems
+        faults
     }
 
     fn finish(self, name: String) -> Result<Persona, String> {

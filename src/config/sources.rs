@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use etcetera::{BaseStrategy, choose_base_strategy};
 
 use super::error::{Origin, Problem};
-use crate::telemetry::visible;
+use crate::telemetry::{is_hidden, visible};
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
 const PERSONAS: &str = "personas";
@@ -154,8 +154,10 @@ impl Folder<'_> {
         let mut files = Vec::new();
         for entry in entries {
             let path = entry.map_err(|error| refuse(&format!("cannot be read: {error}")))?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                files.push((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path));
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            // Editors keep files of their own beside those that they edit.
+            if path.extension().is_some_and(|extension| extension == "toml") && !name.starts_with('.') {
+                files.push((name, path));
             }
             if files.len() > MAX_PERSONAS {
                 return Err(refuse(&format!("holds more than {MAX_PERSONAS} personas")));
@@ -187,6 +189,9 @@ impl Folder<'_> {
         self.guard(&file)?;
         match read_at_most(&file, MAX_PROMPT_BYTES) {
             Ok(text) if text.trim().is_empty() => Err("expected a file with text in it".to_owned()),
+            Ok(text) if text.contains(|c| is_hidden(c) && !matches!(c, '\n' | '\r' | '\t')) => {
+                Err("expected a file without invisible characters, which only a model would read".to_owned())
+            }
             Ok(text) => Ok(text),
             Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                 Err(format!("expected a file of at most {} KiB", MAX_PROMPT_BYTES >> 10))

@@ -92,7 +92,8 @@ fn a_user_adds_a_persona_with_a_prompt_of_its_own() {
     let world = World::new()
         .user_persona("a11y.toml", "focus = 'Can everybody use it?'\nprompt = 'a11y.md'")
         .user_persona("a11y.md", "Look at labels.\n")
-        .user_persona("notes.txt", "not a persona");
+        .user_persona("notes.txt", "not a persona")
+        .user_persona(".#a11y.toml", "an editor's");
     let persona = world.persona("a11y");
     assert_eq!((persona.name.as_str(), persona.mode), ("a11y", Mode::Agent));
     assert!(persona.prompt.starts_with("Look at labels.\n\n## What counts"), "{}", persona.prompt);
@@ -159,6 +160,7 @@ fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'gemini'"), @r#"runtime = "gemini": expected one of codex, claude, command, or """#);
     assert_snapshot!(wrong("mode = 'one_shot'\nmodel = 'dear-1'"), @r#"model = "dear-1": expected one of pool.models, which is ["gpt-5.5", "gpt-6.1-sol", "opus", "sonnet", "haiku"] (default.toml)"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'"), @r#"runtime = "command": expected command beside it, a list that begins with a program"#);
+    assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['./x']"), @r#"command = ["./x"]: expected a list that begins with the name of a program or its absolute path"#);
     assert_snapshot!(wrong("mode = 'one_shot'\ncommand = ['x']"), @r#"command = ["x"]: expected runtime = "command" beside it"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'command'\ncommand = ['x']\nmodel = 'opus'"), @r#"model = "opus": expected "", since the command says it all when the runtime is "command""#);
     assert_snapshot!(wrong("model = 'opus'"), @r#"model = "opus": expected mode = "one_shot" beside it: a seat of mode "agent" is taken by whichever reviewer the pool has"#);
@@ -187,6 +189,11 @@ fn a_prompt_is_a_file_in_the_same_folder_with_text_in_it() {
     assert_snapshot!(with(b" \n").error(), @r#"config: ~/.config/countersign/personas/security.toml: prompt = "p.md": expected a file with text in it"#);
     assert_snapshot!(with(&[b'x'; (64 << 10) + 1]).error(), @r#"config: ~/.config/countersign/personas/security.toml: prompt = "p.md": expected a file of at most 64 KiB"#);
     assert_snapshot!(with(b"\xff\xfe").error(), @r#"config: ~/.config/countersign/personas/security.toml: prompt = "p.md": cannot be read: stream did not contain valid UTF-8"#);
+    let hidden = with("all is \u{202e}well".as_bytes()).error();
+    assert!(
+        hidden.ends_with("expected a file without invisible characters, which only a model would read"),
+        "{hidden}"
+    );
     assert!(with(&[b'x'; 64 << 10]).persona("security").prompt.len() > 64 << 10);
 }
 

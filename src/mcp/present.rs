@@ -42,17 +42,17 @@ pub(super) fn moment(at: Timestamp) -> String {
 
 /// Bounded, with a note of what is missing.
 fn excerpt(text: &str) -> String {
-    shortened(text, EXCERPT_CHARS, "")
+    shortened(text, "")
 }
 
 /// The same for a text that get_proposal has in full.
 fn paged_excerpt(text: &str) -> String {
-    shortened(text, EXCERPT_CHARS, "; get_proposal pages the rest")
+    shortened(text, "; get_proposal pages the rest")
 }
 
-fn shortened(text: &str, chars: usize, hint: &str) -> String {
-    match super::page::cut(text, chars) {
+fn shortened(text: &str, hint: &str) -> String {
+    match super::page::cut(text, EXCERPT_CHARS) {
         (all, None) => all.to_owned(),
-        (start, Some(total)) => format!("{start}… [{chars} of {total} characters{hint}]"),
+        (start, Some(total)) => format!("{start}… [{EXCERPT_CHARS} of {total} characters{hint}]"),
     }
 }

@@ -156,7 +156,7 @@ async fn whoever_takes_a_seat_is_told_how_to_review_from_it() {
 }
 
 #[tokio::test]
-async fn a_long_prompt_is_cut_with_a_word_and_leaves_room_for_the_rest() {
+async fn a_long_prompt_is_cut_in_the_middle_and_leaves_room_for_the_rest() {
     let long = "x".repeat(60_000);
     let home = home(&[("general.toml", "prompt = 'long.md'"), ("long.md", &long)]);
     let broker = TestBroker::on(home, "").await;
@@ -164,7 +164,11 @@ async fn a_long_prompt_is_cut_with_a_word_and_leaves_room_for_the_rest() {
     let review = id(&propose(&client, json!({ "description": "d".repeat(20_000) })).await);
     let claimed = claim(&client, &review, "general").await;
     let prompt = claimed["persona"]["prompt"].as_str().unwrap();
-    assert!(prompt.starts_with("xxx") && prompt.ends_with(" characters]"), "{}", &prompt[prompt.len() - 80..]);
+    assert!(prompt.starts_with("xxx") && prompt.contains(" characters; here some are left out] …"));
+    assert!(
+        prompt.contains("\n\n## What counts\n") && prompt.ends_with("is itself a finding.\n"),
+        "how to report stays"
+    );
     assert!(claimed.to_string().chars().count() <= 31_000);
     broker.stop_and_check().await;
 }

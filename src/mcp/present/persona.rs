@@ -1,9 +1,12 @@
 //! What a reviewer is told of the persona whose seat it takes.
 
-use super::{Files, shortened};
+use super::Files;
 use actors::personas::Persona;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Enough for all that the broker adds to a prompt.
+const PROMPT_END_CHARS: usize = 4_000;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct PersonaRow<'a> {
@@ -18,8 +21,20 @@ pub(in crate::mcp) struct PersonaRow<'a> {
 impl<'a> PersonaRow<'a> {
     /// With a prompt of at most so many characters.
     pub(in crate::mcp) fn of(persona: &'a Persona, room: usize) -> Self {
-        Self { focus: &persona.focus, prompt: shortened(&persona.prompt, room, ""), ignore: &persona.ignore }
+        Self { focus: &persona.focus, prompt: without_middle(&persona.prompt, room), ignore: &persona.ignore }
     }
+}
+
+/// At most so many characters of a prompt. What it ends with is the broker's own word on how to report, so that stays.
+fn without_middle(prompt: &str, room: usize) -> String {
+    let total = prompt.chars().count();
+    if total <= room {
+        return prompt.to_owned();
+    }
+    let tail = PROMPT_END_CHARS.min(room / 2);
+    let start: String = prompt.chars().take(room - tail).collect();
+    let end: String = prompt.chars().skip(total - tail).collect();
+    format!("{start}… [{room} of {total} characters; here some are left out] …{end}")
 }
 
 /// Which of the files that are shown it does not look at. What is moved counts by its new name.
