@@ -35,6 +35,8 @@ pub enum BrokerError {
     NoRepository,
     #[error("base {base:?} cannot be used: {words}")]
     BadBase { base: String, words: String },
+    #[error("{field}: {given:?} cannot be reviewed: {why}")]
+    BadTarget { field: &'static str, given: String, why: String },
     /// Policy refuses what the diff does.
     #[error("the diff is refused by policy (git.refuse): {}", .flags.join("; "))]
     FlaggedDiff { flags: Vec<String> },
@@ -82,6 +84,7 @@ impl BrokerError {
             Self::BadCursor => "bad_cursor",
             Self::NoRepository => "no_repository",
             Self::BadBase { .. } => "bad_base",
+            Self::BadTarget { .. } => "bad_target",
             Self::FlaggedDiff { .. } => "flagged_diff",
             Self::CheckFailed { .. } => "check_failed",
             Self::Busy { .. } => "busy",

@@ -123,12 +123,15 @@ impl Gateway {
 /// A proposal with a key gets the id that key always gives, so a repeat meets the actor of the first
 /// and no table of keys is needed.
 fn mint_id(proposal: &Proposal) -> ReviewId {
+    match &proposal.request_key {
+        None => ReviewId(Uuid::new_v4()),
+        Some(key) => id_for_key(proposal.proposer.project.as_deref(), key),
+    }
+}
+
+/// The id of the review that this key makes, or has made, in a project.
+pub(crate) fn id_for_key(project: Option<&str>, key: &str) -> ReviewId {
     const KEYS: Uuid = Uuid::from_u128(0x5e0f_91b3_7f6e_4c58_9a1d_3c92_60c1_77aa);
-    ReviewId(match &proposal.request_key {
-        None => Uuid::new_v4(),
-        Some(key) => {
-            let project = proposal.proposer.project.as_deref().unwrap_or_default();
-            Uuid::new_v5(&KEYS, format!("{project}\0{key}").as_bytes())
-        }
-    })
+    let project = project.unwrap_or_default();
+    ReviewId(Uuid::new_v5(&KEYS, format!("{project}\0{key}").as_bytes()))
 }

@@ -11,6 +11,7 @@ mod contents;
 mod job;
 mod project;
 mod scratch;
+mod targets;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,7 @@ use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use contents::{FileSides, Stored};
+pub use targets::Pinned;
 
 use job::{Git, Job, Output};
 use project::Project;
@@ -113,6 +115,12 @@ pub enum GitError {
     /// Not a name that is ever handed to git.
     #[error("bad base {base:?}: {why}")]
     BadBase { base: String, why: &'static str },
+    /// A branch, commit or range that leads nowhere.
+    #[error("bad target {target:?}: {why}")]
+    BadTarget { target: String, why: String },
+    /// Nothing is wrong with git; the diff and its base do not fit.
+    #[error("the diff does not apply: {words}")]
+    DoesNotApply { words: String },
     #[error("the diff has {bytes} bytes, the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
     #[error("git took longer than {} ms", after.as_millis())]
@@ -127,6 +135,10 @@ pub enum GitError {
 impl GitError {
     fn failed(what: &'static str, error: impl std::fmt::Display) -> Self {
         GitError::Failed { what, words: error.to_string() }
+    }
+
+    fn bad_target(target: &str, why: &str) -> Self {
+        GitError::BadTarget { target: target.to_owned(), why: why.to_owned() }
     }
 }
 
@@ -171,17 +183,23 @@ impl Repository {
         let name = base.unwrap_or("HEAD");
         project::check_name(name).map_err(|why| GitError::BadBase { base: name.to_owned(), why })?;
         let mut job = self.job().await?;
+        let words = match self.find_commit(&mut job, name).await? {
+            Ok(id) => return Ok(Some(id)),
+            Err(words) => words,
+        };
+        if base.is_none() && self.is_unborn(&mut job).await? {
+            return Ok(None);
+        }
+        Err(GitError::UnknownBase { base: name.to_owned(), words })
+    }
+
+    /// The commit that a checked name leads to, or what git says of it.
+    async fn find_commit(&self, job: &mut Job, name: &str) -> Result<Result<String, String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         let git = self.in_project("resolving the base").args(["rev-parse", "--verify", "--end-of-options", &commit]);
         let resolved = job.run(git, &[]).await?;
         let id = resolved.line();
-        if resolved.success && self.0.project.is_id(&id) {
-            return Ok(Some(id));
-        }
-        if base.is_none() && self.is_unborn(&mut job).await? {
-            return Ok(None);
-        }
-        Err(GitError::UnknownBase { base: name.to_owned(), words: resolved.words() })
+        Ok(if resolved.success && self.0.project.is_id(&id) { Ok(id) } else { Err(resolved.words()) })
     }
 
     async fn is_unborn(&self, job: &mut Job) -> Result<bool, GitError> {

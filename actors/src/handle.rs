@@ -1,10 +1,13 @@
 //! The doors' one way in: a typed method per thing that can be asked.
 
 mod callers;
+mod changes;
 mod findings;
 mod lists;
 mod pool;
 mod waits;
+
+pub use changes::{Bases, Changes};
 
 use crate::{
     Context, Passes,
@@ -118,6 +121,7 @@ impl Broker {
             personas,
             policy,
             request_key: proposal.key.map(RequestKey::into_text),
+            target: prepared.target,
         };
         let content = Arc::clone(&prepared.content);
         let applied = context
@@ -153,6 +157,7 @@ impl Broker {
             diff: prepared.diff,
             request_key: key,
             anchors: self.0.context.while_open(self.0.context.follow(&review, &prepared.content)).await?,
+            target: prepared.target,
         });
         let attached = Attached { content: Some(Arc::clone(&prepared.content)), patch: None };
         let applied = self.apply(id, command, attached).await?;
@@ -264,11 +269,23 @@ impl Broker {
         self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
     }
 
-    /// The last counter-patch that was offered in a round.
-    pub async fn last_counter_patch(&self, id: ReviewId, round: u32) -> Answer<Option<CounterPatch>> {
+    /// The last counter-patch that was offered in a round, by anybody or from one seat.
+    pub async fn last_counter_patch(
+        &self,
+        id: ReviewId,
+        round: u32,
+        persona: Option<&str>,
+    ) -> Answer<Option<CounterPatch>> {
+        self.0.context.settings.limits.name("persona", persona)?;
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
-        self.0.context.reader.find_last_counter_patch(review.number, round).await.map_err(unreadable)
+        if let Some(persona) = persona
+            && review.seats.iter().all(|seat| seat.persona != persona)
+        {
+            let (persona, seats) = (persona.to_owned(), review.personas().join(", "));
+            return Err(Refusal::NoSuchSeat { number: review.number, persona, seats }.into());
+        }
+        self.0.context.reader.find_last_counter_patch(review.number, round, persona).await.map_err(unreadable)
     }
 
     /// The live tree, for operators.

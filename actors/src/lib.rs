@@ -39,7 +39,7 @@ mod workspace;
 
 pub use clock::Clock;
 pub use error::BrokerError;
-pub use handle::Broker;
+pub use handle::{Bases, Broker, Changes};
 pub use limits::Limits;
 pub use passes::{Caller, Pass, Passes};
 pub use projects::{ProjectSource, Projects, ProjectsError};

@@ -2,7 +2,7 @@
 
 use crate::{
     error::BrokerError,
-    request::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
+    request::{MessageRequest, NewProposal, RequestKey, Revision, TargetRequest, VerdictRequest},
 };
 use domain::{diff::is_hidden, finding::NewFinding, ids::VALIDATOR, verdict::Metrics};
 
@@ -43,6 +43,7 @@ impl Limits {
         self.name("project", proposer.project.as_deref())?;
         self.name("proposer_id", proposer.proposer_id.as_deref())?;
         self.name("base", proposal.base.as_deref())?;
+        self.target(proposal.target.as_ref())?;
         self.key(proposal.key.as_ref())?;
         self.text("description", proposal.description.as_deref())?;
         self.diff("diff", proposal.diff.as_deref())
@@ -52,6 +53,7 @@ impl Limits {
         self.intent(&revision.intent)?;
         self.name("proposer_id", revision.proposer_id.as_deref())?;
         self.name("base", revision.base.as_deref())?;
+        self.target(revision.target.as_ref())?;
         self.key(revision.key.as_ref())?;
         self.text("description", revision.description.as_deref())?;
         self.diff("diff", revision.diff.as_deref())
@@ -145,6 +147,12 @@ impl Limits {
     /// A short name, if there is one: not empty, one line, nothing invisible.
     pub(crate) fn name(&self, field: &'static str, name: Option<&str>) -> Checked {
         name.map_or(Ok(()), |name| self.required_name(field, name))
+    }
+
+    fn target(&self, target: Option<&TargetRequest>) -> Checked {
+        let Some(target) = target else { return Ok(()) };
+        self.required_name("target", &target.name)?;
+        self.name("target.base", target.base.as_deref())
     }
 
     fn key(&self, key: Option<&RequestKey>) -> Checked {

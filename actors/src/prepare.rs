@@ -1,6 +1,8 @@
 //! The slow half of a call: reading diffs and asking git. Runs in the caller's task or one of its
 //! own, so it holds no mailbox and no transaction.
 
+mod targets;
+
 use crate::{
     Context,
     error::BrokerError,
@@ -10,7 +12,7 @@ use crate::{
 use domain::{
     content::{Content, ContentHash},
     diff::{self, DiffReading},
-    review::{AcceptCounterPatch, AppliesTo, Check, DiffCheck, DiffFacts, Review},
+    review::{AcceptCounterPatch, AppliesTo, Check, DiffCheck, DiffFacts, Review, Target},
 };
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ pub(crate) struct Prepared {
     pub(crate) content: Arc<Content>,
     pub(crate) hash: ContentHash,
     pub(crate) diff: Option<DiffFacts>,
+    pub(crate) target: Option<Box<Target>>,
 }
 
 impl Context {
@@ -32,6 +35,9 @@ impl Context {
         project: Option<&str>,
         proposal: &mut NewProposal,
     ) -> Result<Prepared, BrokerError> {
+        if let Some(asked) = proposal.target.take() {
+            return self.propose_target(project, proposal, &asked).await;
+        }
         let intent = std::mem::take(&mut proposal.intent);
         let description = proposal.description.take();
         match proposal.diff.take() {
@@ -52,11 +58,16 @@ impl Context {
         revision: &mut Revision,
         repeats: bool,
     ) -> Result<Prepared, BrokerError> {
+        let skipped = matches!(review.round.diff, Some(DiffFacts { check: DiffCheck::Skipped, .. }));
+        let skip = revision.skip_diff_validation.unwrap_or(skipped);
+        if let Some(asked) = revision.target.take().or_else(|| targets::followed(review, revision)) {
+            return self.revise_target(review, revision, &asked, repeats, skip).await;
+        }
         let active = self.find_content(&review.round.content_hash).await?;
         let intent = std::mem::take(&mut revision.intent);
         let description = revision.description.take().or_else(|| active.description.clone());
-        let skipped = matches!(review.round.diff, Some(DiffFacts { check: DiffCheck::Skipped, .. }));
-        let skip = revision.skip_diff_validation.unwrap_or(skipped);
+        // A commit or a range stays what it is; another diff or base has nothing to do with it.
+        let target = review.round.target.clone().filter(|_| revision.diff.is_none() && revision.base.is_none());
         let (text, base) = match (revision.diff.take(), revision.base.as_deref()) {
             (Some(text), None) if repeats && active.diff.is_some() => (Some(text), Base::Kept),
             (Some(text), base) => (Some(text), Base::Named(base)),
@@ -66,14 +77,15 @@ impl Context {
         let Some(text) = text else { return Ok(seal(without_diff(intent, description), None)) };
         if matches!(base, Base::Kept) && skip == skipped && active.diff.as_deref() == Some(&text) {
             let content = Content { intent, description, ..Content::clone(&active) };
-            return Ok(seal(content, review.round.diff.clone()));
+            return Ok(Prepared { target, ..seal(content, review.round.diff.clone()) });
         }
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
         let base = match base {
             Base::Kept => active.base_commit.clone(),
             Base::Named(base) => resolve(repository, base).await?,
         };
-        self.with_diff(repository, intent, description, text, base, skip).await
+        let prepared = self.with_diff(repository, intent, description, text, base, skip).await?;
+        Ok(Prepared { target, ..prepared })
     }
 
     /// What git says of the active diff, now.
@@ -206,10 +218,10 @@ fn without_diff(intent: String, description: Option<String>) -> Content {
 
 fn seal(content: Content, diff: Option<DiffFacts>) -> Prepared {
     let hash = content.hash();
-    Prepared { content: Arc::new(content), hash, diff }
+    Prepared { content: Arc::new(content), hash, diff, target: None }
 }
 
-async fn read_diff(text: String) -> Result<(DiffReading, String), BrokerError> {
+pub(crate) async fn read_diff(text: String) -> Result<(DiffReading, String), BrokerError> {
     if text.len() < READ_ELSEWHERE_BYTES {
         return Ok((diff::read(&text), text));
     }
@@ -222,6 +234,8 @@ async fn resolve(repository: &Repository, base: Option<&str>) -> Result<Option<S
         GitError::UnknownBase { base, words } => BrokerError::BadBase { base, words },
         GitError::BadBase { base, why } => BrokerError::BadBase { base, words: why.into() },
         error @ (GitError::NotARepository { .. }
+        | GitError::BadTarget { .. }
+        | GitError::DoesNotApply { .. }
         | GitError::TooLarge { .. }
         | GitError::TimedOut { .. }
         | GitError::Missing { .. }
@@ -251,7 +265,7 @@ fn to_domain(applies_to: git::AppliesTo) -> AppliesTo {
     }
 }
 
-fn check_failed(error: GitError) -> BrokerError {
+pub(crate) fn check_failed(error: GitError) -> BrokerError {
     BrokerError::CheckFailed { why: error.to_string() }
 }
 

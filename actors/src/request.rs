@@ -6,7 +6,7 @@ use domain::{
     consensus::RuleName,
     finding::{FindingNumber, NewFinding, Wish},
     ids::ReviewId,
-    review::{Category, Proposer, Review, Role, Status},
+    review::{Category, Proposer, Review, Role, Status, TargetKind},
     verdict::{Metrics, Verdict},
 };
 use std::{sync::Arc, time::Duration};
@@ -47,6 +47,8 @@ pub struct NewProposal {
     pub diff: Option<String>,
     /// What the diff is against; left out: the project's HEAD now.
     pub base: Option<String>,
+    /// Where to take the diff from, instead of `diff` and `base`.
+    pub target: Option<TargetRequest>,
     pub skip_diff_validation: bool,
     /// One seat for each; empty: as the operator's settings say.
     pub personas: Vec<String>,
@@ -72,6 +74,15 @@ pub struct PolicyRequest {
     pub max_cost_usd: Option<f64>,
 }
 
+/// Commits to be reviewed, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetRequest {
+    pub kind: TargetKind,
+    pub name: String,
+    /// What they are compared with; never with a range, which says so itself.
+    pub base: Option<String>,
+}
+
 /// A further round. What is `None` stays as it was.
 #[derive(Debug, Clone)]
 pub struct Revision {
@@ -80,6 +91,8 @@ pub struct Revision {
     pub description: Option<String>,
     pub diff: Option<String>,
     pub base: Option<String>,
+    /// As in a [`NewProposal`]. Left out together with `diff` and `base`: the branch of the round before, as it is now.
+    pub target: Option<TargetRequest>,
     pub skip_diff_validation: Option<bool>,
     pub key: Option<RequestKey>,
 }

@@ -16,7 +16,7 @@ use crate::{
 use domain::{
     content::Content,
     ids::ReviewId,
-    review::{Command, Event, Proposal, Refusal, Review, Transition, propose, spoken_for, transition},
+    review::{Command, Event, Proposal, Refusal, Review, Target, Transition, propose, spoken_for, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -230,9 +230,11 @@ impl ReviewActor {
         let first = self.context.reader.find_first_event(review.number).await.map_err(unreadable)?;
         let Some(Event::Proposed(first)) = first else { return Ok(false) };
         let stored = self.context.find_content(&first.round.content_hash).await?;
-        let same_texts = (&stored.intent, &stored.description, &stored.diff)
-            == (&content.intent, &content.description, &content.diff);
-        Ok(same_texts)
+        let (then, now) = (first.round.target.as_deref(), proposal.target.as_deref());
+        // A branch may have moved as well.
+        let same_target = then.is_some() && then.map(Target::asked) == now.map(Target::asked);
+        let same_texts = (&stored.intent, &stored.description) == (&content.intent, &content.description);
+        Ok(same_texts && (same_target || stored.diff == content.diff))
     }
 
     /// Decides at once, or sends the command round by git first.

@@ -33,7 +33,7 @@ impl Context {
 // All that is kept of a request, names as well: they are long enough.
 
 impl NewProposal {
-    pub(crate) fn texts(&self) -> [Given<'_>; 10] {
+    pub(crate) fn texts(&self) -> [Given<'_>; 12] {
         let proposer = &self.proposer;
         [
             ("intent", Some(&self.intent)),
@@ -46,18 +46,22 @@ impl NewProposal {
             ("task", proposer.task.as_deref()),
             ("proposer_id", proposer.proposer_id.as_deref()),
             ("idempotency_key", given(self.key.as_ref())),
+            ("target", self.target.as_ref().map(|target| target.name.as_str())),
+            ("target.base", self.target.as_ref().and_then(|target| target.base.as_deref())),
         ]
     }
 }
 
 impl Revision {
-    pub(crate) fn texts(&self) -> [Given<'_>; 5] {
+    pub(crate) fn texts(&self) -> [Given<'_>; 7] {
         [
             ("intent", Some(&self.intent)),
             ("description", self.description.as_deref()),
             ("diff", self.diff.as_deref()),
             ("proposer_id", self.proposer_id.as_deref()),
             ("idempotency_key", given(self.key.as_ref())),
+            ("target", self.target.as_ref().map(|target| target.name.as_str())),
+            ("target.base", self.target.as_ref().and_then(|target| target.base.as_deref())),
         ]
     }
 }

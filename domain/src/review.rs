@@ -3,6 +3,7 @@
 mod command;
 mod event;
 mod refusal;
+mod target;
 mod transition;
 
 pub use command::{
@@ -11,6 +12,7 @@ pub use command::{
 };
 pub use event::{Anchored, Double, Event, Proposed, Raised, Reclaimed, Recorded, Requeued, Settled, Updated};
 pub use refusal::Refusal;
+pub use target::{Target, TargetCommit, TargetKind};
 pub use transition::{
     Rules, Transition, apply, check_needed, followed, propose, replay, seats_for, spoken_for, transition,
 };
@@ -121,6 +123,9 @@ pub struct Round {
     pub diff: Option<DiffFacts>,
     /// Names the call that submitted this round, so that a repeat of it is recognised.
     pub request_key: Option<String>,
+    /// Where the diff was taken from, as long as it is the active one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Box<Target>>,
 }
 
 /// A seat taken by a reviewer.

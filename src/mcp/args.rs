@@ -53,6 +53,10 @@ pub(super) struct CreateReview {
     /// The commit the diff applies to. Left out: HEAD of the project's repository now.
     #[serde(default, deserialize_with = "lenient::text")]
     pub base: Option<String>,
+    /// Commits to review, instead of a diff: the broker takes the diff from the project's repository. Not with diff or
+    /// base. In a revision, and also where a revision of a branch gives neither target nor diff: as they are then.
+    #[serde(default, deserialize_with = "lenient::fields")]
+    pub target: Option<TargetArgs>,
     /// Give it to revise that review (a new round) instead of making a new one. What you leave out stays as it was.
     #[serde(default, deserialize_with = "lenient::text")]
     pub review_id: Option<String>,
@@ -70,6 +74,24 @@ pub(super) struct CreateReview {
     /// Any string of your own: a repeat of the call with the same key returns the same review instead of a second one.
     #[serde(default, deserialize_with = "lenient::text")]
     pub idempotency_key: Option<String>,
+}
+
+/// Exactly one of branch, commit and range.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TargetArgs {
+    /// All that this branch has and `base` has not, since the two parted.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub branch: Option<String>,
+    /// This one commit against its first parent.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub commit: Option<String>,
+    /// "A..B": from A to B. "A...B": from where they parted to B.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub range: Option<String>,
+    /// What to compare with instead. Default for a branch: origin/HEAD, else main, else master. Not with range.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub base: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -173,7 +195,14 @@ pub(super) struct GetProposal {
     #[serde(default, deserialize_with = "lenient::text")]
     #[schemars(schema_with = "schema::which_content")]
     pub content: Option<String>,
-    /// The next_cursor of the page before, with the same round, file and content.
+    /// Only what changed since this earlier round: diff leads from its files to those of the round shown.
+    #[serde(default, deserialize_with = "lenient::whole")]
+    #[schemars(range(min = 1))]
+    pub since_round: Option<u32>,
+    /// Whose counter-patch to show, where several have offered one. Left out: the latest.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub persona: Option<String>,
+    /// The next_cursor of the page before, with the same round, file, content, since_round and persona.
     #[serde(default, deserialize_with = "lenient::text")]
     pub cursor: Option<String>,
     /// Who asks. Optional.

@@ -8,6 +8,7 @@ mod head;
 mod persona;
 mod pool;
 mod rows;
+mod target;
 
 pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
 pub(super) use content::{About, Ending, Files, Proposal};
@@ -16,6 +17,7 @@ pub(super) use head::{DiffState, SeatRow, Status, next};
 pub(super) use persona::{PersonaRow, ignored};
 pub(super) use pool::{Pool, Reviewer};
 pub(super) use rows::{Discussion, IterationRow, List, MessageRow, ReviewRow};
+pub(super) use target::TargetRow;
 
 use domain::time::Timestamp;
 use serde_json::Value;

@@ -68,6 +68,7 @@ fn details(error: &BrokerError) -> Value {
             json!({ "field": "project", "allowed": known })
         }
         BrokerError::Invalid { field, .. }
+        | BrokerError::BadTarget { field, .. }
         | BrokerError::OfThePool { field, .. }
         | BrokerError::ContainsSecret { field } => json!({ "field": field }),
         BrokerError::TooLong { field, actual, limit, .. } => {

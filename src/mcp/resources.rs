@@ -104,6 +104,7 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::TooLong { .. }
         | BrokerError::NoRepository
         | BrokerError::BadBase { .. }
+        | BrokerError::BadTarget { .. }
         | BrokerError::FlaggedDiff { .. }
         | BrokerError::CheckFailed { .. }
         | BrokerError::Busy { .. }

@@ -51,6 +51,7 @@ word_schemas! {
     priority = domain::priority::Priority,
     applies_to = domain::review::AppliesTo,
     outcome = domain::consensus::Outcome,
+    target_kind = domain::review::TargetKind,
     rule = domain::consensus::RuleName,
     finding_kind = domain::finding::FindingKind,
     severity = domain::finding::Severity,

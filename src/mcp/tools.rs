@@ -7,6 +7,7 @@ mod pool;
 mod proposal;
 mod propose;
 mod review;
+mod target;
 
 pub(super) use list::queue;
 pub(super) use proposal::{Asked, show};

@@ -37,6 +37,8 @@ const PUT_BACK: &str = "
     ALTER TABLE seats DROP COLUMN answered_message_digest;
     ALTER TABLE seats DROP COLUMN answered_message_id;
     ALTER TABLE seats DROP COLUMN last_message_round;
+    ALTER TABLE reviews DROP COLUMN target;
+    ALTER TABLE rounds DROP COLUMN target;
     ALTER TABLE rounds DROP COLUMN submitted_hash;
     DROP INDEX reviews_queue;
     DROP INDEX reviews_queue_by_project;
@@ -112,6 +114,7 @@ impl Life {
             personas: personas.iter().map(ToString::to_string).collect(),
             policy: Policy::default(),
             request_key: None,
+            target: None,
         };
         let begun = propose(proposal, now(1));
         let mut life = Self { store, review: begun.next.clone() };
@@ -192,6 +195,7 @@ impl Life {
             diff: None,
             request_key: None,
             anchors: Vec::new(),
+            target: None,
         };
         self.tell(Command::Revise(revise), Some(content)).await;
     }

@@ -28,7 +28,7 @@ impl Reader {
             "SELECT number, version, status, priority, category, agent_type, agent_role, phase, plan, task, project,
                     proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id, diff_check, applies_to,
                     check_words, request_key, returned, policy, claim_generation, verdict, verdict_reason, verdict_by,
-                    approved_hash, escalated_for, cancel_reason, created_at_ms, updated_at_ms, cost
+                    approved_hash, escalated_for, cancel_reason, created_at_ms, updated_at_ms, cost, target
              FROM reviews WHERE id = ?",
             key
         )
@@ -78,6 +78,7 @@ impl Reader {
                 intent: row.intent,
                 diff,
                 request_key: row.request_key,
+                target: row.target.as_deref().map(serde_json::from_str).transpose()?,
             },
             returned: row.returned != 0,
             seats,

@@ -11,7 +11,8 @@ impl Reader {
     /// Oldest first.
     pub async fn list_rounds(&self, number: ReviewNumber) -> Result<Vec<RoundRow>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT round, content_hash, submitted_hash, submitted_at_ms FROM rounds WHERE review = ? ORDER BY round",
+            "SELECT round, content_hash, submitted_hash, submitted_at_ms, target FROM rounds
+             WHERE review = ? ORDER BY round",
             number.0
         )
         .fetch_all(&self.pool)
@@ -22,6 +23,7 @@ impl Reader {
                     number: to_u32(row.round)?,
                     content_hash: row.content_hash,
                     submitted_hash: row.submitted_hash,
+                    target: row.target.as_deref().map(serde_json::from_str).transpose()?,
                     submitted_at: Timestamp(row.submitted_at_ms),
                 })
             })
@@ -119,17 +121,19 @@ impl Reader {
             .collect()
     }
 
-    /// The last counter-patch that was offered in a round.
+    /// The last counter-patch that was offered in a round, by anybody or from one seat.
     pub async fn find_last_counter_patch(
         &self,
         number: ReviewNumber,
         round: u32,
+        persona: Option<&str>,
     ) -> Result<Option<CounterPatch>, StoreError> {
         let row = sqlx::query!(
             "SELECT id, round, persona, reviewer, diff, status, at_ms FROM counter_patches
-             WHERE review = ? AND round = ? ORDER BY id DESC LIMIT 1",
+             WHERE review = ?1 AND round = ?2 AND (?3 IS NULL OR persona = ?3) ORDER BY id DESC LIMIT 1",
             number.0,
-            round
+            round,
+            persona
         )
         .fetch_optional(&self.pool)
         .await?;

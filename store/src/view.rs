@@ -2,7 +2,7 @@
 use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Category, Role, Status},
+    review::{Category, Role, Status, Target},
     time::Timestamp,
     verdict::{Metrics, Verdict},
 };
@@ -89,5 +89,7 @@ pub struct RoundRow {
     pub content_hash: String,
     /// The first, where it was replaced.
     pub submitted_hash: Option<String>,
+    /// Where the diff it was submitted with was taken from.
+    pub target: Option<Box<Target>>,
     pub submitted_at: Timestamp,
 }

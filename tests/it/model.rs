@@ -67,6 +67,7 @@ impl Model {
             personas: vec!["general".into()],
             policy: Policy { max_rounds: 3, ..Policy::default() },
             request_key: None,
+            target: None,
         };
         Self { review: propose(proposal, Now::default()).next, content }
     }
@@ -123,6 +124,7 @@ impl Model {
                     diff: None,
                     request_key: None,
                     anchors: Vec::new(),
+                    target: None,
                 };
                 (Command::Revise(revise), "create_review", arguments)
             }

@@ -98,7 +98,7 @@ impl Repository {
         }
         for part in diff.map(apply_parts).unwrap_or_default() {
             if let Some(words) = self.apply(job, part).await? {
-                return Err(GitError::Failed { what: "applying the diff", words });
+                return Err(GitError::DoesNotApply { words });
             }
         }
         Ok(())

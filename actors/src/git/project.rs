@@ -83,3 +83,9 @@ pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
         Ok(())
     }
 }
+
+/// The same for a branch, which has no ancestors.
+pub(super) fn check_branch(name: &str) -> Result<(), &'static str> {
+    check_name(name)?;
+    if name.contains(['~', '^', '*', '?', '[', '\\']) { Err("it is no name of a branch") } else { Ok(()) }
+}

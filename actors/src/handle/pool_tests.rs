@@ -89,6 +89,7 @@ async fn submit(broker: &Broker) -> ReviewId {
         description: None,
         diff: None,
         base: None,
+        target: None,
         skip_diff_validation: false,
         personas: Vec::new(),
         policy: PolicyRequest::default(),

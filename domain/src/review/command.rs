@@ -1,6 +1,6 @@
 //! What can be asked of a review.
 
-use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role};
+use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role, Target};
 use crate::{
     authority::Authority,
     consensus::Policy,
@@ -23,6 +23,7 @@ pub struct Proposal {
     pub personas: Vec<String>,
     pub policy: Policy,
     pub request_key: Option<String>,
+    pub target: Option<Box<Target>>,
 }
 
 /// What git said about a diff that a command depends on.
@@ -80,6 +81,7 @@ pub struct Revise {
     pub request_key: Option<String>,
     /// Where the findings that are open stand in the new content; one left out could not be followed.
     pub anchors: Vec<(FindingNumber, Anchor)>,
+    pub target: Option<Box<Target>>,
 }
 
 /// Findings as a verdict brings them, looked at beforehand.

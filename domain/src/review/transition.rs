@@ -34,7 +34,7 @@ pub struct Transition {
 
 /// A first submission.
 pub fn propose(proposal: Proposal, now: Now) -> Transition {
-    let Proposal { id, number, proposer, category, intent, content_hash, diff, personas, policy, request_key } =
+    let Proposal { id, number, proposer, category, intent, content_hash, diff, personas, policy, request_key, target } =
         proposal;
     let priority =
         Priority::infer(&proposer.agent_type, &proposer.agent_role, &proposer.phase, proposer.task.as_deref());
@@ -44,7 +44,7 @@ pub fn propose(proposal: Proposal, now: Now) -> Transition {
         proposer,
         category,
         priority,
-        round: Round { number: 1, content_hash, intent, diff, request_key },
+        round: Round { number: 1, content_hash, intent, diff, request_key, target },
         personas: seats_for(personas),
         policy,
     };
@@ -173,6 +173,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         intent: revise.intent,
         diff: revise.diff,
         request_key: revise.request_key,
+        target: revise.target,
     };
     let anchors = findings::follow(review, &revise.anchors);
     Ok(vec![Event::Revised { by, round, generation: review.claim_generation + 1, anchors }])

@@ -80,6 +80,7 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal 
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy { rule, ..Policy::default() },
         request_key: None,
+        target: None,
     }
 }
 
@@ -196,6 +197,7 @@ fn revision(review: &Review) -> Revise {
         diff: review.round.diff.clone(),
         request_key: None,
         anchors: Vec::new(),
+        target: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answers of the calls that change a review.
 
 use super::{
-    DiffState, Files, PersonaRow, SeatRow,
+    DiffState, Files, PersonaRow, SeatRow, TargetRow,
     consensus::{Consensus, PolicyRow},
     excerpt,
     findings::{FindingRow, ReReview, some_of},
@@ -57,6 +57,9 @@ pub(in crate::mcp) struct Claimed<'a> {
     pub content_hash: &'a ContentHash,
     #[serde(flatten)]
     pub diff: DiffState<'a>,
+    /// The branch, commit or range the diff was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow<'a>>,
     /// Only for a reviewer that the broker has started: a folder with the project as it would be with the change,
     /// for you alone, until you have voted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +101,7 @@ impl<'a> Claimed<'a> {
             has_diff: content.diff.is_some(),
             content_hash: &review.round.content_hash,
             diff,
+            target: review.round.target.as_deref().map(TargetRow::short),
             workspace: None,
             re_review: seat.and_then(|seat| ReReview::of(review, &seat.persona)),
             auto_rejected,
@@ -215,6 +219,9 @@ pub(in crate::mcp) struct Submission<'a> {
     pub has_diff: bool,
     #[serde(flatten)]
     pub diff: DiffState<'a>,
+    /// The branch, commit or range the diff was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow<'a>>,
     #[serde(flatten)]
     pub files: Files<'a>,
     /// Who is to review it: one seat for each.
@@ -245,6 +252,7 @@ impl<'a> Submission<'a> {
             content_hash: &review.round.content_hash,
             has_diff: content.diff.is_some(),
             diff: DiffState::of(review),
+            target: review.round.target.as_deref().map(TargetRow::short),
             files: Files::of(content),
             personas: review.seats.iter().map(|seat| seat.persona.as_str()).collect(),
             panel_because: &[],

@@ -1,7 +1,7 @@
 //! What is proposed, as much of it as one answer may hold.
 
 use super::{
-    DiffState, IterationRow, SeatRow,
+    DiffState, IterationRow, SeatRow, TargetRow,
     findings::{FindingRow, Totals, some_of},
     moment, next,
 };
@@ -12,7 +12,7 @@ use domain::{
     finding::FindingStatus,
     ids::{ReviewId, VALIDATOR},
     priority::Priority,
-    review::{Category, Decision, Review, Status},
+    review::{Category, Decision, Review, Status, Target},
     verdict::Verdict,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -146,6 +146,9 @@ pub(in crate::mcp) struct About<'a> {
     pub has_diff: bool,
     #[serde(flatten)]
     pub diff: DiffState<'a>,
+    /// The branch, commit or range the diff was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow<'a>>,
     #[serde(flatten)]
     pub files: Files<'a>,
     /// Those of affected_files that the persona whose seat you hold does not look at.
@@ -207,6 +210,7 @@ impl<'a> About<'a> {
             priority: review.priority,
             has_diff: content.diff.is_some(),
             diff,
+            target: None,
             files: Files::of(content),
             ignored_files: Vec::new(),
             claimed_by: review.claimed_by(),
@@ -224,6 +228,11 @@ impl<'a> About<'a> {
             updated_at: moment(review.updated_at),
             next: next(review),
         }
+    }
+
+    /// What the content shown was taken from.
+    pub(in crate::mcp) fn with_target(self, target: Option<&'a Target>) -> Self {
+        Self { target: target.map(TargetRow::of), ..self }
     }
 }
 
@@ -248,6 +257,12 @@ pub(in crate::mcp) struct Proposal<'a> {
     pub submitted_content_hash: Option<&'a str>,
     #[serde(flatten)]
     pub about: Option<About<'a>>,
+    /// The round from which diff leads here; description is then given only where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_round: Option<u32>,
+    /// What to know about that diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_note: Option<&'a str>,
     /// The path, where only one file was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<&'a str>,
@@ -257,7 +272,7 @@ pub(in crate::mcp) struct Proposal<'a> {
     /// This page's part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<&'a str>,
-    /// The latest counter-patch of this round, this page's part.
+    /// The latest counter-patch of this round, or of the persona asked for, this page's part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_patch: Option<&'a str>,
     /// pending, accepted, rejected or dropped.

@@ -5,6 +5,7 @@ use super::{
     excerpt,
     findings::Totals,
     moment, paged_excerpt,
+    target::TargetRow,
 };
 use crate::mcp::schema;
 use domain::{
@@ -154,6 +155,9 @@ pub(in crate::mcp) struct Status<'a> {
     pub has_diff: bool,
     #[serde(flatten)]
     pub diff: DiffState<'a>,
+    /// The branch, commit or range the diff was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRow<'a>>,
     /// The broker itself sent it back because the diff does not apply.
     pub auto_rejected: bool,
     /// A person should look.
@@ -212,6 +216,7 @@ impl<'a> Status<'a> {
             approved_hash: review.approved_hash.as_ref(),
             has_diff: review.round.diff.is_some(),
             diff: DiffState::of(review),
+            target: review.round.target.as_deref().map(TargetRow::brief),
             auto_rejected: review.auto_rejected(),
             escalate: review.escalated.is_some(),
             escalate_why: review.escalated,

@@ -1,5 +1,7 @@
 //! What is proposed, page by page.
 
+mod since;
+
 use super::{Call, Done, Stop};
 use crate::mcp::{
     Server,
@@ -13,7 +15,7 @@ use actors::BrokerError;
 use domain::{
     content::{Content, ContentHash},
     ids::ReviewId,
-    review::Review,
+    review::{Review, Target},
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -31,6 +33,8 @@ pub(in crate::mcp) struct Asked {
     pub round: Option<u32>,
     pub which: Which,
     pub file: Option<String>,
+    pub since: Option<u32>,
+    pub persona: Option<String>,
     pub cursor: Option<String>,
     /// Who reads, where that is known.
     pub caller: Option<String>,
@@ -58,7 +62,8 @@ pub(super) async fn get(args: GetProposal, call: &Call<'_>) -> Done {
     let which = Which::read(args.content.as_deref())?;
     let caller = call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
-    show(id, Asked { round: args.round, which, file: args.file, cursor: args.cursor, caller }, call.server).await
+    let GetProposal { round, file, since_round: since, persona, cursor, .. } = args;
+    show(id, Asked { round, which, file, since, persona, cursor, caller }, call.server).await
 }
 
 pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) -> Done {
@@ -68,14 +73,24 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     let (patch, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
         (None, Vec::new())
     } else {
-        (broker.last_counter_patch(id, round).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
+        (broker.last_counter_patch(id, round, None).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
     };
-    let (active, submitted) = hashes_of(&review, round, patch.is_some(), server).await?;
-    let hash = match (asked.which, &submitted) {
-        (Which::Submitted, Some(submitted)) => submitted.clone(),
-        (Which::Submitted, None) | (Which::Active, _) => active,
+    let RoundContents { active, submitted, target } = contents_of(&review, round, patch.is_some(), server).await?;
+    let patch = match &asked.persona {
+        Some(persona) => broker.last_counter_patch(id, round, Some(persona)).await?,
+        None => patch,
     };
-    let content = broker.content(&hash).await?;
+    let (hash, target) = match (asked.which, &submitted) {
+        (Which::Submitted, Some(submitted)) => (submitted.clone(), target),
+        (Which::Active, Some(_)) => (active, None),
+        (Which::Submitted | Which::Active, None) => (active, target),
+    };
+    let whole = broker.content(&hash).await?;
+    let since = match asked.since {
+        Some(from) => Some(since::look(&review, from, round, &whole, server).await?),
+        None => None,
+    };
+    let content = since.as_ref().map_or(&*whole, |since| &since.content);
     let iterations = iterations.iter().map(IterationRow::of).collect();
     let earlier = if round == review.round.number { None } else { Some(broker.last_vote(id, round).await?) };
     let ending = match &earlier {
@@ -84,16 +99,18 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     };
     let patch = patch.as_ref();
     let texts = match &asked.file {
-        Some(file) => Texts::of_file(&content, file)?,
-        None => Texts::of(&content, patch, ending),
+        Some(file) => Texts::of_file(content, file)?,
+        None => Texts::of(content, patch, ending),
     };
+    let texts = texts.bound_to(asked.since, patch.filter(|_| asked.persona.is_some()));
     let start = match &asked.cursor {
         Some(cursor) => texts.place(&hash, cursor)?,
         None => 0,
     };
     let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
     let is_first = start == 0 && asked.file.is_none();
-    let mut about = is_first.then(|| About::of(&review, round, &hash, &content, ending, iterations));
+    let mut about =
+        is_first.then(|| About::of(&review, round, &hash, content, ending, iterations).with_target(target.as_deref()));
     let seat = asked.caller.as_deref().and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
     if let (Some(about), Some(persona)) = (&mut about, seat.and_then(|seat| broker.persona(&seat.persona))) {
         about.ignored_files = ignored(persona, &about.files);
@@ -110,6 +127,8 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         content_hash: &hash.0,
         submitted_content_hash: submitted.as_ref().map(|hash| hash.0.as_str()),
         about,
+        since_round: asked.since,
+        since_note: since.as_ref().and_then(|since| since.note.as_deref()),
         file: asked.file.as_deref(),
         description: some(description),
         diff: some(diff),
@@ -124,23 +143,27 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     Ok(Answer::of(&proposal)?)
 }
 
-/// The active content of a round and, where a counter-patch took its place, the one submitted first.
-async fn hashes_of(
-    review: &Review,
-    round: u32,
-    offered: bool,
-    server: &Server,
-) -> Result<(ContentHash, Option<ContentHash>), Stop> {
+/// What a round was submitted with and, where a counter-patch took its place, what it has now.
+struct RoundContents {
+    active: ContentHash,
+    /// Only where it is another.
+    submitted: Option<ContentHash>,
+    /// Where the submitted diff was taken from.
+    target: Option<Box<Target>>,
+}
+
+async fn contents_of(review: &Review, round: u32, offered: bool, server: &Server) -> Result<RoundContents, Stop> {
     let (number, last) = (review.number, review.round.number);
     if round == last && !offered {
-        return Ok((review.round.content_hash.clone(), None));
+        let (active, target) = (review.round.content_hash.clone(), review.round.target.clone());
+        return Ok(RoundContents { active, submitted: None, target });
     }
     let rounds = server.broker.rounds(review.id).await?;
     let found = rounds.into_iter().find(|row| row.number == round);
     let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
     let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
     let submitted = row.submitted_hash.map(ContentHash).filter(|submitted| *submitted != active);
-    Ok((active, submitted))
+    Ok(RoundContents { active, submitted, target: row.target })
 }
 
 /// Characters left for the texts of a page: what is said beside them counts, but never takes more than half.
@@ -164,8 +187,8 @@ struct Texts<'a> {
     diff: Cow<'a, str>,
     counter_patch: &'a str,
     verdict_reason: &'a str,
-    /// Keeps the cursors of a file's part and of the whole apart.
-    of_file: bool,
+    /// Keeps the cursors of different texts of one content apart.
+    kind: String,
 }
 
 impl<'a> Texts<'a> {
@@ -175,7 +198,7 @@ impl<'a> Texts<'a> {
             diff: content.diff.as_deref().unwrap_or_default().into(),
             counter_patch: patch.map_or("", |patch| patch.diff.as_str()),
             verdict_reason: ending.and_then(|ending| ending.reason).unwrap_or_default(),
-            of_file: false,
+            kind: "all".into(),
         }
     }
 
@@ -187,19 +210,24 @@ impl<'a> Texts<'a> {
                 .with("field", "file")
                 .with("allowed", some)
         })?;
-        Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", of_file: true })
+        Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", kind: "file".into() })
+    }
+
+    fn bound_to(mut self, since: Option<u32>, patch: Option<&CounterPatch>) -> Self {
+        self.kind.extend(since.map(|round| format!("-since-{round}")));
+        self.kind.extend(patch.map(|patch| format!("-patch-{}", patch.id)));
+        self
     }
 
     /// Bound to the content, so that a cursor never goes on in another text.
     fn cursor(&self, hash: &ContentHash, place: usize) -> String {
-        format!("{}.{}.{place}", self.tag(hash), if self.of_file { "file" } else { "all" })
+        format!("{}.{}.{place}", self.tag(hash), self.kind)
     }
 
     fn place(&self, hash: &ContentHash, cursor: &str) -> Result<usize, Refused> {
         let mut parts = cursor.split('.');
         let (tag, kind, place) = (parts.next(), parts.next(), parts.next().and_then(|place| place.parse().ok()));
-        let kind_fits = kind == Some(if self.of_file { "file" } else { "all" });
-        match (tag == Some(self.tag(hash)) && kind_fits, place) {
+        match (tag == Some(self.tag(hash)) && kind == Some(self.kind.as_str()), place) {
             (true, Some(place)) if place > 0 => Ok(place),
             _ => Err(bad_cursor()),
         }

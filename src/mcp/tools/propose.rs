@@ -1,6 +1,6 @@
 //! The proposer's calls.
 
-use super::{Call, Done, Stop, non_empty};
+use super::{Call, Done, Stop, non_empty, target};
 use crate::mcp::{
     args::{CancelReview, CloseReview, CreateReview, Malformed, PolicyArgs},
     present::{Answer, Status, Submission},
@@ -16,10 +16,11 @@ use rmcp::model::RequestMetaObject;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
+pub(super) async fn create(mut args: CreateReview, call: &Call<'_>) -> Done {
     non_empty("intent", &args.intent)?;
     let category = args.category.as_deref().map(category).transpose()?;
     let broker = &call.server.broker;
+    let target = target::read(&mut args)?;
     let key = request_key(args.idempotency_key, call.meta);
     let proposer_id = call.who.speaks_as("proposer_id", args.proposer_id)?;
     if let Some(given) = args.review_id {
@@ -36,6 +37,7 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
             description: args.description,
             diff: args.diff,
             base: args.base,
+            target,
             skip_diff_validation: args.skip_diff_validation,
             key,
         };
@@ -58,6 +60,7 @@ pub(super) async fn create(args: CreateReview, call: &Call<'_>) -> Done {
         description: args.description,
         diff: args.diff,
         base: args.base,
+        target,
         skip_diff_validation: args.skip_diff_validation.unwrap_or(false),
         personas: args.personas.unwrap_or_default(),
         policy: args.policy.map(policy).transpose()?.unwrap_or_default(),

@@ -19,15 +19,15 @@ const KEEP_CONTENT: &str =
 const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
     agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
     diff_check, applies_to, check_words, request_key, returned, policy, claim_generation, queued_seq, created_at_ms,
-    updated_at_ms, free_seats)
+    updated_at_ms, free_seats, target)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-    ?24, ?25, ?26, ?27, ?28, ?29, ?30)";
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
 
 const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
     content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
     check_words = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
     verdict_by = ?19, approved_hash = ?20, escalated_for = ?21, cancel_reason = ?22,
-    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26, target = ?27
     WHERE number = ?1 AND version = ?2";
 
 const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
@@ -42,7 +42,8 @@ const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
     tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
-const PUT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms) VALUES (?1, ?2, ?3, ?4)
+const PUT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms, target)
+    VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (review, round) DO UPDATE SET submitted_hash = coalesce(submitted_hash, content_hash),
     content_hash = excluded.content_hash";
 
@@ -137,6 +138,10 @@ fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
     (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, words)
 }
 
+fn target_column(review: &Review) -> Result<Option<String>, StoreError> {
+    Ok(review.round.target.as_ref().map(serde_json::to_string).transpose()?)
+}
+
 pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq: u64) -> Result<(), StoreError> {
     let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
     connection.prepare_cached(INSERT_REVIEW)?.execute(params![
@@ -170,6 +175,7 @@ pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq
         review.created_at.0,
         review.updated_at.0,
         review.free_seats().count(),
+        target_column(review)?,
     ])?;
     Ok(())
 }
@@ -210,6 +216,7 @@ pub(super) fn update_review_if_version(
         review.updated_at.0,
         review.free_seats().count(),
         review.cost,
+        target_column(review)?,
     ])?;
     match changed {
         1 => Ok(()),
@@ -358,7 +365,8 @@ pub(super) fn put_findings(connection: &Connection, change: &Change) -> Result<(
 
 fn put_round(connection: &Connection, change: &Change, number: u32, recorded: &Recorded) -> Result<(), StoreError> {
     let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
-    connection.prepare_cached(PUT_ROUND)?.execute(params![review, number, hash, recorded.at.0])?;
+    let target = target_column(&change.review)?;
+    connection.prepare_cached(PUT_ROUND)?.execute(params![review, number, hash, recorded.at.0, target])?;
     Ok(())
 }
 

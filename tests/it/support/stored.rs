@@ -114,6 +114,7 @@ pub(crate) fn submission(number: i64, intent: &str, personas: &[&str]) -> Change
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy::default(),
         request_key: None,
+        target: None,
     };
     let done = propose(proposal, Now { at: Timestamp(1_700_000_000_000 + number), tick: Tick(number) });
     Change::new(Arc::new(done.next), done.events, Tick(number)).unwrap().with_content(Some(Arc::new(content)))

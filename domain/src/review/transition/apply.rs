@@ -144,6 +144,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.claim_generation = *generation;
             review.round.content_hash = content_hash.clone();
             review.round.diff = Some(diff.clone());
+            review.round.target = None;
             if let Some(seat) = seat_mut(review, persona) {
                 seat.patch = None;
             }
