@@ -151,7 +151,7 @@ impl Limits {
 
     fn target(&self, target: Option<&TargetRequest>) -> Checked {
         let Some(target) = target else { return Ok(()) };
-        self.required_name("target", &target.name)?;
+        self.required_name(target.field(), &target.name)?;
         self.name("target.base", target.base.as_deref())
     }
 

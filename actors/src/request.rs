@@ -83,6 +83,17 @@ pub struct TargetRequest {
     pub base: Option<String>,
 }
 
+impl TargetRequest {
+    /// The argument its name came in.
+    pub(crate) const fn field(&self) -> &'static str {
+        match self.kind {
+            TargetKind::Branch => "target.branch",
+            TargetKind::Commit => "target.commit",
+            TargetKind::Range => "target.range",
+        }
+    }
+}
+
 /// A further round. What is `None` stays as it was.
 #[derive(Debug, Clone)]
 pub struct Revision {

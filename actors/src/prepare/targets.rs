@@ -64,7 +64,7 @@ impl Context {
         if diff.is_empty() {
             let from = base.as_deref().unwrap_or("the empty tree");
             let why = format!("it changes nothing: {head} has the same files as {from}");
-            return Err(BrokerError::BadTarget { field: field(asked.kind), given: asked.name.clone(), why });
+            return Err(BrokerError::BadTarget { field: asked.field(), given: asked.name.clone(), why });
         }
         let subjects = commits.iter().map(|commit| ("target", Some(commit.subject.as_str())));
         let texts: Vec<_> = subjects.chain([("target", Some(diff.as_str()))]).collect();
@@ -123,17 +123,9 @@ fn is_of(round: &Round, asked: &TargetRequest) -> bool {
     round.target.as_ref().is_some_and(|target| target.asked() == (asked.kind, &asked.name, asked.base.as_deref()))
 }
 
-fn field(kind: TargetKind) -> &'static str {
-    match kind {
-        TargetKind::Branch => "target.branch",
-        TargetKind::Commit => "target.commit",
-        TargetKind::Range => "target.range",
-    }
-}
-
 fn cannot_pin(asked: &TargetRequest, error: GitError) -> BrokerError {
     match error {
-        GitError::BadTarget { target, why } => BrokerError::BadTarget { field: field(asked.kind), given: target, why },
+        GitError::BadTarget { target, why } => BrokerError::BadTarget { field: asked.field(), given: target, why },
         GitError::UnknownBase { base, words } => {
             BrokerError::BadTarget { field: "target.base", given: base, why: words }
         }

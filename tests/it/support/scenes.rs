@@ -47,7 +47,9 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             let review = client.call("create_review", proposal).await;
             with(
                 by_id(id(&review)),
-                json!({ "round": 1, "content": "active", "file": "greeting.txt", "caller_id": "ada" }),
+                json!({
+                    "round": 1, "content": "active", "file": "greeting.txt", "persona": "general", "caller_id": "ada",
+                }),
             )
         }
         "submit_verdict" => {

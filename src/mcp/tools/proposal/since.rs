@@ -18,7 +18,8 @@ pub(super) async fn look(review: &Review, from: u32, round: u32, to: &Content, s
     let (number, last) = (review.number, review.round.number);
     let rounds = server.broker.rounds(review.id).await?;
     let row = rounds.into_iter().find(|row| row.number == from);
-    let row = row.ok_or(BrokerError::NoSuchRound { number, round: from, last })?;
+    let unknown = || Refused::from(BrokerError::NoSuchRound { number, round: from, last }).with("field", "since_round");
+    let row = row.ok_or_else(unknown)?;
     if from > round {
         let problem = format!("is {from}, after the round shown ({round}); give an earlier one");
         return Err(Refused::invalid("since_round", &problem).into());
