@@ -29,8 +29,16 @@ pub enum Bases {
 
 impl Broker {
     pub async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
-        let description = to.description.clone().filter(|_| from.description != to.description);
-        let unchanged = Content { description, files: Vec::new(), flags: Vec::new(), diff_note: None, ..to.clone() };
+        let _call = self.admit()?;
+        let unchanged = Content {
+            intent: to.intent.clone(),
+            description: to.description.clone().filter(|_| from.description != to.description),
+            diff: None,
+            base_commit: to.base_commit.clone(),
+            files: Vec::new(),
+            flags: Vec::new(),
+            diff_note: None,
+        };
         if from.diff.is_none() && to.diff.is_none() {
             return Ok(Changes { content: unchanged, bases: Bases::None });
         }
@@ -44,9 +52,11 @@ impl Broker {
         if bases == Bases::Same && from.diff == to.diff {
             return Ok(Changes { content: Content { diff: Some(String::new()), ..unchanged }, bases });
         }
-        let repository = self.0.context.projects.repository(review.proposer.project.as_deref())?;
+        let context = &self.0.context;
+        let repository = context.projects.repository(review.proposer.project.as_deref())?;
         let (from, to) = ((old.as_deref(), from.diff.as_deref()), (new.as_deref(), to.diff.as_deref()));
-        let text = repository.diff_contents(from, to).await.map_err(cannot_compare)?;
+        let comparing = async { repository.diff_contents(from, to).await.map_err(cannot_compare) };
+        let text = context.while_open(Box::pin(comparing)).await?;
         let (reading, text) = read_diff(text).await?;
         let (files, flags, diff_note) = (reading.files, reading.flags, reading.note.filter(|_| !text.is_empty()));
         Ok(Changes { content: Content { diff: Some(text), files, flags, diff_note, ..unchanged }, bases })

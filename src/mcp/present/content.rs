@@ -57,7 +57,7 @@ impl<'a> Files<'a> {
 }
 
 /// As many of `items` as fit.
-fn bounded<T: Serialize>(items: &[T], max_items: usize, max_chars: usize) -> Vec<&T> {
+pub(super) fn bounded<T: Serialize>(items: &[T], max_items: usize, max_chars: usize) -> Vec<&T> {
     let mut room = max_chars;
     items
         .iter()

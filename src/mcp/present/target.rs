@@ -1,9 +1,12 @@
 //! Where a diff was taken from.
 
+use super::content::bounded;
 use crate::mcp::schema;
 use domain::review::{Target, TargetCommit, TargetKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+
+const MAX_COMMITS_CHARS: usize = 8_000;
 
 /// The branch, commit or range that was named, and the commits that meant.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -20,16 +23,16 @@ pub(in crate::mcp) struct TargetRow<'a> {
     /// The commit the diff leads to.
     pub head: &'a str,
     /// The newest of them. Their subjects are their authors' words.
-    #[serde(skip_serializing_if = "<[TargetCommit]>::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "commits")]
-    pub commits: &'a [TargetCommit],
+    pub commits: Vec<&'a TargetCommit>,
     /// How many head has and base has not.
     pub commits_total: u64,
 }
 
 impl<'a> TargetRow<'a> {
     pub(in crate::mcp) fn of(target: &'a Target) -> Self {
-        Self { commits: &target.commits, ..Self::brief(target) }
+        Self { commits: bounded(&target.commits, usize::MAX, MAX_COMMITS_CHARS), ..Self::brief(target) }
     }
 
     /// Without the commits one by one.
@@ -40,7 +43,7 @@ impl<'a> TargetRow<'a> {
             base_name: target.base_name.as_deref(),
             base: target.base.as_deref(),
             head: &target.head,
-            commits: &[],
+            commits: Vec::new(),
             commits_total: target.commits_total,
         }
     }
@@ -48,7 +51,7 @@ impl<'a> TargetRow<'a> {
     /// With the newest few, beside other things.
     pub(in crate::mcp) fn short(target: &'a Target) -> Self {
         const FEW: usize = 20;
-        Self { commits: target.commits.get(..FEW).unwrap_or(&target.commits), ..Self::brief(target) }
+        Self { commits: bounded(&target.commits, FEW, MAX_COMMITS_CHARS), ..Self::brief(target) }
     }
 }
 

@@ -1,6 +1,9 @@
 //! What is proposed, page by page.
 
+mod shown;
 mod since;
+
+use shown::Shown;
 
 use super::{Call, Done, Stop};
 use crate::mcp::{
@@ -11,11 +14,9 @@ use crate::mcp::{
     present::{About, Answer, Ending, IterationRow, Proposal, ignored},
     refusal::Refused,
 };
-use actors::BrokerError;
 use domain::{
     content::{Content, ContentHash},
     ids::ReviewId,
-    review::{Review, Target},
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -75,22 +76,12 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     } else {
         (broker.last_counter_patch(id, round, None).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
     };
-    let RoundContents { active, submitted, target } = contents_of(&review, round, patch.is_some(), server).await?;
+    let shown = Shown::find(&review, round, &asked, patch.is_some(), server).await?;
+    let (hash, content) = (&shown.hash, shown.content());
     let patch = match &asked.persona {
         Some(persona) => broker.last_counter_patch(id, round, Some(persona)).await?,
         None => patch,
     };
-    let (hash, target) = match (asked.which, &submitted) {
-        (Which::Submitted, Some(submitted)) => (submitted.clone(), target),
-        (Which::Active, Some(_)) => (active, None),
-        (Which::Submitted | Which::Active, None) => (active, target),
-    };
-    let whole = broker.content(&hash).await?;
-    let since = match asked.since {
-        Some(from) => Some(since::look(&review, from, round, &whole, server).await?),
-        None => None,
-    };
-    let content = since.as_ref().map_or(&*whole, |since| &since.content);
     let iterations = iterations.iter().map(IterationRow::of).collect();
     let earlier = if round == review.round.number { None } else { Some(broker.last_vote(id, round).await?) };
     let ending = match &earlier {
@@ -104,13 +95,13 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     };
     let texts = texts.bound_to(asked.since, patch.filter(|_| asked.persona.is_some()));
     let start = match &asked.cursor {
-        Some(cursor) => texts.place(&hash, cursor)?,
+        Some(cursor) => texts.place(hash, cursor)?,
         None => 0,
     };
     let stream = Stream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
     let is_first = start == 0 && asked.file.is_none();
-    let mut about =
-        is_first.then(|| About::of(&review, round, &hash, content, ending, iterations).with_target(target.as_deref()));
+    let mut about = is_first
+        .then(|| About::of(&review, round, hash, content, ending, iterations).with_target(shown.target.as_deref()));
     let seat = asked.caller.as_deref().and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
     if let (Some(about), Some(persona)) = (&mut about, seat.and_then(|seat| broker.persona(&seat.persona))) {
         about.ignored_files = ignored(persona, &about.files);
@@ -125,10 +116,10 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         round,
         current_round: review.round.number,
         content_hash: &hash.0,
-        submitted_content_hash: submitted.as_ref().map(|hash| hash.0.as_str()),
+        submitted_content_hash: shown.submitted.as_ref().map(|hash| hash.0.as_str()),
         about,
         since_round: asked.since,
-        since_note: since.as_ref().and_then(|since| since.note.as_deref()),
+        since_note: shown.since.as_ref().and_then(|since| since.note.as_deref()),
         file: asked.file.as_deref(),
         description: some(description),
         diff: some(diff),
@@ -138,32 +129,9 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
         counter_patch_persona: patch.map(|patch| patch.persona.as_str()),
         verdict_reason: some(verdict_reason),
         total: stream.total(),
-        next_cursor: shares.next.map(|next| texts.cursor(&hash, next)),
+        next_cursor: shares.next.map(|next| texts.cursor(hash, next)),
     };
     Ok(Answer::of(&proposal)?)
-}
-
-/// What a round was submitted with and, where a counter-patch took its place, what it has now.
-struct RoundContents {
-    active: ContentHash,
-    /// Only where it is another.
-    submitted: Option<ContentHash>,
-    /// Where the submitted diff was taken from.
-    target: Option<Box<Target>>,
-}
-
-async fn contents_of(review: &Review, round: u32, offered: bool, server: &Server) -> Result<RoundContents, Stop> {
-    let (number, last) = (review.number, review.round.number);
-    if round == last && !offered {
-        let (active, target) = (review.round.content_hash.clone(), review.round.target.clone());
-        return Ok(RoundContents { active, submitted: None, target });
-    }
-    let rounds = server.broker.rounds(review.id).await?;
-    let found = rounds.into_iter().find(|row| row.number == round);
-    let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
-    let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
-    let submitted = row.submitted_hash.map(ContentHash).filter(|submitted| *submitted != active);
-    Ok(RoundContents { active, submitted, target: row.target })
 }
 
 /// Characters left for the texts of a page: what is said beside them counts, but never takes more than half.
