@@ -3,9 +3,11 @@
 pub mod anchor;
 pub mod double;
 pub mod ground;
+mod told;
 mod tracked;
 mod wording;
 
+pub use told::{BadFinding, ToldFinding};
 pub use tracked::{Anchor, Finding, Reply, Resolution, Says, Wish};
 
 use serde::{Deserialize, Serialize};

@@ -316,6 +316,7 @@ async fn bad_findings_are_refused_and_nothing_is_saved() {
         ("unknown_severity", json!([{ "severity": "grave", "title": "a" }])),
         ("invalid_argument", json!([{ "severity": "low", "title": "a", "line_start": 3 }])),
         ("invalid_argument", json!([{ "severity": "low", "title": "a", "file": "main.rs", "line_end": 3 }])),
+        ("invalid_argument", json!([{ "title": "a" }])),
         ("invalid_argument", json!([{ "severity": "low", "title": " " }])),
         ("invalid_argument", json!([{ "severity": "low", "title": "two\nlines" }])),
         ("invalid_argument", json!([issue("low", 3, "a", json!({ "line_end": 2 }))])),
@@ -326,7 +327,7 @@ async fn bad_findings_are_refused_and_nothing_is_saved() {
         let given = with(verdict(&review, "ada", "changes_requested"), json!({ "issues": found }));
         client.refused(code, "submit_verdict", given).await;
     }
-    for found in [json!([{ "severity": "low" }]), json!("prose"), json!([7]), json!([{ "title": "a" }])] {
+    for found in [json!([{ "severity": "low" }]), json!("prose"), json!([7])] {
         let given = with(verdict(&review, "ada", "changes_requested"), json!({ "issues": found }));
         let error = client.try_call("submit_verdict", given).await.unwrap_err();
         assert!(error.to_string().contains("issues"), "{error}");

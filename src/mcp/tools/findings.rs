@@ -2,7 +2,7 @@
 
 use super::{Call, Done, Stop};
 use crate::mcp::{
-    args::{FindingArgs, ListIssues, Malformed, UpdateIssue},
+    args::{FindingArgs, ListIssues, UpdateIssue},
     present::{Answer, FindingRow, IssueUpdated, Issues},
     refusal::Refused,
 };
@@ -11,7 +11,7 @@ use actors::{
     request::{FindingQuery, FindingUpdate},
 };
 use domain::{
-    finding::{FindingKind, FindingNumber, FindingStatus, Lines, NewFinding, Place, Severity, Wish},
+    finding::{BadFinding, FindingNumber, FindingStatus, NewFinding, Severity, ToldFinding, Wish},
     review::Role,
 };
 use store::FindingFilter;
@@ -28,52 +28,27 @@ pub(super) fn read(
 }
 
 fn finding(args: FindingArgs, is_issue: bool, list: &str, n: usize) -> Result<NewFinding, Stop> {
-    let field = |name: &str| format!("{list}[{n}].{name}");
-    let kind = match args.kind.as_deref() {
-        None => FindingKind::Other,
-        Some(word) => FindingKind::parse(word).ok_or_else(|| {
-            let allowed: Vec<_> = FindingKind::ALL.iter().map(|kind| kind.as_str()).collect();
-            Refused::unknown_word("unknown_type", &field("type"), word, &allowed)
-        })?,
-    };
-    let severity = match args.severity.as_deref() {
-        None if is_issue => {
-            return Err(Malformed::missing(&field("severity"), "allowed: critical, high, medium, low").into());
-        }
-        None => Severity::Low,
-        Some(word) => severity(&field("severity"), word)?,
-    };
-    let lines = match (args.line_start, args.line_end) {
-        (Some(start), end) => Some(Lines { start, end: end.unwrap_or(start) }),
-        (None, None) => None,
-        (None, Some(_)) => return Err(Refused::invalid(&field("line_end"), "only together with line_start").into()),
-    };
-    let place = match (args.file, lines) {
-        // Models like to copy paths as a diff writes them.
-        (Some(file), lines) => Some(Place { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
-        (None, None) => None,
-        (None, Some(_)) => return Err(Refused::invalid(&field("line_start"), "only together with file").into()),
-    };
-    Ok(NewFinding {
-        is_issue,
+    let FindingArgs { kind, severity, file, line_start, line_end, title, description, .. } = args;
+    let FindingArgs { code_snippet, suggestion, rule_ref, confidence, .. } = args;
+    let told = ToldFinding {
         kind,
         severity,
-        place,
-        title: args.title.trim().to_owned(),
-        description: args.description,
-        code_snippet: args.code_snippet,
-        suggestion: args.suggestion,
-        rule_ref: args.rule_ref,
-        confidence: args.confidence.map(|given| percent(&field("confidence"), given)).transpose()?,
-    })
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
-fn percent(field: &str, given: f64) -> Result<u8, Refused> {
-    match given {
-        0.0..=1.0 => Ok((given * 100.0).round() as u8),
-        _ => Err(Refused::invalid(field, &format!("is {given}; allowed is 0 to 1"))),
-    }
+        file,
+        line_start,
+        line_end,
+        title,
+        description,
+        code_snippet,
+        suggestion,
+        rule_ref,
+        confidence,
+    };
+    let refused = |bad: BadFinding| {
+        let field = format!("{list}[{n}].{}", bad.field);
+        let refused = Refused::new(bad.code, format!("{field}: {}", bad.problem)).with("field", field);
+        if bad.allowed.is_empty() { refused } else { refused.with("allowed", bad.allowed) }
+    };
+    Ok(told.read(is_issue).map_err(refused)?)
 }
 
 fn severity(field: &str, word: &str) -> Result<Severity, Refused> {
