@@ -12,11 +12,12 @@ pub use changes::{Bases, Changes};
 use crate::{
     Context, Passes,
     error::BrokerError,
+    front_matter,
     gateway::{Attached, GatewayMessage},
     panel,
     personas::Persona,
     prepare::unreadable,
-    request::{MessageRequest, NewProposal, RequestKey, Revision, Submitted},
+    request::{MessageRequest, NewProposal, RequestKey, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
@@ -173,12 +174,15 @@ impl Broker {
         self.decide(id, Command::Claim(claim)).await
     }
 
-    /// The review, and the id of the message (an old one, if this repeats it).
-    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<(Arc<Review>, u64)> {
+    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<Spoken> {
         let _call = self.admit()?;
         self.0.context.settings.limits.message(&message)?;
         let metadata = message.metadata.as_ref().map(ToString::to_string);
         self.0.context.refuse_secrets(&message.texts(metadata.as_deref())).await?;
+        if let Some(request) = self.verdict_in(id, &message).await? {
+            let verdict = request.verdict;
+            return Ok(Spoken { review: self.give_verdict(id, request).await?, as_what: SpokenAs::Verdict(verdict) });
+        }
         let (role, persona) = (message.role, message.persona.clone());
         let command = Command::AddMessage(AddMessage {
             role,
@@ -191,7 +195,25 @@ impl Broker {
         let seats = review.seats.iter().filter(|seat| persona.as_ref().is_none_or(|persona| *persona == seat.persona));
         let spoken = seats.filter_map(|seat| seat.last_message.as_ref()?.said_by(role));
         let message = spoken.map(|(id, _)| id).max().unwrap_or_default();
-        Ok((review, message))
+        Ok(Spoken { review, as_what: SpokenAs::Message(message) })
+    }
+
+    /// The verdict that a message stands for, where its persona's settings allow that. Only for the seat that the
+    /// speaker holds under its own name.
+    async fn verdict_in(&self, id: ReviewId, message: &MessageRequest) -> Answer<Option<VerdictRequest>> {
+        let personas = &self.0.context.settings.personas;
+        let (Role::Reviewer, Some(caller)) = (message.role, &message.caller_id) else { return Ok(None) };
+        if !personas.values().any(|persona| persona.front_matter) {
+            return Ok(None);
+        }
+        let review = self.review(id).await?;
+        let Some(seat) = review.seats.iter().find(|seat| seat.is_held_by(caller)) else { return Ok(None) };
+        let wanted = message.persona.as_ref().is_none_or(|persona| *persona == seat.persona);
+        if !wanted || !personas.get(&seat.persona).is_some_and(|persona| persona.front_matter) {
+            return Ok(None);
+        }
+        let problem = |problem| BrokerError::Invalid { field: "body", problem: format!("front matter: {problem}") };
+        front_matter::verdict_in(&message.body, &review, seat).transpose().map_err(problem)
     }
 
     pub async fn accept_counter_patch(

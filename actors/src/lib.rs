@@ -17,6 +17,7 @@ mod clock;
 mod deadlines;
 mod error;
 mod findings;
+mod front_matter;
 mod gateway;
 pub mod git;
 mod handle;

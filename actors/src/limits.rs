@@ -86,28 +86,14 @@ impl Limits {
     }
 
     fn finding(&self, finding: &NewFinding) -> Checked {
-        self.line("title", &finding.title, MAX_TITLE)?;
-        self.name("rule_ref", finding.rule_ref.as_deref())?;
-        let Some(place) = &finding.place else { return Ok(()) };
-        self.line("file", &place.file, MAX_PATH)?;
-        match place.lines {
-            Some(lines) if lines.start == 0 || lines.end < lines.start => {
-                let problem = format!("{} to {} are no lines; they count from 1", lines.start, lines.end);
-                Err(BrokerError::Invalid { field: "line_start", problem })
-            }
-            Some(_) | None => Ok(()),
-        }
+        let list = if finding.is_issue { "issues" } else { "suggestions" };
+        line(list, "title", &finding.title, MAX_TITLE)?;
+        line(list, "rule_ref", finding.rule_ref.as_deref().unwrap_or("none"), self.id_chars)?;
+        line(list, "file", finding.place.as_ref().map_or("none", |place| &place.file), MAX_PATH)
     }
 
-    /// One line that says something.
-    fn line(&self, field: &'static str, text: &str, limit: usize) -> Checked {
-        if text.trim().is_empty() {
-            return Err(empty(field));
-        }
-        if text.chars().any(char::is_control) {
-            return Err(BrokerError::Invalid { field, problem: "holds control characters".into() });
-        }
-        within(field, text.chars().count(), limit, "characters")
+    pub(crate) fn path(&self, field: &'static str, path: Option<&str>) -> Checked {
+        line(field, "path", path.unwrap_or("none"), MAX_PATH)
     }
 
     pub(crate) fn note(&self, note: Option<&str>) -> Checked {
@@ -193,6 +179,17 @@ impl Limits {
         }
         within(field, diff.map_or(0, str::len), self.diff_bytes, "bytes")
     }
+}
+
+/// One line that says something.
+fn line(field: &'static str, what: &str, text: &str, limit: usize) -> Checked {
+    if text.trim().is_empty() {
+        return Err(BrokerError::Invalid { field, problem: format!("the {what} must not be empty") });
+    }
+    if text.chars().any(char::is_control) {
+        return Err(BrokerError::Invalid { field, problem: format!("a {what} holds control characters") });
+    }
+    within(field, text.chars().count(), limit, "characters in a line")
 }
 
 fn metrics(metrics: &Metrics) -> Checked {

@@ -169,6 +169,21 @@ pub struct MessageRequest {
     pub metadata: Option<serde_json::Value>,
 }
 
+/// What a message came to.
+#[derive(Debug, Clone)]
+pub struct Spoken {
+    pub review: Arc<Review>,
+    pub as_what: SpokenAs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpokenAs {
+    /// The id of the message: an old one, if this repeats it.
+    Message(u64),
+    /// It began with a decision.
+    Verdict(Verdict),
+}
+
 /// Which reviews, for whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ListQuery {

@@ -294,7 +294,7 @@ async fn lists_are_filtered_paged_and_cut_to_what_a_token_may_see() {
     for (code, bad) in [
         ("unknown_status", json!({ "status": "solved" })),
         ("unknown_severity", json!({ "severity": "grave" })),
-        ("invalid_argument", json!({ "cursor": "nonsense" })),
+        ("bad_cursor", json!({ "cursor": "nonsense" })),
         ("unknown_review", json!({ "review_id": "R-99" })),
     ] {
         client.refused(code, "list_issues", bad).await;

@@ -14,6 +14,7 @@ mod discussion;
 mod disk_full;
 mod doors;
 mod findings;
+mod front_matter;
 mod idempotency;
 mod lifecycle;
 mod lists;

@@ -181,7 +181,10 @@ async fn one_identity_takes_one_seat() {
 async fn a_revision_empties_the_seats_and_keeps_them() {
     let broker = TestBroker::start().await;
     let client = broker.client();
-    let policy = json!({ "rule": "min_approvals", "min_approvals": 2, "max_rounds": 1 });
+    let policy = json!({
+        "rule": "min_approvals", "min_approvals": 2, "max_rounds": 1, "block_on_critical": true,
+        "ungrounded_blocks": true,
+    });
     let review = submit(&client, json!({ "policy": policy })).await;
     claim_all(&client, &review).await;
     for (reviewer, vote) in REVIEWERS.iter().zip(["changes_requested", "approved", "changes_requested"]) {
@@ -387,9 +390,15 @@ async fn personas_and_policies_that_cannot_be_are_refused() {
     let doubled = json!({ "personas": ["b", "a", "b"], "policy": { "max_rounds": 2 } });
     let made = client.call("create_review", proposal_with("yes", doubled)).await;
     assert_eq!(made["personas"], json!(["b", "a"]));
-    assert_eq!(made["policy"], json!({ "rule": "require_all", "max_rounds": 2 }));
+    assert_eq!(
+        made["policy"],
+        json!({
+            "rule": "require_all", "max_rounds": 2, "block_on_critical": true, "ungrounded_blocks": true,
+        })
+    );
     let plain = client.call("create_review", proposal_with("plain", json!({}))).await;
     assert_eq!((&plain["personas"], &plain["policy"]["max_rounds"]), (&json!(["general"]), &json!(4)));
+    assert_eq!(plain["policy"]["block_on_critical"], false, "of one reviewer the verdict is all there is");
     broker.stop_and_check().await;
 }
 

@@ -23,7 +23,15 @@ async fn a_role_sees_its_own_tools_and_prompts() {
         shown("/mcp/reviewer", "tools/list", "tools").await,
     );
     for tool in &all {
-        let both = ["list_reviews", "get_proposal", "get_review_status", "add_message", "get_discussion"];
+        let both = [
+            "list_reviews",
+            "get_proposal",
+            "get_review_status",
+            "add_message",
+            "get_discussion",
+            "list_issues",
+            "update_issue",
+        ];
         let (is_proposers, is_reviewers) = (proposers.contains(tool), reviewers.contains(tool));
         assert_eq!(is_proposers && is_reviewers, both.contains(&tool.as_str()), "{tool}");
         let is_operators = ["list_reviewers", "spawn_reviewer", "kill_reviewer"].contains(&tool.as_str());

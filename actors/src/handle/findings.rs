@@ -72,8 +72,9 @@ impl Broker {
     /// Findings of one review or of all, newest first.
     pub async fn findings(&self, query: FindingQuery) -> Answer<Page<FoundIn>> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
-        let bad = || BrokerError::Invalid { field: "cursor", problem: "is not one that list_issues gave".into() };
-        let before = query.cursor.map(|cursor| cursor.parse().map_err(|_| bad())).transpose()?;
+        self.0.context.settings.limits.name("persona", query.filter.persona.as_deref())?;
+        self.0.context.settings.limits.path("file", query.filter.file.as_deref())?;
+        let before = query.cursor.map(|cursor| cursor.parse().map_err(|_| BrokerError::BadCursor)).transpose()?;
         let review = match query.review {
             Some(id) => Some(self.review(id).await?.number),
             None => None,

@@ -47,7 +47,7 @@ impl ToldFinding {
                 unknown("type", "unknown_type", &word, FindingKind::ALL.iter().map(|kind| kind.as_str()))
             })?,
         };
-        let severities = || Severity::ALL.iter().rev().map(|severity| severity.as_str());
+        let severities = || Severity::ALL.iter().map(|severity| severity.as_str());
         let severity = match text(self.severity) {
             None if is_issue => return Err(missing("severity", severities())),
             None => Severity::Low,
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (given, expected) in [
-            (json!({ "title": "a" }), "invalid_argument severity: missing; allowed: critical, high, medium, low"),
+            (json!({ "title": "a" }), "invalid_argument severity: missing; allowed: low, medium, high, critical"),
             (json!({ "title": " ", "severity": "low" }), "invalid_argument title: must not be empty"),
             (
                 json!({ "title": "a", "severity": "low", "line_start": 2 }),
@@ -172,9 +172,6 @@ mod tests {
             assert_eq!(read(given, true), Err(expected.to_owned()));
         }
         let unknown = read(json!({ "title": "a", "severity": "grave" }), true).expect_err("no such word");
-        assert!(
-            unknown.starts_with("unknown_severity severity: \"grave\" is not known; allowed: critical"),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("unknown_severity severity: \"grave\" is not known; allowed: low"), "{unknown}");
     }
 }

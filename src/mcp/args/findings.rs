@@ -56,6 +56,7 @@ pub(in crate::mcp) struct ListIssues {
     #[serde(default, deserialize_with = "lenient::text")]
     #[schemars(schema_with = "schema::finding_status")]
     pub status: Option<String>,
+    /// Only of this severity.
     #[serde(default, deserialize_with = "lenient::text")]
     #[schemars(schema_with = "schema::severity")]
     pub severity: Option<String>,

@@ -189,7 +189,12 @@ pub(in crate::mcp) struct MessageAdded {
     pub review_id: ReviewId,
     /// The short number, R-12.
     pub number: String,
-    pub message_id: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<u64>,
+    /// The message began with a decision and was taken as this verdict (front matter, where the persona allows it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::verdict")]
+    pub verdict: Option<Verdict>,
     #[schemars(schema_with = "schema::role")]
     pub sender_role: Role,
     pub current_round: u32,

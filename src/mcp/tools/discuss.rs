@@ -7,7 +7,7 @@ use crate::mcp::{
     present::{Answer, Discussion, MessageAdded, MessageRow, next},
     refusal::Refused,
 };
-use actors::request::MessageRequest;
+use actors::request::{MessageRequest, Spoken, SpokenAs};
 
 /// Messages read at once; fewer are shown where they are long.
 const MAX_MESSAGES: u32 = 100;
@@ -21,11 +21,16 @@ pub(super) async fn add(args: AddMessage, call: &Call<'_>) -> Done {
     let caller_id = call.who.speaks_as("caller_id", args.caller_id)?;
     let id = call.resolve(&args.review_id).await?;
     let message = MessageRequest { role, caller_id, persona: args.persona, body: args.body, metadata: args.metadata };
-    let (review, message_id) = call.server.broker.add_message(id, message).await?;
+    let Spoken { review, as_what } = call.server.broker.add_message(id, message).await?;
+    let (message_id, verdict) = match as_what {
+        SpokenAs::Message(id) => (Some(id), None),
+        SpokenAs::Verdict(verdict) => (None, Some(verdict)),
+    };
     Ok(Answer::of(&MessageAdded {
         review_id: review.id,
         number: review.number.to_string(),
         message_id,
+        verdict,
         sender_role: role,
         current_round: review.round.number,
         status: review.status,

@@ -53,7 +53,7 @@ fn finding(args: FindingArgs, is_issue: bool, list: &str, n: usize) -> Result<Ne
 
 fn severity(field: &str, word: &str) -> Result<Severity, Refused> {
     Severity::from_word(word).ok_or_else(|| {
-        let allowed: Vec<_> = Severity::ALL.iter().rev().map(|severity| severity.as_str()).collect();
+        let allowed: Vec<_> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
         Refused::unknown_word("unknown_severity", field, word, &allowed)
     })
 }
@@ -127,6 +127,10 @@ fn capacity(call: &Call<'_>, given: Option<&str>) -> Result<Authority, Stop> {
         Some(word) => word == Authority::Operator.as_str(),
         None => authority == Some(Authority::Operator) && call.server.endpoint.role().is_none(),
     };
+    if let Some(word) = given.filter(|word| Authority::from_word(word).is_none()) {
+        let allowed: Vec<_> = Authority::ALL.iter().map(|authority| authority.as_str()).collect();
+        return Err(Refused::unknown_word("unknown_role", "role", word, &allowed).into());
+    }
     if !is_operator {
         return Ok(match call.role("role", given)? {
             Role::Proposer => Authority::Proposer,

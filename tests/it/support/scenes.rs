@@ -62,6 +62,7 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             let more = json!({
                 "counter_patch": broker.repo().diff("dos"), "claim_generation": status["claim_generation"],
                 "content_hash": status["content_hash"], "summary": "in short", "metrics": metrics,
+                "issues": [{ "severity": "low", "title": "a nit" }], "suggestions": [{ "title": "an idea" }],
             });
             with(verdict(&id, "ada", "changes_requested"), more)
         }
@@ -89,9 +90,32 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             let more = json!({ "claim_generation": generation, "reviewer_id": "ada", "reason": "not my field" });
             with(by_id(id), more)
         }
+        "list_issues" => {
+            json!({
+                "review_id": with_issue(&client).await, "status": "open", "severity": "high", "file": "greeting.txt",
+                "persona": "general", "include_suggestions": true, "limit": 10,
+            })
+        }
+        "update_issue" => {
+            let id = with_issue(&client).await;
+            let issues = client.call("list_issues", json!({ "review_id": id })).await;
+            let more = json!({
+                "issue_id": issues["issues"][0]["issue_id"], "status": "wont_fix", "note": "as you say",
+                "role": "reviewer", "caller_id": "ada",
+            });
+            with(by_id(id), more)
+        }
         "list_reviewers" => json!({}),
         "close_review" => with(by_id(review_in(&client, "approved").await), json!({ "closer_role": "proposer" })),
         "cancel_review" => with(by_id(review_in(&client, "pending").await), json!({ "reason": "not wanted" })),
         new => panic!("{new} is new: give it a scene here, and it is held to what every tool is held to"),
     }
+}
+
+/// A claimed review in which `ada` has found something.
+async fn with_issue(client: &TestClient) -> String {
+    let id = review_in(client, "claimed").await;
+    let issue = json!({ "severity": "high", "title": "too short", "file": "greeting.txt", "line_start": 1 });
+    client.call("submit_verdict", with(verdict(&id, "ada", "comment"), json!({ "issues": [issue] }))).await;
+    id
 }

@@ -1,0 +1,88 @@
+use super::{parts, verdict_in};
+use domain::{
+    consensus::Policy,
+    content::ContentHash,
+    ids::{ReviewId, ReviewNumber},
+    review::{Check, ClaimSeat, Command, Proposal, Proposer, Review, Rules, propose, transition},
+    time::{Now, Tick, Timestamp},
+    verdict::Verdict,
+};
+use std::time::Duration;
+
+const NOW: Now = Now { at: Timestamp(1_800_000_000_000), tick: Tick(0) };
+
+/// R-7, whose one seat `ada` holds.
+fn claimed() -> Review {
+    let proposer = Proposer {
+        agent_type: "claude".into(),
+        agent_role: "proposer".into(),
+        phase: "1".into(),
+        plan: None,
+        task: None,
+        project: None,
+        proposer_id: None,
+    };
+    let proposal = Proposal {
+        id: ReviewId(uuid::Uuid::from_u128(7)),
+        number: ReviewNumber(7),
+        proposer,
+        category: None,
+        intent: "a change".into(),
+        content_hash: ContentHash("0".repeat(64)),
+        diff: None,
+        personas: vec!["security".into()],
+        policy: Policy::default(),
+        request_key: None,
+        target: None,
+    };
+    let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+    let rules = Rules { lease: Duration::from_secs(60) };
+    transition(&propose(proposal, NOW).next, Command::Claim(claim), NOW, &rules).unwrap().next
+}
+
+fn read(body: &str) -> Option<Result<super::VerdictRequest, String>> {
+    let review = claimed();
+    verdict_in(body, &review, &review.seats[0])
+}
+
+#[test]
+fn a_block_at_the_beginning_is_the_verdict() {
+    let body = "---\nreview_id: R-7\ndecision: request_changes\niteration: 1\nreviewer: security\nissues:\n  \
+                - type: bug\n    severity: high\n    title: it leaks\n    file: a.rs\n    line_start: 3\n---\nSee the issue.\n";
+    let request = read(body).unwrap().unwrap();
+    assert_eq!((request.verdict, request.reason.as_deref()), (Verdict::ChangesRequested, Some("See the issue.")));
+    assert_eq!((request.reviewer_id.as_deref(), request.claim_generation), (Some("ada"), Some(1)));
+    assert_eq!(request.findings.len(), 1);
+    let old = read("---\r\nreview_id: r-7\r\ndecision: approve\r\nissues: 2\r\n---\r\n").unwrap().unwrap();
+    assert_eq!((old.verdict, old.reason, old.findings.len()), (Verdict::Approved, None, 0));
+}
+
+#[test]
+fn anywhere_else_it_is_a_text() {
+    let block = "---\nreview_id: R-7\ndecision: approved\n---\n";
+    for before in [" ", "\n", "\u{feff}", "> ", "```\n", "I quote:\n", "--", "-"] {
+        assert!(read(&format!("{before}{block}")).is_none(), "{before:?}");
+    }
+    for other in ["---\nno end", "---\ntitle: a plan\n---\n", "--- \nreview_id: R-7\ndecision: approved\n---\n", ""] {
+        assert!(read(other).is_none(), "{other:?}");
+    }
+    let long = format!("---\ndecision: approved\n{}\n---\n", "# padding\n".repeat(10_000));
+    assert!(parts(&long).is_none());
+}
+
+#[test]
+fn what_was_meant_as_one_and_is_none_is_told() {
+    for (block, expected) in [
+        ("review_id: R-8\ndecision: approved", "review_id is \"R-8\"; this is R-7"),
+        ("review_id: R-7\ndecision: approved\niteration: 2", "iteration is 2; the current round is 1"),
+        ("review_id: R-7\ndecision: approved\nreviewer: tests", "reviewer is \"tests\"; you hold the seat security"),
+        ("review_id: R-7\ndecision: maybe", "decision \"maybe\" is not known"),
+        ("review_id: R-7\ndecision: approved\nissues: [{ title: a }]", "issues[0].severity: missing"),
+    ] {
+        let problem = read(&format!("---\n{block}\n---\nwords")).unwrap().unwrap_err();
+        assert!(problem.starts_with(expected), "{problem}");
+    }
+    assert!(read("---\ndecision: approved\n---\n").unwrap().is_err(), "it has to say of which review");
+    let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\nreview_id: R-7\ndecision: approved";
+    let _ = read(&format!("---\n{bomb}\n---\n"));
+}
