@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
 
+mod anchors;
 mod bad_input;
 mod catalogue;
 mod clients;

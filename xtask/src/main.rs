@@ -22,6 +22,7 @@ cargo xtask COMMAND
   bench [ARGS]         throughput and latency of the broker
   crash [N]            kills the broker N times under load and looks for what is lost, then
                          as often with reviewers and looks for what is left
+  anchors [REPOSITORY] how well findings follow their lines through a history, ours by default
   soak [MINUTES]       runs the broker under load for long
   prepare              migrates a scratch database and rebuilds .sqlx/
        --check           only says whether .sqlx/ is up to date
@@ -52,6 +53,7 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "test" => test::test(arguments),
         "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
+        "anchors" => test::anchors(arguments),
         "soak" => test::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
         "prepare" => prepare::prepare(arguments),
         "migration" => scaffold::migration(arguments),

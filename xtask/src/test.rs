@@ -40,6 +40,21 @@ pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow:
     run(&mut test)
 }
 
+/// Measures anchors on the sample history, or on a repository of one's own. Git does most of the work, so it is not
+/// worth a release build.
+pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--test", "it", "--", "--ignored", "--nocapture", "anchors_measured"]);
+    match arguments {
+        [] => {}
+        [repository] => {
+            let repository = fs::canonicalize(repository).context("no such repository")?;
+            test.env("COUNTERSIGN_TEST_HISTORY", repository);
+        }
+        _ => anyhow::bail!("expected one folder, or nothing"),
+    }
+    run(&mut test)
+}
+
 fn install_clients() -> anyhow::Result<()> {
     let clients = root().join(CLIENTS);
     let Ok(wanted) = fs::read(clients.join("package-lock.json")) else {

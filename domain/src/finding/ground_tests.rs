@@ -56,7 +56,8 @@ fn in_text(lines: Option<(u32, u32)>, snippet: Option<&str>) -> String {
 #[test]
 fn lines_and_quotes_are_looked_up_in_the_file() {
     let no_such_line = "ungrounded: \"src/a.rs\" has 15 lines, so not";
-    let rows: &[(Option<(u32, u32)>, Option<&str>, String)] = &[
+    type Row<'a> = (Option<(u32, u32)>, Option<&'a str>, String);
+    let rows: &[Row<'_>] = &[
         (None, None, "grounded ".into()),
         (Some((3, 3)), None, "grounded 3-3".into()),
         (Some((1, 15)), None, "grounded 1-15".into()),

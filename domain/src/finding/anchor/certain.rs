@@ -77,7 +77,7 @@ impl Search<'_, '_> {
         let texts = self.texts;
         let block = texts.old.get(lines.clone())?;
         let here = self.context(lines, at)?;
-        if self.evidence(lines, here) < ENOUGH {
+        if !self.is_held(lines, here) || self.evidence(lines, here) < ENOUGH {
             return Some(false);
         }
         for other in self.places(block, &texts.new)? {
@@ -114,6 +114,16 @@ impl Search<'_, '_> {
         let below = agreeing(old_below.iter(), new_below.iter());
         self.effort = self.effort.checked_sub(above + below + 1)?;
         Some(Context { above, below })
+    }
+
+    /// A brace belongs to what stands above it. If that is other code now, so may be the brace: the one of a function
+    /// that was inserted. Nothing but braces and blank lines needs what follows as well.
+    fn is_held(&self, lines: &Range<usize>, context: Context) -> bool {
+        let old = &self.texts.old;
+        let says = |line: usize| old.get(line).is_none_or(|&line| weight(self.texts, &[line]) > 0);
+        let first = lines.start.saturating_sub(context.above);
+        let above = (first..=lines.start).any(says) || context.above > lines.start;
+        above && (lines.start..lines.end + context.below).any(says)
     }
 
     /// What there is to know the lines by: they themselves and the nearest of those that agree around them.
