@@ -32,7 +32,7 @@ use domain::{
 };
 use std::sync::Arc;
 use store::{
-    Feed, Named,
+    Effort, Feed, Named,
     view::{CounterPatch, Iteration, Message, Page, RoundRow},
 };
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
@@ -282,6 +282,12 @@ impl Broker {
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
         self.0.context.reader.list_verdicts(review.number, round, limit).await.map_err(unreadable)
+    }
+
+    /// What the verdicts took, by round and reviewer.
+    pub async fn efforts(&self, id: ReviewId) -> Answer<Vec<Effort>> {
+        let review = self.review(id).await?;
+        self.0.context.reader.list_efforts(review.number).await.map_err(unreadable)
     }
 
     /// The last verdict of a round that was no comment.

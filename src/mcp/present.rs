@@ -3,6 +3,7 @@
 mod answers;
 mod consensus;
 mod content;
+mod effort;
 mod findings;
 mod head;
 mod persona;
@@ -12,6 +13,7 @@ mod target;
 
 pub(super) use answers::{Claimed, MessageAdded, Submission, VerdictTaken};
 pub(super) use content::{About, Ending, Files, Proposal};
+pub(super) use effort::EffortTotals;
 pub(super) use findings::{FindingRow, IssueUpdated, Issues};
 pub(super) use head::{DiffState, SeatRow, Status, next};
 pub(super) use persona::{PersonaRow, ignored};

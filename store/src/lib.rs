@@ -5,6 +5,7 @@
 //! stand behind them.
 
 mod contents;
+mod effort;
 mod error;
 mod findings;
 mod lists;
@@ -17,6 +18,7 @@ mod tokens;
 pub mod view;
 mod writer;
 
+pub use effort::Effort;
 pub use error::StoreError;
 pub use findings::{FindingFilter, FoundIn};
 pub use lists::{Filter, ListOrder};

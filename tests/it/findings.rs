@@ -371,6 +371,13 @@ async fn money_and_time_end_in_a_person() {
     let answer = client.call("submit_verdict", with(verdict(&review, "ada", "changes_requested"), spent(0.4))).await;
     assert_eq!((&answer["escalate"], &answer["escalate_why"]), (&json!(true), &json!("max_cost_usd")));
     assert_eq!(client.status(&review).await["cost_usd"], 1.0);
+    let effort = &client.call("get_proposal", json!({ "review_id": review })).await["effort"];
+    assert_eq!(
+        (&effort["cost_usd"], &effort["input_tokens"], &effort["verdicts"]),
+        (&json!(1.0), &json!(2000), &json!(2))
+    );
+    let rows = &effort["by_reviewer"];
+    assert_eq!((column(rows, "round"), &rows[1]["reviewer_id"]), (vec![json!(1), json!(2)], &json!("ada")));
     for (field, bad) in [
         ("policy.max_cost_usd", json!({ "max_cost_usd": 0 })),
         ("policy.max_minutes", json!({ "max_minutes": 0 })),

@@ -1,7 +1,7 @@
 //! What is proposed, as much of it as one answer may hold.
 
 use super::{
-    DiffState, IterationRow, SeatRow, TargetRow,
+    DiffState, EffortTotals, IterationRow, SeatRow, TargetRow,
     findings::{FindingRow, Totals, some_of},
     moment, next,
 };
@@ -162,6 +162,9 @@ pub(in crate::mcp) struct About<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::verdict")]
     pub verdict: Option<Verdict>,
+    /// What all verdicts of the review took, as far as reviewers say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortTotals<'a>>,
     /// The verdicts of this round, newest first.
     pub iterations: Vec<IterationRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,6 +220,7 @@ impl<'a> About<'a> {
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatRow::of).collect(),
             verdict: ending.map(|ending| ending.verdict),
+            effort: None,
             iterations,
             approved_hash: review.approved_hash.as_ref().filter(|_| is_current),
             auto_rejected: ending.is_some_and(|ending| ending.by == VALIDATOR)

@@ -11,7 +11,7 @@ use crate::mcp::{
     args::GetProposal,
     file_part::file_part,
     page::Stream,
-    present::{About, Answer, Ending, IterationRow, Proposal, ignored},
+    present::{About, Answer, EffortTotals, Ending, IterationRow, Proposal, ignored},
     refusal::Refused,
 };
 use domain::{
@@ -71,7 +71,8 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     let broker = &server.broker;
     let review = broker.review(id).await?;
     let round = asked.round.unwrap_or(review.round.number);
-    let (patch, iterations) = if review.version < FIRST_VERDICT_VERSION && review.decision.is_none() {
+    let is_unread = review.version < FIRST_VERDICT_VERSION && review.decision.is_none();
+    let (patch, iterations) = if is_unread {
         (None, Vec::new())
     } else {
         (broker.last_counter_patch(id, round, None).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
@@ -103,6 +104,10 @@ pub(in crate::mcp) async fn show(id: ReviewId, asked: Asked, server: &Server) ->
     let mut about = is_first
         .then(|| About::of(&review, round, hash, content, ending, iterations).with_target(shown.target.as_deref()));
     let seat = asked.caller.as_deref().and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
+    let efforts = if about.is_some() && !is_unread { broker.efforts(id).await? } else { Vec::new() };
+    if let Some(about) = &mut about {
+        about.effort = EffortTotals::of(&efforts);
+    }
     if let (Some(about), Some(persona)) = (&mut about, seat.and_then(|seat| broker.persona(&seat.persona))) {
         about.ignored_files = ignored(persona, &about.files);
     }
