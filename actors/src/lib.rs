@@ -35,6 +35,7 @@ mod secrets;
 mod shared_lists;
 mod supervisor;
 pub mod tree;
+mod verdicts;
 mod vitals;
 mod workspace;
 
