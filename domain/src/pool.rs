@@ -23,6 +23,14 @@ pub enum PoolEvent {
         runtime: String,
         project: Option<String>,
         why: SpawnReason,
+        /// Whose seat it was started for, where it was for one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        persona: Option<String>,
+    },
+    /// A one-shot reviewer's answer was of no use, and it is asked once more.
+    ReviewerRetried {
+        reviewer: String,
+        why: String,
     },
     /// It takes no new review and is ended once it has finished the one it has.
     ReviewerDraining {
@@ -39,6 +47,9 @@ pub enum PoolEvent {
     /// Too many failed in a row; nothing is spawned until somebody asks for it.
     CrashLoop {
         project: Option<String>,
+        /// Only the one-shot reviewers of this persona are concerned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        persona: Option<String>,
         failures: u32,
         last_words: Vec<String>,
     },
@@ -52,6 +63,7 @@ impl PoolEvent {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::ReviewerSpawned { .. } => "reviewer_spawned",
+            Self::ReviewerRetried { .. } => "reviewer_retried",
             Self::ReviewerDraining { .. } => "reviewer_draining",
             Self::ReviewerTerminated { .. } => "reviewer_terminated",
             Self::CrashLoop { .. } => "crash_loop",
@@ -63,6 +75,7 @@ impl PoolEvent {
     pub fn reviewer(&self) -> Option<&str> {
         match self {
             Self::ReviewerSpawned { reviewer, .. }
+            | Self::ReviewerRetried { reviewer, .. }
             | Self::ReviewerDraining { reviewer, .. }
             | Self::ReviewerTerminated { reviewer, .. } => Some(reviewer),
             Self::CrashLoop { .. } | Self::CrashLoopCleared { .. } => None,

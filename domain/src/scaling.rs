@@ -44,6 +44,8 @@ pub enum Activity {
     Busy,
     /// On its way out: takes nothing new, and still counts as a live process.
     Leaving,
+    /// Runs once, for a seat that the broker has claimed for it, and ends by itself.
+    OneShot,
 }
 
 /// One live reviewer process.
@@ -64,6 +66,8 @@ crate::words! {
         Ttl = "ttl",
         /// Reviews wait that only another reviewer can take, and the pool is full.
         MakeRoom = "make_room",
+        /// The one seat it was started for is no longer its own.
+        NotNeeded = "not_needed",
         Operator = "operator",
     }
 }
@@ -74,6 +78,8 @@ crate::words! {
         ColdStart = "cold_start",
         Backlog = "backlog",
         Operator = "operator",
+        /// For one seat, which the broker claims for it.
+        OneShot = "one_shot",
     }
 }
 
@@ -93,23 +99,57 @@ pub struct Drain {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     pub spawn: Option<Spawn>,
+    /// How many one-shot reviewers there is room for, of those that wait.
+    pub one_shots: usize,
     pub drain: Vec<Drain>,
     /// When time alone may change the decision; something may happen before.
     pub look_again: Option<Tick>,
 }
 
-/// Decides. Queues without work may be left out.
-pub fn decide(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limits: &Limits, now: Tick) -> Decision {
+/// Decides. Queues without work may be left out. `one_shots` is the number of seats that wait for a reviewer of their
+/// own.
+///
+/// A project that nobody serves comes first, then one-shot reviewers, which are sure to end, then whoever would only
+/// make things quicker.
+pub fn decide(
+    queues: &[Queue],
+    one_shots: usize,
+    pool: &[Member],
+    last_spawn: Option<Tick>,
+    limits: &Limits,
+    now: Tick,
+) -> Decision {
+    let mut decision = decide_agents(queues, pool, last_spawn, limits, now);
+    let cold = decision.spawn.as_ref().is_some_and(|spawn| spawn.why == SpawnReason::ColdStart);
+    let room = limits.max_size.saturating_sub(pool.len());
+    decision.one_shots = one_shots.min(room.saturating_sub(cold.into()));
+    if !cold && decision.one_shots == room {
+        decision.spawn = None;
+    }
+    let unserved = one_shots > 0 && room == 0 && pool.iter().all(|member| member.activity != Activity::OneShot);
+    if unserved && decision.drain.is_empty() && !any_leaves(pool) {
+        decision.drain.extend(room_maker(queues, &pool.iter().collect::<Vec<_>>()));
+    }
+    decision
+}
+
+fn any_leaves(pool: &[Member]) -> bool {
+    pool.iter().any(|member| member.activity == Activity::Leaving)
+}
+
+/// The same for reviewers that look for work themselves.
+fn decide_agents(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limits: &Limits, now: Tick) -> Decision {
     let mut decision = Decision::default();
     for member in pool {
         match (retires_at(member, limits), member.activity) {
-            (_, Activity::Leaving) => {}
+            (_, Activity::Leaving | Activity::OneShot) => {}
             (at, _) if at.0 <= now => decision.drain.push(Drain { id: member.id.clone(), why: at.1 }),
             ((at, _), _) => look_again(&mut decision, at),
         }
     }
     let stays = |member: &&Member| {
-        member.activity != Activity::Leaving && !decision.drain.iter().any(|drain| drain.id == member.id)
+        !matches!(member.activity, Activity::Leaving | Activity::OneShot)
+            && !decision.drain.iter().any(|drain| drain.id == member.id)
     };
     let staying: Vec<&Member> = pool.iter().filter(stays).collect();
     // One project's trouble is not another's.
@@ -121,7 +161,7 @@ pub fn decide(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limit
     let Some((queue, why)) = neediest(&open, &staying, limits) else { return decision };
     if pool.len() >= limits.max_size {
         let unserved = why == SpawnReason::ColdStart || staying.iter().all(|member| !serves(member, queue));
-        if unserved && staying.len() == pool.len() {
+        if unserved && decision.drain.is_empty() && !any_leaves(pool) {
             decision.drain.extend(room_maker(queues, &staying));
         }
         return decision;
@@ -139,7 +179,7 @@ fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
     let old = (member.spawned.plus(limits.ttl), DrainReason::Ttl);
     match member.activity {
         Activity::Idle { since } => old.min((since.plus(limits.idle_after), DrainReason::Idle)),
-        Activity::Busy | Activity::Leaving => old,
+        Activity::Busy | Activity::Leaving | Activity::OneShot => old,
     }
 }
 
@@ -169,7 +209,7 @@ fn serves(member: &Member, queue: &Queue) -> bool {
 fn room_maker(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
     let idle = staying.iter().filter_map(|member| match member.activity {
         Activity::Idle { since } if !queues.iter().any(|queue| serves(member, queue)) => Some((since, &member.id)),
-        Activity::Idle { .. } | Activity::Busy | Activity::Leaving => None,
+        Activity::Idle { .. } | Activity::Busy | Activity::Leaving | Activity::OneShot => None,
     });
     idle.min().map(|(_, id)| Drain { id: id.clone(), why: DrainReason::MakeRoom })
 }

@@ -41,7 +41,7 @@ fn rested() -> Option<Tick> {
 
 #[track_caller]
 fn check_spawn(pending: u64, pool: &[Member], last_spawn: Option<Tick>, expected: Option<SpawnReason>) -> Decision {
-    let decision = decide(&[queue("a", pending)], pool, last_spawn, &LIMITS, NOW);
+    let decision = decide(&[queue("a", pending)], 0, pool, last_spawn, &LIMITS, NOW);
     assert_eq!(decision.spawn, expected.map(|why| Spawn { project: Some("a".into()), why }), "{decision:?}");
     decision
 }
@@ -78,11 +78,11 @@ fn spawns_keep_a_distance_except_the_first() {
 fn a_project_whose_reviewers_fail_waits_and_holds_up_nobody_else() {
     let soon = Tick(NOW.0 + 2000);
     let held = Queue { hold_until: Some(soon), ..queue("a", 9) };
-    let decision = decide(std::slice::from_ref(&held), &[], None, &LIMITS, NOW);
+    let decision = decide(std::slice::from_ref(&held), 0, &[], None, &LIMITS, NOW);
     assert_eq!((decision.spawn, decision.look_again), (None, Some(soon)));
-    let decision = decide(&[held.clone(), queue("b", 1)], &[], None, &LIMITS, NOW);
+    let decision = decide(&[held.clone(), queue("b", 1)], 0, &[], None, &LIMITS, NOW);
     assert_eq!(decision.spawn.and_then(|spawn| spawn.project).as_deref(), Some("b"));
-    let decision = decide(&[Queue { hold_until: Some(NOW), ..held }], &[], None, &LIMITS, NOW);
+    let decision = decide(&[Queue { hold_until: Some(NOW), ..held }], 0, &[], None, &LIMITS, NOW);
     assert!(decision.spawn.is_some(), "it has waited long enough");
 }
 
@@ -91,7 +91,7 @@ fn the_idle_and_the_old_are_let_go() {
     let old = Member { spawned: ago(3600), ..busy("old") };
     let pool = [idle("lazy", "a", 300), idle("fresh", "a", 299), old, busy("young")];
     let limits = Limits { max_size: 10, ..LIMITS };
-    let decision = decide(&[], &pool, rested(), &limits, NOW);
+    let decision = decide(&[], 0, &pool, rested(), &limits, NOW);
     let drain = |id: &str, why| Drain { id: id.into(), why };
     assert_eq!(decision.drain, [drain("lazy", DrainReason::Idle), drain("old", DrainReason::Ttl)]);
     assert_eq!(decision.look_again, Some(Tick(NOW.0 + 1000)), "the fresh one is next");
@@ -107,27 +107,27 @@ fn who_retires_is_replaced_where_work_waits() {
 #[test]
 fn a_project_without_a_reviewer_comes_first() {
     let queues = [queue("a", 50), queue("b", 1), queue("c", 2)];
-    let decision = decide(&queues, &[busy("1")], rested(), &LIMITS, NOW);
+    let decision = decide(&queues, 0, &[busy("1")], rested(), &LIMITS, NOW);
     assert_eq!(decision.spawn, Some(Spawn { project: Some("c".into()), why: SpawnReason::ColdStart }));
 }
 
 #[test]
 fn a_full_pool_makes_room_for_a_project_without_a_reviewer() {
     let full = [idle("1", "b", 5), idle("2", "b", 9), busy("3")];
-    let decision = decide(&[queue("c", 1)], &full, rested(), &LIMITS, NOW);
+    let decision = decide(&[queue("c", 1)], 0, &full, rested(), &LIMITS, NOW);
     assert_eq!(decision.drain, [Drain { id: "2".into(), why: DrainReason::MakeRoom }]);
     assert_eq!(decision.spawn, None);
     // One goes at a time, and nobody whose own project has work.
     let leaving = [member("1", "b", Activity::Leaving), idle("2", "b", 9), busy("3")];
-    assert_eq!(decide(&[queue("c", 1)], &leaving, rested(), &LIMITS, NOW).drain, []);
-    assert_eq!(decide(&[queue("b", 1), queue("c", 1)], &full, rested(), &LIMITS, NOW).drain, []);
+    assert_eq!(decide(&[queue("c", 1)], 0, &leaving, rested(), &LIMITS, NOW).drain, []);
+    assert_eq!(decide(&[queue("b", 1), queue("c", 1)], 0, &full, rested(), &LIMITS, NOW).drain, []);
 }
 
 #[test]
 fn a_review_of_several_seats_gets_as_many_reviewers() {
     let panel = |seats: u64, free: u64| Queue { pending: free, panel: seats, ..queue("a", free) };
     let spawns =
-        |queue: Queue, pool: &[Member]| decide(&[queue], pool, rested(), &LIMITS, NOW).spawn.map(|spawn| spawn.why);
+        |queue: Queue, pool: &[Member]| decide(&[queue], 0, pool, rested(), &LIMITS, NOW).spawn.map(|spawn| spawn.why);
     assert_eq!(spawns(panel(3, 3), &[]), Some(SpawnReason::ColdStart));
     assert_eq!(spawns(panel(3, 2), &[busy("1")]), Some(SpawnReason::Backlog), "nobody takes two seats");
     assert_eq!(spawns(panel(2, 1), &[busy("1"), idle("2", "a", 1)]), None, "the second can take it");
@@ -137,7 +137,8 @@ fn a_review_of_several_seats_gets_as_many_reviewers() {
 fn a_full_pool_makes_room_for_a_seat_that_none_of_it_can_take() {
     let spent = |id: &str| Member { spent: true, ..idle(id, "a", 5) };
     let limits = Limits { max_size: 2, ..LIMITS };
-    let drains = |pool: &[Member]| decide(&[Queue { panel: 3, ..queue("a", 1) }], pool, rested(), &limits, NOW).drain;
+    let drains =
+        |pool: &[Member]| decide(&[Queue { panel: 3, ..queue("a", 1) }], 0, pool, rested(), &limits, NOW).drain;
     assert_eq!(
         drains(&[spent("1"), Member { spent: true, ..busy("2") }]),
         [Drain { id: "1".into(), why: DrainReason::MakeRoom }]
@@ -147,6 +148,40 @@ fn a_full_pool_makes_room_for_a_seat_that_none_of_it_can_take() {
 }
 
 const MAX_FAILURES: u32 = 5;
+
+/// What is started and drained with so many one-shot seats waiting.
+fn with_one_shots(waiting: usize, pending: u64, pool: &[Member]) -> (usize, Option<SpawnReason>, Vec<String>) {
+    let decision = decide(&[queue("a", pending)], waiting, pool, rested(), &LIMITS, NOW);
+    let drained = decision.drain.into_iter().map(|drain| drain.id).collect();
+    (decision.one_shots, decision.spawn.map(|spawn| spawn.why), drained)
+}
+
+#[test]
+fn one_shots_take_what_room_there_is() {
+    let one_shot = |id: &str| member(id, "a", Activity::OneShot);
+    assert_eq!(with_one_shots(2, 0, &[]), (2, None, vec![]));
+    assert_eq!(with_one_shots(9, 0, &[one_shot("1")]), (2, None, vec![]));
+    assert_eq!(with_one_shots(1, 0, &[one_shot("1"), busy("2"), busy("3")]), (0, None, vec![]));
+}
+
+#[test]
+fn one_shots_serve_no_queue_and_come_before_a_backlog() {
+    use SpawnReason::{Backlog, ColdStart};
+    let one_shot = member("1", "a", Activity::OneShot);
+    assert_eq!(with_one_shots(0, 1, std::slice::from_ref(&one_shot)), (0, Some(ColdStart), vec![]));
+    assert_eq!(with_one_shots(5, 1, &[one_shot]), (1, Some(ColdStart), vec![]));
+    assert_eq!(with_one_shots(5, 9, &[busy("1")]), (2, None, vec![]));
+    assert_eq!(with_one_shots(1, 9, &[busy("1")]), (1, Some(Backlog), vec![]));
+}
+
+#[test]
+fn whoever_is_idle_makes_room_for_a_one_shot() {
+    let full = [busy("1"), idle("2", "a", 5), idle("3", "a", 50)];
+    assert_eq!(with_one_shots(1, 0, &full), (0, None, vec!["3".to_owned()]));
+    assert_eq!(with_one_shots(1, 1, &full), (0, None, vec![]), "they have work");
+    let leaving = [busy("1"), idle("2", "a", 5), member("3", "a", Activity::Leaving)];
+    assert_eq!(with_one_shots(1, 0, &leaving), (0, None, vec![]));
+}
 
 fn failure() -> Ended {
     Ended { handled: 0, cleanly: false, asked: false, work_waits: true }
@@ -188,6 +223,7 @@ fn any_member() -> impl Strategy<Value = Member> {
         (0..600i64).prop_map(|seconds| Activity::Idle { since: ago(seconds) }),
         Just(Activity::Busy),
         Just(Activity::Leaving),
+        Just(Activity::OneShot),
     ];
     (0..3u8, 0..7200i64, activity, any::<bool>()).prop_map(|(project, age, activity, spent)| Member {
         id: String::new(),
@@ -205,20 +241,23 @@ proptest! {
         mut pool in proptest::collection::vec(any_member(), 0..12),
         last_spawn in proptest::option::of(0..60i64),
         max_size in 1..=10usize,
+        one_shots in 0..5usize,
     ) {
         for (i, member) in pool.iter_mut().enumerate() {
             member.id = i.to_string();
         }
         let queues: Vec<_> = pending.iter().enumerate().map(|(i, n)| queue(&i.to_string(), *n)).collect();
         let limits = Limits { max_size, ..LIMITS };
-        let decision = decide(&queues, &pool, last_spawn.map(ago), &limits, NOW);
+        let decision = decide(&queues, one_shots, &pool, last_spawn.map(ago), &limits, NOW);
         if let Some(spawn) = &decision.spawn {
             prop_assert!(pool.len() < max_size);
             prop_assert!(queues.iter().any(|queue| queue.project == spawn.project && queue.pending > 0));
         }
+        let started = decision.one_shots + usize::from(decision.spawn.is_some());
+        prop_assert!(decision.one_shots <= one_shots && (started == 0 || pool.len() + started <= max_size));
         for drain in &decision.drain {
             let drained = pool.iter().find(|member| member.id == drain.id);
-            prop_assert!(drained.is_some_and(|member| member.activity != Activity::Leaving));
+            prop_assert!(drained.is_some_and(|member| !matches!(member.activity, Activity::Leaving | Activity::OneShot)));
         }
         prop_assert!(decision.look_again.is_none_or(|at| at > NOW));
     }

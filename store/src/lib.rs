@@ -24,7 +24,7 @@ pub use findings::{FindingFilter, FoundIn};
 pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged};
 pub use reader::{Named, Reader};
-pub use reviewers::{Pending, ProcessRow, ReviewerEnd, ReviewerRow, Waiting, Work};
+pub use reviewers::{FreeSeat, Pending, ProcessRow, ReviewerEnd, ReviewerRow, SeatRow, Waiting, Work};
 pub use tokens::{NewToken, Revoked, Token, Tokens};
 pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
 

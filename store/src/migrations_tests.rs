@@ -313,7 +313,7 @@ async fn an_old_database_knows_which_seats_are_free() {
     assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
     assert_eq!(free(Some("ada")).await, [], "who has a seat gets no second");
     assert_eq!(free(None).await, [], "it is not pending");
-    let waiting = store.reader.list_waiting(None, 10).await.unwrap();
+    let waiting = store.reader.list_waiting(None, &[], 10).await.unwrap();
     assert_eq!(waiting, [Waiting { seats: 2, holders: vec!["ada".into()] }]);
 }
 

@@ -4,7 +4,12 @@ use crate::{
     Reader, StoreError,
     reader::{to_id, to_u32, to_u64, word},
 };
-use domain::{ids::ReviewId, scaling::SpawnReason, time::Timestamp};
+use domain::{
+    ids::{ReviewId, ReviewNumber},
+    review::Status,
+    scaling::SpawnReason,
+    time::Timestamp,
+};
 
 /// A reviewer process, running or not, with what it has done.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +19,8 @@ pub struct ReviewerRow {
     pub runtime: String,
     pub project: Option<String>,
     pub why: SpawnReason,
+    /// The one it was started for; of an agent, which finds its own, there is none.
+    pub seat: Option<SeatRow>,
     pub process: ProcessRow,
     pub spawned_at: Timestamp,
     pub end: Option<ReviewerEnd>,
@@ -25,6 +32,22 @@ impl ReviewerRow {
     pub fn is_called(&self, given: &str) -> bool {
         self.id == given || self.name == given
     }
+}
+
+/// A seat of a review.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SeatRow {
+    pub review: ReviewNumber,
+    pub persona: String,
+}
+
+/// A seat that waits for a one-shot reviewer. They sort as the queue does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FreeSeat {
+    priority: i64,
+    pub seat: SeatRow,
+    pub id: ReviewId,
+    pub project: Option<String>,
 }
 
 /// Which process of which boot of the machine.
@@ -107,7 +130,7 @@ impl Reader {
         let rows = sqlx::query!(
             "SELECT id, name, runtime, project, why, pid, pid_started, boot_id, spawned_at_ms, ended_at_ms, exit,
                     last_words, approvals, rejections, changes_requested, comments, reviewing_ms, input_tokens,
-                    output_tokens, cost_usd
+                    output_tokens, cost_usd, review, persona
              FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC LIMIT ?",
             limit
         )
@@ -123,6 +146,10 @@ impl Reader {
                     runtime: row.runtime,
                     project: row.project,
                     why: word(&row.why, SpawnReason::from_word)?,
+                    seat: row
+                        .review
+                        .zip(row.persona)
+                        .map(|(review, persona)| SeatRow { review: ReviewNumber(review), persona }),
                     process: ProcessRow {
                         pid: to_u32(row.pid)?,
                         started: to_u64(row.pid_started)?,
@@ -199,27 +226,84 @@ impl Reader {
     }
 
     /// Reviews of a project with seats that wait for anybody, at most `limit`: more make no difference, and a long
-    /// queue takes time. Those that others have begun come first. A seat that is kept for somebody does not wait.
-    pub async fn list_waiting(&self, project: Option<&str>, limit: u64) -> Result<Vec<Waiting>, StoreError> {
+    /// queue takes time. Those that others have begun come first. A seat that is kept for somebody does not wait,
+    /// nor does one of the personas that one-shot reviewers serve.
+    pub async fn list_waiting(
+        &self,
+        project: Option<&str>,
+        one_shot: &[&str],
+        limit: u64,
+    ) -> Result<Vec<Waiting>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let one_shot = serde_json::to_string(one_shot)?;
         let rows = sqlx::query!(
-            r#"SELECT count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL)
-                          AS "seats!: i64",
+            r#"SELECT count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL
+                          AND s.persona NOT IN (SELECT value FROM json_each(?3))) AS "seats!: i64",
                       json_group_array(s.claimed_by) FILTER (WHERE s.claimed_by IS NOT NULL) AS "holders!: String"
                FROM (SELECT r.number FROM reviews r INDEXED BY reviews_queue_by_project
                      WHERE r.free_seats > 0 AND r.project IS ?1 AND EXISTS (
                          SELECT 1 FROM seats f WHERE f.review = r.number AND f.claimed_by IS NULL AND f.vote IS NULL
-                         AND f.reserved_for IS NULL)
+                         AND f.reserved_for IS NULL AND f.persona NOT IN (SELECT value FROM json_each(?3)))
                      LIMIT ?2) w
                JOIN seats s ON s.review = w.number GROUP BY w.number"#,
             project,
-            limit
+            limit,
+            one_shot
         )
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter()
             .map(|row| Ok(Waiting { seats: to_u64(row.seats)?, holders: serde_json::from_str(&row.holders)? }))
             .collect()
+    }
+
+    /// Seats of these personas in a project that a one-shot reviewer may take now, at most `limit`, in the order of the
+    /// queue. Not those that one has given up on in this round, and none of a review that a person has to look at.
+    pub async fn list_one_shot_seats(
+        &self,
+        project: Option<&str>,
+        personas: &[&str],
+        limit: usize,
+    ) -> Result<Vec<FreeSeat>, StoreError> {
+        let (limit, personas) = (i64::try_from(limit).unwrap_or(i64::MAX), serde_json::to_string(personas)?);
+        let mut seats = Vec::new();
+        // One short walk for each, since the index begins with the status.
+        for status in Status::ALL.iter().filter(|status| status.is_open()) {
+            let status = status.as_str();
+            let rows = sqlx::query!(
+                "SELECT r.id, r.number, r.priority, s.persona
+                 FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
+                 WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2 AND r.escalated_for IS NULL
+                 AND s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL AND s.gave_up IS NULL
+                 AND s.persona IN (SELECT value FROM json_each(?3))
+                 ORDER BY r.priority, r.number LIMIT ?4",
+                project,
+                status,
+                personas,
+                limit
+            )
+            .fetch_all(&self.pool)
+            .await?;
+            for row in rows {
+                let seat = SeatRow { review: ReviewNumber(row.number), persona: row.persona };
+                let (id, project) = (to_id(&row.id)?, project.map(Into::into));
+                seats.push(FreeSeat { priority: row.priority, seat, id, project });
+            }
+        }
+        seats.sort_unstable();
+        Ok(seats)
+    }
+
+    /// What all runs for this seat have cost so far, as far as their clients said.
+    pub async fn cost_of_seat(&self, seat: &SeatRow) -> Result<f64, StoreError> {
+        let row = sqlx::query!(
+            r#"SELECT total(cost_usd) AS "cost!: f64" FROM reviewers WHERE review = ?1 AND persona = ?2"#,
+            seat.review.0,
+            seat.persona
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(row.cost)
     }
 
     /// What waits in each project, from the index alone.

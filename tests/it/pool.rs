@@ -86,9 +86,10 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
         .filter_map(|event| match event {
             PoolEvent::ReviewerSpawned { why, .. } => Some(why.as_str()),
             PoolEvent::ReviewerDraining { why, .. } => Some(why.as_str()),
-            PoolEvent::ReviewerTerminated { .. } | PoolEvent::CrashLoop { .. } | PoolEvent::CrashLoopCleared { .. } => {
-                None
-            }
+            PoolEvent::ReviewerTerminated { .. }
+            | PoolEvent::ReviewerRetried { .. }
+            | PoolEvent::CrashLoop { .. }
+            | PoolEvent::CrashLoopCleared { .. } => None,
         })
         .collect();
     assert_eq!(whys, ["cold_start", "backlog", "backlog", "idle", "idle", "idle"]);

@@ -9,7 +9,7 @@ use crate::support::{
 };
 use actors::pool::{
     prompt,
-    runtime::{Effort, Launch, Runtime, RuntimeSettings, invocation},
+    runtime::{Effort, Errand, Launch, Runtime, RuntimeSettings, invocation},
     usage::Usage,
 };
 use axum::{
@@ -86,7 +86,11 @@ async fn reviews_for_the_pool(client: Client, settings: RuntimeSettings) -> Opti
     let own: HashMap<_, _> = client.environment(&model, home.path()).into_iter().collect();
     // The model's address and key are what an operator would have to name.
     let settings = RuntimeSettings { environment: own.keys().cloned().collect(), ..settings };
-    let launch = Launch { reviewer_id: REVIEWER, token: TOKEN, mcp_url: &mcp_url, workspace: &workspace };
+    let launch = Launch {
+        reviewer_id: REVIEWER,
+        workspace: &workspace,
+        errand: Errand::Agent { token: TOKEN, mcp_url: &mcp_url },
+    };
     let invocation = invocation(&settings, &launch, |name| own.get(name).cloned());
     assert!(!invocation.argv.concat().contains(TOKEN), "{invocation:?}");
 

@@ -1,8 +1,10 @@
 //! A reviewer's process has ended: what it held goes back at once, and what it did is added up once the log
 //! has told all of it.
 
-use super::{PoolMessage, ReviewerPool, State, launch, member::Leaving, member::Member, reclaim, reviewer::Ended};
-use crate::{pool::reviewer::note, workspace};
+use super::{
+    PoolMessage, ReviewerPool, State, launch, member::Leaving, member::Member, reclaim, reviewer::Ended, trouble::Post,
+};
+use crate::{pool::run::note, workspace};
 use domain::{
     pool::PoolEvent,
     review::Reclaimed,
@@ -69,15 +71,20 @@ impl ReviewerPool {
         let why = member.leaving.map(|(Leaving::Draining(why) | Leaving::Stopping(why))| why);
         // Too long without work, or too old: neither excuses one that has done nothing.
         let by_itself = matches!(why, Some(DrainReason::Idle | DrainReason::Ttl));
+        let work_waits = match member.row.seat {
+            // A seat that it was too slow for is the only work it leaves behind.
+            Some(_) => by_itself,
+            None => !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
+        };
         let run = scaling::Ended {
             handled: member.handled,
             cleanly: cleanly || by_itself,
             asked: state.stopping || (why.is_some() && !by_itself),
-            work_waits: !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
+            work_waits,
         };
         tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
-        let (project, max_failures) = (member.row.project.clone(), self.settings().max_failures);
-        let too_many = state.troubles.ended(project.as_ref(), &run, &last_words, max_failures, at.tick);
+        let (post, max_failures) = (member.post(), self.settings().max_failures);
+        let too_many = state.troubles.ended(&post, &run, &last_words, max_failures, at.tick);
         let id = member.row.id.clone();
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: exit.clone(), ran_ms };
         member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });
@@ -89,16 +96,26 @@ impl ReviewerPool {
             tracing::error!(%error, "the end of a reviewer cannot be noted");
         }
         if let Some(failures) = too_many {
-            let words = last_words.join(" | ");
-            tracing::error!(project, failures, last_words = words, "crash loop: no more reviewers are started");
-            self.write(None, Some(PoolEvent::CrashLoop { project, failures, last_words }));
+            let (words, Post { project, persona }) = (last_words.join(" | "), post);
+            tracing::error!(
+                project,
+                persona,
+                failures,
+                last_words = words,
+                "crash loop: no more reviewers are started"
+            );
+            self.write(None, Some(PoolEvent::CrashLoop { project, persona, failures, last_words }));
         }
         launch::prune(self.settings().folder.clone());
         workspace::remove(workspace::home(&self.settings().folder, &id));
     }
 
     async fn any_waits(&self, project: Option<&str>) -> bool {
-        self.context.reader.list_waiting(project, 1).await.is_ok_and(|waiting| !waiting.is_empty())
+        self.context
+            .reader
+            .list_waiting(project, &self.one_shot_personas(), 1)
+            .await
+            .is_ok_and(|waiting| !waiting.is_empty())
     }
 
     /// Writes a row or an event, in the order of the calls. Nobody waits for it: should it fail, the next start

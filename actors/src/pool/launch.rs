@@ -2,19 +2,24 @@
 
 use super::{
     PoolSettings,
+    one_shot::OneShot,
     process::Plan,
     prompt,
-    reviewer::Start,
-    runtime::{self, Launch},
+    reviewer::{Job, Start},
+    runtime::{self, Errand, Invocation, Launch, RuntimeSettings},
 };
 use crate::{
     Context,
     passes::Pass,
+    personas::Persona,
     workspace::{self, make},
 };
-use domain::{authority::Scope, scaling::Spawn};
+use domain::{
+    authority::Scope,
+    scaling::{Spawn, SpawnReason},
+};
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
-use store::{ProcessRow, ReviewerRow, Work};
+use store::{FreeSeat, ProcessRow, ReviewerRow, Work};
 use uuid::Uuid;
 
 /// How long, and how often in vain, a reviewer waits for work before it may end by itself.
@@ -27,56 +32,101 @@ pub(super) struct Prepared {
     pub(super) pass: Arc<Pass>,
 }
 
-/// Prepares one. What is wrong is told in words for the operator; nothing has been started then.
+/// The client's program as it was found, and run whatever PATH the reviewer itself gets.
+pub(super) struct Program(PathBuf);
+
+/// Prepares one that looks for work itself. What is wrong is told in words for the operator; nothing has been started
+/// then.
 pub(super) fn prepare(
     context: &Context,
     settings: &PoolSettings,
     spawn: &Spawn,
     taken: &BTreeSet<&str>,
 ) -> Result<Prepared, String> {
-    let path = std::env::var_os("PATH");
-    let program = runtime::find_program(&settings.runtime, path.as_deref()).map_err(|error| error.to_string())?;
-    let name = free_name(settings.runtime.runtime.as_str(), taken);
-    let id = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
+    let Hired { program, row, folder } = hire(context, settings, &settings.runtime, spawn, taken)?;
     let minutes = (context.settings.rules.lease.as_secs() / 60).max(1).to_string();
     let values = [
-        ("reviewer_id", id.as_str()),
+        ("reviewer_id", row.id.as_str()),
         ("project", spawn.project.as_deref().unwrap_or_default()),
         ("claim_minutes", &minutes),
         ("wait_seconds", WAIT_SECONDS),
         ("empty_waits", EMPTY_WAITS),
     ];
     let prompt = prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
+    let (secret, pass) = context.passes.issue(&row.id, Scope::Project(spawn.project.clone()));
+    let errand = Errand::Agent { token: &secret, mcp_url: &settings.mcp_url };
+    let launch = Launch { reviewer_id: &row.id, workspace: &folder, errand };
+    let Invocation { argv, env } = invoke(&settings.runtime, &program, &launch);
+    let job = Job::Agent { plan: Plan { argv, env, cwd: folder, prompt }, secret };
+    Ok(Prepared { start: start(settings, row, job), pass })
+}
+
+/// Prepares one for a seat, likewise.
+pub(super) fn prepare_one_shot(
+    context: &Context,
+    settings: &PoolSettings,
+    persona: &Arc<Persona>,
+    free: &FreeSeat,
+    taken: &BTreeSet<&str>,
+) -> Result<Prepared, String> {
+    let runtime = settings.runtime.for_persona(persona);
+    let spawn = Spawn { project: free.project.clone(), why: SpawnReason::OneShot };
+    let Hired { program, mut row, folder } = hire(context, settings, &runtime, &spawn, taken)?;
+    row.seat = Some(free.seat.clone());
+    // The name is its own, as any reviewer's. Nobody is given the secret: what is done in its name, the broker does.
+    let (_, pass) = context.passes.issue(&row.id, Scope::Project(free.project.clone()));
+    let (persona, review) = (Arc::clone(persona), free.id);
+    let one_shot = OneShot { persona, review, runtime, program, folder, pass: Arc::clone(&pass) };
+    Ok(Prepared { start: start(settings, row, Job::OneShot(Box::new(one_shot))), pass })
+}
+
+/// A reviewer with a name and a place, and nothing to do yet.
+struct Hired {
+    program: Program,
+    row: ReviewerRow,
+    folder: PathBuf,
+}
+
+fn hire(
+    context: &Context,
+    settings: &PoolSettings,
+    runtime: &RuntimeSettings,
+    spawn: &Spawn,
+    taken: &BTreeSet<&str>,
+) -> Result<Hired, String> {
+    let path = std::env::var_os("PATH");
+    let program = runtime::find_program(runtime, path.as_deref()).map_err(|error| error.to_string())?;
+    let name = free_name(runtime.runtime.as_str(), taken);
+    let id = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
     let folder = workspace(settings, &id)?;
-    let (secret, pass) = context.passes.issue(&id, Scope::Project(spawn.project.clone()));
-    let launch = Launch { reviewer_id: &id, token: &secret, mcp_url: &settings.mcp_url, workspace: &folder };
-    let own_env = |name: &str| std::env::var(name).ok();
-    let runtime::Invocation { mut argv, env } = runtime::invocation(&settings.runtime, &launch, own_env);
-    // What was found is run, whatever PATH the reviewer itself gets.
-    if let (None, Some(first)) = (&settings.runtime.wsl, argv.first_mut()) {
-        *first = program.to_string_lossy().into_owned();
-    }
     let row = ReviewerRow {
-        id: id.clone(),
+        id,
         name,
-        runtime: settings.runtime.runtime.to_string(),
+        runtime: runtime.runtime.to_string(),
         project: spawn.project.clone(),
         why: spawn.why,
+        seat: None,
         // known once it runs
         process: ProcessRow { pid: 0, started: 0, boot_id: String::new() },
         spawned_at: context.clock.now().at,
         end: None,
         work: Work::default(),
     };
-    let start = Start {
-        row,
-        plan: Plan { argv, env, cwd: folder, prompt },
-        secret,
-        shim: settings.shim.clone(),
-        log: settings.folder.join(format!("{id}.log")),
-        usage: Arc::default(),
-    };
-    Ok(Prepared { start, pass })
+    Ok(Hired { program: Program(program), row, folder })
+}
+
+fn start(settings: &PoolSettings, row: ReviewerRow, job: Job) -> Start {
+    let log = settings.folder.join(format!("{}.log", row.id));
+    Start { row, shim: settings.shim.clone(), log, usage: Arc::default(), job }
+}
+
+/// What to run, and in which environment.
+pub(super) fn invoke(settings: &RuntimeSettings, program: &Program, launch: &Launch<'_>) -> Invocation {
+    let mut invocation = runtime::invocation(settings, launch, |name: &str| std::env::var(name).ok());
+    if let (None, Some(first)) = (&settings.wsl, invocation.argv.first_mut()) {
+        *first = program.0.to_string_lossy().into_owned();
+    }
+    invocation
 }
 
 /// The lowest number that no live reviewer has: `codex-r1`.

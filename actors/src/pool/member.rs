@@ -1,6 +1,6 @@
 //! One live reviewer, as the pool knows it.
 
-use super::{reviewer::ReviewerMessage, usage::Usage, view::LiveReviewer};
+use super::{reviewer::ReviewerMessage, trouble::Post, usage::Usage, view::LiveReviewer};
 use crate::{passes::Pass, tree::Node, vitals::Mailbox, workspace};
 use domain::{
     ids::{ReviewId, ReviewNumber},
@@ -53,6 +53,7 @@ impl Member {
     pub(super) fn activity(&self) -> Activity {
         match (&self.leaving, self.claims.is_empty()) {
             (Some(_), _) => Activity::Leaving,
+            _ if self.row.seat.is_some() => Activity::OneShot,
             (None, true) => Activity::Idle { since: self.idle_since },
             (None, false) => Activity::Busy,
         }
@@ -69,11 +70,21 @@ impl Member {
         }
     }
 
+    /// Whether it runs for a seat of this persona in this project.
+    pub(super) fn is_at(&self, post: &Post) -> bool {
+        self.post() == *post
+    }
+
+    pub(super) fn post(&self) -> Post {
+        Post { project: self.row.project.clone(), persona: self.row.seat.as_ref().map(|seat| seat.persona.clone()) }
+    }
+
     pub(super) fn state(&self) -> ReviewerState {
         match (self.leaving, self.started, self.claims.is_empty()) {
             (Some(Leaving::Stopping(_)), _, _) => ReviewerState::Stopping,
             (Some(Leaving::Draining(_)), _, _) => ReviewerState::Draining,
             (None, false, _) => ReviewerState::Starting,
+            (None, true, true) if self.row.seat.is_some() => ReviewerState::Starting,
             (None, true, true) => ReviewerState::Idle,
             (None, true, false) => ReviewerState::Busy,
         }
@@ -130,12 +141,13 @@ impl Member {
         reviews.sort_unstable();
         let state = self.state();
         let numbers: Vec<_> = reviews.iter().map(ToString::to_string).collect();
+        let persona: Vec<_> = self.row.seat.iter().map(|seat| seat.persona.clone()).collect();
         let (vitals, last_error) = (&self.mailbox.vitals, self.last_error());
         let last_words = last_error.iter().cloned().collect();
         let node = Node {
             kind: "reviewer",
             id: self.row.id.clone(),
-            state: [vec![state.to_string()], numbers].concat().join(" "),
+            state: [vec![state.to_string()], numbers, persona].concat().join(" "),
             mailbox: vitals.mailbox(),
             handled: vitals.handled(),
             restarts: 0,

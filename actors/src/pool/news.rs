@@ -5,6 +5,7 @@ use super::{ReviewerPool, State, member::Held, reclaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     review::{Event, Reclaimed, Requeued, Status},
+    scaling::DrainReason,
     time::Tick,
 };
 use std::sync::Arc;
@@ -51,9 +52,18 @@ impl ReviewerPool {
                     self.check_claims(state, review, at).await;
                 }
             }
-            Event::ClaimEnded { by, .. } => {
+            Event::ClaimEnded { by, reason, .. } => {
                 if let Some(member) = state.reviewer(by) {
                     member.lost(review, at);
+                    match reason {
+                        Reclaimed::LeaseExpired => self.dismiss(member, review, DrainReason::Ttl),
+                        Reclaimed::Released => self.dismiss(member, review, DrainReason::NotNeeded),
+                        // It has given it up itself, or is gone.
+                        Reclaimed::CouldNotReview
+                        | Reclaimed::ReviewerExited
+                        | Reclaimed::ReviewerStopped
+                        | Reclaimed::BrokerRestarted => {}
+                    }
                 }
             }
             // These free seats by persona, so whoever is still bound is looked up.
@@ -85,7 +95,10 @@ impl ReviewerPool {
         for member in state.members.values_mut().filter(|member| member.claims.contains_key(&review)) {
             match self.context.reader.list_claimed_by(&member.row.id).await {
                 Ok(held) if held.contains(&review) => {}
-                Ok(_) => member.lost(review, at),
+                Ok(_) => {
+                    member.lost(review, at);
+                    self.dismiss(member, review, DrainReason::NotNeeded);
+                }
                 Err(error) => tracing::error!(reviewer.id = member.row.id, %error, "claims cannot be read"),
             }
         }

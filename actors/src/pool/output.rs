@@ -64,13 +64,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins to drain. `heard` gets each line of stdout that was not cut, with the secret replaced; it must
-    /// not block.
+    /// Begins to drain. `heard` gets each line of stdout, with the secret replaced, or `None` for one that was cut; it
+    /// must not block.
     pub fn drain(
         stdout: impl AsyncRead + Send + Unpin + 'static,
         stderr: impl AsyncRead + Send + Unpin + 'static,
         log: Log,
-        heard: impl FnMut(&str) + Send + 'static,
+        heard: impl FnMut(Option<&str>) + Send + 'static,
     ) -> Self {
         let tail = Arc::new(Mutex::new(Tail::default()));
         let process_ended = CancellationToken::new();
@@ -96,7 +96,7 @@ impl Output {
 async fn drain(
     mut stdout: impl AsyncRead + Unpin,
     mut stderr: impl AsyncRead + Unpin,
-    mut recorder: Recorder<impl FnMut(&str)>,
+    mut recorder: Recorder<impl FnMut(Option<&str>)>,
     file: LogFile,
     process_ended: CancellationToken,
 ) {

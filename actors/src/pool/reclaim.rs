@@ -1,6 +1,6 @@
 //! Gives back what reviewers held that will not come back.
 
-use super::{process::ProcessIdentity, reviewer::note, sweep::sweep};
+use super::{process::ProcessIdentity, run::note, sweep::sweep};
 use crate::{Context, error::BrokerError, workspace};
 use domain::{
     ids::ReviewId,

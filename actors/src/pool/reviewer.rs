@@ -1,13 +1,15 @@
-//! One reviewer process: an actor that holds its life line. The work with pipes and signals is done by a task
+//! One reviewer: an actor that holds the life lines of its processes. The work with pipes and signals is done by a task
 //! beside the mailbox; when either ends, so does the process with all it has started.
 
 use super::{
     PoolMessage,
-    output::{Caps, Log, Output},
-    process::{Exit, Plan, Process, ProcessIdentity},
-    sweep::sweep,
+    member::SharedUsage,
+    one_shot::{self, OneShot},
+    output::{Caps, Log},
+    process::{Exit, Plan},
+    run::{Run, Runner},
 };
-use crate::{Context, gateway::GatewayMessage, vitals::Mailbox, vitals::Vitals};
+use crate::{Context, vitals::Mailbox, vitals::Vitals};
 use domain::pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{
@@ -15,14 +17,8 @@ use std::{
     sync::{Arc, PoisonError},
     time::Duration,
 };
-use store::{PoolChange, ProcessRow, ReviewerRow};
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::timeout,
-};
-
-/// What a shim is given to take its plan.
-const BEGIN: Duration = Duration::from_secs(5);
+use store::ReviewerRow;
+use tokio::sync::mpsc;
 
 /// What a [`ReviewerActor`] can be told.
 pub(crate) enum ReviewerMessage {
@@ -32,7 +28,7 @@ pub(crate) enum ReviewerMessage {
     Kill,
 }
 
-/// How a process came to its end.
+/// How a reviewer came to its end.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `exit code 1`, `killed by SIGKILL`
@@ -42,20 +38,29 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    fn failed(words: String) -> Self {
+    pub(super) fn failed(words: String) -> Self {
         Self { exit: words.clone(), cleanly: false, last_words: vec![words] }
     }
 }
 
-/// Everything a process needs to be started.
+/// Everything a reviewer needs to be started.
 pub(crate) struct Start {
     /// Its `process` is filled in here.
     pub(super) row: ReviewerRow,
-    pub(super) plan: Plan,
-    pub(super) secret: String,
     pub(super) shim: PathBuf,
     pub(super) log: PathBuf,
-    pub(super) usage: super::member::SharedUsage,
+    pub(super) usage: SharedUsage,
+    pub(super) job: Job,
+}
+
+/// What it is started for.
+pub(super) enum Job {
+    /// To look for work itself, with this secret.
+    Agent {
+        plan: Plan,
+        secret: String,
+    },
+    OneShot(Box<OneShot>),
 }
 
 pub(crate) struct ReviewerActor {
@@ -73,7 +78,12 @@ impl Actor for ReviewerActor {
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, start: Start) -> Result<Self::State, ActorProcessingErr> {
         let (control, orders) = mpsc::unbounded_channel();
         let (context, pool, id) = (Arc::clone(&self.context), self.pool.clone(), start.row.id.clone());
-        let work = tokio::spawn(run(context, pool.clone(), start, orders));
+        let Start { row, shim, log, usage, job } = start;
+        let runner = Runner { context, pool: pool.clone(), row, shim, log, usage, orders };
+        let work = match job {
+            Job::Agent { plan, secret } => tokio::spawn(run_agent(runner, plan, secret)),
+            Job::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
+        };
         tokio::spawn(async move {
             let ended = work.await.unwrap_or_else(|error| Ended::failed(format!("lost: {error}")));
             pool.send(PoolMessage::Ended { id, ended });
@@ -95,88 +105,28 @@ impl Actor for ReviewerActor {
     }
 }
 
-async fn run(
-    context: Arc<Context>,
-    pool: Mailbox<PoolMessage>,
-    start: Start,
-    mut orders: mpsc::UnboundedReceiver<ReviewerMessage>,
-) -> Ended {
-    let Start { mut row, plan, secret, shim, log, usage } = start;
-    let mut process = match Process::start(&shim) {
+async fn run_agent(mut runner: Runner, plan: Plan, secret: String) -> Ended {
+    let process = match runner.ready(spawned(&runner.row)).await {
         Ok(process) => process,
-        Err(error) => return Ended::failed(format!("could not be started: {error}")),
+        Err(ended) => return ended,
     };
-    let identity = process.identity().clone();
-    let ProcessIdentity { pid, start_time, boot_id } = identity.clone();
-    row.process = ProcessRow { pid, started: start_time, boot_id };
-    // Nothing runs that the next broker would not know of.
-    if let Err(error) = note_start(&context, &row).await {
-        process.kill();
-        process.ended().await;
-        return Ended::failed(format!("could not be started, since it could not be noted: {error}"));
-    }
-    let id = row.id.clone();
-    pool.send(PoolMessage::Started { row: Box::new(row) });
-    let log = Log { path: log, secret: Some(secret), caps: Caps::default() };
-    let heard = move |line: &str| usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
-    let output = process.take_output().map(|(stdout, stderr)| Output::drain(stdout, stderr, log, heard));
-    let begun = match timeout(BEGIN, process.begin(&plan)).await {
-        Ok(begun) => begun.map_err(|error| error.to_string()),
-        Err(_) => Err("its shim does not listen".to_owned()),
+    let log = Log { path: runner.log.clone(), secret: Some(secret), caps: Caps::default() };
+    let usage = Arc::clone(&runner.usage);
+    let heard = move |line: Option<&str>| {
+        if let Some(line) = line {
+            usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+        }
     };
-    if begun.is_err() {
-        process.kill();
-    }
-    let exit = follow(&mut process, &mut orders).await;
-    if let Exit::Lost(_) = exit {
-        sweep(vec![(id, identity)]).await;
-    }
-    let mut last_words = match output {
-        Some(output) => output.finish().await,
-        None => Vec::new(),
-    };
-    if let Err(error) = begun {
-        last_words.push(format!("could not be told what to do: {error}"));
-    }
+    let Run { exit, last_words, .. } = runner.run(process, &plan, log, heard, None).await;
     Ended { cleanly: exit == Exit::Code(0), exit: exit.to_string(), last_words }
 }
 
-/// Waits for the end and carries out orders. Without anybody to give orders there is nobody to work for.
-async fn follow(process: &mut Process, orders: &mut mpsc::UnboundedReceiver<ReviewerMessage>) -> Exit {
-    loop {
-        tokio::select! {
-            exit = process.ended() => return exit,
-            order = orders.recv() => match order {
-                Some(ReviewerMessage::Stop { grace }) => process.stop(grace).await,
-                Some(ReviewerMessage::Kill) => process.kill(),
-                None => {
-                    process.kill();
-                    return process.ended().await;
-                }
-            },
-        }
-    }
-}
-
-async fn note_start(context: &Context, row: &ReviewerRow) -> Result<(), store::StoreError> {
-    let now = context.clock.now();
-    let event = PoolEvent::ReviewerSpawned {
+pub(super) fn spawned(row: &ReviewerRow) -> PoolEvent {
+    PoolEvent::ReviewerSpawned {
         reviewer: row.id.clone(),
         runtime: row.runtime.clone(),
         project: row.project.clone(),
         why: row.why,
-    };
-    let change = PoolChange { at: now.at, tick: now.tick, reviewer: Some(row.clone()), event: Some(event) };
-    note(context, change).await
-}
-
-/// Makes a step of the pool durable. It is on its way when this returns, so that the order of the calls is
-/// that of the log; the future tells whether it got there.
-pub(super) fn note(
-    context: &Context,
-    change: PoolChange,
-) -> impl Future<Output = Result<(), store::StoreError>> + use<> {
-    let (done, saved) = oneshot::channel();
-    context.gateway.send(GatewayMessage::Record { change: Box::new(change), done });
-    async { saved.await.unwrap_or(Err(store::StoreError::Stopped)) }
+        persona: row.seat.as_ref().map(|seat| seat.persona.clone()),
+    }
 }

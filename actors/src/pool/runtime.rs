@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub use program::{RuntimeError, find_program};
 
+use crate::personas::Persona;
+
 /// The variables that every reviewer learns its task from, and the only way for a `command`.
 pub const TOKEN: &str = "COUNTERSIGN_TOKEN";
 pub const MCP_URL: &str = "COUNTERSIGN_MCP_URL";
@@ -99,11 +101,28 @@ pub struct Wsl {
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
     pub reviewer_id: &'a str,
-    pub token: &'a str,
-    /// The broker's `/mcp/reviewer`.
-    pub mcp_url: &'a str,
     /// Also the folder to start the process in: Claude Code takes it from there.
     pub workspace: &'a Path,
+    pub errand: Errand<'a>,
+}
+
+/// What a client is started for.
+#[derive(Clone, Copy)]
+pub enum Errand<'a> {
+    /// To look for work itself.
+    Agent {
+        token: &'a str,
+        /// The broker's `/mcp/reviewer`.
+        mcp_url: &'a str,
+    },
+    /// To answer its prompt once. It speaks to nobody but its model, so it is told of no broker and given no token.
+    OneShot {
+        /// What the answer has to look like, as text and as a file.
+        schema: &'a str,
+        schema_file: &'a Path,
+        /// What the run may cost, where the client itself can keep to it.
+        budget_usd: Option<f64>,
+    },
 }
 
 /// A process to start, with exactly this environment. Run what [`find_program`] found, under the name `argv[0]`.
@@ -133,8 +152,8 @@ pub fn invocation(
         None => launch.workspace.to_string_lossy().into_owned(),
     };
     let argv = match settings.runtime {
-        Runtime::Codex => codex::argv(settings, launch.mcp_url, &workspace),
-        Runtime::Claude => claude::argv(settings, launch.mcp_url),
+        Runtime::Codex => codex::argv(settings, launch.errand, &workspace),
+        Runtime::Claude => claude::argv(settings, launch.errand),
         Runtime::Command => settings.command.clone(),
     };
     let argv = match &settings.wsl {
@@ -145,6 +164,23 @@ pub fn invocation(
 }
 
 impl RuntimeSettings {
+    /// As this persona has it. A program and a model are those of a client, so another client has neither of the pool's.
+    pub fn for_persona(&self, persona: &Persona) -> Self {
+        let runtime = persona.runtime.unwrap_or(self.runtime);
+        let mut settings = Self { runtime, ..self.clone() };
+        if runtime != self.runtime {
+            (settings.program, settings.model) = (None, None);
+            settings.command.clear();
+        }
+        settings.program = persona.program.clone().or(settings.program);
+        settings.model = persona.model.clone().or(settings.model);
+        settings.effort = persona.effort.or(settings.effort);
+        if !persona.command.is_empty() {
+            settings.command.clone_from(&persona.command);
+        }
+        settings
+    }
+
     /// The client's program as it is set, before it is looked for.
     fn client(&self, name: &str) -> String {
         self.program.as_ref().map_or_else(|| name.to_owned(), |program| program.to_string_lossy().into_owned())

@@ -24,12 +24,12 @@ fn chosen(runtime: Runtime) -> RuntimeSettings {
 }
 
 fn with_env(settings: &RuntimeSettings, own_env: &[(&str, &str)]) -> Invocation {
-    let launch = Launch {
-        reviewer_id: "codex-r1-a7f3",
-        token: SECRET,
-        mcp_url: "http://127.0.0.1:8321/mcp/reviewer",
-        workspace: Path::new("/code/my app"),
-    };
+    let errand = Errand::Agent { token: SECRET, mcp_url: "http://127.0.0.1:8321/mcp/reviewer" };
+    sent(settings, errand, own_env)
+}
+
+fn sent(settings: &RuntimeSettings, errand: Errand<'_>, own_env: &[(&str, &str)]) -> Invocation {
+    let launch = Launch { reviewer_id: "codex-r1-a7f3", workspace: Path::new("/code/my app"), errand };
     let look_up = |name: &str| Some(own_env.iter().find(|(own, _)| *own == name)?.1.to_owned());
     invocation(settings, &launch, look_up)
 }
@@ -200,4 +200,56 @@ fn a_program_that_is_not_there_is_named_with_where_it_was_looked_for() {
     assert_eq!(error(&relative), "./review is no program that can be run (from pool.command)");
     let wsl = Some(Wsl { distro: "Ubuntu".into(), workspace: "/".into() });
     assert!(error(&RuntimeSettings { wsl, ..settings(Runtime::Codex) }).starts_with("no program \"wsl.exe\" in PATH"));
+}
+
+#[test]
+fn a_one_shot_run_is_held_as_tight_and_told_of_no_broker() {
+    let once = |settings: &RuntimeSettings, budget_usd| {
+        let errand = Errand::OneShot { schema: "{}", schema_file: Path::new("/work/answer.json"), budget_usd };
+        sent(settings, errand, &[])
+    };
+    let codex = once(&settings(Runtime::Codex), Some(0.5));
+    let held = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only", "-C"];
+    assert_eq!(codex.argv[1..8], held);
+    assert_eq!(codex.argv[codex.argv.len() - 3..], ["--output-schema", "/work/answer.json", "-"]);
+
+    let claude = once(&chosen(Runtime::Claude), Some(0.5)).argv.join(" ");
+    assert_eq!(
+        claude,
+        "/opt/client -p --strict-mcp-config --restricted --tools Read,Grep,Glob --allowedTools Read,Grep,Glob \
+         --output-format stream-json --verbose --no-session-persistence --json-schema {} --max-budget-usd 0.5 \
+         --model m-1 --effort high"
+    );
+    assert!(!once(&chosen(Runtime::Claude), None).argv.join(" ").contains("budget"));
+
+    for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
+        let invocation = once(&settings(runtime), None);
+        assert!(!invocation.argv.join(" ").contains("mcp_servers"), "{runtime}");
+        assert_eq!((value(&invocation, TOKEN), value(&invocation, MCP_URL)), (None, None), "{runtime}");
+        assert_eq!(value(&invocation, REVIEWER_ID), Some("codex-r1-a7f3"), "{runtime}: what is left of it is found");
+    }
+}
+
+#[test]
+fn a_persona_keeps_what_is_of_its_own_client_only() {
+    let pool = RuntimeSettings { command: vec!["sh".into()], ..chosen(Runtime::Codex) };
+    let persona = |runtime, model: Option<&str>| Persona {
+        name: "security".into(),
+        focus: String::new(),
+        prompt: "".into(),
+        ignore: Default::default(),
+        mode: crate::personas::Mode::OneShot,
+        runtime,
+        program: None,
+        command: Vec::new(),
+        model: model.map(Into::into),
+        effort: None,
+        time_limit: std::time::Duration::from_secs(1),
+        budget_usd: None,
+        front_matter: false,
+    };
+    assert_eq!(pool.for_persona(&persona(None, None)), pool);
+    assert_eq!(pool.for_persona(&persona(Some(Runtime::Codex), Some("m-2"))).model.as_deref(), Some("m-2"));
+    let other = pool.for_persona(&persona(Some(Runtime::Claude), None));
+    assert_eq!(other, RuntimeSettings { effort: Some(Effort::High), ..settings(Runtime::Claude) });
 }

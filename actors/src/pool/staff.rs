@@ -4,8 +4,10 @@ use super::{
     LiveReviewer, PoolMessage, ReviewerPool, State,
     launch::{self, Prepared},
     member::{Leaving, Member},
+    posts::OneShotsWaiting,
     reclaim,
     reviewer::{ReviewerActor, ReviewerMessage},
+    trouble::Post,
 };
 use crate::{
     error::BrokerError,
@@ -37,7 +39,8 @@ struct WaitingIn {
 
 impl WaitingIn {
     fn queue(&self, state: &State) -> Queue {
-        let stays = |id: &String| state.members.get(id).is_some_and(|member| member.leaving.is_none());
+        let agent = |member: &Member| member.leaving.is_none() && member.row.seat.is_none();
+        let stays = |id: &String| state.members.get(id).is_some_and(agent);
         let panel = |review: &Waiting| review.seats + review.holders.iter().filter(|id| stays(id)).count() as u64;
         Queue {
             project: self.project.clone(),
@@ -73,29 +76,34 @@ impl ReviewerPool {
         if self.end_the_drained(state).await {
             again = again.min(state.last_look.map(|now| now + PAUSE));
         }
-        let waiting = match self.waiting(state).await {
+        let (waiting, mut one_shots) = match self.waiting(state).await {
             Ok(waiting) => waiting,
             Err(error) => {
                 tracing::error!(%error, "the pool cannot read the queue");
-                Vec::new()
+                Default::default()
             }
         };
+        again = again.min(one_shots.again.map(|tick| self.context.clock.instant_of(tick)));
         loop {
             let queues: Vec<_> = waiting.iter().map(|waiting| waiting.queue(state)).collect();
             let pool: Vec<_> = state.members.values().map(|member| for_scaling(member, &waiting)).collect();
             let limits = &self.settings().limits;
-            let Decision { spawn, drain, look_again } =
-                scaling::decide(&queues, &pool, state.last_spawn, limits, self.now());
+            let Decision { spawn, one_shots: room, drain, look_again } =
+                scaling::decide(&queues, one_shots.seats.len(), &pool, state.last_spawn, limits, self.now());
             for scaling::Drain { id, why } in drain {
                 self.drain(state, &id, why).await;
             }
             if let Some(tick) = look_again {
                 again = again.min(Some(self.context.clock.instant_of(tick)));
             }
+            let rest = one_shots.seats.split_off(room.min(one_shots.seats.len()));
+            for free in std::mem::replace(&mut one_shots.seats, rest) {
+                self.start_one_shot(myself, state, &free).await;
+            }
             // How the last one fared decides whether there is a next.
             let Some(spawn) = spawn.filter(|_| state.unsettled.is_empty()) else { break };
             if let Err(why) = self.spawn(myself, state, &spawn).await {
-                self.in_trouble(state, &spawn, why);
+                self.in_trouble(state, &Post::of_agents(spawn.project.as_ref()), why);
                 break;
             }
         }
@@ -104,22 +112,27 @@ impl ReviewerPool {
         }
     }
 
-    /// What waits in each project, as far as it matters and may be served.
-    async fn waiting(&self, state: &mut State) -> Result<Vec<WaitingIn>, StoreError> {
+    /// What waits in each project, as far as it matters and may be served: for agents, and for one-shot reviewers.
+    async fn waiting(&self, state: &mut State) -> Result<(Vec<WaitingIn>, OneShotsWaiting), StoreError> {
         let limits = &self.settings().limits;
         let enough = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
         let projects = self.context.projects.names().into_iter().map(Some).chain([None]);
         let mut waiting = Vec::new();
+        let one_shot = self.one_shot_personas();
+        let mut one_shots = OneShotsWaiting::default();
         for project in projects {
-            let reviews = self.context.reader.list_waiting(project.as_deref(), enough).await?;
+            self.one_shots_waiting(state, project.as_ref(), &one_shot, &mut one_shots).await?;
+            let reviews = self.context.reader.list_waiting(project.as_deref(), &one_shot, enough).await?;
+            let post = Post::of_agents(project.as_ref());
             if reviews.is_empty() {
-                state.troubles.can(project.as_ref());
-            } else if !state.troubles.is_open(project.as_ref()) {
-                let hold_until = state.troubles.hold_until(project.as_ref());
+                state.troubles.can(&post);
+            } else if !state.troubles.is_open(&post) {
+                let hold_until = state.troubles.hold_until(&post);
                 waiting.push(WaitingIn { project, reviews, hold_until });
             }
         }
-        Ok(waiting)
+        one_shots.seats.sort_unstable();
+        Ok((waiting, one_shots))
     }
 
     /// Sets the alarm for the next look; an earlier one that is set stays.
@@ -138,10 +151,9 @@ impl ReviewerPool {
         }
     }
 
-    fn in_trouble(&self, state: &mut State, spawn: &Spawn, why: String) {
-        let (project, again) = (spawn.project.as_ref(), self.settings().check_every);
-        if state.troubles.cannot(project, why.clone(), again, self.now()) {
-            tracing::error!(%why, project, "no reviewer can be started");
+    pub(super) fn in_trouble(&self, state: &mut State, post: &Post, why: String) {
+        if state.troubles.cannot(post, why.clone(), self.settings().check_every, self.now()) {
+            tracing::error!(%why, project = post.project, persona = post.persona, "no reviewer can be started");
         }
     }
 
@@ -152,7 +164,20 @@ impl ReviewerPool {
         spawn: &Spawn,
     ) -> Result<LiveReviewer, String> {
         let taken: BTreeSet<_> = state.members.values().map(|member| member.row.name.as_str()).collect();
-        let Prepared { start, pass } = launch::prepare(&self.context, self.settings(), spawn, &taken)?;
+        let prepared = launch::prepare(&self.context, self.settings(), spawn, &taken)?;
+        let view = self.hire(myself, state, prepared).await?;
+        state.last_spawn = Some(self.now());
+        state.troubles.can(&Post::of_agents(spawn.project.as_ref()));
+        Ok(view)
+    }
+
+    /// Starts what was prepared.
+    pub(super) async fn hire(
+        &self,
+        myself: &ActorRef<PoolMessage>,
+        state: &mut State,
+        Prepared { start, pass }: Prepared,
+    ) -> Result<LiveReviewer, String> {
         let vitals = Arc::new(Vitals::new());
         let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
         let actor = ReviewerActor { context, pool, vitals: Arc::clone(&vitals) };
@@ -175,8 +200,6 @@ impl ReviewerPool {
         };
         let view = member.view(now);
         state.members.insert(member.row.id.clone(), member);
-        state.last_spawn = Some(now);
-        state.troubles.can(spawn.project.as_ref());
         Ok(view)
     }
 
@@ -208,7 +231,7 @@ impl ReviewerPool {
         // The queue may want more of them now.
         self.look_soon(myself, state).await;
         spawned.map_err(|why| {
-            self.in_trouble(state, &spawn, why.clone());
+            self.in_trouble(state, &Post::of_agents(spawn.project.as_ref()), why.clone());
             BrokerError::PoolUnavailable { why }
         })
     }
@@ -269,7 +292,7 @@ impl ReviewerPool {
         unclear
     }
 
-    fn stop(&self, state: &mut State, id: &str) {
+    pub(super) fn stop(&self, state: &mut State, id: &str) {
         let Some(member) = state.members.get_mut(id) else { return };
         let Some(Leaving::Draining(why)) = member.leaving else { return };
         member.leaving = Some(Leaving::Stopping(why));

@@ -8,6 +8,8 @@ use serde::Deserialize;
 /// An error is quoted to operators, and may hold whatever a server answered.
 const MAX_ERROR_CHARS: usize = 500;
 
+const MAX_MODEL_BYTES: usize = 100;
+
 /// Summed over all turns that were read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
@@ -19,6 +21,8 @@ pub struct Usage {
     /// What the client last failed with. Clients report a bad model or login here, not on stderr. A turn that
     /// went well takes it back.
     pub last_error: Option<String>,
+    /// As Claude Code says at its start.
+    pub model: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +36,8 @@ enum Line {
     Error { message: String },
     #[serde(rename = "result")]
     Result(Outcome),
+    #[serde(rename = "system")]
+    System { model: Option<String> },
 }
 
 #[derive(Deserialize)]
@@ -75,6 +81,9 @@ impl Usage {
             }
             Ok(Line::TurnFailed { error: Words { message } } | Line::Error { message }) => self.failed(&message),
             Ok(Line::Result(outcome)) => self.ended(outcome),
+            Ok(Line::System { model }) => {
+                self.model = model.filter(|model| model.len() <= MAX_MODEL_BYTES).or(self.model.take());
+            }
             Err(_) => {}
         }
     }

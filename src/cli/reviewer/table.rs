@@ -53,13 +53,15 @@ fn line(reviewer: &Value) -> [String; 9] {
     let number = |key: &str| reviewer[key].as_u64().unwrap_or_default().to_string();
     let state = match (strings(reviewer, "reviews").as_slice(), reviewer["exit"].as_str()) {
         ([], None) => text(reviewer, "state"),
-        ([], Some(exit)) => visible(exit).to_string(),
+        ([], Some(exit)) => clipped(exit),
         (reviews, _) => format!("{} {}", text(reviewer, "state"), reviews.join(" ")),
     };
+    let seat = [text(reviewer, "project"), text(reviewer, "persona")];
+    let project = seat.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("/");
     [
         text(reviewer, "reviewer_id"),
         state,
-        text(reviewer, "project"),
+        project,
         number("completed"),
         number("approvals"),
         number("changes_requested"),
@@ -67,6 +69,16 @@ fn line(reviewer: &Value) -> [String; 9] {
         reviewer["average_ms"].as_u64().map(duration).unwrap_or_default(),
         cost(reviewer),
     ]
+}
+
+/// The end of a one-shot reviewer may be a whole sentence, which its log has in full.
+fn clipped(exit: &str) -> String {
+    const CHARS: usize = 60;
+    let exit = visible(exit);
+    match exit.char_indices().nth(CHARS) {
+        None => exit.to_string(),
+        Some(_) => exit.chars().take(CHARS - 1).chain(['…']).collect(),
+    }
 }
 
 /// Dollars where the client knows them, else tokens.

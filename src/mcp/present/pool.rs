@@ -67,8 +67,14 @@ pub(in crate::mcp) struct Reviewer<'a> {
     pub runtime: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<&'a str>,
-    /// Why it was started: cold_start, backlog or operator.
+    /// Why it was started: cold_start, backlog, operator, or one_shot (for one seat of one review).
     pub why: &'static str,
+    /// The seat that a one-shot reviewer was started for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<&'a str>,
+    /// The review that it was started for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     pub spawned_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_seconds: Option<u64>,
@@ -126,6 +132,8 @@ impl<'a> Reviewer<'a> {
             runtime: &row.runtime,
             project: row.project.as_deref(),
             why: row.why.as_str(),
+            persona: row.seat.as_ref().map(|seat| seat.persona.as_str()),
+            review: row.seat.as_ref().map(|seat| seat.review.to_string()),
             spawned_at: moment(row.spawned_at),
             age_seconds: None,
             idle_seconds: None,

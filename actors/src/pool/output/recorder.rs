@@ -21,7 +21,7 @@ pub(super) struct Recorder<F> {
     pub(super) unwritten: Vec<u8>,
 }
 
-impl<F: FnMut(&str)> Recorder<F> {
+impl<F: FnMut(Option<&str>)> Recorder<F> {
     pub(super) fn new(caps: Caps, secret: Option<String>, tail: Arc<Mutex<Tail>>, heard: F) -> Self {
         let secret = secret.filter(|secret| !secret.is_empty());
         let (out, err) = (Line::up_to(caps.heard.max(caps.line)), Line::up_to(caps.line));
@@ -64,11 +64,11 @@ struct Keeper<F> {
     full: bool,
 }
 
-impl<F: FnMut(&str)> Keeper<F> {
+impl<F: FnMut(Option<&str>)> Keeper<F> {
     fn keep(&mut self, source: Source, bytes: &[u8], cut: u64, log: &mut Vec<u8>) {
         let text = redacted(bytes, cut > 0, self.secret.as_deref());
-        if source == Source::Out && cut == 0 && text.len() <= self.caps.heard {
-            (self.heard)(&text);
+        if source == Source::Out {
+            (self.heard)(Some(&*text).filter(|text| cut == 0 && text.len() <= self.caps.heard));
         }
         let kept = cut_to(&text, self.caps.line);
         let cut = cut + (text.len() - kept.len()) as u64;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{RuntimeSettings, SERVER, TOKEN, texts};
+use super::{Errand, RuntimeSettings, SERVER, TOKEN, texts};
 
-pub(super) fn argv(settings: &RuntimeSettings, mcp_url: &str, workspace: &str) -> Vec<String> {
+pub(super) fn argv(settings: &RuntimeSettings, errand: Errand<'_>, workspace: &str) -> Vec<String> {
     let mut argv = vec![settings.client("codex")];
     argv.extend(texts(["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"]));
     argv.extend(texts(["-C", workspace]));
@@ -20,16 +20,23 @@ pub(super) fn argv(settings: &RuntimeSettings, mcp_url: &str, workspace: &str) -
     set("shell_environment_policy.inherit", "core".into());
     // Who reads what strangers wrote must not be able to send anything out.
     set("web_search", "disabled".into());
-    for (key, value) in [
-        ("url", json!(mcp_url)),
-        ("bearer_token_env_var", json!(TOKEN)),
-        // Else the first turn may begin before the broker's tools are there.
-        ("required", json!(true)),
-        ("startup_timeout_sec", json!(30)),
-        // More than the longest wait that the broker allows.
-        ("tool_timeout_sec", json!(120)),
-    ] {
-        set(&format!("mcp_servers.{SERVER}.{key}"), value);
+    match errand {
+        Errand::Agent { mcp_url, .. } => {
+            for (key, value) in [
+                ("url", json!(mcp_url)),
+                ("bearer_token_env_var", json!(TOKEN)),
+                // Else the first turn may begin before the broker's tools are there.
+                ("required", json!(true)),
+                ("startup_timeout_sec", json!(30)),
+                // More than the longest wait that the broker allows.
+                ("tool_timeout_sec", json!(120)),
+            ] {
+                set(&format!("mcp_servers.{SERVER}.{key}"), value);
+            }
+        }
+        Errand::OneShot { schema_file, .. } => {
+            argv.extend(["--output-schema".to_owned(), schema_file.to_string_lossy().into_owned()]);
+        }
     }
     argv.push("-".to_owned());
     argv

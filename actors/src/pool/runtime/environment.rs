@@ -5,7 +5,7 @@ use std::{
     env::{join_paths, split_paths},
 };
 
-use super::{Launch, MCP_URL, REVIEWER_ID, Runtime, RuntimeSettings, TOKEN, wsl};
+use super::{Errand, Launch, MCP_URL, REVIEWER_ID, Runtime, RuntimeSettings, TOKEN, wsl};
 
 /// Where programs and settings are, who the user is, how text is written. Nothing that is ever a secret:
 /// proxies, for one, may carry a password.
@@ -73,10 +73,14 @@ const fn home_of(runtime: Runtime) -> &'static [&'static str] {
 }
 
 fn said(runtime: Runtime, launch: &Launch<'_>) -> impl Iterator<Item = (String, String)> {
-    let task = [(TOKEN, launch.token), (MCP_URL, launch.mcp_url), (REVIEWER_ID, launch.reviewer_id)];
+    let door = match launch.errand {
+        Errand::Agent { token, mcp_url } => Some([(TOKEN, token), (MCP_URL, mcp_url)]),
+        Errand::OneShot { .. } => None,
+    };
+    let task = door.into_iter().flatten().chain([(REVIEWER_ID, launch.reviewer_id)]);
     // Several reviewers at once must not replace the program that they run.
     let calm = (runtime == Runtime::Claude).then_some(("DISABLE_AUTOUPDATER", "1"));
-    task.into_iter().chain(calm).map(|(name, value)| (name.to_owned(), value.to_owned()))
+    task.chain(calm).map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
 /// Without entries such as `.`, through which a file in the workspace could pass for a program.

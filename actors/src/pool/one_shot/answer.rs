@@ -1,0 +1,152 @@
+//! What a one-shot reviewer has to answer with, and what its answer says. Everything in it is somebody else's word: what
+//! is not as asked is refused with a reason that can be told to whoever is asked again.
+
+use domain::{
+    finding::{FindingKind, NewFinding, Severity, ToldFinding},
+    verdict::Verdict,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// An answer that is longer was not written to be read.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+const MAX_FINDINGS: usize = 100;
+/// Of a summary or a reason, and of each text of a finding; more is cut off.
+const TEXT_CHARS: usize = 20_000;
+const TITLE_CHARS: usize = 200;
+/// Of what was given, where it is quoted back.
+const QUOTED_CHARS: usize = 60;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    pub(crate) summary: Option<String>,
+    pub(crate) reason: Option<String>,
+    /// Issues, then suggestions.
+    pub(crate) findings: Vec<NewFinding>,
+    pub(crate) files_reviewed: Option<u32>,
+    pub(crate) lines_analyzed: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    verdict: String,
+    summary: Option<String>,
+    reason: Option<String>,
+    issues: Option<Vec<ToldFinding>>,
+    suggestions: Option<Vec<ToldFinding>>,
+    files_reviewed: Option<u32>,
+    lines_analyzed: Option<u32>,
+}
+
+/// The JSON Schema of an answer. Everything is required, and what may be left out is null: one of the clients takes no
+/// other kind.
+pub(crate) fn schema() -> Value {
+    let words = |all: Vec<&str>| json!({ "type": "string", "enum": all });
+    let text = || json!({ "type": ["string", "null"] });
+    let number = || json!({ "type": ["integer", "null"] });
+    let kinds = words(FindingKind::ALL.iter().map(|kind| kind.as_str()).collect());
+    let severities = words(Severity::ALL.iter().map(|severity| severity.as_str()).collect());
+    let votes =
+        words(Verdict::ALL.iter().filter(|verdict| verdict.is_vote()).map(|verdict| verdict.as_str()).collect());
+    let finding = object(json!({
+        "type": kinds, "severity": severities, "title": { "type": "string" }, "file": text(),
+        "line_start": number(), "line_end": number(), "description": text(), "code_snippet": text(),
+        "suggestion": text(), "rule_ref": text(), "confidence": { "type": ["number", "null"] },
+    }));
+    let findings = json!({ "type": "array", "items": finding });
+    object(json!({
+        "verdict": votes, "summary": { "type": "string" }, "reason": text(), "issues": findings,
+        "suggestions": findings, "files_reviewed": number(), "lines_analyzed": number(),
+    }))
+}
+
+fn object(properties: Value) -> Value {
+    let required: Vec<_> = properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+/// Reads an answer; else what is wrong with it, in a sentence.
+pub(crate) fn read(said: &str) -> Result<Answer, String> {
+    if said.len() > MAX_BYTES {
+        return Err(too_long());
+    }
+    let raw: Raw = serde_json::from_str(json_in(said)?)
+        .map_err(|error| format!("the answer is not the JSON object that was asked for: {error}"))?;
+    let Some(verdict) = Verdict::parse(&raw.verdict).filter(|verdict| verdict.is_vote()) else {
+        let allowed = "approved, changes_requested or rejected";
+        return Err(format!("verdict is {}; it has to be {allowed}", quoted(&raw.verdict)));
+    };
+    let summary = text(raw.summary);
+    let reason = text(raw.reason).or_else(|| summary.clone().filter(|_| verdict.needs_reason()));
+    if verdict.needs_reason() && reason.is_none() {
+        return Err(format!("the verdict {verdict} needs a reason"));
+    }
+    let (issues, suggestions) = (raw.issues.unwrap_or_default(), raw.suggestions.unwrap_or_default());
+    if issues.len() + suggestions.len() > MAX_FINDINGS {
+        return Err(format!("there are more than {MAX_FINDINGS} issues and suggestions; name the ones that matter"));
+    }
+    let mut findings = Vec::new();
+    for (list, all) in [("issues", issues), ("suggestions", suggestions)] {
+        for (at, told) in all.into_iter().enumerate() {
+            findings.push(clip(told.read(list == "issues").map_err(|bad| format!("{list}[{at}].{bad}"))?));
+        }
+    }
+    let (files_reviewed, lines_analyzed) = (raw.files_reviewed, raw.lines_analyzed);
+    Ok(Answer { verdict, summary, reason, findings, files_reviewed, lines_analyzed })
+}
+
+pub(crate) fn too_long() -> String {
+    format!("the answer is longer than {MAX_BYTES} bytes")
+}
+
+/// The one JSON object of an answer: all of it, or all of its one block of JSON. Which of several is meant, or whether
+/// one inside of a sentence is meant at all, nobody can say.
+fn json_in(said: &str) -> Result<&str, String> {
+    let said = said.trim();
+    if said.is_empty() {
+        return Err("the answer is empty".to_owned());
+    }
+    if said.starts_with('{') {
+        return Ok(said);
+    }
+    let mut blocks = said.split("```json").skip(1).map(|rest| rest.split_once("```"));
+    match (blocks.next(), blocks.next()) {
+        (Some(Some((block, _))), None) => Ok(block.trim()),
+        (Some(_), Some(_)) => Err("the answer holds several blocks of JSON, and it has to be one object".to_owned()),
+        (Some(None) | None, _) => Err(format!("the answer is no JSON object but begins with {}", quoted(said))),
+    }
+}
+
+/// Cut to what is kept of each text.
+fn clip(found: NewFinding) -> NewFinding {
+    NewFinding {
+        title: clipped(&found.title, TITLE_CHARS),
+        description: text(found.description),
+        code_snippet: text(found.code_snippet),
+        suggestion: text(found.suggestion),
+        rule_ref: found.rule_ref.map(|rule| clipped(&rule, TITLE_CHARS)),
+        ..found
+    }
+}
+
+/// `None` where nothing is said.
+fn text(given: Option<String>) -> Option<String> {
+    given.filter(|text| !text.trim().is_empty()).map(|text| clipped(&text, TEXT_CHARS))
+}
+
+fn clipped(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(chars - 1).chain(['…']).collect(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{:?}", clipped(text, QUOTED_CHARS))
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;
