@@ -102,7 +102,7 @@ impl Pooled {
 }
 
 /// What an operator writes, with the variables that the pool does not hand on by itself.
-fn settings(client: Client) -> String {
+pub(crate) fn settings(client: Client) -> String {
     let model = match client {
         Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => vec!["SCRIPTED_MODEL_KEY"],
         Client::Claude => vec![

@@ -12,6 +12,7 @@ pub(crate) mod library;
 pub(crate) mod life;
 pub(crate) mod live_pool;
 pub(crate) mod model;
+pub(crate) mod one_shot;
 pub(crate) mod played;
 pub(crate) mod random;
 pub(crate) mod repo;

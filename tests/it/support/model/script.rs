@@ -11,6 +11,8 @@ pub(crate) struct Script {
     vars: Map<String, Value>,
     steps: Vec<Step>,
     last_words: String,
+    /// The last words are all that the model says at the end.
+    plainly: bool,
 }
 
 #[derive(Clone)]
@@ -92,6 +94,12 @@ impl Script {
         self
     }
 
+    /// What the model answers in the end, and nothing before it.
+    pub(crate) fn answer(mut self, words: &str) -> Self {
+        (self.last_words, self.plainly) = (words.to_owned(), true);
+        self
+    }
+
     fn last_call(&mut self) -> &mut Call {
         match self.steps.last_mut() {
             Some(Step::Call(call)) => call,
@@ -149,7 +157,7 @@ impl Script {
             call.judge(result, &mut vars)?;
         }
         let words = fill(&Value::String(self.last_words.clone()), &vars)?;
-        let words = format!("SCRIPT-OK {}", plain(&words));
+        let words = if self.plainly { plain(&words) } else { format!("SCRIPT-OK {}", plain(&words)) };
         Ok((gates, Reply::Text(words.trim_end().to_owned())))
     }
 }
