@@ -108,13 +108,14 @@ pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict) -> Vec<
         earlier && finding.persona == seat.persona && finding.status == FindingStatus::Open
     });
     own.filter_map(|finding| {
-        let changed = match finding.anchor.as_ref().map(|anchor| anchor.state) {
-            Some(AnchorState::Modified | AnchorState::Gone) => true,
-            Some(AnchorState::Exact | AnchorState::Moved) | None => false,
+        let (status, is_plain) = match finding.anchor.as_ref().map(|anchor| anchor.state) {
+            Some(AnchorState::Modified | AnchorState::Gone) => (FindingStatus::Fixed, true),
+            Some(AnchorState::Exact | AnchorState::Moved) => (FindingStatus::WontFix, false),
+            // It is about no lines, or about lines that nobody can find.
+            None => (FindingStatus::Fixed, false),
         };
-        let status = if changed { FindingStatus::Fixed } else { FindingStatus::WontFix };
         let is_critical = finding.is_open_issue() && finding.found.severity == Severity::Critical;
-        (changed || !is_critical).then_some(Settled { number: finding.number, status })
+        (is_plain || !is_critical).then_some(Settled { number: finding.number, status })
     })
     .collect()
 }

@@ -207,7 +207,7 @@ fn an_approval_settles_what_its_persona_had_raised_before() {
         (Severity::Critical, None, Open),
         (Severity::High, Some(Exact), WontFix),
         (Severity::High, Some(Modified), Fixed),
-        (Severity::Low, None, WontFix),
+        (Severity::Low, None, Fixed),
     ] {
         let review = panel(Rule::RequireAll);
         let raised = vec![at(found("reads freed memory", severity), 3)];
