@@ -43,5 +43,5 @@ ALTER TABLE reviews DROP COLUMN escalated;
 -- In millionths of a dollar.
 ALTER TABLE reviews ADD COLUMN cost INTEGER NOT NULL DEFAULT 0 CHECK (cost >= 0);
 UPDATE reviews SET cost = coalesce(
-    (SELECT sum(CAST(round(coalesce(v.metrics ->> '$.cost_usd', 0) * 1e6) AS INTEGER)) FROM verdicts v
+    (SELECT sum(CAST(round(min(max(coalesce(v.metrics ->> '$.cost_usd', 0), 0), 1e6) * 1e6) AS INTEGER)) FROM verdicts v
      WHERE v.review = reviews.number), 0);

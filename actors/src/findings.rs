@@ -7,9 +7,10 @@ use crate::{
 };
 use domain::{
     content::Content,
+    diff::{AffectedFile, Operation},
     finding::{
         Anchor, Finding, FindingNumber, Grounding, Lines, NewFinding, Place,
-        anchor::{changed_lines, is_as_suggested, project},
+        anchor::{changed_lines, is_as_suggested, project_all},
         ground::{FileText, Grounded, Sides, ground},
     },
     review::{OfferedFinding, OfferedFindings, Review, Seat, followed},
@@ -41,11 +42,14 @@ impl Context {
             Some(_) | None => None,
         };
         let checked = Some(review.round.content_hash.clone());
-        let look = move || findings.into_iter().map(|found| offer(found, &content, &files, before.as_ref())).collect();
+        let look = move || {
+            let changed = before.and_then(|before| changed_since(&files, &before));
+            findings.into_iter().map(|found| offer(found, &content, &files, changed.as_ref())).collect()
+        };
         let list = tokio::task::spawn_blocking(look).await;
         let list = list.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?;
         // The gateway mints the numbers.
-        Ok(OfferedFindings { first: 0, checked, list })
+        Ok(OfferedFindings { first: 0, digest: None, checked, list })
     }
 
     /// Where the findings of `review` stand in the content that is to follow. One that cannot be followed is left out.
@@ -69,8 +73,8 @@ impl Context {
             // A diff that does not apply yet leads to no files; the next round may.
             let (Ok(old), Ok(new)) = (old, new) else { continue };
             let next = Arc::clone(next);
-            let trace = move || findings.iter().filter_map(|f| trace(f, &raised_on, &old, &next, &new)).collect();
-            let traced: Result<Vec<_>, _> = tokio::task::spawn_blocking(trace).await;
+            let trace = move || trace(&findings, &raised_on, &old, &next, &new);
+            let traced = tokio::task::spawn_blocking(trace).await;
             anchors.extend(traced.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?);
         }
         Ok(anchors)
@@ -97,7 +101,7 @@ fn paths_of(findings: &[NewFinding]) -> BTreeSet<String> {
 }
 
 /// A finding with the place that it really speaks of.
-fn offer(found: NewFinding, content: &Content, files: &Files, before: Option<&Files>) -> OfferedFinding {
+fn offer(found: NewFinding, content: &Content, files: &Files, changed: Option<&Changed>) -> OfferedFinding {
     let file = found.place.as_ref().map(|place| place.file.as_str());
     let prose = [Some(&*content.intent), content.description.as_deref(), content.diff.as_deref()];
     let prose: Vec<_> = prose.into_iter().flatten().collect();
@@ -110,7 +114,7 @@ fn offer(found: NewFinding, content: &Content, files: &Files, before: Option<&Fi
         (Grounding::Unchecked { .. }, Err(why)) if file.is_some() => Grounding::Unchecked { why: why.clone() },
         (grounding, _) => grounding,
     };
-    let on_changed_lines = before.and_then(|before| is_on_changed_lines(place.as_ref(), files, before));
+    let on_changed_lines = changed.and_then(|changed| is_on_changed_lines(place.as_ref(), changed));
     OfferedFinding { found: NewFinding { place, ..found }, grounding, on_changed_lines }
 }
 
@@ -129,55 +133,93 @@ fn text_of(stored: &Stored) -> FileText<'_> {
     }
 }
 
-/// Whether a place was touched since `before`. What names no place is not about what was changed.
-fn is_on_changed_lines(place: Option<&Place>, now: &Files, before: &Files) -> Option<bool> {
-    let Some(place) = place else { return Some(false) };
+/// What of each file was touched since.
+type Changed = HashMap<String, Touched>;
+
+enum Touched {
+    Lines(Vec<Lines>),
+    /// All of it, or nothing.
+    Whole(bool),
+}
+
+/// Each file compared once; `None` where there is nothing to compare.
+fn changed_since(now: &Files, before: &Files) -> Option<Changed> {
     let (Ok(now), Ok(before)) = (now, before) else { return None };
-    let (now, before) = (now.get(&place.file)?, before.get(&place.file)?);
-    match (&before.after, &now.after) {
-        (Stored::Text(before), Stored::Text(now)) => {
-            let touches = |changed: &Lines| place.lines.is_none_or(|own| overlap(own, *changed));
-            Some(changed_lines(before, now).iter().any(touches))
-        }
-        (before, now) => Some(before != now),
-    }
+    let touched = |(path, now): (&String, &FileSides)| {
+        let touched = match (&before.get(path)?.after, &now.after) {
+            (Stored::Text(before), Stored::Text(now)) => Touched::Lines(changed_lines(before, now)),
+            (before, now) => Touched::Whole(before != now),
+        };
+        Some((path.clone(), touched))
+    };
+    Some(now.iter().filter_map(touched).collect())
+}
+
+/// Whether a place is among it. What names no place is not about what was changed.
+fn is_on_changed_lines(place: Option<&Place>, changed: &Changed) -> Option<bool> {
+    let Some(place) = place else { return Some(false) };
+    Some(match changed.get(&place.file)? {
+        Touched::Lines(changed) => changed.iter().any(|lines| place.lines.is_none_or(|own| overlap(own, *lines))),
+        Touched::Whole(touched) => *touched,
+    })
 }
 
 const fn overlap(a: Lines, b: Lines) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// The path that a file of one content has in another. A rename is known by where both came from.
+/// The path that a file of one content has in another. Only a rename leads elsewhere, and it is known by where both came
+/// from; a copy leaves the file where it was.
 fn path_in(old: &Content, new: &Content, path: &str) -> String {
-    let source = old.files.iter().find(|file| file.path == path).and_then(|file| file.old_path.as_deref());
-    let source = source.unwrap_or(path);
-    let renamed = new.files.iter().find(|file| file.old_path.as_deref() == Some(source));
-    renamed.map_or(source, |file| &file.path).to_owned()
+    let renamed = |file: &&AffectedFile| file.operation == Operation::Rename;
+    let is_there = new.files.iter().any(|file| file.path == path && file.operation != Operation::Delete);
+    if is_there {
+        return path.to_owned();
+    }
+    let source = old.files.iter().filter(renamed).find(|file| file.path == path);
+    let source = source.and_then(|file| file.old_path.as_deref()).unwrap_or(path);
+    let target = new.files.iter().filter(renamed).find(|file| file.old_path.as_deref() == Some(source));
+    target.map_or(source, |file| &file.path).to_owned()
 }
 
-/// Follows one finding from the content it was raised on.
+/// Follows findings from the content they were raised on. Each file is compared once.
 fn trace(
-    finding: &Finding,
+    findings: &[Arc<Finding>],
     raised_on: &Content,
     old: &HashMap<String, FileSides>,
     next: &Content,
     new: &HashMap<String, FileSides>,
-) -> Option<(FindingNumber, Anchor)> {
-    let place = finding.found.place.as_ref()?;
-    let path = path_in(raised_on, next, &place.file);
-    let (old, new) = (old.get(&place.file)?, new.get(&path)?);
-    let is_of_deleted = old.after == Stored::Absent;
-    let Stored::Text(old) = (if is_of_deleted { &old.before } else { &old.after }) else { return None };
-    let new = if is_of_deleted && new.after == Stored::Absent { &new.before } else { &new.after };
-    if *new == Stored::TooLarge {
-        return None;
+) -> Vec<(FindingNumber, Anchor)> {
+    let mut by_file: BTreeMap<&str, Vec<(&Finding, Place)>> = BTreeMap::new();
+    for finding in findings {
+        if let Some(place) = &finding.found.place {
+            by_file.entry(&place.file).or_default().push((finding, place.clone()));
+        }
     }
-    let projection = project(place, old, text_of(new), &path);
-    let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
-        (Some(suggestion), Stored::Text(new)) => is_as_suggested(suggestion, &lines_of(old, place), new, &projection),
-        _ => false,
-    };
-    Some((finding.number, Anchor { state: projection.state, place: projection.place, likely_fixed }))
+    let mut anchors = Vec::new();
+    for (file, findings) in by_file {
+        let path = path_in(raised_on, next, file);
+        let (Some(old), Some(new)) = (old.get(file), new.get(&path)) else { continue };
+        let is_of_deleted = old.after == Stored::Absent;
+        let Stored::Text(old) = (if is_of_deleted { &old.before } else { &old.after }) else { continue };
+        let new = if is_of_deleted && new.after == Stored::Absent { &new.before } else { &new.after };
+        if *new == Stored::TooLarge {
+            continue;
+        }
+        let (findings, places): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
+        let projections = project_all(&places, old, text_of(new), &path);
+        for ((finding, place), projection) in findings.into_iter().zip(&places).zip(projections) {
+            let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
+                (Some(suggestion), Stored::Text(new)) => {
+                    is_as_suggested(suggestion, &lines_of(old, place), new, &projection)
+                }
+                _ => false,
+            };
+            let anchor = Anchor { state: projection.state, place: projection.place, likely_fixed };
+            anchors.push((finding.number, anchor));
+        }
+    }
+    anchors
 }
 
 fn lines_of(text: &str, place: &Place) -> String {
@@ -185,3 +227,7 @@ fn lines_of(text: &str, place: &Place) -> String {
     let (skip, count) = (start.saturating_sub(1) as usize, end.saturating_sub(start) as usize + 1);
     text.lines().skip(skip).take(count).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+#[path = "findings_tests.rs"]
+mod tests;

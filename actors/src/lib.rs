@@ -164,6 +164,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         passes: Passes::default(),
         closing: closing.clone(),
     };
+    context.passes.remember(reader.list_reviewer_ids().await?);
     let minted = gateway::Minted::after(reader.last_number().await?, reader.last_finding().await?);
     let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, feed.clone(), minted).await?;
     tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));

@@ -172,7 +172,15 @@ impl Passes {
         })
     }
 
-    /// Whether a pool reviewer of this run goes by this name, or did, so that nobody else may.
+    /// Keeps the names of reviewers of earlier runs: what they hold or have said is nobody else's.
+    pub(crate) fn remember(&self, identities: Vec<String>) {
+        let mut issued = self.write();
+        for identity in identities {
+            issued.reviewers.entry(identity).or_default();
+        }
+    }
+
+    /// Whether a pool reviewer goes by this name, or did, so that nobody else may.
     pub fn is_issued(&self, identity: &str) -> bool {
         self.read().reviewers.contains_key(identity)
     }

@@ -49,7 +49,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{Feed, Logged, ReviewerRow};
+use store::{Feed, Logged, ReviewerRow, SeatRow};
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 use trouble::Troubles;
 
@@ -112,6 +112,8 @@ pub(crate) struct State {
     /// How far the log has been followed.
     followed: u64,
     troubles: Troubles,
+    /// Seats that could just not be claimed, and until when nobody is started for them.
+    avoided: BTreeMap<SeatRow, Tick>,
     last_spawn: Option<Tick>,
     /// Reviewers of this run that are gone; a call of theirs may still have been on its way.
     gone: HashSet<String>,

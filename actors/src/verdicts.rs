@@ -44,13 +44,16 @@ impl Context {
             findings: OfferedFindings::default(),
         };
         if !request.findings.is_empty() {
+            let given = format!("{:?}", request.findings);
+            let digest = Some(digest(&[&given]));
+            verdict.findings.digest.clone_from(&digest);
             let unknown = || BrokerError::UnknownReview { given: id.to_string() };
             let review = self.reader.find_review(id).await.map_err(unreadable)?.ok_or_else(unknown)?;
             // What will be refused anyway costs no look at the files.
             let asked = Command::GiveVerdict(verdict.clone());
             check_needed(&review, &asked, self.clock.now()).map_err(BrokerError::Refused)?;
             let looking = Box::pin(self.look_up(&review, seat_of(&review, &verdict), request.findings));
-            verdict.findings = self.while_open(looking).await?;
+            verdict.findings = OfferedFindings { digest, ..self.while_open(looking).await? };
         }
         let (command, attached) = (Box::new(Command::GiveVerdict(verdict)), Attached { content: None, patch });
         Ok(self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await?.review)

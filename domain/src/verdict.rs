@@ -40,7 +40,7 @@ impl Verdict {
 impl Metrics {
     /// The cost in millionths of a dollar, which add up without rounding.
     pub fn cost_millionths(&self) -> u64 {
-        self.cost_usd.map_or(0, |cost| (cost * 1e6).round() as u64)
+        self.cost_usd.map_or(0, |cost| (cost.clamp(0.0, 1e6) * 1e6).round() as u64)
     }
 }
 

@@ -178,6 +178,11 @@ impl Reader {
         Ok(row.is_some())
     }
 
+    /// All that there ever were.
+    pub async fn list_reviewer_ids(&self) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar!("SELECT id FROM reviewers").fetch_all(&self.pool).await?)
+    }
+
     /// Whether there has ever been a pool.
     pub async fn has_reviewers(&self) -> Result<bool, StoreError> {
         let row = sqlx::query!("SELECT 1 AS one FROM reviewers LIMIT 1").fetch_optional(&self.pool).await?;

@@ -52,7 +52,8 @@ impl Change {
     pub fn new(review: Arc<Review>, events: Vec<Recorded>, tick: Tick) -> Result<Self, StoreError> {
         let payload = |recorded: &Recorded| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
-        let touched: BTreeSet<_> = events.iter().flat_map(|recorded| recorded.event.touched_findings()).collect();
+        let touched: BTreeSet<_> =
+            events.iter().flat_map(|recorded| recorded.event.touched_findings(&review)).collect();
         let touched = review.findings.iter().filter(|finding| touched.contains(&finding.number));
         let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
         let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;

@@ -2,6 +2,7 @@
 
 use super::{Answer, Broker};
 use crate::{
+    Context,
     error::BrokerError,
     git::GitError,
     prepare::{check_failed, read_diff},
@@ -30,6 +31,12 @@ pub enum Bases {
 impl Broker {
     pub async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
         let _call = self.admit()?;
+        self.0.context.changes(review, from, to).await
+    }
+}
+
+impl Context {
+    pub(crate) async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
         let unchanged = Content {
             intent: to.intent.clone(),
             description: to.description.clone().filter(|_| from.description != to.description),
@@ -52,11 +59,10 @@ impl Broker {
         if bases == Bases::Same && from.diff == to.diff {
             return Ok(Changes { content: Content { diff: Some(String::new()), ..unchanged }, bases });
         }
-        let context = &self.0.context;
-        let repository = context.projects.repository(review.proposer.project.as_deref())?;
+        let repository = self.projects.repository(review.proposer.project.as_deref())?;
         let (from, to) = ((old.as_deref(), from.diff.as_deref()), (new.as_deref(), to.diff.as_deref()));
         let comparing = async { repository.diff_contents(from, to).await.map_err(cannot_compare) };
-        let text = context.while_open(Box::pin(comparing)).await?;
+        let text = self.while_open(Box::pin(comparing)).await?;
         let (reading, text) = read_diff(text).await?;
         let (files, flags, diff_note) = (reading.files, reading.flags, reading.note.filter(|_| !text.is_empty()));
         Ok(Changes { content: Content { diff: Some(text), files, flags, diff_note, ..unchanged }, bases })

@@ -12,8 +12,11 @@ use domain::{
     time::Now,
 };
 use ractor::ActorRef;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use store::{PoolChange, ReviewerEnd, ReviewerRow};
+
+/// How long nobody is started for a seat that could not be claimed.
+const AVOID: Duration = Duration::from_secs(60);
 
 /// A reviewer whose last verdict may still be on its way through the log.
 pub(super) struct Unsettled {
@@ -84,7 +87,14 @@ impl ReviewerPool {
         };
         tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
         let (post, max_failures) = (member.post(), self.settings().max_failures);
-        let too_many = state.troubles.ended(&post, &run, &last_words, max_failures, at.tick);
+        // Not to have got the seat says nothing of its client, but trying again at once would be no different.
+        let too_many = match &member.row.seat {
+            Some(seat) if !member.has_claimed && run.handled == 0 => {
+                state.avoided.insert(seat.clone(), at.tick.plus(AVOID));
+                None
+            }
+            Some(_) | None => state.troubles.ended(&post, &run, &last_words, max_failures, at.tick),
+        };
         let id = member.row.id.clone();
         let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: exit.clone(), ran_ms };
         member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });

@@ -32,6 +32,7 @@ pub(super) struct Member {
     pub(super) claims: HashMap<ReviewId, Held>,
     /// Reviews it has voted on, or found not to apply.
     pub(super) handled: u64,
+    pub(super) has_claimed: bool,
     pub(super) idle_since: Tick,
     pub(super) leaving: Option<Leaving>,
 }

@@ -28,6 +28,7 @@ impl ReviewerPool {
         match event {
             Event::Claimed { by, generation, .. } => {
                 if let Some(member) = state.reviewer(by) {
+                    member.has_claimed = true;
                     member.claims.insert(review, Held { number, generation: *generation, since: at });
                 }
                 // The claim was on its way when its process ended.

@@ -36,6 +36,7 @@ impl ReviewerPool {
         personas: &[&str],
         waiting: &mut OneShotsWaiting,
     ) -> Result<(), StoreError> {
+        let now = self.now();
         let mut open = Vec::new();
         for persona in personas {
             let post = Post { project: project.cloned(), persona: Some((*persona).to_owned()) };
@@ -56,7 +57,9 @@ impl ReviewerPool {
         let seats = self.context.reader.list_one_shot_seats(project.map(String::as_str), &open, enough).await?;
         let served =
             |free: &FreeSeat| state.members.values().any(|member| member.row.seat.as_ref() == Some(&free.seat));
-        waiting.seats.extend(seats.into_iter().filter(|free| !served(free)));
+        state.avoided.retain(|_, until| *until > now);
+        let avoided = |free: &FreeSeat| state.avoided.contains_key(&free.seat);
+        waiting.seats.extend(seats.into_iter().filter(|free| !served(free) && !avoided(free)));
         Ok(())
     }
 

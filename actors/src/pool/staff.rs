@@ -195,6 +195,7 @@ impl ReviewerPool {
             started: false,
             claims: HashMap::new(),
             handled: 0,
+            has_claimed: false,
             idle_since: now,
             leaving: None,
         };

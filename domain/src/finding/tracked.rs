@@ -76,6 +76,8 @@ pub struct Finding {
     pub late: bool,
     /// How often it was said again, by others or later.
     pub repeated: u32,
+    /// The round in which it was last said.
+    pub last_round: u32,
     /// It was fixed and came back, or asks to undo what another asked for.
     pub oscillating: bool,
     pub reply: Option<Reply>,

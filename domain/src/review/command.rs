@@ -89,6 +89,8 @@ pub struct Revise {
 pub struct OfferedFindings {
     /// The first of as many numbers that nobody else has.
     pub first: i64,
+    /// Of what was given, before anybody looked at it: by this a repeat is known.
+    pub digest: Option<String>,
     /// The content they were checked against.
     pub checked: Option<ContentHash>,
     pub list: Vec<OfferedFinding>,

@@ -1,6 +1,6 @@
 //! What happened to a review. The log of these is the truth; every other row can be made from it.
 
-use super::{Category, DiffFacts, Proposer, Reservation, Role, Round, Status};
+use super::{Category, DiffFacts, Proposer, Reservation, Review, Role, Round, Status};
 use crate::{
     authority::Authority,
     consensus::{Escalation, Policy},
@@ -98,6 +98,9 @@ pub enum Event {
         findings: Vec<Raised>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         settles: Vec<Settled>,
+        /// It undoes a decision, so that seats can be taken again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reopens: bool,
         /// The lease of whoever owes a vote from here on and has none running.
         lease_ends: Option<Tick>,
         digest: String,
@@ -261,8 +264,8 @@ impl Event {
         }
     }
 
-    /// The findings that are others after it.
-    pub fn touched_findings(&self) -> Vec<FindingNumber> {
+    /// The findings that are others after it, which made `review`.
+    pub fn touched_findings(&self, review: &Review) -> Vec<FindingNumber> {
         match self {
             Self::Revised { anchors, .. } | Self::CounterPatchAccepted { anchors, .. } => {
                 anchors.iter().map(|anchored| anchored.number).collect()
@@ -272,7 +275,11 @@ impl Event {
                 let settled = settles.iter().map(|settled| settled.number);
                 findings.iter().map(|raised| raised.number).chain(doubled).chain(settled).collect()
             }
-            Self::FindingUpdated(updated) => vec![updated.number],
+            Self::FindingUpdated(Updated { number, duplicate_of: None, .. }) => vec![*number],
+            Self::FindingUpdated(Updated { number, duplicate_of: Some(first), .. }) => {
+                let doubles = review.findings.iter().filter(|other| other.duplicate_of == Some(*first));
+                doubles.map(|double| double.number).chain([*number, *first]).collect()
+            }
             Self::Proposed(_)
             | Self::Claimed { .. }
             | Self::AutoRejected { .. }

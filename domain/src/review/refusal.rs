@@ -58,7 +58,7 @@ pub enum Refusal {
     NoteNeeded { issue: FindingNumber, wish: Wish },
     #[error("{issue} is {status} already; there is nothing to answer")]
     FindingSettled { issue: FindingNumber, status: FindingStatus },
-    #[error("{issue}: duplicate needs duplicate_of, another issue of the same review")]
+    #[error("{issue}: duplicate needs duplicate_of, another open issue of the same review")]
     DuplicateOfWhat { issue: FindingNumber },
     #[error("not your turn: the last message came from the {role}; wait for the other side")]
     OutOfTurn { role: Role },

@@ -2,7 +2,7 @@
 
 use super::{Call, Done, Stop};
 use crate::mcp::{
-    args::{FindingArgs, ListIssues, UpdateIssue},
+    args::{FindingArgs, ListIssues, Malformed, UpdateIssue},
     present::{Answer, FindingRow, IssueUpdated, Issues},
     refusal::Refused,
 };
@@ -107,6 +107,9 @@ pub(super) async fn update(args: UpdateIssue, call: &Call<'_>) -> Done {
     let duplicate_of = args.duplicate_of.as_deref().map(|given| self::number("duplicate_of", given)).transpose()?;
     let role = capacity(call, args.role.as_deref())?;
     let by = call.who.speaks_as("caller_id", args.caller_id)?;
+    if role == Authority::Operator && by.is_none() && call.who.authority().is_none() {
+        return Err(Malformed::missing("caller_id", "an operator without a token has to say who it is").into());
+    }
     let id = call.resolve(&args.review_id).await?;
     let update = FindingUpdate { number, role, by, wish, duplicate_of, note: args.note };
     let review = call.server.broker.update_finding(id, update).await?;

@@ -138,8 +138,10 @@ fn enters_queue(recorded: &Recorded, review: &Review) -> bool {
         Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
         // Others were told to try again while git looked at the diff for this one.
         Event::Claimed { .. } => review.free_seats().next().is_some(),
-        // A change of mind that undoes a decision gives a new lease, as no other vote does.
-        Event::VerdictGiven { verdict, lease_ends, .. } => verdict.is_vote() && lease_ends.is_some(),
+        // In logs of the first release a vote that undid a decision is known by the new lease, which no other gives.
+        Event::VerdictGiven { verdict, lease_ends, reopens, .. } => {
+            *reopens || (verdict.is_vote() && lease_ends.is_some())
+        }
         Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
         Event::AutoRejected { .. }
         | Event::CounterPatchRejected { .. }

@@ -2,7 +2,7 @@
 //! is not as asked is refused with a reason that can be told to whoever is asked again.
 
 use domain::{
-    finding::{FindingKind, NewFinding, Severity, ToldFinding},
+    finding::{FindingKind, FindingNumber, NewFinding, Severity, ToldFinding, Wish},
     verdict::Verdict,
 };
 use serde::Deserialize;
@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     pub(crate) reason: Option<String>,
     /// Issues, then suggestions.
     pub(crate) findings: Vec<NewFinding>,
+    /// What it says of its own earlier findings.
+    pub(crate) settled: Vec<(FindingNumber, Wish)>,
     pub(crate) files_reviewed: Option<u32>,
     pub(crate) lines_analyzed: Option<u32>,
 }
@@ -36,8 +38,15 @@ struct Raw {
     reason: Option<String>,
     issues: Option<Vec<ToldFinding>>,
     suggestions: Option<Vec<ToldFinding>>,
+    settled: Option<Vec<RawSettled>>,
     files_reviewed: Option<u32>,
     lines_analyzed: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct RawSettled {
+    issue_id: String,
+    status: String,
 }
 
 /// The JSON Schema of an answer. Everything is required, and what may be left out is null: one of the clients takes no
@@ -56,9 +65,10 @@ pub(crate) fn schema() -> Value {
         "suggestion": text(), "rule_ref": text(), "confidence": { "type": ["number", "null"] },
     }));
     let findings = json!({ "type": "array", "items": finding });
+    let settled = object(json!({ "issue_id": { "type": "string" }, "status": words(SETTLED.to_vec()) }));
     object(json!({
         "verdict": votes, "summary": { "type": "string" }, "reason": text(), "issues": findings,
-        "suggestions": findings, "files_reviewed": number(), "lines_analyzed": number(),
+        "suggestions": findings, "settled": { "type": "array", "items": settled }, "files_reviewed": number(), "lines_analyzed": number(),
     }))
 }
 
@@ -93,9 +103,26 @@ pub(crate) fn read(said: &str) -> Result<Answer, String> {
             findings.push(clip(told.read(list == "issues").map_err(|bad| format!("{list}[{at}].{bad}"))?));
         }
     }
+    let settled = raw.settled.unwrap_or_default().into_iter().enumerate().map(|(at, raw)| {
+        let wish = Wish::from_word(&raw.status).filter(|_| SETTLED.contains(&raw.status.as_str()));
+        let number = FindingNumber::parse(raw.issue_id.trim());
+        number.zip(wish).ok_or_else(|| {
+            let given = (quoted(&raw.issue_id), quoted(&raw.status));
+            format!(
+                "settled[{at}] is {} and {}; an issue is I-41, its status one of {}",
+                given.0,
+                given.1,
+                SETTLED.join(", ")
+            )
+        })
+    });
+    let settled = settled.take(MAX_FINDINGS).collect::<Result<_, _>>()?;
     let (files_reviewed, lines_analyzed) = (raw.files_reviewed, raw.lines_analyzed);
-    Ok(Answer { verdict, summary, reason, findings, files_reviewed, lines_analyzed })
+    Ok(Answer { verdict, summary, reason, findings, settled, files_reviewed, lines_analyzed })
 }
+
+/// What a reviewer can say of a finding that it raised before.
+const SETTLED: [&str; 3] = [Wish::Open.as_str(), Wish::Fixed.as_str(), Wish::WontFix.as_str()];
 
 pub(crate) fn too_long() -> String {
     format!("the answer is longer than {MAX_BYTES} bytes")

@@ -7,7 +7,9 @@ use crate::{
     request::VerdictRequest,
 };
 use domain::{
-    review::{Command, ReleaseSeat},
+    authority::Authority,
+    finding::{FindingNumber, Wish},
+    review::{Command, ReleaseSeat, UpdateFinding},
     verdict::Metrics,
 };
 use std::{sync::PoisonError, time::Duration};
@@ -16,6 +18,9 @@ use tokio::time::sleep;
 /// How often, and after which pause, a call is made again that may succeed later: while somebody else claims, say.
 const TRIES: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// While git cannot say whether a diff applies there is no use in asking it a hundred times.
+const CHECK_TRIES: u32 = 3;
 
 /// Of what is said of a failure.
 const DETAIL_CHARS: usize = 1000;
@@ -72,6 +77,7 @@ impl OneShot {
             counter_patch: None,
             findings: answer.findings,
         };
+        self.settle(runner, &answer.settled).await;
         match persistently(|| runner.context.give_verdict(self.review, request.clone())).await {
             Ok(_) => Ok("exit code 0".to_owned()),
             // The review has gone on without it, and what it says is about what no longer is.
@@ -79,6 +85,19 @@ impl OneShot {
                 Ok(format!("its verdict came too late: {refusal}"))
             }
             Err(error) => Err(format!("the answer was not accepted: {error}")),
+        }
+    }
+
+    /// Says what has become of its persona's earlier findings. One that it may not settle stays as it is.
+    async fn settle(&self, runner: &Runner, settled: &[(FindingNumber, Wish)]) {
+        for (number, wish) in settled {
+            let by = Some(runner.row.id.clone());
+            let (role, duplicate_of, note) = (Authority::Reviewer, None, None);
+            let update = UpdateFinding { number: *number, role, by, wish: *wish, duplicate_of, note };
+            let told = persistently(|| runner.context.decide(self.review, Command::UpdateFinding(update.clone())));
+            if let Err(error) = told.await {
+                tracing::warn!(review.id = %self.review, issue = %number, %error, "a finding is not settled");
+            }
         }
     }
 
@@ -120,10 +139,11 @@ pub(super) async fn persistently<T, A>(mut ask: impl FnMut() -> A) -> Result<T, 
 where
     A: Future<Output = Result<T, BrokerError>>,
 {
-    let mut tries = 1..TRIES;
+    let (mut tries, mut checks) = (1..TRIES, 1..CHECK_TRIES);
     loop {
         match ask().await {
             Err(BrokerError::ShuttingDown) => return Err(BrokerError::ShuttingDown),
+            Err(error @ BrokerError::CheckFailed { .. }) if checks.next().is_none() => return Err(error),
             Err(error) if error.is_passing() && tries.next().is_some() => sleep(PAUSE).await,
             answer => return answer,
         }

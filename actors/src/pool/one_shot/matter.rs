@@ -3,7 +3,7 @@
 use super::prompt::{Before, Matter};
 use crate::{Context, error::BrokerError, prepare::unreadable};
 use domain::{
-    content::{Content, ContentHash},
+    content::ContentHash,
     finding::{Finding, FindingStatus},
     review::Review,
 };
@@ -52,13 +52,12 @@ async fn before(context: &Context, review: &Review, persona: &str) -> Result<Opt
 /// From what was judged then to what stands now. Without it, there is still the whole change.
 async fn changed_since(context: &Context, review: &Review, judged: ContentHash) -> Option<String> {
     let now = &review.round.content_hash;
-    let repository = context.projects.repository(review.proposer.project.as_deref()).ok().filter(|_| judged != *now)?;
+    if judged == *now {
+        return None;
+    }
     let (then, now) = (context.find_content(&judged).await.ok()?, context.find_content(now).await.ok()?);
-    let parts = |content: &Arc<Content>| (content.base_commit.clone(), content.diff.clone());
-    let ((from_base, from), (to_base, to)) = (parts(&then), parts(&now));
-    let diff = repository.diff_contents((from_base.as_deref(), from.as_deref()), (to_base.as_deref(), to.as_deref()));
-    match diff.await {
-        Ok(diff) => Some(diff),
+    match context.changes(review, &then, &now).await {
+        Ok(changes) => changes.content.diff,
         Err(error) => {
             tracing::warn!(review.id = %review.id, %error, "what changed since a verdict cannot be told");
             None

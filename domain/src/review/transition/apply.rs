@@ -220,9 +220,14 @@ fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
             claim.lease_ends = lease_ends.filter(|_| seat.vote.is_none());
         }
     }
-    // A comment on a decided review adds to the discussion; it doesn't replace the decision.
-    if verdict.is_vote() || status.is_open() {
-        review.decision = Some(Decision { verdict: *verdict, reason: reason.clone(), by: by.clone() });
+    // A comment on a decided review adds to the discussion; it doesn't replace the decision, unless what it found does.
+    let said = if verdict.is_vote() || status.is_open() {
+        Some(*verdict)
+    } else {
+        findings::verdict_of(*status).filter(|_| *status != review.status)
+    };
+    if let Some(verdict) = said {
+        review.decision = Some(Decision { verdict, reason: reason.clone(), by: by.clone() });
     }
     settle(review, *status, content_hash, *lease_ends);
     if *escalate {

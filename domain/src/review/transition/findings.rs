@@ -32,10 +32,8 @@ pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Resu
     for (number, finding) in (offered.first..).map(FindingNumber).zip(&offered.list) {
         let double = double_of(review, &raised, finding);
         let looks_again = seat.reviewed.as_ref().is_some_and(|reviewed| reviewed.round < review.round.number);
-        let late = looks_again
-            && double.is_none()
-            && finding.found.severity != Severity::Critical
-            && finding.on_changed_lines == Some(false);
+        let late =
+            looks_again && finding.found.severity != Severity::Critical && finding.on_changed_lines == Some(false);
         raised.push(Raised {
             number,
             found: finding.found.clone(),
@@ -54,18 +52,25 @@ fn double_of(review: &Review, raised: &[Raised], finding: &OfferedFinding) -> Op
     let before = review.findings.iter().filter(|other| other.duplicate_of.is_none());
     let earlier = before.clone().find(|other| is_same(&new, &told(&other.found, other.place())));
     if let Some(first) = earlier {
-        let is_worse = finding.found.severity > first.found.severity;
         let reopens = match first.status {
             FindingStatus::Open | FindingStatus::Duplicate => false,
             FindingStatus::Fixed => true,
-            // What was settled as it is stays so, unless it turns out to be worse than was thought.
-            FindingStatus::WontFix => is_worse,
+            FindingStatus::WontFix => weighs_more(finding, first),
         };
         return Some(Double { of: first.number, reopens });
     }
     let beside = raised.iter().filter(|other| other.double.is_none());
     let same = |other: &&Raised| is_same(&new, &told(&other.found, other.found.place.as_ref()));
     beside.clone().find(same).map(|first| Double { of: first.number, reopens: false })
+}
+
+/// What was settled as it is stays so, unless it turns out to be worse than was thought, or it was only advice, which
+/// also the proposer may settle.
+fn weighs_more(finding: &OfferedFinding, first: &Finding) -> bool {
+    let is_worse = finding.found.severity > first.found.severity;
+    let was_advice = !first.found.is_issue || first.late;
+    let by_proposer = first.resolution.as_ref().is_some_and(|last| last.role == Authority::Proposer);
+    is_worse || (finding.found.is_issue && (was_advice || by_proposer))
 }
 
 fn told<'a>(found: &'a NewFinding, place: Option<&'a crate::finding::Place>) -> Told<'a> {
@@ -85,11 +90,13 @@ fn undoes_another(review: &Review, found: &NewFinding) -> bool {
         return false;
     };
     let file = found.place.as_ref().map(|place| &place.file);
-    review.findings.iter().any(|other| {
-        let same_file = other.found.place.as_ref().map(|place| &place.file) == file;
-        let asked_for = other.found.suggestion.as_deref().map(words).unwrap_or_default();
-        let quoted = other.found.code_snippet.as_deref().map(words).unwrap_or_default();
-        same_file && other.round < review.round.number && asked_for.contains(&quote) && !quoted.contains(&quote)
+    let earlier = review.findings.iter().filter(|other| {
+        other.round < review.round.number && other.found.place.as_ref().map(|place| &place.file) == file
+    });
+    earlier.map(|other| &other.found).any(|other| {
+        let asked_for = || other.suggestion.as_deref().map(words).unwrap_or_default();
+        let quoted = || other.code_snippet.as_deref().map(words).unwrap_or_default();
+        asked_for().contains(&quote) && !quoted().contains(&quote)
     })
 }
 
@@ -99,12 +106,14 @@ const MIN_QUOTE: usize = 8;
 /// What an approval says of the findings that its persona raised in earlier rounds: where the lines were changed they
 /// are fixed, where they were not it takes them as they are. A critical one on unchanged lines stays: that takes a word
 /// on the finding itself.
-pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict) -> Vec<Settled> {
+/// Nothing that was said once more in this round, by whomever, is settled by it.
+pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised]) -> Vec<Settled> {
     if verdict != Verdict::Approved {
         return Vec::new();
     }
     let own = review.findings.iter().filter(|finding| {
-        let earlier = finding.round < review.round.number;
+        let repeats = |new: &Raised| new.double.is_some_and(|double| double.of == finding.number);
+        let earlier = finding.last_round < review.round.number && !raised.iter().any(repeats);
         earlier && finding.persona == seat.persona && finding.status == FindingStatus::Open
     });
     own.filter_map(|finding| {
@@ -145,7 +154,7 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
     let (by, settles) = match role {
         Authority::Proposer => (proposer_says(review, finding, by, wish, note.as_deref())?, is_advice),
         Authority::Reviewer => (reviewer_says(review, finding, by, wish)?, true),
-        Authority::Operator => (operator_says(by, wish)?, true),
+        Authority::Operator => (operator_says(review, by, wish)?, true),
     };
     let duplicate_of = match (wish, duplicate_of) {
         (Wish::Duplicate, Some(first)) => Some(first_of(review, number, first)?),
@@ -210,20 +219,28 @@ fn reviewer_says(review: &Review, finding: &Finding, by: Option<String>, wish: W
     }
 }
 
-fn operator_says(by: Option<String>, wish: Wish) -> Result<String, Refusal> {
+/// Nobody overrules what was found in a proposal of its own.
+fn operator_says(review: &Review, by: Option<String>, wish: Wish) -> Result<String, Refusal> {
     let by = by.unwrap_or_else(|| Authority::Operator.as_str().into());
+    if by == review.proposer.identity() {
+        return Err(Refusal::OwnProposal { number: review.number, reviewer: by });
+    }
     match wish {
         Wish::Open | Wish::Fixed | Wish::WontFix | Wish::Duplicate => Ok(by),
         Wish::Disputed => Err(Refusal::NotTheProposer { asked: Asked::UpdateIssue }),
     }
 }
 
-/// The finding that a duplicate is one of: never itself one, so that there are no chains.
+/// The finding that a duplicate is one of. It is open, else marking one would settle it; and never itself a duplicate,
+/// so that there are no chains.
 fn first_of(review: &Review, number: FindingNumber, given: FindingNumber) -> Result<FindingNumber, Refusal> {
     let unknown = || Refusal::UnknownFinding { number: review.number, issue: given };
-    let first = review.finding(given).ok_or_else(unknown)?;
-    let first = first.duplicate_of.unwrap_or(given);
-    if first == number { Err(Refusal::DuplicateOfWhat { issue: number }) } else { Ok(first) }
+    let named = review.finding(given).ok_or_else(unknown)?;
+    let first = named.duplicate_of.and_then(|first| review.finding(first)).unwrap_or(named);
+    if first.number == number || first.status != FindingStatus::Open {
+        return Err(Refusal::DuplicateOfWhat { issue: number });
+    }
+    Ok(first.number)
 }
 
 fn is_said_already(
@@ -262,6 +279,9 @@ fn status_with(review: &Review, updated: &Updated) -> Status {
     let mut after = review.clone();
     super::apply::update_finding(&mut after, updated, review.updated_at);
     let blocks = after.blocking().next().is_some();
+    if blocks == review.blocking().next().is_some() {
+        return review.status;
+    }
     let votes: Vec<_> = review.seats.iter().map(|seat| seat.vote).collect();
     let decided = verdicts::status_by(review, &votes, blocks);
     // A question of the proposer's, say, has put it back into the queue: the votes are no longer all in.

@@ -36,7 +36,7 @@ pub(super) fn decide(
         Some(Check::NotNeeded | Check::Applies { .. }) | None => {}
     }
     let raised = findings::raise(review, seat, &verdict)?;
-    let settles = findings::settled_by(review, seat, verdict.verdict);
+    let settles = findings::settled_by(review, seat, verdict.verdict, &raised);
     let status = status_with(review, seat, verdict.verdict, &raised, &settles);
     let escalate_why = escalation(review, status, verdict.metrics.as_ref(), &raised, at);
     let owes_vote = status.is_open() && !verdict.verdict.is_vote() && seat.vote.is_none();
@@ -59,6 +59,7 @@ pub(super) fn decide(
         escalate_why,
         findings: raised,
         settles,
+        reopens,
         lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest,
     }])
@@ -129,14 +130,15 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
 
 /// The status once `seat` has said `verdict` and raised what it found.
 fn status_with(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised], settles: &[Settled]) -> Status {
-    let says_nothing_new = raised.is_empty() || review.status.is_open();
-    if !verdict.is_vote() && says_nothing_new {
+    let blocks = blocks(review, raised, settles);
+    let changes_nothing = review.status.is_open() || blocks == review.blocking().next().is_some();
+    if !verdict.is_vote() && changes_nothing {
         return review.status;
     }
     let vote = verdict.is_vote().then_some(verdict);
     let voted = |other: &Seat| if other.persona == seat.persona { vote.or(other.vote) } else { other.vote };
     let votes: Vec<_> = review.seats.iter().map(voted).collect();
-    status_by(review, &votes, blocks(review, raised, settles))
+    status_by(review, &votes, blocks)
 }
 
 /// Whether anything blocks once these are raised and those settled.
@@ -189,8 +191,6 @@ fn is_repeat(seat: &Seat, generation: u32, digest: &str) -> bool {
 }
 
 fn digest_of(verdict: &GiveVerdict) -> String {
-    let findings: Vec<_> = verdict.findings.list.iter().map(|finding| &finding.found).collect();
-    let findings = if findings.is_empty() { None } else { serde_json::to_string(&findings).ok() };
     let mut parts = vec![
         verdict.verdict.as_str(),
         verdict.reason.as_deref().unwrap_or_default(),
@@ -198,6 +198,6 @@ fn digest_of(verdict: &GiveVerdict) -> String {
         verdict.patch.as_ref().map_or("", |patch| &patch.digest),
         verdict.content_hash.as_deref().unwrap_or_default(),
     ];
-    parts.extend(findings.as_deref());
+    parts.extend(verdict.findings.digest.as_deref());
     digest(&parts)
 }

@@ -32,8 +32,8 @@ fn at(found: NewFinding, start: u32) -> NewFinding {
 
 fn offer(review: &Review, by: &str, word: Verdict, list: Vec<OfferedFinding>) -> GiveVerdict {
     let first = review.version as i64 * 10;
-    let checked = Some(review.round.content_hash.clone());
-    GiveVerdict { findings: OfferedFindings { first, checked, list }, ..verdict(by, word) }
+    let (checked, digest) = (Some(review.round.content_hash.clone()), Some(format!("{list:?}")));
+    GiveVerdict { findings: OfferedFindings { first, digest, checked, list }, ..verdict(by, word) }
 }
 
 fn grounded(found: NewFinding) -> OfferedFinding {
@@ -417,4 +417,130 @@ fn what_is_said_twice_counts_once() {
     }
     let late_word = super::writes_to("tests", Role::Proposer, "look again");
     assert_eq!(after(&review, late_word).findings, review.findings);
+}
+
+#[test]
+fn nobody_overrules_what_was_found_in_its_own_proposal() {
+    let review = blocked();
+    let overrules = updates(only(&review).number, Authority::Operator, "paul", Wish::WontFix, Some("mine"));
+    assert_eq!(decide(&review, overrules).map_err(|refusal| refusal.code()), Err("own_proposal"));
+}
+
+/// The only finding of a panel whose `cyd` wants changes, one round later, on lines that were changed.
+fn second_round(severity: Severity) -> Review {
+    let review = panel(Rule::Majority);
+    let raised = vec![at(found("reads freed memory", severity), 3)];
+    let review = after(&review, raises(&review, "cyd", Verdict::ChangesRequested, raised));
+    let review = after(&review, says("ada", Verdict::ChangesRequested));
+    let review = after(&review, says("bob", Verdict::Approved));
+    let mut next = revised(&review, Some(anchored(AnchorState::Modified)));
+    for (by, persona) in [("ada", "general"), ("bob", "security"), ("cyd", "tests")] {
+        next = after(&next, claim_as(by, persona));
+    }
+    next
+}
+
+#[test]
+fn an_approval_does_not_settle_what_is_said_again() {
+    // By whoever approves...
+    let review = second_round(Severity::Low);
+    let again = vec![at(found("reads freed memory", Severity::Critical), 9)];
+    let review = after(&review, raises(&review, "cyd", Verdict::Approved, again.clone()));
+    assert_eq!(review.findings[0].status, FindingStatus::Open);
+    assert_eq!(after(&review, says("ada", Verdict::Approved)).status, Status::InReview, "it blocks");
+    // ... or by another.
+    let review = second_round(Severity::Low);
+    let review = after(&review, raises(&review, "ada", Verdict::ChangesRequested, again));
+    let review = after(&after(&review, says("cyd", Verdict::Approved)), says("bob", Verdict::Approved));
+    assert_eq!((review.findings[0].status, review.status), (FindingStatus::Open, Status::ChangesRequested));
+}
+
+#[test]
+fn advice_that_was_settled_does_not_swallow_an_issue() {
+    let review = panel(Rule::RequireAll);
+    let advice = NewFinding { is_issue: false, ..at(found("reads freed memory", Severity::Critical), 3) };
+    let review = after(&review, raises(&review, "ada", Verdict::Approved, vec![advice.clone()]));
+    let number = only(&review).number;
+    let review = after(&review, updates(number, Authority::Proposer, "paul", Wish::WontFix, Some("no")));
+    assert_eq!(only(&review).status, FindingStatus::WontFix);
+    let issue = NewFinding { is_issue: true, ..advice };
+    let review = after(&review, raises(&review, "bob", Verdict::Approved, vec![issue]));
+    assert_eq!((review.findings[0].status, review.blocking().count()), (FindingStatus::Open, 1));
+}
+
+#[test]
+fn what_is_there_is_not_lost_in_what_is_not() {
+    let mut review = panel(Rule::RequireAll);
+    review.policy.ungrounded_blocks = false;
+    let invented = OfferedFinding {
+        grounding: Grounding::Ungrounded { why: "no such quote".into() },
+        ..grounded(found("no check of rights", Severity::Critical))
+    };
+    let given = offer(&review, "ada", Verdict::Approved, vec![invented]);
+    let review = after(&review, Command::GiveVerdict(given));
+    assert_eq!(review.blocking().count(), 0);
+    let true_one = vec![found("no check of rights", Severity::Critical)];
+    let review = after(&review, raises(&review, "bob", Verdict::Approved, true_one));
+    assert_eq!(review.blocking().count(), 1);
+}
+
+#[test]
+fn saying_it_twice_does_not_make_it_early() {
+    let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
+    let review = after(&review, says("ada", Verdict::ChangesRequested));
+    let review = after(&after(&review, revise(&review)), claim_as("ada", "general"));
+    let late = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::High), 3)) };
+    let given = offer(&review, "ada", Verdict::ChangesRequested, vec![late.clone(), late]);
+    let review = after(&review, Command::GiveVerdict(given));
+    assert!(review.findings[0].late);
+}
+
+#[test]
+fn settling_what_does_not_block_leaves_the_status_alone() {
+    let review = seats(2, Rule::RequireAll);
+    let review = after(&after(&review, claim_as("ada", "general")), claim_as("bob", "security"));
+    let advice = NewFinding { is_issue: false, ..found("use a map", Severity::Low) };
+    let mut given = offer(&review, "ada", Verdict::ChangesRequested, vec![grounded(advice)]);
+    given.patch = Some(super::OfferedPatch { digest: "patch".into(), check: super::applies() });
+    let review = after(&after(&review, Command::GiveVerdict(given)), says("bob", Verdict::Approved));
+    let review = after(&review, super::accept(&review));
+    assert_eq!(review.status, Status::ChangesRequested);
+    let number = only(&review).number;
+    let review = after(&review, updates(number, Authority::Proposer, "paul", Wish::Fixed, None));
+    assert_eq!((review.status, only(&review).status), (Status::ChangesRequested, FindingStatus::Fixed));
+}
+
+#[test]
+fn a_duplicate_marked_by_hand_weighs_with_the_first() {
+    let review = panel(Rule::Majority);
+    let raised = vec![
+        at(found("first thing", Severity::Low), 3),
+        at(found("second matter", Severity::Critical), 30),
+        at(found("third affair", Severity::Low), 60),
+    ];
+    let review = after(&review, raises(&review, "cyd", Verdict::ChangesRequested, raised));
+    let [first, second, third] = [0, 1, 2].map(|n| review.findings[n].number);
+    let marks = |number, of| {
+        let Command::UpdateFinding(update) = updates(number, Authority::Reviewer, "cyd", Wish::Duplicate, None) else {
+            panic!("no update")
+        };
+        Command::UpdateFinding(UpdateFinding { duplicate_of: Some(of), ..update })
+    };
+    let review = after(&after(&review, marks(third, second)), marks(second, first));
+    assert_eq!((review.findings[0].found.severity, review.blocking().count()), (Severity::Critical, 1));
+    assert_eq!(review.findings[2].duplicate_of, Some(first), "no chains");
+    for (number, of) in [(first, second), (first, third), (first, first)] {
+        let refused = decide(&review, marks(number, of)).map_err(|refusal| refusal.code());
+        assert_eq!(refused, Err("duplicate_of_needed"), "no circles");
+    }
+}
+
+#[test]
+fn a_comment_that_finds_something_critical_undoes_an_approval() {
+    let review = panel(Rule::MinApprovals(1));
+    let review = after(&review, says("ada", Verdict::Approved));
+    assert_eq!(review.status, Status::Approved);
+    let critical = vec![found("leaks the key", Severity::Critical)];
+    let review = after(&review, raises(&review, "bob", Verdict::Comment, critical));
+    assert_eq!((review.status, review.approved_hash), (Status::InReview, None));
 }

@@ -259,6 +259,7 @@ impl Move {
                 findings: OfferedFindings {
                     // Minted like versions here: nobody else has them.
                     first: review.version as i64 * 10,
+                    digest: (!given.findings.is_empty()).then(|| format!("{:?}", given.findings)),
                     checked: Some(review.round.content_hash.clone()),
                     list: given.findings.iter().map(|(found, changed)| offered(found, *changed)).collect(),
                 },

@@ -282,7 +282,11 @@ fn every_state_keeps_the_rules() {
 fn the_histories_reach_every_status_event_and_refusal() {
     let mut runner = TestRunner::deterministic();
     let (mut statuses, mut events, mut refusals) = (HashSet::new(), HashSet::new(), HashSet::new());
-    for _ in 0..800 {
+    // As many as it takes, and no more than can be waited for.
+    for _ in 0..5000 {
+        if (statuses.len(), events.len(), refusals.len()) == (Status::ALL.len(), 12, 27) {
+            break;
+        }
         let Ok(tree) = (a_world(), a_history()).new_tree(&mut runner) else { panic!("no history") };
         let (world, history) = tree.current();
         let mut review = propose(world.into_proposal(), now(0)).next;

@@ -3,7 +3,10 @@
 use super::settle;
 use crate::{
     authority::Authority,
-    finding::{Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Reply, Resolution, Says, Wish},
+    finding::{
+        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Reply, Resolution, Says,
+        Wish,
+    },
     review::{Anchored, Decision, Raised, Review, Settled, Status, Updated},
     time::Timestamp,
     verdict::Verdict,
@@ -25,10 +28,6 @@ pub(in super::super) fn raise(review: &mut Review, persona: &str, by: &str, at: 
 
 /// A finding as a verdict makes it.
 fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &Raised) -> Finding {
-    let place = match raised.grounding {
-        Grounding::Grounded { .. } => raised.found.place.clone(),
-        Grounding::Ungrounded { .. } | Grounding::Unchecked { .. } => None,
-    };
     Finding {
         number: raised.number,
         found: raised.found.clone(),
@@ -39,10 +38,11 @@ fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &
         raised_on: review.round.content_hash.clone(),
         grounding: raised.grounding.clone(),
         status: if raised.double.is_some() { FindingStatus::Duplicate } else { FindingStatus::Open },
-        anchor: place.map(|place| Anchor { state: AnchorState::Exact, place: Some(place), likely_fixed: false }),
+        anchor: anchor_of(raised),
         duplicate_of: raised.double.map(|double| double.of),
         late: raised.late,
         repeated: 0,
+        last_round: review.round.number,
         oscillating: raised.oscillating,
         reply: None,
         resolution: None,
@@ -54,17 +54,41 @@ fn first_of_double(review: &Review, raised: &Raised) -> Option<Finding> {
     let double = raised.double?;
     let mut first = review.finding(double.of)?.clone();
     first.repeated += 1;
+    first.last_round = review.round.number;
     first.oscillating |= raised.oscillating;
     if double.reopens {
         first.status = FindingStatus::Open;
+        first.resolution = None;
     }
     // Settled as it is, it does not grow.
     if first.status == FindingStatus::Open {
-        first.found.severity = first.found.severity.max(raised.found.severity);
-        first.found.is_issue |= raised.found.is_issue;
-        first.late &= raised.late;
+        grow(&mut first, &raised.found, raised.late);
+    }
+    // One that spoke of what is not there is true after all, where the other one says.
+    let is_ungrounded = |grounding: &Grounding| matches!(grounding, Grounding::Ungrounded { .. });
+    if is_ungrounded(&first.grounding) && !is_ungrounded(&raised.grounding) {
+        first.grounding = raised.grounding.clone();
+        first.found.place.clone_from(&raised.found.place);
+        first.raised_on = review.round.content_hash.clone();
+        first.anchor = anchor_of(raised);
     }
     Some(first)
+}
+
+/// What two findings that are one weigh together.
+fn grow(first: &mut Finding, other: &NewFinding, other_is_late: bool) {
+    first.found.severity = first.found.severity.max(other.severity);
+    first.found.is_issue |= other.is_issue;
+    first.late &= other_is_late;
+}
+
+/// As it is raised, where that is known to be.
+fn anchor_of(raised: &Raised) -> Option<Anchor> {
+    let place = match raised.grounding {
+        Grounding::Grounded { .. } => raised.found.place.clone()?,
+        Grounding::Ungrounded { .. } | Grounding::Unchecked { .. } => return None,
+    };
+    Some(Anchor { state: AnchorState::Exact, place: Some(place), likely_fixed: false })
 }
 
 /// What an approval made of its persona's own findings.
@@ -105,6 +129,9 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &Updated, a
             finding.anchor = Some(Anchor { state: AnchorState::Exact, place: Some(place), likely_fixed: false });
         }
         finding.resolution = Some(Resolution { by: by.clone(), role: *role, note: note.clone(), at, round });
+        if let Some(first) = duplicate_of {
+            merge(review, &finding, *first);
+        }
     } else if let Some(says) = says(*wish) {
         finding.reply = Some(Reply { says, note: note.clone(), by: by.clone(), at, round });
     }
@@ -119,8 +146,22 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &Updated, a
     }
 }
 
+/// Makes `finding` one with `first`, and with it those that were one with it.
+fn merge(review: &mut Review, finding: &Finding, first: FindingNumber) {
+    if let Some(mut first) = review.finding(first).cloned() {
+        first.repeated += 1;
+        grow(&mut first, &finding.found, finding.late);
+        put(review, first);
+    }
+    let doubles = review.findings.iter().filter(|other| other.duplicate_of == Some(finding.number));
+    for mut double in doubles.map(|double| Finding::clone(double)).collect::<Vec<_>>() {
+        double.duplicate_of = Some(first);
+        put(review, double);
+    }
+}
+
 /// The word on the content that goes with a status.
-const fn verdict_of(status: Status) -> Option<Verdict> {
+pub(super) const fn verdict_of(status: Status) -> Option<Verdict> {
     match status {
         Status::Approved => Some(Verdict::Approved),
         Status::ChangesRequested => Some(Verdict::ChangesRequested),
