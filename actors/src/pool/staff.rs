@@ -83,7 +83,9 @@ impl ReviewerPool {
                 Default::default()
             }
         };
-        again = again.min(one_shots.again.map(|tick| self.context.clock.instant_of(tick)));
+        if let Some(tick) = one_shots.again {
+            again = again.min(Some(self.context.clock.instant_of(tick)));
+        }
         loop {
             let queues: Vec<_> = waiting.iter().map(|waiting| waiting.queue(state)).collect();
             let pool: Vec<_> = state.members.values().map(|member| for_scaling(member, &waiting)).collect();
