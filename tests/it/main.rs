@@ -24,6 +24,7 @@ mod one_shot;
 mod one_shot_clients;
 mod one_shot_failures;
 mod panel;
+mod panel_clients;
 mod personas;
 mod pool;
 mod pool_clients;

@@ -17,6 +17,7 @@ use tokio::process::Command;
 
 use super::model::ModelServer;
 pub(crate) use outcome::ClientOutcome;
+pub(crate) use process::Running;
 
 /// The broker's name in the clients' configuration.
 const SERVER_NAME: &str = "countersign";
