@@ -18,7 +18,7 @@ use tempfile::TempDir;
 fn answer() -> Value {
     json!({
         "verdict": "changes_requested", "summary": "nearly", "reason": "three is left", "files_reviewed": 1,
-        "lines_analyzed": 3, "suggestions": [], "issues": [{
+        "lines_analyzed": 3, "suggestions": [], "settled": [], "issues": [{
             "type": "bug", "severity": "high", "title": "three is left as it was", "file": "greeting.txt",
             "line_start": 3, "line_end": 3, "description": null, "code_snippet": "three", "suggestion": "drei",
             "rule_ref": null, "confidence": 0.9,
