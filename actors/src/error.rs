@@ -21,6 +21,9 @@ pub enum BrokerError {
         .known.join(", ")
     )]
     OtherRepository { root: String, own: String, known: Vec<String> },
+    /// Another change came first.
+    #[error("{number} has version {current} by now, not {given}; read it again and decide anew")]
+    VersionMismatch { number: ReviewNumber, given: u64, current: u64 },
     /// An argument that can be read but not taken.
     #[error("{field}: {problem}")]
     Invalid { field: &'static str, problem: String },
@@ -78,6 +81,7 @@ impl BrokerError {
             Self::AmbiguousReview { .. } => "ambiguous_review",
             Self::UnknownProject { .. } => "unknown_project",
             Self::OtherRepository { .. } => "other_repository",
+            Self::VersionMismatch { .. } => "version_mismatch",
             Self::Invalid { .. } => "invalid_argument",
             Self::TooLong { .. } => "too_long",
             Self::ContainsSecret { .. } => "contains_secret",

@@ -36,9 +36,12 @@ pub(crate) enum GatewayMessage {
     Record { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
 }
 
-/// Texts that go with a command but are not for the rules to see.
+/// What goes with a command but is not for the rules to see.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attached {
+    /// The version that the caller takes the review to have. Another one is refused by the review's actor, which
+    /// alone can tell without a gap before the decision.
+    pub(crate) expected: Option<u64>,
     pub(crate) content: Option<Arc<Content>>,
     pub(crate) patch: Option<Arc<str>>,
 }

@@ -40,9 +40,9 @@ use uuid::Uuid;
 
 type Answer<T> = Result<T, BrokerError>;
 
-/// A running broker. Cheap to clone; doors hold nothing else.
+/// A running broker. Cheap to clone; doors hold nothing else. The second part is set by [`Broker::expecting`].
 #[derive(Clone)]
-pub struct Broker(Arc<Inner>);
+pub struct Broker(Arc<Inner>, Option<u64>);
 
 struct Inner {
     context: Context,
@@ -57,7 +57,13 @@ impl Broker {
     pub(crate) fn new(context: Context, supervisor: Mailbox<SupervisorMessage>, feed: Feed) -> Self {
         let calls = Semaphore::new(context.settings.limits.calls_in_flight);
         let waiters = Semaphore::new(context.settings.limits.waiters);
-        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }))
+        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }), None)
+    }
+
+    /// The same broker for a caller that has seen this version of a review: a change of another version is refused.
+    #[must_use]
+    pub fn expecting(&self, version: u64) -> Self {
+        Self(Arc::clone(&self.0), Some(version))
     }
 
     /// Who may act on this broker in this run.
@@ -160,7 +166,7 @@ impl Broker {
             anchors: self.0.context.while_open(self.0.context.follow(&review, &prepared.content)).await?,
             target: prepared.target,
         });
-        let attached = Attached { content: Some(Arc::clone(&prepared.content)), patch: None };
+        let attached = Attached { content: Some(Arc::clone(&prepared.content)), ..Attached::default() };
         let applied = self.apply(id, command, attached).await?;
         self.submitted(applied, prepared.content).await
     }
@@ -362,11 +368,11 @@ impl Broker {
     }
 
     async fn decide(&self, id: ReviewId, command: Command) -> Answer<Arc<Review>> {
-        Ok(self.0.context.decide(id, command).await?.review)
+        Ok(self.apply(id, command, Attached::default()).await?.review)
     }
 
     async fn apply(&self, id: ReviewId, command: Command, attached: Attached) -> Answer<Applied> {
-        let command = Box::new(command);
+        let (command, attached) = (Box::new(command), Attached { expected: self.1, ..attached });
         self.0.context.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
     }
 

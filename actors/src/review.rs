@@ -216,7 +216,7 @@ impl ReviewActor {
             return Ok(());
         }
         let done = propose(proposal, self.context.clock.now());
-        self.commit(myself, state, done, Attached { content: Some(content), patch: None }, reply).await
+        self.commit(myself, state, done, Attached { content: Some(content), ..Attached::default() }, reply).await
     }
 
     /// Whether `proposal` is the one that made `review`, sent again. The review may have gone on since,
@@ -258,8 +258,8 @@ impl ReviewActor {
             let _ = reply.send(Err(refusal.into()));
             return Ok(());
         }
-        let needed = self
-            .may_speak(&review, &command)
+        let needed = as_expected(&review, &attached)
+            .and_then(|()| self.may_speak(&review, &command))
             .and_then(|()| Ok(checks::needed(&review, &command, self.context.clock.now())?));
         match needed {
             Err(error) => {
@@ -293,8 +293,8 @@ impl ReviewActor {
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         let Some(review) = &state.review else { return Ok(()) };
-        let decided = self
-            .may_speak(review, &command)
+        let decided = as_expected(review, &attached)
+            .and_then(|()| self.may_speak(review, &command))
             .and_then(|()| Ok(transition(review, command, self.context.clock.now(), &self.context.settings.rules)?));
         match decided {
             Err(error) => {
@@ -395,5 +395,15 @@ impl ReviewActor {
             mailbox.send(ReviewMessage::Expire);
         });
         state.timer = Some((tick, timer.abort_handle()));
+    }
+}
+
+/// Asked with the state that is decided on, also once more after git has answered.
+fn as_expected(review: &Review, attached: &Attached) -> Result<(), BrokerError> {
+    match attached.expected {
+        Some(given) if given != review.version => {
+            Err(BrokerError::VersionMismatch { number: review.number, given, current: review.version })
+        }
+        Some(_) | None => Ok(()),
     }
 }

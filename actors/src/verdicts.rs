@@ -15,22 +15,33 @@ use domain::{
 use std::sync::Arc;
 
 impl Context {
-    pub(crate) async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Result<Arc<Review>, BrokerError> {
+    /// `expected`: the version that the review must have, if that matters.
+    pub(crate) async fn give_verdict(
+        &self,
+        id: ReviewId,
+        request: VerdictRequest,
+        expected: Option<u64>,
+    ) -> Result<Arc<Review>, BrokerError> {
         self.settings.limits.verdict(&request)?;
         self.refuse_secrets(&request.texts()).await?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }
-        match self.try_verdict(id, request.clone()).await {
+        match self.try_verdict(id, request.clone(), expected).await {
             // The findings were looked up in a content that is no longer the active one.
             Err(BrokerError::Refused(Refusal::ContentMoved)) if !request.findings.is_empty() => {
-                self.try_verdict(id, request).await
+                self.try_verdict(id, request, expected).await
             }
             answer => answer,
         }
     }
 
-    async fn try_verdict(&self, id: ReviewId, request: VerdictRequest) -> Result<Arc<Review>, BrokerError> {
+    async fn try_verdict(
+        &self,
+        id: ReviewId,
+        request: VerdictRequest,
+        expected: Option<u64>,
+    ) -> Result<Arc<Review>, BrokerError> {
         let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
         let mut verdict = GiveVerdict {
             by: request.reviewer_id,
@@ -55,7 +66,8 @@ impl Context {
             let looking = Box::pin(self.look_up(&review, seat_of(&review, &verdict), request.findings));
             verdict.findings = OfferedFindings { digest, ..self.while_open(looking).await? };
         }
-        let (command, attached) = (Box::new(Command::GiveVerdict(verdict)), Attached { content: None, patch });
+        let (command, attached) =
+            (Box::new(Command::GiveVerdict(verdict)), Attached { content: None, patch, expected });
         Ok(self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await?.review)
     }
 }

@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     pub code: &'static str,
     pub error: String,
     /// The same call may succeed later.
@@ -15,7 +15,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    pub(super) fn new(code: &'static str, error: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static str, error: impl Into<String>) -> Self {
         Self { code, error: error.into(), retryable: false, details: JsonObject::new() }
     }
 
@@ -23,7 +23,7 @@ impl Refused {
         Self::new("bad_cursor", format!("cursor: not one of this {of}; begin again without it")).with("field", "cursor")
     }
 
-    pub(super) fn invalid(field: &str, problem: &str) -> Self {
+    pub(crate) fn invalid(field: &str, problem: &str) -> Self {
         Self::new("invalid_argument", format!("{field}: {problem}")).with("field", field)
     }
 
@@ -35,7 +35,7 @@ impl Refused {
             .with("allowed", allowed)
     }
 
-    pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
         self
     }
@@ -74,6 +74,7 @@ fn details(error: &BrokerError) -> Value {
         BrokerError::TooLong { field, actual, limit, .. } => {
             json!({ "field": field, "actual": actual, "limit": limit })
         }
+        BrokerError::VersionMismatch { given, current, .. } => json!({ "given": given, "current": current }),
         BrokerError::BadCursor => json!({ "field": "cursor" }),
         BrokerError::BadBase { .. } => json!({ "field": "base" }),
         BrokerError::FlaggedDiff { flags } => json!({ "refused_flags": flags }),

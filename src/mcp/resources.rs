@@ -102,6 +102,7 @@ fn failed(error: &BrokerError) -> ErrorData {
         | BrokerError::UnknownProject { .. }
         | BrokerError::OtherRepository { .. }
         | BrokerError::TooLong { .. }
+        | BrokerError::VersionMismatch { .. }
         | BrokerError::NoRepository
         | BrokerError::BadBase { .. }
         | BrokerError::BadTarget { .. }

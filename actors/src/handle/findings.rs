@@ -16,7 +16,7 @@ use store::{FindingFilter, FoundIn, view::Page};
 impl Broker {
     pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        self.0.context.give_verdict(id, request).await
+        self.0.context.give_verdict(id, request, self.1).await
     }
 
     /// The review after somebody has said what is to become of a finding.

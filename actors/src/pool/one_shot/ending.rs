@@ -78,7 +78,7 @@ impl OneShot {
             findings: answer.findings,
         };
         self.settle(runner, &answer.settled).await;
-        match persistently(|| runner.context.give_verdict(self.review, request.clone())).await {
+        match persistently(|| runner.context.give_verdict(self.review, request.clone(), None)).await {
             Ok(_) => Ok("exit code 0".to_owned()),
             // The review has gone on without it, and what it says is about what no longer is.
             Err(BrokerError::Refused(refusal)) if !self.still_holds(runner, held).await => {
