@@ -5,4 +5,5 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod mcp;
+mod reviewer_log;
 pub mod telemetry;
