@@ -5,6 +5,7 @@
 
 mod actors_page;
 mod answer;
+pub mod api;
 mod door;
 mod server;
 
@@ -40,20 +41,24 @@ pub enum Route {
     Ready,
     Actors,
     Mcp(mcp::Endpoint),
+    Api(&'static api::Operation),
 }
 
 impl Route {
     pub fn all() -> impl Iterator<Item = Self> {
         let pages = [Self::Health, Self::Ready, Self::Actors];
-        pages.into_iter().chain(mcp::Endpoint::ALL.iter().copied().map(Self::Mcp))
+        let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
+        pages.into_iter().chain(endpoints).chain(api::operations().iter().map(Self::Api))
     }
 
+    /// Where it is; a name in braces stands for any part.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Health => "/healthz",
             Self::Ready => "/readyz",
             Self::Actors => "/debug/actors",
             Self::Mcp(endpoint) => endpoint.path(),
+            Self::Api(operation) => operation.path,
         }
     }
 
@@ -64,18 +69,21 @@ impl Route {
             Self::Health | Self::Ready => Needs::Nothing,
             Self::Actors => Needs::Operator,
             Self::Mcp(_) => Needs::Token,
+            Self::Api(operation) => operation.needs(),
         }
     }
 }
 
 /// Every route of the product, not yet guarded.
-pub fn router(broker: &Broker, settings: mcp::Settings, body_bytes: usize) -> Router {
+pub fn router(broker: &Broker, settings: mcp::Settings, body_bytes: usize, facts: api::Facts) -> Router {
+    let api = Arc::new(api::Api::new(mcp::Server::new(broker.clone(), settings, mcp::Endpoint::Any), facts));
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
             Route::Health => get(healthz),
             Route::Ready => get(readyz).with_state(broker.clone()),
             Route::Actors => get(actors_page::show).with_state(broker.clone()),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(broker.clone(), settings, endpoint), body_bytes),
+            Route::Api(operation) => api::route(&api, operation),
         };
         router.route(route.path(), handler)
     })
@@ -84,6 +92,7 @@ pub fn router(broker: &Broker, settings: mcp::Settings, body_bytes: usize) -> Ro
 /// Puts the door in front of all routes and of what is no route.
 pub fn guarded(router: Router, door: Door) -> Router {
     router
+        .method_not_allowed_fallback(api::no_such_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(Arc::new(door), door::pass))
 }

@@ -20,6 +20,18 @@ mod workplace;
 
 pub use workplace::header as workplace_header;
 
+/// For doors that offer the same tools in another form.
+pub(crate) use {
+    args::Malformed,
+    call::Failure,
+    catalogue::{Entry, entry},
+    present::Answer,
+    refusal::Refused,
+    schema::output as answer_schema,
+    tools::{Tool, Whose},
+    who::Who,
+};
+
 use actors::Broker;
 use domain::review::Role;
 use rmcp::{
@@ -34,7 +46,6 @@ use rmcp::{
 };
 use serde_json::json;
 use std::{borrow::Cow, time::Duration};
-use who::Who;
 
 /// Lists that change only with the program itself.
 const LIST_TTL_MS: u64 = 300_000;
@@ -91,6 +102,21 @@ pub struct Server {
 impl Server {
     pub const fn new(broker: Broker, settings: Settings, endpoint: Endpoint) -> Self {
         Self { broker, settings, endpoint }
+    }
+
+    /// Refuses changes of a review that no longer has this version.
+    pub(crate) fn expecting(&self, version: u64) -> Self {
+        Self { broker: self.broker.expecting(version), settings: self.settings, endpoint: self.endpoint }
+    }
+
+    /// For doors that need not cut texts into pages.
+    pub(crate) fn unpaged(&self) -> Self {
+        let settings = Settings { page_chars: usize::MAX, ..self.settings };
+        Self { broker: self.broker.clone(), settings, endpoint: self.endpoint }
+    }
+
+    pub(crate) const fn broker(&self) -> &Broker {
+        &self.broker
     }
 }
 

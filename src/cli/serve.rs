@@ -8,7 +8,7 @@ use super::{
 use crate::{
     broker::{self, Started},
     config::{Config, LogFormat},
-    http::{self, Door, Limits},
+    http::{self, Door, Limits, api::Facts},
     mcp, telemetry,
 };
 use anyhow::{Context as _, anyhow};
@@ -55,7 +55,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
     let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
-    let app = http::router(&started.running.broker, settings, body_bytes);
+    let app = http::router(&started.running.broker, settings, body_bytes, Facts::of(&config));
     let door = Door::new(address.port(), body_bytes, config.server.body_timeout)
         .with_names(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), config.auth.required);

@@ -5,15 +5,40 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(super) fn with_json(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+    with_text(status, "application/json", body.to_string())
+}
+
+pub(super) fn with_text(status: StatusCode, kind: &'static str, text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
+/// A refusal of the door or of a page. MCP clients and the command line look for its words under `error`.
 pub(super) fn problem(status: StatusCode, code: &str, error: &str) -> Response {
-    with_json(status, &json!({ "error": error, "code": code }))
+    let more = Map::from_iter([("error".to_owned(), error.into())]);
+    problem_with(status, code, error, more)
+}
+
+/// RFC 9457, with `code` for programs and whatever else they need to go on.
+pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut more: Map<String, Value>) -> Response {
+    // That name is taken for the HTTP status.
+    if let Some(status) = more.remove("status") {
+        more.insert("current_status".into(), status);
+    }
+    let mut body = json!({
+        "type": format!("urn:countersign:problem:{code}"),
+        "title": code.replace('_', " "),
+        "status": status.as_u16(),
+        "detail": detail,
+        "code": code,
+    });
+    if let Value::Object(body) = &mut body {
+        body.extend(more);
+    }
+    with_text(status, "application/problem+json", body.to_string())
 }

@@ -187,6 +187,33 @@ impl Door {
         }
         Ok(Read { bytes: if whole.is_empty() { first } else { whole.freeze() }, place })
     }
+
+    /// Bodies are read here, whole, so that size and time are limited for every route alike.
+    async fn let_in(&self, mut request: Request, next: Next) -> Response {
+        if let Err(shut) = self.admit(request.method(), request.uri(), request.headers()) {
+            return shut.answer();
+        }
+        match self.identify(request.uri().path(), request.headers()).await {
+            Ok(Some(caller)) => drop(request.extensions_mut().insert(caller)),
+            Ok(None) => {}
+            Err(shut) => return shut.answer(),
+        }
+        // Nobody further in needs the secret, so nobody there can log it.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        if !carries_body(request.method()) {
+            return next.run(request).await;
+        }
+        let (parts, body) = request.into_parts();
+        match self.read(body).await {
+            Ok(Read { bytes, place }) => {
+                let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+                // Not before the call is answered, since its content lives that long.
+                drop(place);
+                answer
+            }
+            Err(shut) => shut.answer(),
+        }
+    }
 }
 
 /// A whole body and, if it is large, its place among those held at once.
@@ -195,31 +222,11 @@ struct Read<'a> {
     place: Option<SemaphorePermit<'a>>,
 }
 
-/// The layer. Bodies are read here, whole, so that size and time are limited for every route alike.
-pub(super) async fn pass(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
-    if let Err(shut) = door.admit(request.method(), request.uri(), request.headers()) {
-        return shut.answer();
-    }
-    match door.identify(request.uri().path(), request.headers()).await {
-        Ok(Some(caller)) => drop(request.extensions_mut().insert(caller)),
-        Ok(None) => {}
-        Err(shut) => return shut.answer(),
-    }
-    // Nobody further in needs the secret, so nobody there can log it.
-    request.headers_mut().remove(header::AUTHORIZATION);
-    if !carries_body(request.method()) {
-        return next.run(request).await;
-    }
-    let (parts, body) = request.into_parts();
-    match door.read(body).await {
-        Ok(Read { bytes, place }) => {
-            let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
-            // Not before the call is answered, since its content lives that long.
-            drop(place);
-            answer
-        }
-        Err(shut) => shut.answer(),
-    }
+/// The layer. No answer is taken by a browser for anything but what it says it is: much of it is agents' text.
+pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let mut answer = door.let_in(request, next).await;
+    answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
 }
 
 /// The secret of `Authorization: Bearer …`.
@@ -327,6 +334,9 @@ impl Shut {
         let mut answer = problem(status, code, error);
         if status == StatusCode::UNAUTHORIZED {
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         answer
     }

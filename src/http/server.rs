@@ -22,8 +22,8 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 /// Refusals written at once; beyond them a connection is simply closed.
 const REFUSALS: usize = 64;
 
-const TOO_MANY: &str =
-    r#"{"error":"the broker has as many connections as server.max_connections allows","code":"busy"}"#;
+/// A problem like any other, written without the layers that make those.
+const TOO_MANY: &str = r#"{"type":"urn:countersign:problem:busy","title":"busy","status":503,"code":"busy","retryable":true,"detail":"the broker has as many connections as server.max_connections allows","error":"the broker has as many connections as server.max_connections allows"}"#;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -102,8 +102,7 @@ async fn rest_after(error: &io::Error) {
 /// Reads what the client sends until it has read the answer: closing before that would reset the
 /// connection and take the answer with it.
 async fn refuse(mut stream: TcpStream) -> io::Result<()> {
-    let head =
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close";
+    let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close";
     let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{TOO_MANY}", TOO_MANY.len());
     stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await?;

@@ -5,7 +5,8 @@ mod lenient;
 mod parse;
 
 pub(super) use findings::{FindingArgs, ListIssues, UpdateIssue};
-pub(super) use parse::{Malformed, parse};
+pub(crate) use parse::Malformed;
+pub(super) use parse::parse;
 
 use super::schema;
 use domain::verdict::Metrics;

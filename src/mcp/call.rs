@@ -3,16 +3,18 @@
 
 use super::{
     Server,
+    args::Malformed,
     present::Answer,
     refusal::Refused,
     tools::{self, Call, Done, Stop, Tool},
     who::Who,
 };
-use axum::http::request::Parts;
+use actors::Caller;
+use axum::http::{HeaderMap, request::Parts};
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock},
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, RequestMetaObject},
     service::RequestContext,
 };
 use serde_json::json;
@@ -26,12 +28,21 @@ enum End {
     Left,
 }
 
+/// Why a call gave no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Malformed(Malformed),
+    Refused(Refused),
+    /// A fault of ours, which is in the log.
+    Internal,
+    Left,
+}
+
 pub(super) async fn run(
     server: &Server,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let started = Instant::now();
     let who = Who::of(server, &context.extensions);
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
@@ -45,25 +56,59 @@ pub(super) async fn run(
     let review = OnceLock::new();
     let headers = context.extensions.get::<Parts>().map(|parts| &parts.headers);
     let call = Call { server, who, tool, meta: &context.meta, headers, review: &review };
+    let result = match serve(call, request.arguments, context.ct.cancelled()).await {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Failure::Refused(refused)) => Ok(refusal(refused)),
+        Err(Failure::Malformed(malformed)) => Err(malformed.into_error(tool.name())),
+        Err(Failure::Internal) => Err(internal()),
+        Err(Failure::Left) => Err(ErrorData::internal_error("the call was cancelled", None)),
+    };
+    result.map(Into::into)
+}
+
+impl Server {
+    /// Calls a tool for a door that speaks no MCP; that the client left, it notices by itself.
+    pub(crate) async fn ask(
+        &self,
+        tool: Tool,
+        arguments: JsonObject,
+        headers: &HeaderMap,
+        caller: Option<&Caller>,
+    ) -> Result<Answer, Failure> {
+        let (meta, review) = (RequestMetaObject::default(), OnceLock::new());
+        let who = Who::new(self, caller);
+        let call = Call { server: self, who, tool, meta: &meta, headers: Some(headers), review: &review };
+        Box::pin(serve(call, Some(arguments), std::future::pending())).await
+    }
+}
+
+/// What every call of a tool goes through, from whichever door it comes.
+async fn serve(
+    call: Call<'_>,
+    arguments: Option<JsonObject>,
+    left: impl Future<Output = ()>,
+) -> Result<Answer, Failure> {
+    let started = Instant::now();
+    let (tool, who, review) = (call.tool, call.who, call.review);
     // rmcp never answers a call whose handler panicked, so a panic must end here.
-    let work = AssertUnwindSafe(tools::run(request.arguments, call)).catch_unwind();
+    let work = AssertUnwindSafe(tools::run(arguments, call)).catch_unwind();
     let end = tokio::select! {
         done = work => done.map_or(End::Panicked, End::Done),
-        () = context.ct.cancelled() => End::Left,
+        () = left => End::Left,
     };
     let (outcome, result) = match end {
-        End::Done(Ok(answer)) => ("ok", Ok(answered(answer))),
-        End::Done(Err(Stop::Refused(refused))) => (refused.code, Ok(refusal(refused))),
-        End::Done(Err(Stop::Malformed(malformed))) => ("invalid_params", Err(malformed.into_error(tool.name()))),
+        End::Done(Ok(answer)) => ("ok", Ok(answer)),
+        End::Done(Err(Stop::Refused(refused))) => (refused.code, Err(Failure::Refused(refused))),
+        End::Done(Err(Stop::Malformed(malformed))) => ("invalid_params", Err(Failure::Malformed(malformed))),
         End::Done(Err(Stop::Unwritable(cause))) => {
             error!(tool = tool.name(), error = %cause, "answer cannot be written");
-            ("internal", Err(internal()))
+            ("internal", Err(Failure::Internal))
         }
         End::Panicked => {
             error!(tool = tool.name(), review.id = review.get().map(display), "tool panicked");
-            ("internal", Err(internal()))
+            ("internal", Err(Failure::Internal))
         }
-        End::Left => ("client_left", Err(ErrorData::internal_error("the call was cancelled", None))),
+        End::Left => ("client_left", Err(Failure::Left)),
     };
     info!(
         target: "countersign::call",
@@ -74,7 +119,7 @@ pub(super) async fn run(
         ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         "call"
     );
-    result.map(Into::into)
+    result
 }
 
 /// The same safety for what is not a tool.

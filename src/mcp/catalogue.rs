@@ -29,11 +29,12 @@ enum Effect {
     ChangesOnce,
 }
 
-struct Entry {
-    title: &'static str,
-    description: &'static str,
-    input: JsonObject,
-    output: JsonObject,
+/// All that is said of a tool, at whichever door.
+pub(crate) struct Entry {
+    pub(crate) title: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) input: JsonObject,
+    pub(crate) output: JsonObject,
     effect: Effect,
 }
 
@@ -65,7 +66,7 @@ fn describe(name: Name, endpoint: Endpoint) -> Tool {
     let hints = hints.read_only(matches!(effect, Effect::Reads));
     Tool::new(name.name(), description, Arc::new(input))
         .with_title(title)
-        .with_raw_output_schema(Arc::new(output))
+        .with_raw_output_schema(Arc::new(schema::or_refusal(output)))
         .with_annotations(hints)
         .with_meta(meta())
 }
@@ -95,7 +96,7 @@ fn fix_role(input: &mut JsonObject, field: &str, own: Option<Role>) {
     }
 }
 
-fn entry(name: Name) -> Entry {
+pub(crate) fn entry(name: Name) -> Entry {
     use Effect::{ChangesOnce, Reads};
     let status = schema::output::<present::Status<'static>>;
     let (title, effect, input, output) = match name {

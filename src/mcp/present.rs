@@ -28,13 +28,13 @@ use serde_json::Value;
 const EXCERPT_CHARS: usize = 8_000;
 
 /// A structured answer and the same as text.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     pub structured: Value,
     pub text: String,
 }
 
 impl Answer {
-    pub(super) fn of(body: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
+    pub(crate) fn of(body: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self { structured: serde_json::to_value(body)?, text: serde_json::to_string(body)? })
     }
 }

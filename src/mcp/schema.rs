@@ -9,9 +9,16 @@ pub(super) fn input<T: JsonSchema>() -> JsonObject {
     generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// Nothing is required of an answer, because it may be a refusal.
-pub(super) fn output<T: JsonSchema>() -> JsonObject {
+/// An answer, with its name as the title.
+pub(crate) fn output<T: JsonSchema>() -> JsonObject {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
+    schema.insert("title".into(), T::schema_name().into());
+    schema
+}
+
+/// Nothing is required of a tool's answer, because it may be a refusal.
+pub(super) fn or_refusal(mut schema: JsonObject) -> JsonObject {
+    schema.remove("title");
     schema.remove("required");
     schema.remove("additionalProperties");
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

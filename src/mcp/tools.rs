@@ -27,7 +27,7 @@ use std::{sync::OnceLock, time::Duration};
 
 /// Whose work a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(crate) enum Whose {
     Everyones,
     Only(Role),
     /// Of those who run the broker: a token's holder must be an operator. Where no token is required
@@ -49,12 +49,12 @@ impl Whose {
 macro_rules! tools {
     ($($tool:ident = $name:literal of $whose:expr),+ $(,)?) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Tool { $($tool),+ }
+        pub(crate) enum Tool { $($tool),+ }
 
         impl Tool {
             pub(super) const ALL: &'static [Self] = &[$(Self::$tool),+];
 
-            pub(super) const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self { $(Self::$tool => $name),+ }
             }
 
@@ -62,7 +62,7 @@ macro_rules! tools {
                 match name { $($name => Some(Self::$tool),)+ _ => None }
             }
 
-            pub(super) const fn whose(self) -> Whose {
+            pub(crate) const fn whose(self) -> Whose {
                 match self { $(Self::$tool => $whose),+ }
             }
         }

@@ -16,7 +16,7 @@ use domain::review::{Review, Role};
 use rmcp::model::Extensions;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Who<'a> {
+pub(crate) struct Who<'a> {
     caller: Option<&'a Caller>,
     passes: &'a Passes,
 }
@@ -27,7 +27,7 @@ impl<'a> Who<'a> {
         Self::new(server, extensions.get::<Parts>().and_then(|parts| parts.extensions.get()))
     }
 
-    pub(super) fn new(server: &'a Server, caller: Option<&'a Caller>) -> Self {
+    pub(crate) fn new(server: &'a Server, caller: Option<&'a Caller>) -> Self {
         Self { caller, passes: server.broker.passes() }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Who<'a> {
     }
 
     /// Whose reviews its token is good for.
-    pub(super) fn scope(self) -> Option<&'a Scope> {
+    pub(crate) fn scope(self) -> Option<&'a Scope> {
         self.caller.map(|caller| &caller.scope)
     }
 
@@ -66,14 +66,17 @@ impl<'a> Who<'a> {
     }
 
     pub(super) fn may_call(self, tool: Tool) -> Result<(), Refused> {
+        self.may_use(tool.name(), tool.whose())
+    }
+
+    /// The same for what is no tool.
+    pub(crate) fn may_use(self, name: &str, whose: Whose) -> Result<(), Refused> {
         let Some(caller) = self.caller else { return Ok(()) };
-        if tool.whose().allows(caller.authority) {
+        if whose.allows(caller.authority) {
             return Ok(());
         }
-        let allowed: Vec<_> =
-            Authority::ALL.iter().filter(|one| tool.whose().allows(**one)).map(|one| one.as_str()).collect();
-        let error =
-            format!("{} is not for a token of the {}; allowed: {}", tool.name(), caller.authority, allowed.join(", "));
+        let allowed: Vec<_> = Authority::ALL.iter().filter(|one| whose.allows(**one)).map(|one| one.as_str()).collect();
+        let error = format!("{name} is not for a token of the {}; allowed: {}", caller.authority, allowed.join(", "));
         Err(Refused::new("wrong_role", error).with("allowed", allowed))
     }
 
@@ -117,7 +120,7 @@ impl<'a> Who<'a> {
         self.caller.is_none_or(|caller| caller.scope.allows(project))
     }
 
-    pub(super) fn may_touch_project(self, project: Option<&str>) -> Result<(), Refused> {
+    pub(crate) fn may_touch_project(self, project: Option<&str>) -> Result<(), Refused> {
         match self.caller {
             Some(caller) if !caller.scope.allows(project) => {
                 Err(wrong_project(&caller.scope, "that reviewer is another's").with("field", "project"))

@@ -7,6 +7,7 @@ use crate::support::{
 };
 use countersign::http::Route;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -16,8 +17,15 @@ use tokio::{
 /// A path that is no route, guarded like the rest.
 const NOWHERE: &str = "/no/such/page";
 
-fn paths() -> impl Iterator<Item = &'static str> {
-    Route::all().map(Route::path).chain([NOWHERE])
+/// Where every route is, once, and a place where none is. The router is made from the same list.
+fn paths() -> BTreeSet<String> {
+    Route::all().map(address).chain([NOWHERE.to_owned()]).collect()
+}
+
+/// With something where its path has a name.
+fn address(route: Route) -> String {
+    let filled = |part: &'static str| if part.starts_with('{') { "1" } else { part };
+    route.path().split('/').map(filled).collect::<Vec<_>>().join("/")
 }
 
 fn mcp_paths() -> impl Iterator<Item = &'static str> {
@@ -119,9 +127,10 @@ async fn what_a_foreign_page_can_send_comes_in_nowhere() {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] {
             for (headers, status, code) in shut {
                 let headers = [headers, &[JSON, ACCEPT][..]].concat();
-                let answer = send(&broker, method, path, &headers, &create()).await;
+                let answer = send(&broker, method, &path, &headers, &create()).await;
                 assert_eq!(answer.status, *status, "{method} {path} {headers:?}");
                 assert!(!answer.head.contains("access-control"), "{method} {path} {headers:?}: {}", answer.head);
+                assert!(answer.head.contains("x-content-type-options: nosniff"), "{}", answer.head);
                 if method != "HEAD" {
                     answer.assert(*status, code);
                 }
@@ -149,7 +158,7 @@ async fn a_body_must_say_that_it_is_json() {
         for method in ["POST", "PUT", "PATCH"] {
             for kind in types {
                 let headers = [&[HOST, ACCEPT][..], kind].concat();
-                send(&broker, method, path, &headers, &create()).await.assert(415, "unsupported_media_type");
+                send(&broker, method, &path, &headers, &create()).await.assert(415, "unsupported_media_type");
             }
         }
     }
@@ -173,6 +182,15 @@ async fn our_own_callers_come_in() {
         for route in Route::all() {
             let answer = match route {
                 Route::Health | Route::Ready | Route::Actors => send(&broker, "GET", route.path(), headers, "").await,
+                // Past the door, whatever comes then: most of them have nothing to show yet.
+                Route::Api(operation) if operation.method != "GET" || operation.path.contains('{') => {
+                    let headers =
+                        [headers, &[JSON][..usize::from(!headers.iter().any(|(name, _)| *name == JSON.0))]].concat();
+                    let answer = send(&broker, operation.method.as_str(), &address(route), &headers, "[]").await;
+                    assert!([400, 404].contains(&answer.status), "{route:?} {headers:?}: {answer:?}");
+                    continue;
+                }
+                Route::Api(_) => send(&broker, "GET", route.path(), headers, "").await,
                 Route::Mcp(_) => {
                     let mut headers = [headers, &[ACCEPT][..]].concat();
                     if !headers.iter().any(|(name, _)| *name == JSON.0) {
@@ -231,7 +249,7 @@ async fn a_body_that_is_too_large_is_refused_with_the_limit() {
     let large = "x".repeat(limit + 1);
     for path in paths() {
         // As a client sends it, who reads the answer only when all is sent.
-        let request = reqwest::Client::new().post(broker.url(path)).header("content-type", "application/json");
+        let request = reqwest::Client::new().post(broker.url(&path)).header("content-type", "application/json");
         let answer = request.body(large.clone()).send().await.unwrap();
         assert_eq!(answer.status(), 413, "{path}");
         let body: Value = answer.json().await.unwrap();
@@ -268,6 +286,29 @@ async fn what_is_no_message_gets_a_clear_answer() {
     wire.say("\u{16}\u{3}\u{1} this is not HTTP\r\n\r\n").await;
     assert_eq!(Answer::read(&wire.hear().await).status, 400);
     broker.client().submit("still there").await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_body_that_nobody_wants_is_not_waited_for() {
+    let broker = TestBroker::start().await;
+    for route in Route::all() {
+        let method = match route {
+            Route::Api(operation) if ["GET", "DELETE"].contains(&operation.method.as_str()) => {
+                operation.method.as_str()
+            }
+            Route::Health | Route::Ready | Route::Actors => "GET",
+            Route::Api(_) | Route::Mcp(_) => continue,
+        };
+        let mut wire = Wire::to(&broker).await;
+        let (path, port) = (address(route), broker.port());
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-length: 999999999999\r\n\r\n{{");
+        wire.say(&head).await;
+        let mut first = [0; 9];
+        timeout(PATIENCE, wire.0.read_exact(&mut first)).await.expect("an answer").unwrap();
+        assert_eq!(&first, b"HTTP/1.1 ", "{method} {path}");
+    }
     broker.stop_and_check().await;
 }
 

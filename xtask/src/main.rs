@@ -23,6 +23,8 @@ cargo xtask COMMAND
   crash [N]            kills the broker N times under load and looks for what is lost, then
                          as often with reviewers and looks for what is left
   anchors [REPOSITORY] how well findings follow their lines through a history, ours by default
+  openapi              rewrites docs/openapi.json, the description of the REST API
+  schemathesis [N]     the API under N made-up requests for each operation (100)
   soak [MINUTES]       runs the broker under load for long
   prepare              migrates a scratch database and rebuilds .sqlx/
        --check           only says whether .sqlx/ is up to date
@@ -54,6 +56,8 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "anchors" => test::anchors(arguments),
+        "openapi" => test::openapi(),
+        "schemathesis" => test::schemathesis(arguments),
         "soak" => test::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
         "prepare" => prepare::prepare(arguments),
         "migration" => scaffold::migration(arguments),

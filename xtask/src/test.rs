@@ -55,6 +55,25 @@ pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
     run(&mut test)
 }
 
+/// The test that compares the committed description writes it instead.
+pub(crate) fn openapi() -> anyhow::Result<()> {
+    let mut test = cargo(["test", "--test", "it", "--", "--exact"]);
+    test.arg("rest_contract::the_committed_description_is_the_one_that_is_served");
+    run(test.env("COUNTERSIGN_UPDATE_OPENAPI", "1"))
+}
+
+/// The long form of a test that CI runs with a few examples.
+pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
+    let number = match arguments {
+        [] => OsString::from("100"),
+        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => number.clone(),
+        _ => anyhow::bail!("expected one whole number, or nothing"),
+    };
+    let mut test = cargo(["test", "--test", "it", "--", "--exact", "--nocapture"]);
+    test.arg("rest_contract::no_generated_request_is_answered_outside_the_description");
+    run(test.env("COUNTERSIGN_TEST_EXAMPLES", number))
+}
+
 fn install_clients() -> anyhow::Result<()> {
     let clients = root().join(CLIENTS);
     let Ok(wanted) = fs::read(clients.join("package-lock.json")) else {

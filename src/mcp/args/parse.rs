@@ -9,7 +9,7 @@ const MAX_PROBLEM_CHARS: usize = 400;
 const MAX_FIELD_CHARS: usize = 100;
 
 #[derive(Debug)]
-pub(in crate::mcp) struct Malformed {
+pub(crate) struct Malformed {
     /// `metrics.cost_usd`
     pub field: String,
     pub problem: String,

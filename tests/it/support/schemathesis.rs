@@ -1,0 +1,60 @@
+//! Requests made up from the served description, by schemathesis.
+
+use super::{broker::TestBroker, clients::are_skipped};
+use std::path::{Path, PathBuf};
+use tokio::process::Command;
+
+const VERSION: &str = "4.32.5";
+
+/// For each operation. COUNTERSIGN_TEST_EXAMPLES says otherwise.
+const EXAMPLES: &str = "8";
+
+pub(crate) fn is_skipped() -> bool {
+    are_skipped("schemathesis, which needs Python and the network the first time")
+}
+
+/// The program, installed into the target folder the first time.
+async fn installed() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let folder = target.join(format!("schemathesis-{VERSION}"));
+    let program = folder.join("bin/schemathesis");
+    if program.is_file() {
+        return program;
+    }
+    // Beside, and then moved there as a link: who is interrupted leaves nothing half done.
+    let fresh = target.join(format!("schemathesis-{VERSION}-{}", std::process::id()));
+    must(Command::new("python3").args(["-m", "venv"]).arg(&fresh)).await;
+    let pip = ["install", "--quiet", "--disable-pip-version-check"];
+    must(Command::new(fresh.join("bin/pip")).args(pip).arg(format!("schemathesis=={VERSION}"))).await;
+    if std::os::unix::fs::symlink(&fresh, &folder).is_err() {
+        // Another run was quicker.
+        let _ = std::fs::remove_dir_all(&fresh);
+    }
+    program
+}
+
+async fn must(command: &mut Command) {
+    let output = command.output().await.unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A few requests for every operation, the same in every run.
+pub(crate) async fn run(broker: &TestBroker) {
+    let examples = std::env::var("COUNTERSIGN_TEST_EXAMPLES").unwrap_or_else(|_| EXAMPLES.to_owned());
+    let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,\
+                  response_headers_conformance";
+    // Else nearly all of them would be about reviews that are not there.
+    let known = "[parameters]\n\"path.review_id\" = \"R-1\"\n\"path.issue_id\" = \"I-1\"\n";
+    std::fs::write(broker.home().join("schemathesis.toml"), known).unwrap();
+    let output = Command::new(installed().await)
+        .args(["run", &broker.url("/api/v1/openapi.json")])
+        .args(["--checks", checks, "--max-examples", &examples, "--seed", "1", "--generation-deterministic"])
+        .args(["--phases", "coverage,fuzzing", "--mode", "all", "--no-color", "--warnings", "off"])
+        .current_dir(broker.home())
+        .output()
+        .await
+        .unwrap();
+    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{words}\n{}", broker.log());
+    println!("{said}");
+}
