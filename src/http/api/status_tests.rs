@@ -35,6 +35,10 @@ fn every_code_has_a_status() {
     let mut codes = codes_of("domain/src/review/refusal.rs");
     codes.extend(codes_of("actors/src/error.rs"));
     let before = codes.len();
+    let told = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("domain/src/finding/told.rs"));
+    let told = told.expect("a source file");
+    codes.extend(quoted_after(&told, ", \"unknown_").map(|rest| format!("unknown_{rest}")));
+    assert!(codes.contains(&"unknown_type".to_owned()), "findings have codes of their own");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     codes_below(&source.join("mcp"), &mut codes);
     codes_below(&source.join("http"), &mut codes);
