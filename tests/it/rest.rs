@@ -103,7 +103,7 @@ async fn refusals_are_problems_with_the_tools_codes() {
     rest.get("/reviews/R-999").await.refused(404, "unknown_review");
     rest.get(&at("?round=7")).await.refused(404, "no_such_round");
     rest.get(&at("/diff?file=none")).await.refused(404, "unknown_file");
-    rest.patch(&at("/issues/I-99"), json!({ "status": "fixed", "role": "operator" }))
+    rest.patch(&at("/issues/I-99"), json!({ "status": "fixed", "role": "operator", "caller_id": "boss" }))
         .await
         .refused(404, "unknown_issue");
     rest.post(&at("/claim"), json!({ "reviewer_id": "bob" })).await.refused(409, "already_claimed");

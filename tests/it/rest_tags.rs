@@ -78,7 +78,7 @@ async fn every_change_of_a_review_can_be_bound_to_a_version() {
     let issues = rest.get(&at("/issues")).await.is(200);
     let issue = format!("/issues/{}", issues["issues"][0]["issue_id"].as_str().unwrap());
     let changes = [
-        ("PATCH", at(&issue), json!({ "status": "fixed", "role": "operator" })),
+        ("PATCH", at(&issue), json!({ "status": "fixed", "role": "operator", "caller_id": "boss" })),
         ("POST", at("/messages"), json!({ "sender_role": "proposer", "body": "why?" })),
         ("POST", at("/counter-patch/accept"), json!({})),
         ("POST", at("/counter-patch/reject"), json!({})),
