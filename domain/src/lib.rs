@@ -10,6 +10,7 @@
 //! - [`panel`], [`globs`]: who is to sign where nobody is named
 //! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
 //! - [`authority`]: what a token lets its holder do
+//! - [`topic`]: under which name a subscriber hears of an event
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
 pub mod authority;
@@ -25,6 +26,7 @@ pub mod priority;
 pub mod review;
 pub mod scaling;
 pub mod time;
+pub mod topic;
 pub mod verdict;
 
 /// An enum whose variants have one spelling everywhere: database, JSON, tool arguments, messages.
