@@ -22,7 +22,7 @@ pub use effort::Effort;
 pub use error::StoreError;
 pub use findings::{FindingFilter, FoundIn};
 pub use lists::{Filter, ListOrder};
-pub use log::{Entry, Logged};
+pub use log::{Entry, Logged, News};
 pub use reader::{Named, Reader};
 pub use reviewers::{FreeSeat, Pending, ProcessRow, ReviewerEnd, ReviewerRow, SeatRow, Waiting, Work};
 pub use tokens::{NewToken, Revoked, Token, Tokens};

@@ -1,11 +1,13 @@
 //! Reviewer processes: who runs, who ran, and what they hold.
 
+use crate::reviews::priority;
 use crate::{
     Reader, StoreError,
     reader::{to_id, to_u32, to_u64, word},
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     review::Status,
     scaling::SpawnReason,
     time::Timestamp,
@@ -309,6 +311,17 @@ impl Reader {
         .fetch_one(&self.pool)
         .await?;
         Ok(row.cost)
+    }
+
+    /// How many reviews can be claimed, by project and priority, from the index alone.
+    pub async fn count_queue(&self) -> Result<Vec<(Option<String>, Priority, u64)>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT project, priority, count(*) AS "reviews!: i64"
+               FROM reviews INDEXED BY reviews_queue_by_project WHERE free_seats > 0 GROUP BY project, priority"#
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok((row.project, priority(row.priority)?, to_u64(row.reviews)?))).collect()
     }
 
     /// What waits in each project, from the index alone.

@@ -18,6 +18,7 @@ use domain::{
     review::{Recorded, Review},
     time::Tick,
 };
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use std::{
     collections::BTreeSet,
     path::Path,
@@ -104,17 +105,32 @@ pub struct Feed {
     counters: Arc<Counters>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counters {
     commits: AtomicU64,
     changes: AtomicU64,
     waiting: AtomicU64,
+    /// Seconds that COMMIT took, which is the sync of the disk.
+    sync: Histogram,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        // 100 µs to 6.5 s
+        let sync = Histogram::new(exponential_buckets(0.0001, 4.0, 9));
+        Self { commits: AtomicU64::new(0), changes: AtomicU64::new(0), waiting: AtomicU64::new(0), sync }
+    }
 }
 
 impl Feed {
     /// Transactions and changes since the start; their ratio is what group commit saves.
     pub fn totals(&self) -> (u64, u64) {
         (self.counters.commits.load(Relaxed), self.counters.changes.load(Relaxed))
+    }
+
+    /// Seconds that each COMMIT took.
+    pub fn sync_times(&self) -> Histogram {
+        self.counters.sync.clone()
     }
 
     /// Resolves once nothing can be written any more, and is not woken by what is.

@@ -4,7 +4,10 @@ use super::{Change, Committed, Counters, Done, PoolChange, pool, statements};
 use crate::StoreError;
 use domain::review::{Event, Recorded, Review};
 use rusqlite::{Connection, TransactionBehavior};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
+};
 use tokio::sync::watch;
 
 pub(super) struct Batcher {
@@ -89,7 +92,9 @@ impl Batcher {
             last_queued = written.last_queued.or(last_queued);
             answers.push(Committed { last_seq: seq });
         }
+        let synced = Instant::now();
         transaction.commit()?;
+        self.counters.sync.observe(synced.elapsed().as_secs_f64());
         self.last_seq = seq;
         self.counters.commits.fetch_add(1, Relaxed);
         self.counters.changes.fetch_add(answers.len() as u64, Relaxed);
