@@ -4,6 +4,7 @@ mod callers;
 mod changes;
 mod findings;
 mod lists;
+mod log;
 mod pool;
 mod waits;
 

@@ -23,6 +23,7 @@ pub mod git;
 mod handle;
 mod limits;
 mod link;
+pub mod meters;
 mod panel;
 pub mod passes;
 pub mod personas;
@@ -85,6 +86,7 @@ pub(crate) struct Context {
     pub(crate) pool: link::Link<pool::PoolMessage>,
     pub(crate) sleepers: Arc<deadlines::Sleepers>,
     pub(crate) passes: Passes,
+    pub(crate) meters: meters::Meters,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -162,6 +164,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         pool: link::Link::default(),
         sleepers: Arc::default(),
         passes: Passes::default(),
+        meters: meters::Meters::default(),
         closing: closing.clone(),
     };
     context.passes.remember(reader.list_reviewer_ids().await?);

@@ -14,7 +14,7 @@ use domain::{
     diff::{self, DiffReading},
     review::{AcceptCounterPatch, AppliesTo, Check, DiffCheck, DiffFacts, Review, Target},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 /// Above this, reading a diff would keep other calls off the thread for too long.
 const READ_ELSEWHERE_BYTES: usize = 64 * 1024;
@@ -88,19 +88,27 @@ impl Context {
         Ok(Prepared { target, ..prepared })
     }
 
+    /// Asks git, and notes how long that took.
+    async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<CheckOutcome, GitError> {
+        let begun = Instant::now();
+        let outcome = repository.check(base, diff).await;
+        self.meters.git_check_seconds.observe(begun.elapsed().as_secs_f64());
+        outcome
+    }
+
     /// What git says of the active diff, now.
     pub(crate) async fn check_active_diff(&self, review: &Review) -> Result<Check, BrokerError> {
         let content = self.find_content(&review.round.content_hash).await?;
         let Some(diff) = &content.diff else { return Ok(Check::NotNeeded) };
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        Ok(to_check(repository.check(content.base_commit.as_deref(), diff).await.map_err(check_failed)?))
+        Ok(to_check(self.check(repository, content.base_commit.as_deref(), diff).await.map_err(check_failed)?))
     }
 
     /// What git says of a counter-patch, on the base of what it would replace.
     pub(crate) async fn check_offered_patch(&self, review: &Review, patch: &str) -> Result<Check, BrokerError> {
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
         let base = self.base_of(review, repository).await?;
-        Ok(to_check(repository.check(base.as_deref(), patch).await.map_err(check_failed)?))
+        Ok(to_check(self.check(repository, base.as_deref(), patch).await.map_err(check_failed)?))
     }
 
     /// The content that accepting a counter-patch would make active, with git's word on it.
@@ -160,7 +168,7 @@ impl Context {
             (DiffCheck::Skipped, repository.patch_id(&text).await)
         } else {
             let (outcome, patch_id) =
-                tokio::join!(repository.check(base.as_deref(), &text), repository.patch_id(&text));
+                tokio::join!(self.check(repository, base.as_deref(), &text), repository.patch_id(&text));
             (to_diff_check(outcome), patch_id)
         };
         // A diff that git cannot even read has no patch-id; the check says why.

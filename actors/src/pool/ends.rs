@@ -85,6 +85,9 @@ impl ReviewerPool {
             asked: state.stopping || (why.is_some() && !by_itself),
             work_waits,
         };
+        if !run.cleanly && !run.asked {
+            self.context.meters.crashes.inc();
+        }
         tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
         let (post, max_failures) = (member.post(), self.settings().max_failures);
         // Not to have got the seat says nothing of its client, but trying again at once would be no different.

@@ -64,6 +64,7 @@ impl Runner {
             end(process).await;
             return Err(Ended::failed(format!("could not be started, since it could not be noted: {error}")));
         }
+        self.context.meters.spawns.inc();
         self.pool.send(PoolMessage::Started { row: Box::new(self.row.clone()) });
         Ok(process)
     }
