@@ -4,6 +4,7 @@
 //! 4 the address is in use.
 
 mod actors;
+mod events;
 mod instance;
 mod locate;
 mod mcp;
@@ -41,6 +42,8 @@ enum Command {
     Mcp(mcp::Args),
     /// Show the live actors of the running broker
     Actors(remote::At),
+    /// Show what happens, event by event
+    Events(events::Args),
     /// List the personas that reviewers take, and the panels they make
     Personas(personas::Args),
     /// Make, list and revoke the bearer tokens that callers show
@@ -87,6 +90,7 @@ impl Cli {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
             Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
+            Command::Events(args) => run(tokio::runtime::Builder::new_current_thread(), events::run(args)),
             Command::Personas(args) => personas::run(&args),
             Command::Token(args) => run(tokio::runtime::Builder::new_current_thread(), token::run(args)),
             Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),

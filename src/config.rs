@@ -45,6 +45,7 @@ pub struct Config {
     pub wait: Wait,
     pub git: Git,
     pub store: Store,
+    pub events: Events,
     pub panel: Panel,
     pub pool: Pool,
     /// From files of their own.
@@ -147,6 +148,13 @@ pub struct Git {
 pub struct Store {
     pub readers: u32,
     pub max_batch: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    pub max_streams: usize,
+    pub queue: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

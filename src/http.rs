@@ -7,10 +7,15 @@ mod actors_page;
 mod answer;
 pub mod api;
 mod door;
+pub mod events;
+mod metrics;
 mod server;
+mod trace;
 
 pub use door::{BROKER, Door};
+pub use events::Events;
 pub use server::{Limits, serve};
+pub use trace::TraceId;
 
 use crate::mcp;
 use ::actors::Broker;
@@ -22,7 +27,7 @@ use axum::{
     http::StatusCode,
     middleware,
     response::{IntoResponse as _, Response},
-    routing::{MethodRouter, any, get},
+    routing::{MethodRouter, any, get, post},
 };
 use door::Needs;
 use rmcp::{
@@ -40,13 +45,18 @@ pub enum Route {
     Health,
     Ready,
     Actors,
+    Metrics,
+    Events,
+    WebSocket,
+    Ticket,
     Mcp(mcp::Endpoint),
     Api(&'static api::Operation),
 }
 
 impl Route {
     pub fn all() -> impl Iterator<Item = Self> {
-        let pages = [Self::Health, Self::Ready, Self::Actors];
+        let pages =
+            [Self::Health, Self::Ready, Self::Actors, Self::Metrics, Self::Events, Self::WebSocket, Self::Ticket];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
         pages.into_iter().chain(endpoints).chain(api::operations().iter().map(Self::Api))
     }
@@ -57,6 +67,10 @@ impl Route {
             Self::Health => "/healthz",
             Self::Ready => "/readyz",
             Self::Actors => "/debug/actors",
+            Self::Metrics => "/metrics",
+            Self::Events => "/api/v1/events",
+            Self::WebSocket => "/ws",
+            Self::Ticket => "/api/v1/ws-ticket",
             Self::Mcp(endpoint) => endpoint.path(),
             Self::Api(operation) => operation.path,
         }
@@ -67,21 +81,32 @@ impl Route {
         match self {
             // Who looks for the broker has no token yet, and learns nothing but that it is there.
             Self::Health | Self::Ready => Needs::Nothing,
-            Self::Actors => Needs::Operator,
-            Self::Mcp(_) => Needs::Token,
+            Self::Actors | Self::Metrics => Needs::Operator,
+            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => Needs::Token,
             Self::Api(operation) => operation.needs(),
         }
     }
 }
 
 /// Every route of the product, not yet guarded.
-pub fn router(broker: &Broker, settings: mcp::Settings, body_bytes: usize, facts: api::Facts) -> Router {
+pub fn router(
+    broker: &Broker,
+    events: &Events,
+    settings: mcp::Settings,
+    body_bytes: usize,
+    facts: api::Facts,
+) -> Router {
     let api = Arc::new(api::Api::new(mcp::Server::new(broker.clone(), settings, mcp::Endpoint::Any), facts));
+    let metrics = metrics::Metrics::new(broker, events);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
             Route::Health => get(healthz),
             Route::Ready => get(readyz).with_state(broker.clone()),
             Route::Actors => get(actors_page::show).with_state(broker.clone()),
+            Route::Metrics => get(metrics::show).with_state(metrics.clone()),
+            Route::Events => get(events::sse::subscribe).with_state(events.clone()),
+            Route::WebSocket => get(events::ws::subscribe).with_state(events.clone()),
+            Route::Ticket => post(events::ticket::issue).with_state(events.clone()),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(broker.clone(), settings, endpoint), body_bytes),
             Route::Api(operation) => api::route(&api, operation),
         };
@@ -95,6 +120,7 @@ pub fn guarded(router: Router, door: Door) -> Router {
         .method_not_allowed_fallback(api::no_such_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
         .layer(middleware::from_fn_with_state(Arc::new(door), door::pass))
+        .layer(middleware::from_fn(trace::pass))
 }
 
 /// Serves MCP without sessions and with plain JSON answers, the only mode in which all clients live

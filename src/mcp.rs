@@ -18,6 +18,7 @@ mod tools;
 mod who;
 mod workplace;
 
+pub(crate) use present::moment;
 pub use workplace::header as workplace_header;
 
 /// For doors that offer the same tools in another form.

@@ -8,7 +8,7 @@ use super::{
 use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
 use reqwest::{
-    Client, RequestBuilder,
+    Client, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, HeaderValue},
 };
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const SHOWN_CHARS: usize = 500;
 
 /// Which broker, and how its answer is shown.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct At {
     /// JSON instead of text
     #[arg(long)]
@@ -75,23 +75,50 @@ impl Remote {
         }
     }
 
-    async fn answer(&self, mut request: RequestBuilder) -> Result<String, Failure> {
+    /// An answer that goes on and on. With a failure comes whether the broker itself says no.
+    pub(super) async fn open(&self, path: &str, query: &[(&str, String)]) -> Result<Response, (Failure, bool)> {
+        let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let request = self.client.get(format!("{}{path}?{}", self.url, query.join("&")));
+        let answer = self.send(request).await.map_err(|failure| (failure, false))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let text = answer.text().await.unwrap_or_default();
+        Err((refused(status, &text), status.is_client_error()))
+    }
+
+    async fn send(&self, mut request: RequestBuilder) -> Result<Response, Failure> {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token.clone());
         }
-        let answer = request.send().await.with_context(|| format!("no broker answers at {}", self.url))?;
+        Ok(request.send().await.with_context(|| format!("no broker answers at {}", self.url))?)
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<String, Failure> {
+        let answer = self.send(request).await?;
         let status = answer.status();
         let text = answer.text().await?;
-        if status.is_success() {
-            return Ok(text);
-        }
-        let body: Value = serde_json::from_str(&text).unwrap_or_default();
-        let words = match (body["error"].as_str(), body["code"].as_str()) {
-            (Some(error), Some(code)) => format!("{error} ({code})"),
-            _ => text.chars().take(SHOWN_CHARS).collect(),
-        };
-        Err(anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into())
+        if status.is_success() { Ok(text) } else { Err(refused(status, &text)) }
     }
+}
+
+/// As a value in the query of an address.
+fn encoded(value: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    value
+        .bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn refused(status: StatusCode, text: &str) -> Failure {
+    let body: Value = serde_json::from_str(text).unwrap_or_default();
+    let words = match (body["error"].as_str(), body["code"].as_str()) {
+        (Some(error), Some(code)) => format!("{error} ({code})"),
+        _ => text.chars().take(SHOWN_CHARS).collect(),
+    };
+    anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into()
 }
 
 fn unreadable(text: &str) -> String {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     broker::{self, Started},
     config::{Config, LogFormat},
-    http::{self, Door, Limits, api::Facts},
+    http::{self, Door, Events, Limits, api::Facts, events},
     mcp, telemetry,
 };
 use anyhow::{Context as _, anyhow};
@@ -55,10 +55,13 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
     let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
-    let app = http::router(&started.running.broker, settings, body_bytes, Facts::of(&config));
+    let streams = events::Settings { max_streams: config.events.max_streams, queue: config.events.queue };
+    let events = Events::start(&started.running.broker, streams);
+    let app = http::router(&started.running.broker, &events, settings, body_bytes, Facts::of(&config));
     let door = Door::new(address.port(), body_bytes, config.server.body_timeout)
         .with_names(address.ip(), &config.server.hosts)
-        .with_tokens(started.running.broker.clone(), config.auth.required);
+        .with_tokens(started.running.broker.clone(), config.auth.required)
+        .with_tickets(events.tickets());
     let app = http::guarded(app, door);
     let limits = Limits {
         max_connections: config.server.max_connections,
@@ -94,6 +97,10 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     }
     let ended = async {
         let _ = server.await;
+        // A WebSocket is no request under way any more.
+        events.ended(GRACE).await;
+        // It holds the broker, whose end waits for that of everybody who does.
+        drop(events);
         started.running.shutdown().await;
     };
     tokio::select! {

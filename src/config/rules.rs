@@ -114,6 +114,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("git.refuse", FlagKinds, ProjectAdds),
     rule("store.readers", Integer(1, 64), OperatorOnly),
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
+    rule("events.max_streams", Integer(1, 65_536), OperatorOnly),
+    rule("events.queue", Integer(512, 1_000_000), OperatorOnly),
     // More of them tighten; rules of a project replace nothing.
     rule("panel.personas", Personas, ProjectAdds),
     rule("panel.rules", PanelRules, ProjectAdds),

@@ -1,5 +1,6 @@
 //! Small JSON answers.
 
+use super::TraceId;
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -37,6 +38,10 @@ pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut mor
         "detail": detail,
         "code": code,
     });
+    // By which the broker's log can be searched.
+    if let Some(trace) = TraceId::current() {
+        body["trace_id"] = trace.to_string().into();
+    }
     if let Value::Object(body) = &mut body {
         body.extend(more);
     }

@@ -2,7 +2,12 @@
 //! route sees it: a foreign Host (DNS rebinding), a foreign Origin, a cross-site fetch, a form. Then who
 //! it is, where a token says so.
 
-use super::{Route, answer::problem};
+use super::{
+    Route,
+    answer::problem,
+    events::{Tickets, ticket::Holder},
+    trace,
+};
 use actors::{Broker, BrokerError, Caller, passes};
 use axum::{
     body::{Body, Bytes},
@@ -46,6 +51,7 @@ pub struct Door {
     /// Who knows the tokens; without one, none is.
     tokens: Option<Broker>,
     token_required: bool,
+    tickets: Tickets,
     body_bytes: usize,
     body_timeout: Duration,
     large: Semaphore,
@@ -58,6 +64,7 @@ impl Door {
             names: Vec::new(),
             tokens: None,
             token_required: false,
+            tickets: Tickets::default(),
             body_bytes,
             body_timeout,
             large: Semaphore::new(LARGE_BODIES),
@@ -77,6 +84,12 @@ impl Door {
     #[must_use]
     pub fn with_tokens(self, broker: Broker, required: bool) -> Self {
         Self { tokens: Some(broker), token_required: required, ..self }
+    }
+
+    /// Takes these in place of a token where a WebSocket is opened.
+    #[must_use]
+    pub fn with_tickets(self, tickets: Tickets) -> Self {
+        Self { tickets, ..self }
     }
 
     fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Shut> {
@@ -123,26 +136,31 @@ impl Door {
 
     /// Whose token the request shows. One that is not known is refused also where none is needed: its
     /// holder believes to be somebody.
-    async fn identify(&self, path: &str, headers: &HeaderMap) -> Result<Option<Caller>, Shut> {
+    async fn identify(&self, uri: &Uri, headers: &HeaderMap) -> Result<Holder, Shut> {
+        let path = uri.path();
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
-        let caller = match (shown.next(), shown.next(), &self.tokens) {
-            (None, _, _) => None,
+        let holder = match (shown.next(), shown.next(), &self.tokens) {
+            (None, _, _) => match ticket(uri) {
+                Some(ticket) => self.tickets.redeem(ticket).ok_or(Shut::UnknownTicket)?,
+                None => Holder { caller: None, secret: None },
+            },
             (Some(header), None, Some(broker)) => {
                 let secret = secret(header).ok_or(Shut::UnknownToken)?;
                 let found = broker.identify(secret).await.map_err(|error| Shut::unreadable(&error))?;
-                Some(found.ok_or(Shut::UnknownToken)?)
+                let caller = found.ok_or(Shut::UnknownToken)?;
+                Holder { caller: Some(caller), secret: Some(passes::SecretHash::of(secret)) }
             }
             (Some(_), _, _) => return Err(Shut::UnknownToken),
         };
         if !self.token_required {
-            return Ok(caller);
+            return Ok(holder);
         }
         let needs = Route::all().find(|route| route.path() == path).map_or(Needs::Token, Route::needs);
         let is_operator = |caller: &Caller| caller.authority == passes::Authority::Operator;
-        match (needs, &caller) {
+        match (needs, &holder.caller) {
             (Needs::Token | Needs::Operator, None) => Err(Shut::NoToken),
             (Needs::Operator, Some(caller)) if !is_operator(caller) => Err(Shut::NotOperator),
-            _ => Ok(caller),
+            _ => Ok(holder),
         }
     }
 
@@ -193,9 +211,11 @@ impl Door {
         if let Err(shut) = self.admit(request.method(), request.uri(), request.headers()) {
             return shut.answer();
         }
-        match self.identify(request.uri().path(), request.headers()).await {
-            Ok(Some(caller)) => drop(request.extensions_mut().insert(caller)),
-            Ok(None) => {}
+        match self.identify(request.uri(), request.headers()).await {
+            Ok(Holder { caller, secret }) => {
+                caller.map(|caller| request.extensions_mut().insert(caller));
+                secret.map(|secret| request.extensions_mut().insert(secret));
+            }
             Err(shut) => return shut.answer(),
         }
         // Nobody further in needs the secret, so nobody there can log it.
@@ -227,6 +247,12 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
     let mut answer = door.let_in(request, next).await;
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     answer
+}
+
+/// That in the address of a WebSocket; a ticket has no characters that would be written otherwise there.
+fn ticket(uri: &Uri) -> Option<&str> {
+    let pairs = uri.query().filter(|_| uri.path() == Route::WebSocket.path())?.split('&');
+    pairs.filter_map(|pair| pair.strip_prefix("ticket=")).next()
 }
 
 /// The secret of `Authorization: Bearer …`.
@@ -272,6 +298,7 @@ enum Shut {
     Busy,
     NoToken,
     UnknownToken,
+    UnknownTicket,
     NotOperator,
     /// Whose the token is cannot be told now.
     Unreadable {
@@ -324,13 +351,16 @@ impl Shut {
             Self::UnknownToken => {
                 (StatusCode::UNAUTHORIZED, "unknown_token", "the token is malformed, unknown or revoked")
             }
+            Self::UnknownTicket => {
+                (StatusCode::UNAUTHORIZED, "unknown_ticket", "the ticket is unknown, was used or has expired")
+            }
             Self::NotOperator => (StatusCode::FORBIDDEN, "wrong_role", "this page is only for an operator's token"),
             Self::Unreadable { code, why } => {
-                info!(target: "countersign::door", code, "refused");
+                info!(target: "countersign::door", code, trace.id = TraceId::current().map(display), "refused");
                 return problem(StatusCode::SERVICE_UNAVAILABLE, code, &why);
             }
         };
-        info!(target: "countersign::door", code, "refused");
+        info!(target: "countersign::door", code, trace.id = TraceId::current().map(display), "refused");
         let mut answer = problem(status, code, error);
         if status == StatusCode::UNAUTHORIZED {
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

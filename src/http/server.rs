@@ -1,20 +1,20 @@
 //! Accepts connections, bounds them, and ends them in order.
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
     service::TowerToHyperService,
 };
-use std::{io, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
 
 const MAX_HEADER_BYTES: usize = 64 * 1024;
@@ -34,12 +34,27 @@ pub struct Limits {
     pub grace: Duration,
 }
 
+/// The connection that a request came on, put beside it.
+#[derive(Clone)]
+pub(super) struct Line {
+    hang_up: CancellationToken,
+    /// A connection that became a WebSocket keeps its place with this.
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Line {
+    /// Cuts it: for answers that nobody takes.
+    pub(super) fn hang_up(&self) {
+        self.hang_up.cancel();
+    }
+}
+
 /// Serves until `shutdown`, then lets requests under way end. Who waits inside a call must be woken
 /// by the broker; only what is still open after the grace is cut.
 pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown: CancellationToken) {
     let (connections, refusals) =
         (Arc::new(Semaphore::new(limits.max_connections)), Arc::new(Semaphore::new(REFUSALS)));
-    let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
+    let (tasks, cut) = (TaskTracker::new(), CancellationToken::new());
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEADER_BYTES);
     loop {
@@ -64,23 +79,36 @@ pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown:
         };
         // Answers are small and somebody waits for each of them.
         let _ = stream.set_nodelay(true);
-        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
-        let connection = graceful.watch(connection);
-        let cut = cut.clone();
+        let line = Line { hang_up: CancellationToken::new(), _place: Arc::new(permit) };
+        let hang_up = line.hang_up.clone();
+        let app = app.clone().map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(line.clone());
+            request
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app)).with_upgrades();
+        let (shutdown, cut) = (shutdown.clone(), cut.clone());
         tasks.spawn(async move {
+            let mut connection = pin!(connection);
+            let last_answer = async {
+                tokio::select! {
+                    ended = connection.as_mut() => return ended,
+                    () = shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
+                }
+                connection.await
+            };
             tokio::select! {
-                ended = connection => if let Err(error) = ended {
+                ended = last_answer => if let Err(error) = ended {
                     debug!(%error, "connection ended");
                 },
                 () = cut.cancelled() => {}
+                () = hang_up.cancelled() => debug!("connection cut"),
             }
-            drop(permit);
         });
     }
     drop(listener);
     tasks.close();
     info!("no longer listening");
-    if timeout(limits.grace, graceful.shutdown()).await.is_err() {
+    if timeout(limits.grace, tasks.wait()).await.is_err() {
         warn!(grace = ?limits.grace, "requests were still open when the grace ended");
     }
     cut.cancel();

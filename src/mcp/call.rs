@@ -9,7 +9,8 @@ use super::{
     tools::{self, Call, Done, Stop, Tool},
     who::Who,
 };
-use actors::Caller;
+use crate::http::TraceId;
+use actors::{Caller, meters::Outcome};
 use axum::http::{HeaderMap, request::Parts};
 use futures::FutureExt as _;
 use rmcp::{
@@ -44,10 +45,12 @@ pub(super) async fn run(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let who = Who::of(server, &context.extensions);
+    let trace = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<TraceId>()).copied();
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
         let name: String = request.name.chars().take(80).collect();
-        info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), "call");
+        server.broker.meters().call("unknown", Outcome::Malformed, started.elapsed());
+        info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), trace.id = trace.map(display), "call");
         return Err(ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),
             Some(json!({ "code": "unknown_tool", "allowed": known })),
@@ -56,11 +59,11 @@ pub(super) async fn run(
     let review = OnceLock::new();
     let headers = context.extensions.get::<Parts>().map(|parts| &parts.headers);
     let call = Call { server, who, tool, meta: &context.meta, headers, review: &review };
-    let result = match serve(call, request.arguments, context.ct.cancelled()).await {
+    let result = match serve(call, request.arguments, trace, context.ct.cancelled()).await {
         Ok(answer) => Ok(answered(answer)),
         Err(Failure::Refused(refused)) => Ok(refusal(refused)),
         Err(Failure::Malformed(malformed)) => Err(malformed.into_error(tool.name())),
-        Err(Failure::Internal) => Err(internal()),
+        Err(Failure::Internal) => Err(internal(trace)),
         Err(Failure::Left) => Err(ErrorData::internal_error("the call was cancelled", None)),
     };
     result.map(Into::into)
@@ -78,7 +81,7 @@ impl Server {
         let (meta, review) = (RequestMetaObject::default(), OnceLock::new());
         let who = Who::new(self, caller);
         let call = Call { server: self, who, tool, meta: &meta, headers: Some(headers), review: &review };
-        Box::pin(serve(call, Some(arguments), std::future::pending())).await
+        Box::pin(serve(call, Some(arguments), TraceId::current(), std::future::pending())).await
     }
 }
 
@@ -86,37 +89,48 @@ impl Server {
 async fn serve(
     call: Call<'_>,
     arguments: Option<JsonObject>,
+    trace: Option<TraceId>,
     left: impl Future<Output = ()>,
 ) -> Result<Answer, Failure> {
     let started = Instant::now();
-    let (tool, who, review) = (call.tool, call.who, call.review);
+    let (tool, who, review, server) = (call.tool, call.who, call.review, call.server);
     // rmcp never answers a call whose handler panicked, so a panic must end here.
     let work = AssertUnwindSafe(tools::run(arguments, call)).catch_unwind();
     let end = tokio::select! {
         done = work => done.map_or(End::Panicked, End::Done),
         () = left => End::Left,
     };
-    let (outcome, result) = match end {
-        End::Done(Ok(answer)) => ("ok", Ok(answer)),
-        End::Done(Err(Stop::Refused(refused))) => (refused.code, Err(Failure::Refused(refused))),
-        End::Done(Err(Stop::Malformed(malformed))) => ("invalid_params", Err(Failure::Malformed(malformed))),
+    let (counted, outcome, result) = match end {
+        End::Done(Ok(answer)) => (Outcome::Ok, "ok", Ok(answer)),
+        End::Done(Err(Stop::Refused(refused))) => (Outcome::Refused, refused.code, Err(Failure::Refused(refused))),
+        End::Done(Err(Stop::Malformed(malformed))) => {
+            (Outcome::Malformed, "invalid_params", Err(Failure::Malformed(malformed)))
+        }
         End::Done(Err(Stop::Unwritable(cause))) => {
-            error!(tool = tool.name(), error = %cause, "answer cannot be written");
-            ("internal", Err(Failure::Internal))
+            error!(tool = tool.name(), trace.id = trace.map(display), error = %cause, "answer cannot be written");
+            (Outcome::Failed, "internal", Err(Failure::Internal))
         }
         End::Panicked => {
-            error!(tool = tool.name(), review.id = review.get().map(display), "tool panicked");
-            ("internal", Err(Failure::Internal))
+            error!(
+                tool = tool.name(),
+                review.id = review.get().map(display),
+                trace.id = trace.map(display),
+                "tool panicked"
+            );
+            (Outcome::Failed, "internal", Err(Failure::Internal))
         }
-        End::Left => ("client_left", Err(Failure::Left)),
+        End::Left => (Outcome::Left, "client_left", Err(Failure::Left)),
     };
+    let took = started.elapsed();
+    server.broker.meters().call(tool.name(), counted, took);
     info!(
         target: "countersign::call",
         tool = tool.name(),
         review.id = review.get().map(display),
         caller = who.identity(),
         outcome,
-        ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        trace.id = trace.map(display),
         "call"
     );
     result
@@ -129,7 +143,7 @@ pub(super) async fn contained<T>(
 ) -> Result<T, ErrorData> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         error!(what, "handler panicked");
-        Err(internal())
+        Err(internal(None))
     })
 }
 
@@ -144,11 +158,12 @@ fn refusal(refused: Refused) -> CallToolResult {
     CallToolResult::structured_error(refused.into_value())
 }
 
-fn internal() -> ErrorData {
-    ErrorData::internal_error(
-        "the broker failed inside; repeating the call is safe, and its log says more",
-        Some(json!({ "code": "internal", "retryable": true })),
-    )
+fn internal(trace: Option<TraceId>) -> ErrorData {
+    let mut data = json!({ "code": "internal", "retryable": true });
+    if let Some(trace) = trace {
+        data["trace_id"] = trace.to_string().into();
+    }
+    ErrorData::internal_error("the broker failed inside; repeating the call is safe, and its log says more", Some(data))
 }
 
 #[cfg(test)]

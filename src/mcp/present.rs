@@ -40,7 +40,7 @@ impl Answer {
 }
 
 /// RFC 3339 in UTC.
-pub(super) fn moment(at: Timestamp) -> String {
+pub(crate) fn moment(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 

@@ -181,7 +181,27 @@ async fn our_own_callers_come_in() {
     for headers in own {
         for route in Route::all() {
             let answer = match route {
-                Route::Health | Route::Ready | Route::Actors => send(&broker, "GET", route.path(), headers, "").await,
+                Route::Health | Route::Ready | Route::Actors | Route::Metrics => {
+                    send(&broker, "GET", route.path(), headers, "").await
+                }
+                Route::Events => send(&broker, "GET", &format!("{}?follow=false", route.path()), headers, "").await,
+                // The upgrade itself is in tests/it/events.rs.
+                Route::WebSocket => {
+                    send(&broker, "GET", route.path(), headers, "").await.assert(426, "upgrade_required");
+                    continue;
+                }
+                Route::Ticket => {
+                    let headers = [headers, &[JSON][..]].concat();
+                    let is_twice = headers.iter().filter(|(name, _)| *name == JSON.0).count() > 1;
+                    send(
+                        &broker,
+                        "POST",
+                        route.path(),
+                        if is_twice { &headers[..headers.len() - 1] } else { &headers },
+                        "{}",
+                    )
+                    .await
+                }
                 // Past the door, whatever comes then: most of them have nothing to show yet.
                 Route::Api(operation) if operation.method != "GET" || operation.path.contains('{') => {
                     let headers =
@@ -233,7 +253,7 @@ async fn what_is_no_route_is_not_found_and_pages_are_only_read() {
         send(&broker, "GET", path, &[HOST], "").await.assert(404, "not_found");
         send(&broker, "POST", path, &[HOST, JSON], &create()).await.assert(404, "not_found");
     }
-    for route in [Route::Health, Route::Ready, Route::Actors] {
+    for route in [Route::Health, Route::Ready, Route::Actors, Route::Metrics, Route::Events, Route::WebSocket] {
         for method in ["POST", "PUT", "DELETE"] {
             let answer = send(&broker, method, route.path(), &[HOST, JSON], "{}").await;
             assert_eq!(answer.status, 405, "{method} {route:?}");

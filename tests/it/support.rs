@@ -23,4 +23,5 @@ pub(crate) mod schema;
 pub(crate) mod schemathesis;
 pub(crate) mod slow_git;
 pub(crate) mod stored;
+pub(crate) mod streams;
 pub(crate) mod tokens;

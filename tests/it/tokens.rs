@@ -27,7 +27,14 @@ fn as_holder(broker: &TestBroker, secret: &str) -> TestClient {
 async fn knock(broker: &TestBroker, path: &str, headers: &[&str]) -> (u16, String, Option<String>) {
     let is_mcp = path.starts_with("/mcp");
     let http = reqwest::Client::new();
-    let mut request = if is_mcp { http.post(broker.url(path)) } else { http.get(broker.url(path)) };
+    let is_ticket = path == Route::Ticket.path();
+    // A stream that ends by itself.
+    let target = if path == Route::Events.path() { format!("{path}?follow=false") } else { path.to_owned() };
+    let is_post = is_mcp || is_ticket;
+    let mut request = if is_post { http.post(broker.url(&target)) } else { http.get(broker.url(&target)) };
+    if is_ticket {
+        request = request.json(&json!({}));
+    }
     if is_mcp {
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
         request = request.header("accept", "application/json, text/event-stream").json(&ping);
@@ -165,15 +172,19 @@ async fn where_tokens_are_required_every_route_asks_for_one() {
         let (status, code, _) = knock(&broker, path, &[&reviewer]).await;
         match route {
             Route::Health | Route::Ready => assert_eq!((bare.0, status), (200, 200), "{path}"),
-            Route::Actors => assert_eq!((bare.0, status, code.as_str()), (401, 403, "wrong_role")),
-            Route::Mcp(_) => assert_eq!((bare.0, status), (401, 200), "{path}"),
+            Route::Actors | Route::Metrics => {
+                assert_eq!((bare.0, status, code.as_str()), (401, 403, "wrong_role"), "{path}");
+            }
+            Route::WebSocket => assert_eq!((bare.0, status, code.as_str()), (401, 426, "upgrade_required")),
+            Route::Events | Route::Ticket | Route::Mcp(_) => assert_eq!((bare.0, status), (401, 200), "{path}"),
             Route::Api(_) => {}
         }
         if bare.0 == 401 {
             assert_eq!((bare.1.as_str(), bare.2.as_deref()), ("token_needed", Some("Bearer")), "{path}");
         }
         for own in [&operator, &format!("Bearer {}", operators(&broker))] {
-            assert_eq!(knock(&broker, path, &[own]).await.0, 200, "{path}");
+            let expected = if route == Route::WebSocket { 426 } else { 200 };
+            assert_eq!(knock(&broker, path, &[own]).await.0, expected, "{path}");
         }
     }
     assert_eq!(knock(&broker, "/no/such/page", &[]).await.1, "token_needed");

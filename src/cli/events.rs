@@ -1,0 +1,150 @@
+//! `countersign events`: the log of the running broker, one line for each event, to its end or on and on.
+
+use super::{
+    Failure,
+    remote::{At, Remote},
+};
+use crate::telemetry::visible;
+use anyhow::{Context as _, anyhow};
+use serde_json::Value;
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
+use tokio::time::sleep;
+
+/// Between two attempts to reach a broker that restarts.
+const PAUSE: Duration = Duration::from_millis(500);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Wait for what comes; also through a restart of the broker
+    #[arg(long)]
+    follow: bool,
+    /// Begin after this sequence number [default: the first event, or with --follow the next one]
+    #[arg(long, value_name = "SEQ")]
+    since: Option<u64>,
+    /// Only of this review: its id, R-12 or a unique prefix
+    #[arg(long)]
+    review: Option<String>,
+    /// Only of this project
+    #[arg(long)]
+    project: Option<String>,
+    /// Only of these kinds or types, separated by commas
+    #[arg(long)]
+    kind: Option<String>,
+    #[command(flatten)]
+    at: At,
+}
+
+/// How a connection to the broker came to its end.
+enum Ended {
+    /// All that was asked for is there.
+    Complete,
+    /// Nobody reads what we write.
+    Unread,
+    /// To be taken up again.
+    Cut,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let mut since = args.since.or((!args.follow).then_some(0));
+    let mut was_there = false;
+    loop {
+        let ended = match connect(&args, since).await {
+            Ok(answer) => {
+                was_there = true;
+                read(answer, &args, &mut since).await?
+            }
+            // It was there before, so it will be again.
+            Err((failure, is_refusal)) if !args.follow || !was_there || is_refusal => return Err(failure),
+            Err(_) => Ended::Cut,
+        };
+        match ended {
+            Ended::Complete | Ended::Unread => return Ok(()),
+            Ended::Cut if !args.follow => return Err(anyhow!("the broker ended before all was read").into()),
+            Ended::Cut => sleep(PAUSE).await,
+        }
+    }
+}
+
+/// With whether the broker itself says no.
+async fn connect(args: &Args, since: Option<u64>) -> Result<reqwest::Response, (Failure, bool)> {
+    let remote = Remote::find(args.at.clone()).await.map_err(|failure| (failure, false))?;
+    let mut query = vec![("follow", args.follow.to_string())];
+    let texts = [("review", &args.review), ("project", &args.project), ("kind", &args.kind)];
+    query.extend(texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+    query.extend(since.map(|since| ("since", since.to_string())));
+    remote.open("/api/v1/events", &query).await
+}
+
+async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64>) -> Result<Ended, Failure> {
+    let mut rest = Vec::new();
+    loop {
+        let Ok(Some(chunk)) = answer.chunk().await else { return Ok(Ended::Cut) };
+        rest.extend_from_slice(&chunk);
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = rest.drain(..=end).collect();
+            let Some(data) = line.strip_prefix(b"data: ") else { continue };
+            let event: Value = serde_json::from_slice(data).context("the broker's events cannot be read")?;
+            match event["type"].as_str() {
+                Some("dropped") if event["reason"] == "complete" => return Ok(Ended::Complete),
+                Some("dropped") if event["reason"] == "token_revoked" => {
+                    return Err(anyhow!("the token was revoked").into());
+                }
+                Some("dropped") => return Ok(Ended::Cut),
+                Some("ready") => {}
+                _ => match show(&event, args.at.json) {
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Ended::Unread),
+                    shown => shown?,
+                },
+            }
+            *since = event["seq"].as_u64().or(*since);
+        }
+    }
+}
+
+fn show(event: &Value, as_json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if as_json {
+        writeln!(out, "{event}")?;
+    } else {
+        writeln!(out, "{}", line(event))?;
+    }
+    out.flush()
+}
+
+/// Agents have written much of it, so nothing in it may move the cursor.
+fn line(event: &Value) -> String {
+    let text = |field: &str| event[field].as_str().unwrap_or("-").to_owned();
+    let said = ["intent", "summary", "reason", "body", "note", "words", "why", "exit"];
+    let said = said.iter().find_map(|field| event["data"][*field].as_str()).unwrap_or_default();
+    let said: String = said.chars().take(100).collect();
+    let line = format!(
+        "{:>7}  {}  {:<7} {:<22} {:<17} {}  {said}",
+        event["seq"].as_u64().unwrap_or_default(),
+        text("at"),
+        text("number"),
+        text("kind"),
+        text("status"),
+        text("actor"),
+    );
+    visible(line.trim_end()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_is_one_harmless_line() {
+        let event = json!({
+            "seq": 7, "at": "2026-11-16T10:00:00.000Z", "number": "R-1", "kind": "message_added", "status": "claimed",
+            "actor": "second-mind", "data": { "body": "two\nlines\u{1b}[31m" },
+        });
+        let line = line(&event);
+        assert!(!line.contains('\n') && !line.contains('\u{1b}'), "{line:?}");
+        assert!(line.starts_with("      7  2026-11-16T10:00:00.000Z  R-1     message_added "), "{line:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Tickets: a page in a browser cannot show a token when it opens a WebSocket, so it gets a ticket first. One is good
+//! once, for a moment, so it does not matter where the address that holds it is written down.
+
+use super::Events;
+use crate::http::answer::with_json;
+use actors::{
+    Caller,
+    passes::{SecretHash, new_secret},
+};
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde_json::json;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+const GOOD_FOR: Duration = Duration::from_secs(30);
+
+/// More than anybody needs within that time; beyond it the oldest end early.
+const MAX: usize = 1024;
+
+/// Who a ticket was given to.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct Holder {
+    pub(in crate::http) caller: Option<Caller>,
+    pub(in crate::http) secret: Option<SecretHash>,
+}
+
+/// Those that were given and not yet used.
+#[derive(Debug, Clone, Default)]
+pub struct Tickets(Arc<Mutex<HashMap<SecretHash, (Instant, Holder)>>>);
+
+impl Tickets {
+    fn issue(&self, holder: Holder, now: Instant) -> String {
+        let ticket = new_secret();
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        given.retain(|_, (until, _)| *until > now);
+        if given.len() >= MAX
+            && let Some(oldest) = given.iter().min_by_key(|(_, (until, _))| *until).map(|(hash, _)| hash.clone())
+        {
+            given.remove(&oldest);
+        }
+        given.insert(SecretHash::of(&ticket), (now + GOOD_FOR, holder));
+        ticket
+    }
+
+    /// Takes it back: the next one who shows it is refused.
+    pub(in crate::http) fn redeem(&self, ticket: &str) -> Option<Holder> {
+        self.redeem_at(ticket, Instant::now())
+    }
+
+    fn redeem_at(&self, ticket: &str, now: Instant) -> Option<Holder> {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (until, holder) = given.remove(&SecretHash::of(ticket))?;
+        (until > now).then_some(holder)
+    }
+}
+
+/// `POST /api/v1/ws-ticket`
+pub(in crate::http) async fn issue(
+    State(events): State<Events>,
+    caller: Option<Extension<Caller>>,
+    secret: Option<Extension<SecretHash>>,
+) -> Response {
+    let holder = Holder { caller: caller.map(|caller| caller.0), secret: secret.map(|secret| secret.0) };
+    let ticket = events.0.tickets.issue(holder, Instant::now());
+    let body = json!({ "ticket": ticket, "expires_in_seconds": GOOD_FOR.as_secs() });
+    let mut response = with_json(StatusCode::OK, &body);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GOOD_FOR, Holder, MAX, Tickets};
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    const NOBODY: Holder = Holder { caller: None, secret: None };
+
+    #[test]
+    fn a_ticket_is_good_once_and_for_a_moment() {
+        let (tickets, now) = (Tickets::default(), Instant::now());
+        let ticket = tickets.issue(NOBODY, now);
+        assert!(tickets.redeem_at("cs_unknown", now).is_none());
+        assert!(tickets.redeem_at(&ticket, now).is_some());
+        assert!(tickets.redeem_at(&ticket, now).is_none(), "once");
+
+        let late = tickets.issue(NOBODY, now);
+        assert!(tickets.redeem_at(&late, now + GOOD_FOR).is_none());
+        let in_time = tickets.issue(NOBODY, now);
+        assert!(tickets.redeem_at(&in_time, now + GOOD_FOR - Duration::from_millis(1)).is_some());
+    }
+
+    #[test]
+    fn tickets_that_nobody_uses_do_not_pile_up() {
+        let (tickets, now) = (Tickets::default(), Instant::now());
+        let first = tickets.issue(NOBODY, now);
+        for number in 1..=MAX as u64 {
+            tickets.issue(NOBODY, now + Duration::from_nanos(number));
+        }
+        assert_eq!(tickets.0.lock().unwrap().len(), MAX);
+        assert!(tickets.redeem_at(&first, now).is_none(), "the oldest has made room");
+        tickets.issue(NOBODY, now + 2 * GOOD_FOR);
+        assert_eq!(tickets.0.lock().unwrap().len(), 1);
+    }
+}
