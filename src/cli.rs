@@ -4,6 +4,7 @@
 //! 4 the address is in use.
 
 mod actors;
+mod audit;
 mod events;
 mod instance;
 mod locate;
@@ -13,6 +14,9 @@ mod place;
 mod remote;
 mod reviewer;
 mod serve;
+mod stats;
+mod text;
+mod timeline;
 mod token;
 
 use ::actors::pool::shim;
@@ -50,6 +54,12 @@ enum Command {
     Token(token::Args),
     /// The reviewers that the running broker starts by itself
     Reviewer(reviewer::Args),
+    /// Figures of the reviews: how many, how long, how they ended, what they cost
+    Stats(stats::Args),
+    /// The log of everything that happened, with filters
+    Audit(audit::Args),
+    /// What has happened to one review
+    Timeline(timeline::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -94,6 +104,9 @@ impl Cli {
             Command::Personas(args) => personas::run(&args),
             Command::Token(args) => run(tokio::runtime::Builder::new_current_thread(), token::run(args)),
             Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),
+            Command::Stats(args) => run(tokio::runtime::Builder::new_current_thread(), stats::run(args)),
+            Command::Audit(args) => run(tokio::runtime::Builder::new_current_thread(), audit::run(args)),
+            Command::Timeline(args) => run(tokio::runtime::Builder::new_current_thread(), timeline::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

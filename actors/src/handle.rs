@@ -3,6 +3,7 @@
 mod callers;
 mod changes;
 mod findings;
+mod history;
 mod lists;
 mod log;
 mod pool;

@@ -5,13 +5,14 @@ use domain::{
     authority::Authority,
     consensus::RuleName,
     finding::{FindingNumber, NewFinding, Wish},
+    history::LogOrder,
     ids::ReviewId,
     review::{Category, Proposer, Review, Role, Status, TargetKind},
     verdict::{Metrics, Verdict},
 };
 use std::{sync::Arc, time::Duration};
 use store::{
-    FindingFilter,
+    FindingFilter, HistoryFilter,
     view::{Page, Summary},
 };
 
@@ -148,6 +149,17 @@ pub struct FindingQuery {
     pub review: Option<ReviewId>,
     /// Its `review` is filled in from the one above.
     pub filter: FindingFilter,
+    pub limit: Option<u32>,
+    pub cursor: Option<String>,
+}
+
+/// Which events of the log.
+#[derive(Debug, Clone)]
+pub struct HistoryQuery {
+    pub review: Option<ReviewId>,
+    /// Its `review` is filled in from the one above.
+    pub filter: HistoryFilter,
+    pub order: LogOrder,
     pub limit: Option<u32>,
     pub cursor: Option<String>,
 }

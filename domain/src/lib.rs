@@ -19,6 +19,7 @@ pub mod content;
 pub mod diff;
 pub mod finding;
 pub mod globs;
+pub mod history;
 pub mod ids;
 pub mod panel;
 pub mod pool;

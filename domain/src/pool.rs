@@ -1,6 +1,9 @@
 //! What happens to reviewer processes, for the log. A review's own events say what they did there.
 
-use crate::scaling::{DrainReason, SpawnReason};
+use crate::{
+    history::LogKind,
+    scaling::{DrainReason, SpawnReason},
+};
 use serde::{Deserialize, Serialize};
 
 crate::words! {
@@ -61,13 +64,17 @@ pub enum PoolEvent {
 impl PoolEvent {
     /// The name in the log's `kind` column, the same as in its JSON.
     pub const fn kind(&self) -> &'static str {
+        self.log_kind().as_str()
+    }
+
+    pub const fn log_kind(&self) -> LogKind {
         match self {
-            Self::ReviewerSpawned { .. } => "reviewer_spawned",
-            Self::ReviewerRetried { .. } => "reviewer_retried",
-            Self::ReviewerDraining { .. } => "reviewer_draining",
-            Self::ReviewerTerminated { .. } => "reviewer_terminated",
-            Self::CrashLoop { .. } => "crash_loop",
-            Self::CrashLoopCleared { .. } => "crash_loop_cleared",
+            Self::ReviewerSpawned { .. } => LogKind::ReviewerSpawned,
+            Self::ReviewerRetried { .. } => LogKind::ReviewerRetried,
+            Self::ReviewerDraining { .. } => LogKind::ReviewerDraining,
+            Self::ReviewerTerminated { .. } => LogKind::ReviewerTerminated,
+            Self::CrashLoop { .. } => LogKind::CrashLoop,
+            Self::CrashLoopCleared { .. } => LogKind::CrashLoopCleared,
         }
     }
 

@@ -3,12 +3,8 @@
 mod logs;
 mod table;
 
-use super::{
-    Failure,
-    remote::{At, Remote},
-};
-use serde_json::{Value, json};
-use std::io::{self, Write as _};
+use super::{Failure, remote::At, text::ask};
+use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -62,12 +58,4 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         }
         Command::Logs(args) => logs::run(args).await,
     }
-}
-
-async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    let json = at.json;
-    let answer = Remote::find(at).await?.call(tool, arguments).await?;
-    let text = if json { format!("{answer:#}\n") } else { show(&answer) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
 }

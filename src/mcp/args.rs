@@ -1,10 +1,12 @@
 //! What each tool takes. Field names are the contract; the doc comments are what models read.
 
 mod findings;
+mod history;
 mod lenient;
 mod parse;
 
 pub(super) use findings::{FindingArgs, ListIssues, UpdateIssue};
+pub(super) use history::{GetActivityFeed, GetAuditLog, GetReviewStats, GetReviewTimeline};
 pub(crate) use parse::Malformed;
 pub(super) use parse::parse;
 

@@ -68,6 +68,10 @@ word_schemas! {
     says = domain::finding::Says,
     authority = domain::authority::Authority,
     escalation = domain::consensus::Escalation,
+    log_kind = domain::history::LogKind,
+    log_order = domain::history::LogOrder,
+    group_by = domain::history::GroupBy,
+    reclaimed = domain::review::Reclaimed,
 }
 
 pub(super) fn which_content(_: &mut SchemaGenerator) -> Schema {

@@ -2,7 +2,9 @@
 
 mod discuss;
 mod findings;
+mod history;
 mod list;
+mod moment;
 mod pool;
 mod proposal;
 mod propose;
@@ -86,6 +88,11 @@ tools! {
     ReleaseClaim = "release_claim" of Whose::Only(Role::Reviewer),
     ListIssues = "list_issues" of Whose::Everyones,
     UpdateIssue = "update_issue" of Whose::Everyones,
+    GetReviewTimeline = "get_review_timeline" of Whose::Everyones,
+    // Of all reviews at once: for those who run the broker, so that no agent's context is filled with it.
+    GetActivityFeed = "get_activity_feed" of Whose::Operators,
+    GetAuditLog = "get_audit_log" of Whose::Operators,
+    GetReviewStats = "get_review_stats" of Whose::Operators,
     ListReviewers = "list_reviewers" of Whose::Operators,
     SpawnReviewer = "spawn_reviewer" of Whose::Operators,
     KillReviewer = "kill_reviewer" of Whose::Operators,
@@ -232,6 +239,10 @@ pub(super) async fn run(arguments: Option<JsonObject>, call: Call<'_>) -> Done {
         Tool::ReleaseClaim => Box::pin(review::release(parse(arguments)?, &call)).await,
         Tool::ListIssues => Box::pin(findings::list(parse(arguments)?, &call)).await,
         Tool::UpdateIssue => Box::pin(findings::update(parse(arguments)?, &call)).await,
+        Tool::GetReviewTimeline => Box::pin(history::timeline(parse(arguments)?, &call)).await,
+        Tool::GetActivityFeed => Box::pin(history::activity(parse(arguments)?, &call)).await,
+        Tool::GetAuditLog => Box::pin(history::audit(parse(arguments)?, &call)).await,
+        Tool::GetReviewStats => Box::pin(history::stats(parse(arguments)?, &call)).await,
         Tool::ListReviewers => Box::pin(pool::list(parse(arguments)?, &call)).await,
         Tool::SpawnReviewer => Box::pin(pool::spawn(parse(arguments)?, &call)).await,
         Tool::KillReviewer => Box::pin(pool::kill(parse(arguments)?, &call)).await,

@@ -158,6 +158,24 @@ impl<'a> Who<'a> {
         Ok(ListQuery { projects: own.iter().cloned().collect(), without_project: own.is_none(), ..query })
     }
 
+    /// The one project whose past it sees (`None` inside: what belongs to none); without it, all.
+    pub(super) fn own_project(self) -> Option<Option<String>> {
+        match self.scope() {
+            Some(Scope::Project(own)) => Some(own.clone()),
+            Some(Scope::All) | None => None,
+        }
+    }
+
+    pub(super) fn may_read_project(self, given: &str) -> Result<(), Refused> {
+        match self.caller {
+            Some(caller) if !caller.scope.allows(Some(given)) => {
+                let given: String = given.chars().take(80).collect();
+                Err(wrong_project(&caller.scope, &format!("not for {given:?}")).with("field", "project"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// The project of a new proposal: the one it names, else the token's, else the broker's own.
     pub(super) fn proposes_in(self, given: Option<String>, own: Option<&str>) -> Result<Option<String>, Refused> {
         let Some(Scope::Project(only)) = self.caller.map(|caller| &caller.scope) else { return Ok(given) };

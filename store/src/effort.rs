@@ -50,6 +50,6 @@ impl Reader {
 
 /// A sum of what callers say, which may be more than anything that was ever counted.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-const fn whole(sum: f64) -> u64 {
+pub(crate) const fn whole(sum: f64) -> u64 {
     sum as u64
 }

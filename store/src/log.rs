@@ -104,14 +104,7 @@ impl Reader {
         rows.into_iter()
             .map(|row| {
                 let at = Timestamp(row.at_ms);
-                let entry = match (row.id, row.number, row.version) {
-                    (Some(id), Some(number), Some(version)) => {
-                        let event = serde_json::from_str(&row.payload)?;
-                        let recorded = Box::new(Recorded { at, version: to_u64(version)?, event });
-                        Entry::Review { id: to_id(&id)?, number: ReviewNumber(number), recorded }
-                    }
-                    _ => Entry::Pool(serde_json::from_str(&row.payload)?),
-                };
+                let entry = Entry::read(row.id.as_deref().zip(row.number), row.version, at, &row.payload)?;
                 Ok(Logged { seq: to_u64(row.seq)?, at, tick: Tick(row.tick), entry })
             })
             .collect()
@@ -156,5 +149,23 @@ impl NewsRow {
         };
         let round = self.round.map(to_u32).transpose()?;
         Ok(News { seq: to_u64(self.seq)?, at, actor: self.actor, status: self.status, round, project, entry })
+    }
+}
+
+impl Entry {
+    /// From the columns of an event; one of a review has an id, a number and a version.
+    pub(crate) fn read(
+        review: Option<(&str, i64)>,
+        version: Option<i64>,
+        at: Timestamp,
+        payload: &str,
+    ) -> Result<Self, StoreError> {
+        match (review, version) {
+            (Some((id, number)), Some(version)) => {
+                let recorded = Recorded { at, version: to_u64(version)?, event: serde_json::from_str(payload)? };
+                Ok(Self::Review { id: to_id(id)?, number: ReviewNumber(number), recorded: Box::new(recorded) })
+            }
+            _ => Ok(Self::Pool(serde_json::from_str(payload)?)),
+        }
     }
 }

@@ -24,6 +24,17 @@ const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
 /// What of the schema is younger than the first release.
 const PUT_BACK: &str = "
+    DROP INDEX events_of_the_pool;
+    ALTER TABLE verdicts DROP COLUMN claimed_at_ms;
+    ALTER TABLE reviews DROP COLUMN first_claimed_at_ms;
+    ALTER TABLE reviews DROP COLUMN first_verdict_at_ms;
+    ALTER TABLE reviews DROP COLUMN decided_at_ms;
+    ALTER TABLE reviews DROP COLUMN closed_at_ms;
+    ALTER TABLE reviews DROP COLUMN pending_ms;
+    ALTER TABLE reviews DROP COLUMN claimed_ms;
+    ALTER TABLE reviews DROP COLUMN in_review_ms;
+    ALTER TABLE reviews DROP COLUMN changes_requested_ms;
+    ALTER TABLE reviews DROP COLUMN approved_ms;
     DROP TABLE reviewers;
     DROP TABLE tokens;
     DROP TABLE findings;

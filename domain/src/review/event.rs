@@ -6,6 +6,7 @@ use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
     finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, Wish},
+    history::LogKind,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     time::{Tick, Timestamp},
@@ -227,20 +228,24 @@ pub struct Requeued {
 impl Event {
     /// The name in the log's `kind` column, the same as in its JSON.
     pub const fn kind(&self) -> &'static str {
+        self.log_kind().as_str()
+    }
+
+    pub const fn log_kind(&self) -> LogKind {
         match self {
-            Self::Proposed(_) => "proposed",
-            Self::Revised { .. } => "revised",
-            Self::Claimed { .. } => "claimed",
-            Self::AutoRejected { .. } => "auto_rejected",
-            Self::ClaimEnded { .. } => "claim_ended",
-            Self::ReservationEnded { .. } => "reservation_ended",
-            Self::VerdictGiven { .. } => "verdict_given",
-            Self::FindingUpdated(_) => "finding_updated",
-            Self::MessageAdded { .. } => "message_added",
-            Self::CounterPatchAccepted { .. } => "counter_patch_accepted",
-            Self::CounterPatchRejected { .. } => "counter_patch_rejected",
-            Self::Cancelled { .. } => "cancelled",
-            Self::Closed { .. } => "closed",
+            Self::Proposed(_) => LogKind::Proposed,
+            Self::Revised { .. } => LogKind::Revised,
+            Self::Claimed { .. } => LogKind::Claimed,
+            Self::AutoRejected { .. } => LogKind::AutoRejected,
+            Self::ClaimEnded { .. } => LogKind::ClaimEnded,
+            Self::ReservationEnded { .. } => LogKind::ReservationEnded,
+            Self::VerdictGiven { .. } => LogKind::VerdictGiven,
+            Self::FindingUpdated(_) => LogKind::FindingUpdated,
+            Self::MessageAdded { .. } => LogKind::MessageAdded,
+            Self::CounterPatchAccepted { .. } => LogKind::CounterPatchAccepted,
+            Self::CounterPatchRejected { .. } => LogKind::CounterPatchRejected,
+            Self::Cancelled { .. } => LogKind::Cancelled,
+            Self::Closed { .. } => LogKind::Closed,
         }
     }
 

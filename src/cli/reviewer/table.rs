@@ -1,8 +1,13 @@
 //! The pool as text.
 
-use crate::telemetry::visible;
+use crate::{
+    cli::text::{clipped, duration, rows, strings, table, text},
+    telemetry::visible,
+};
 use serde_json::Value;
 use std::fmt::Write as _;
+
+const EXIT_CHARS: usize = 60;
 
 /// One line about one reviewer that something was done to.
 pub(super) fn told(word: &str, reviewer: &Value) -> String {
@@ -28,7 +33,8 @@ pub(super) fn pool(pool: &Value) -> String {
     }
     for (title, rows) in [("live", live), ("ended", rows(pool, "ended"))] {
         if !rows.is_empty() {
-            let _ = write!(out, "\n{title}\n{}", table(rows));
+            let lines: Vec<_> = rows.iter().map(line).collect();
+            let _ = write!(out, "\n{title}\n{}", table(HEAD, &lines));
         }
     }
     out
@@ -36,24 +42,12 @@ pub(super) fn pool(pool: &Value) -> String {
 
 const HEAD: [&str; 9] = ["REVIEWER", "STATE", "PROJECT", "DONE", "APPROVED", "CHANGES", "REJECTED", "AVERAGE", "COST"];
 
-fn table(reviewers: &[Value]) -> String {
-    let head = HEAD.map(str::to_owned);
-    let lines: Vec<[String; 9]> = std::iter::once(head).chain(reviewers.iter().map(line)).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let mut out = String::new();
-    for line in &lines {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
-    }
-    out
-}
-
 fn line(reviewer: &Value) -> [String; 9] {
     let number = |key: &str| reviewer[key].as_u64().unwrap_or_default().to_string();
     let state = match (strings(reviewer, "reviews").as_slice(), reviewer["exit"].as_str()) {
         ([], None) => text(reviewer, "state"),
-        ([], Some(exit)) => clipped(exit),
+        // The end of a one-shot reviewer may be a whole sentence, which its log has in full.
+        ([], Some(exit)) => clipped(exit, EXIT_CHARS),
         (reviews, _) => format!("{} {}", text(reviewer, "state"), reviews.join(" ")),
     };
     let seat = [text(reviewer, "project"), text(reviewer, "persona")];
@@ -71,16 +65,6 @@ fn line(reviewer: &Value) -> [String; 9] {
     ]
 }
 
-/// The end of a one-shot reviewer may be a whole sentence, which its log has in full.
-fn clipped(exit: &str) -> String {
-    const CHARS: usize = 60;
-    let exit = visible(exit);
-    match exit.char_indices().nth(CHARS) {
-        None => exit.to_string(),
-        Some(_) => exit.chars().take(CHARS - 1).chain(['…']).collect(),
-    }
-}
-
 /// Dollars where the client knows them, else tokens.
 fn cost(reviewer: &Value) -> String {
     match (reviewer["cost_usd"].as_f64(), reviewer["input_tokens"].as_u64(), reviewer["output_tokens"].as_u64()) {
@@ -88,26 +72,6 @@ fn cost(reviewer: &Value) -> String {
         (None, Some(input), Some(output)) => format!("{input}+{output} tokens"),
         _ => String::new(),
     }
-}
-
-fn duration(ms: u64) -> String {
-    match ms {
-        ..1_000 => format!("{ms}ms"),
-        1_000..60_000 => format!("{}s", ms / 1_000),
-        _ => format!("{}m {}s", ms / 60_000, ms / 1_000 % 60),
-    }
-}
-
-fn rows<'a>(of: &'a Value, key: &str) -> &'a [Value] {
-    of[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn strings<'a>(of: &'a Value, key: &str) -> Vec<&'a str> {
-    rows(of, key).iter().filter_map(Value::as_str).collect()
-}
-
-fn text(of: &Value, key: &str) -> String {
-    of[key].as_str().map(|text| visible(text).to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

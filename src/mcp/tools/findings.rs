@@ -7,7 +7,7 @@ use crate::mcp::{
     refusal::Refused,
 };
 use actors::{
-    passes::{Authority, Scope},
+    passes::Authority,
     request::{FindingQuery, FindingUpdate},
 };
 use domain::{
@@ -69,10 +69,6 @@ pub(super) async fn list(args: ListIssues, call: &Call<'_>) -> Done {
         Some(given) => Some(call.resolve(given).await?),
         None => None,
     };
-    let project = match call.who.scope() {
-        Some(Scope::Project(own)) => Some(own.clone()),
-        Some(Scope::All) | None => None,
-    };
     let filter = FindingFilter {
         review: None,
         status: status.transpose()?,
@@ -80,7 +76,7 @@ pub(super) async fn list(args: ListIssues, call: &Call<'_>) -> Done {
         file: args.file,
         persona: args.persona,
         suggestions: args.include_suggestions.unwrap_or(false),
-        project,
+        project: call.who.own_project(),
     };
     let mut query = FindingQuery { review, filter, limit: args.limit, cursor: args.cursor };
     loop {

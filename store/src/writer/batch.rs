@@ -124,7 +124,7 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
         statements::insert_review(connection, &change.review, last_seq)?;
         statements::insert_seats(connection, &change.review)?;
     } else {
-        statements::update_review_if_version(connection, &change.review, first.version - 1, last_queued)?;
+        statements::update_review_if_version(connection, change, first.version - 1, last_queued)?;
         statements::update_seats(connection, &change.review)?;
     }
     for ((seq, recorded), payload) in (before + 1..).zip(&change.events).zip(&change.payloads) {

@@ -27,7 +27,17 @@ const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status 
     content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
     check_words = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
     verdict_by = ?19, approved_hash = ?20, escalated_for = ?21, cancel_reason = ?22,
-    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26, target = ?27
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26, target = ?27,
+    first_claimed_at_ms = coalesce(first_claimed_at_ms, ?28), first_verdict_at_ms = coalesce(first_verdict_at_ms, ?29),
+    decided_at_ms = CASE WHEN status = ?4 OR ?4 = 'closed' THEN decided_at_ms
+                         WHEN ?4 = 'approved' OR ?4 = 'rejected' OR ?4 = 'cancelled' THEN ?24 END,
+    closed_at_ms = CASE WHEN ?4 = 'closed' THEN coalesce(closed_at_ms, ?24) END,
+    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    changes_requested_ms = changes_requested_ms
+                           + CASE WHEN status = 'changes_requested' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?24 - updated_at_ms) ELSE 0 END
     WHERE number = ?1 AND version = ?2";
 
 const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
@@ -48,7 +58,8 @@ const PUT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submit
     content_hash = excluded.content_hash";
 
 const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
-    summary, metrics, content_hash, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    summary, metrics, content_hash, at_ms, claimed_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, role, sender, body, metadata, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -183,10 +194,12 @@ pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq
 /// Writes the snapshot over the one it was decided from, and over no other.
 pub(super) fn update_review_if_version(
     connection: &Connection,
-    review: &Review,
+    change: &Change,
     version: u64,
     queued_seq: Option<u64>,
 ) -> Result<(), StoreError> {
+    let review = &change.review;
+    let happened = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
     let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
     let decision = review.decision.as_ref();
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
@@ -217,6 +230,8 @@ pub(super) fn update_review_if_version(
         review.free_seats().count(),
         review.cost,
         target_column(review)?,
+        happened(|event| matches!(event, Event::Claimed { .. })),
+        happened(|event| matches!(event, Event::VerdictGiven { verdict, .. } if verdict.is_vote())),
     ])?;
     match changed {
         1 => Ok(()),
@@ -339,6 +354,7 @@ pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: 
                 None::<&str>,
                 round.content_hash.0,
                 recorded.at.0,
+                None::<i64>,
             ])?;
             drop_patches(connection, review)
         }
@@ -389,6 +405,8 @@ fn insert_verdict(connection: &Connection, change: &Change, recorded: &Recorded)
     };
     let review = change.review.number.0;
     let metrics = metrics.as_ref().map(serde_json::to_string).transpose()?;
+    let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
+    let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
     connection.prepare_cached(INSERT_VERDICT)?.execute(params![
         review,
         recorded.version,
@@ -402,6 +420,7 @@ fn insert_verdict(connection: &Connection, change: &Change, recorded: &Recorded)
         metrics,
         content_hash.0,
         recorded.at.0,
+        claimed_at,
     ])?;
     if *offers_patch {
         let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("a counter-patch without text".into()))?;

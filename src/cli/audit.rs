@@ -1,0 +1,91 @@
+//! `countersign audit`: the log of everything that happened.
+
+use super::{
+    Failure,
+    remote::{At, Remote},
+    text::{local, print, rows, table, text},
+};
+use serde_json::{Value, json};
+
+/// The most that one call gives.
+const PAGE: usize = 200;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only of this review: R-12, its id, or the beginning of it
+    #[arg(long, value_name = "REVIEW")]
+    review: Option<String>,
+    /// Only what this one did
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
+    /// Only events of this kind, such as verdict_given
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only of this project
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// From then on: a time, a date, or how long ago (30m, 24h, 7d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Before then
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The oldest first
+    #[arg(long)]
+    oldest: bool,
+    /// At most so many events
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Go on after an earlier answer: its next_cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    #[command(flatten)]
+    at: At,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let json = args.at.json;
+    let mut arguments = json!({
+        "review_id": args.review, "actor": args.actor, "kind": args.kind, "project": args.project,
+        "since": args.since, "until": args.until, "order": if args.oldest { "oldest" } else { "newest" },
+        "cursor": args.cursor,
+    });
+    let broker = Remote::find(args.at).await?;
+    let mut events = Vec::new();
+    // A page may hold less than was asked for, or nothing, and others come after it.
+    loop {
+        arguments["limit"] = json!((args.limit - events.len().min(args.limit)).clamp(1, PAGE));
+        let mut page = broker.call("get_audit_log", arguments.clone()).await?;
+        events.extend(page["events"].as_array_mut().map(std::mem::take).unwrap_or_default());
+        arguments["cursor"] = page["next_cursor"].take();
+        if arguments["cursor"].is_null() || events.len() >= args.limit {
+            break;
+        }
+    }
+    let mut answer = json!({ "events": events });
+    if arguments["cursor"].is_string() {
+        answer["next_cursor"] = arguments["cursor"].take();
+    }
+    print(json, &answer, shown)
+}
+
+fn shown(answer: &Value) -> String {
+    let line = |event: &Value| {
+        let actor = event["actor"].as_str().map_or_else(|| "(broker)".to_owned(), |_| text(event, "actor"));
+        [
+            event["seq"].to_string(),
+            local(event, "at"),
+            text(event, "number"),
+            text(event, "kind"),
+            actor,
+            text(event, "status"),
+            text(event, "detail"),
+        ]
+    };
+    let lines: Vec<_> = rows(answer, "events").iter().map(line).collect();
+    let mut out = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], &lines);
+    if answer["next_cursor"].is_string() {
+        out.push_str(&format!("there are more: --cursor {}\n", text(answer, "next_cursor")));
+    }
+    out
+}
