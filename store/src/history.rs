@@ -19,7 +19,7 @@ use domain::{
 use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 /// Events that one page looks at, at most.
-const WALK: i64 = 20_000;
+const WALK: i64 = 10_000;
 
 /// By how much the wall clock may disagree with the order of the log or of the reviews: events are stamped before they
 /// are put in order, and clocks are set. What lies further out of order than that may be missed by a period.

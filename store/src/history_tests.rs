@@ -1,1 +1,231 @@
+//! Pages of the log: what is in them, and that none of them walks through all of it.
 
+use super::{HistoryFilter, WALK, select};
+use crate::{
+    Entry, PoolChange, StoreError,
+    reviewers::{ProcessRow, ReviewerRow},
+    stats::tests::{Lives, lived},
+};
+use domain::{
+    history::{LogKind, LogOrder},
+    ids::ReviewNumber,
+    pool::PoolEvent,
+    scaling::SpawnReason,
+    time::{Tick, Timestamp},
+};
+use rusqlite::Connection;
+use sqlx::Execute as _;
+use std::path::Path;
+use tokio::sync::oneshot;
+
+async fn page(lives: &Lives, filter: &HistoryFilter, order: LogOrder, limit: u32) -> Vec<u64> {
+    let (mut seqs, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = lives.store.reader.list_history(filter, order, cursor, limit).await.unwrap();
+        seqs.extend(page.items.iter().map(|row| row.logged.seq));
+        match page.next_cursor {
+            Some(next) => cursor = Some(next.parse().unwrap()),
+            None => return seqs,
+        }
+    }
+}
+
+/// A reviewer of a project, and what became of it.
+async fn spawned(lives: &Lives, project: Option<&str>, event: impl Fn(String) -> PoolEvent) {
+    let id = format!("codex-r1-{}", project.unwrap_or("none"));
+    let process = ProcessRow { pid: 1, started: 1, boot_id: "b".into() };
+    let reviewer = ReviewerRow {
+        id: id.clone(),
+        name: "codex-r1".into(),
+        runtime: "codex".into(),
+        project: project.map(Into::into),
+        why: SpawnReason::Backlog,
+        seat: None,
+        process,
+        spawned_at: Timestamp(1),
+        end: None,
+        work: Default::default(),
+    };
+    let (done, saved) = oneshot::channel();
+    let change = PoolChange { at: Timestamp(1), tick: Tick(1), reviewer: Some(reviewer), event: Some(event(id)) };
+    lives.store.writer.record(Box::new(change), done);
+    saved.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn pages_of_any_size_are_the_whole_in_either_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let lives = lived(&folder.path().join("countersign.db")).await;
+    let all: Vec<u64> = (1..=lives.store.reader.last_seq().await.unwrap()).collect();
+    let newest: Vec<u64> = all.iter().rev().copied().collect();
+    for limit in [1, 2, 3, 7, 200] {
+        assert_eq!(page(&lives, &HistoryFilter::default(), LogOrder::Oldest, limit).await, all);
+        assert_eq!(page(&lives, &HistoryFilter::default(), LogOrder::Newest, limit).await, newest);
+        let one = HistoryFilter { review: Some(ReviewNumber(2)), ..HistoryFilter::default() };
+        assert_eq!(page(&lives, &one, LogOrder::Oldest, limit).await, [9, 10, 11, 12]);
+        assert_eq!(page(&lives, &one, LogOrder::Newest, limit).await, [12, 11, 10, 9]);
+    }
+    lives.end().await;
+}
+
+#[tokio::test]
+async fn filters_are_taken_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let lives = lived(&folder.path().join("countersign.db")).await;
+    let all = HistoryFilter::default;
+    let project = |name: &str| Some(Some(name.to_owned()));
+    let found = async |filter: HistoryFilter| page(&lives, &filter, LogOrder::Oldest, 5).await;
+    assert_eq!(found(HistoryFilter { project: project("web"), ..all() }).await, [16, 17, 18]);
+    assert_eq!(found(HistoryFilter { project: Some(None), ..all() }).await, [0_u64; 0]);
+    assert_eq!(found(HistoryFilter { kind: Some(LogKind::Closed), ..all() }).await, [8, 12]);
+    let ada = HistoryFilter { actor: Some("ada".into()), ..all() };
+    assert_eq!(found(ada.clone()).await, [2, 3, 4, 10, 11, 17, 18]);
+    assert_eq!(found(HistoryFilter { kind: Some(LogKind::Claimed), ..ada.clone() }).await, [2, 10, 17]);
+    assert_eq!(found(HistoryFilter { review: Some(ReviewNumber(2)), ..ada }).await, [10, 11]);
+    let at = |seconds: i64| Some(Timestamp(1_700_006_400_000 + seconds * 1000));
+    assert_eq!(found(HistoryFilter { since: at(86_400), ..all() }).await, [15, 16, 17, 18]);
+    assert_eq!(found(HistoryFilter { since: at(86_401), until: at(86_403), ..all() }).await, [17]);
+    assert_eq!(found(HistoryFilter { until: at(0), ..all() }).await, [0_u64; 0]);
+    assert_eq!(found(HistoryFilter { since: at(50), until: at(100), ..all() }).await, [11, 14]);
+    lives.end().await;
+}
+
+#[tokio::test]
+async fn what_the_pool_does_belongs_to_the_project_of_its_reviewer() {
+    let folder = tempfile::tempdir().unwrap();
+    let lives = Lives::on(&folder.path().join("countersign.db")).await;
+    let ended = |reviewer| PoolEvent::ReviewerTerminated { reviewer, exit: "exit code 0".into(), ran_ms: None };
+    spawned(&lives, Some("web"), ended).await;
+    spawned(&lives, None, ended).await;
+    let looping =
+        |_| PoolEvent::CrashLoop { project: Some("web".into()), persona: None, failures: 5, last_words: vec![] };
+    spawned(&lives, Some("app"), looping).await;
+    let kind = |kind| HistoryFilter { kind: Some(kind), ..HistoryFilter::default() };
+    let of = |filter: HistoryFilter, project: Option<&str>| HistoryFilter {
+        project: Some(project.map(Into::into)),
+        ..filter
+    };
+    for filter in [HistoryFilter::default(), kind(LogKind::ReviewerTerminated)] {
+        let seqs = page(&lives, &of(filter, None), LogOrder::Newest, 1).await;
+        assert_eq!(seqs, [2]);
+    }
+    assert_eq!(page(&lives, &of(kind(LogKind::CrashLoop), Some("web")), LogOrder::Newest, 1).await, [3]);
+    assert_eq!(page(&lives, &of(HistoryFilter::default(), Some("web")), LogOrder::Newest, 1).await, [3, 1]);
+    let activity = HistoryFilter { activity: true, ..HistoryFilter::default() };
+    assert_eq!(page(&lives, &activity, LogOrder::Newest, 9).await, [3]);
+    lives.end().await;
+}
+
+#[tokio::test]
+async fn a_story_tells_how_long_claims_were_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let lives = lived(&folder.path().join("countersign.db")).await;
+    let steps = lives.store.reader.list_steps(ReviewNumber(1), 0, 100).await.unwrap();
+    let held = |step: &super::Step| step.claimed_at.map(|at| step.recorded.at.0 - at.0);
+    assert_eq!(steps.iter().filter_map(held).collect::<Vec<_>>(), [10_000, 30_000, 20_000]);
+    assert_eq!(steps.iter().map(|step| step.round).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!((steps[0].before, steps[4].before), (None, Some(steps[3].recorded.at)));
+    let rest = lives.store.reader.list_steps(ReviewNumber(1), 6, 1).await.unwrap();
+    assert_eq!(rest.iter().map(|step| step.recorded.version).collect::<Vec<_>>(), [7]);
+    lives.end().await;
+}
+
+/// The log of this review, repeated until it has so many events.
+fn stretch(path: &Path, events: i64) {
+    let mut connection = Connection::open(path).unwrap();
+    let transaction = connection.transaction().unwrap();
+    let sql =
+        "WITH RECURSIVE n (i) AS (SELECT (SELECT max(seq) FROM events) + 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO events SELECT i, NULL, NULL, 'reviewer_retried', NULL, NULL, NULL, NULL, i, i,
+        '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"y\"}' FROM n";
+    transaction.execute(sql, [events]).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_looks_at_so_many_events_and_the_next_goes_on_from_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let lives = lived(&path).await;
+    stretch(&path, 2 * WALK + 100);
+    let web = HistoryFilter { project: Some(Some("web".into())), ..HistoryFilter::default() };
+    let (mut cursor, mut sizes, mut seqs) = (None, Vec::new(), Vec::new());
+    loop {
+        let page = lives.store.reader.list_history(&web, LogOrder::Newest, cursor, 2).await.unwrap();
+        sizes.push(page.items.len());
+        seqs.extend(page.items.iter().map(|row| row.logged.seq));
+        let Some(next) = page.next_cursor else { break };
+        cursor = Some(next.parse().unwrap());
+    }
+    assert_eq!((sizes, seqs), (vec![0, 0, 2, 1], vec![18, 17, 16]));
+    assert_eq!(page(&lives, &web, LogOrder::Oldest, 2).await, [16, 17, 18]);
+    lives.end().await;
+}
+
+/// Every page is a search along a key: with `SCAN events` its time would grow with the log.
+#[tokio::test]
+async fn no_page_scans_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    lived(&path).await.end().await;
+    let all = HistoryFilter::default;
+    let filters = [
+        ("all", all()),
+        ("activity", HistoryFilter { activity: true, ..all() }),
+        ("actor", HistoryFilter { actor: Some("ada".into()), ..all() }),
+        ("kind", HistoryFilter { kind: Some(LogKind::Claimed), ..all() }),
+        ("kind of the pool", HistoryFilter { kind: Some(LogKind::CrashLoop), ..all() }),
+        ("project", HistoryFilter { project: Some(Some("app".into())), ..all() }),
+        ("review", HistoryFilter { review: Some(ReviewNumber(1)), ..all() }),
+    ];
+    let connection = Connection::open(&path).unwrap();
+    for (name, filter) in filters {
+        for order in [LogOrder::Newest, LogOrder::Oldest] {
+            let mut sql = select(&filter, order, (1, 9));
+            let sql = format!("EXPLAIN QUERY PLAN {}", sql.build().sql().as_str());
+            let mut statement = connection.prepare(&sql).unwrap();
+            let count = statement.parameter_count();
+            let bound = rusqlite::params_from_iter(std::iter::repeat_n(1, count));
+            let plan: Vec<String> = statement.query_map(bound, |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+            let plan = plan.join("; ");
+            assert!(plan.starts_with("SEARCH e USING"), "{name}: {plan}");
+            assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{name}: {plan}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_log_can_only_grow() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    lived(&path).await.end().await;
+    let connection = Connection::open(&path).unwrap();
+    let rows = || {
+        connection.query_row("SELECT count(*), total(length(payload)) FROM events", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?))
+        })
+    };
+    let before = rows().unwrap();
+    for sql in [
+        "UPDATE events SET actor = 'mallory' WHERE seq = 3",
+        "UPDATE events SET payload = '{}'",
+        "DELETE FROM events WHERE seq = 3",
+        "DELETE FROM events",
+    ] {
+        let refused = connection.execute(sql, []).map_err(StoreError::from).unwrap_err();
+        assert!(refused.to_string().contains("append-only"), "{sql}: {refused}");
+    }
+    assert_eq!(rows().unwrap(), before);
+}
+
+#[tokio::test]
+async fn rows_say_what_the_log_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let lives = lived(&folder.path().join("countersign.db")).await;
+    let page = lives.store.reader.list_history(&HistoryFilter::default(), LogOrder::Oldest, None, 5).await.unwrap();
+    let last = page.items.last().unwrap();
+    let Entry::Review { number, recorded, .. } = &last.logged.entry else { panic!("{last:?}") };
+    assert_eq!((number.0, recorded.version, recorded.event.log_kind()), (1, 5, LogKind::Revised));
+    assert_eq!((last.round, last.intent.as_deref()), (Some(2), Some("change 1, better")));
+    lives.end().await;
+}

@@ -345,3 +345,28 @@ async fn an_old_database_knows_what_was_voted_on_and_what_it_cost() {
     assert_eq!((before.escalated, before.cost), (Some(Escalation::Rounds), 300_000));
     assert_eq!(before.seats[0].reviewed.as_ref().map(|reviewed| reviewed.round), Some(3));
 }
+
+#[tokio::test]
+async fn an_old_database_knows_when_its_reviews_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    crate::stats::tests::lived(&path).await.end().await;
+    let facts = || {
+        let connection = Connection::open(&path).unwrap();
+        let mut rows = Vec::new();
+        for sql in [
+            "SELECT json_array(number, first_claimed_at_ms, first_verdict_at_ms, decided_at_ms, closed_at_ms, pending_ms,
+                    claimed_ms, in_review_ms, changes_requested_ms, approved_ms) FROM reviews ORDER BY number",
+            "SELECT json_array(review, id, claimed_at_ms) FROM verdicts ORDER BY review, id",
+        ] {
+            let mut statement = connection.prepare(sql).unwrap();
+            rows.extend(statement.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap));
+        }
+        rows
+    };
+    let before = facts();
+    put_back(&path);
+    open(&path, Settings::default()).await.unwrap();
+    assert_eq!(facts(), before);
+    assert_eq!(before.len(), 5 + 5);
+}

@@ -215,4 +215,4 @@ async fn processes(moment: &mut SqliteConnection, period: &Period) -> Result<Pro
 
 #[cfg(test)]
 #[path = "stats_tests.rs"]
-mod tests;
+pub(crate) mod tests;
