@@ -45,7 +45,8 @@ async fn commits(dir: &Path, clients: usize, effort: Effort) -> (f64, f64) {
             tokio::spawn(async move {
                 while Instant::now() < until {
                     let (done, saved) = oneshot::channel();
-                    writer.commit(submission(numbers.fetch_add(1, Relaxed) + 1, "a change", &["general"]), done);
+                    let number = numbers.fetch_add(1, Relaxed) + 1;
+                    writer.commit(submission(number, number, "a change", &["general"]), done);
                     saved.await.unwrap().unwrap();
                 }
             })

@@ -1,6 +1,6 @@
 //! How fast the broker is, held against a ceiling and a floor measured in the same run.
 //!
-//! `cargo xtask bench [life] [memory] [scale] [--quick]`; without a name, all of them.
+//! `cargo xtask bench [life] [memory] [scale] [history] [--quick]`; without a name, all of them.
 //!
 //! - ceiling: a tool that does nothing, behind the same HTTP, door and rmcp stack
 //! - floor: the store alone, and the disk alone
@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, reason = "the report is the product")]
 
 mod floor;
+mod history;
 mod life;
 mod load;
 mod memory;
@@ -48,8 +49,8 @@ fn main() {
     }
     let effort = if words.iter().any(|word| word == "--quick") { QUICK } else { FULL };
     let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
-    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale"].contains(word)) {
-        eprintln!("no benchmark {unknown:?}; there are life, memory and scale");
+    if let Some(unknown) = named.iter().find(|word| !["life", "memory", "scale", "history"].contains(word)) {
+        eprintln!("no benchmark {unknown:?}; there are life, memory, scale and history");
         std::process::exit(2);
     }
     let wanted = |name| named.is_empty() || named.contains(&name);
@@ -63,6 +64,9 @@ fn main() {
         }
         if wanted("scale") {
             scale::report(effort).await;
+        }
+        if wanted("history") {
+            history::report(effort).await;
         }
     });
 }

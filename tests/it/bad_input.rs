@@ -159,6 +159,9 @@ async fn an_over_long_text_is_refused_and_not_sent_back() {
                 "cursor" => &["bad_cursor"],
                 "file" => &["unknown_file", "too_long"],
                 "severity" => &["unknown_severity"],
+                "kind" => &["unknown_kind"],
+                "order" => &["unknown_order"],
+                "group_by" => &["unknown_group_by"],
                 "role" => &["unknown_role", "unknown_status"],
                 // A text stands for an issue that has nothing but a title.
                 "issues" | "issue_id" | "duplicate_of" => &["invalid_argument"],

@@ -17,6 +17,7 @@ mod doors;
 mod events;
 mod findings;
 mod front_matter;
+mod history;
 mod idempotency;
 mod lifecycle;
 mod lists;

@@ -31,10 +31,19 @@ async fn a_role_sees_its_own_tools_and_prompts() {
             "get_discussion",
             "list_issues",
             "update_issue",
+            "get_review_timeline",
         ];
         let (is_proposers, is_reviewers) = (proposers.contains(tool), reviewers.contains(tool));
         assert_eq!(is_proposers && is_reviewers, both.contains(&tool.as_str()), "{tool}");
-        let is_operators = ["list_reviewers", "spawn_reviewer", "kill_reviewer"].contains(&tool.as_str());
+        let operators = [
+            "get_activity_feed",
+            "get_audit_log",
+            "get_review_stats",
+            "list_reviewers",
+            "spawn_reviewer",
+            "kill_reviewer",
+        ];
+        let is_operators = operators.contains(&tool.as_str());
         assert_ne!(is_proposers || is_reviewers, is_operators, "{tool} is nobody's, or everybody's");
     }
     assert!(reviewers.contains(&"claim_review".to_owned()) && reviewers.contains(&"submit_verdict".to_owned()));

@@ -33,6 +33,27 @@ async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
 }
 
 #[tokio::test]
+async fn a_page_of_a_long_past_takes_as_long_as_one_of_a_short() {
+    // Of the many a page cannot look at all: they have three times as many events as one looks at.
+    let (few, many) = (broker_with(FEW, Stored::Lived).await, broker_with(3_000, Stored::Lived).await);
+    for (tool, arguments) in [
+        ("get_audit_log", json!({})),
+        ("get_audit_log", json!({ "order": "oldest" })),
+        ("get_audit_log", json!({ "review_id": "R-100" })),
+        ("get_audit_log", json!({ "kind": "closed" })),
+        ("get_audit_log", json!({ "actor": "reviewer-7", "cursor": "1500" })),
+        ("get_audit_log", json!({ "since": "2023-11-15", "order": "oldest" })),
+        ("get_activity_feed", json!({})),
+        ("get_review_timeline", json!({ "review_id": "R-100" })),
+        ("get_review_stats", json!({ "until": "2023-11-14T23:00:00Z" })),
+    ] {
+        let (small, large) = (time_of(&few, tool, &arguments).await, time_of(&many, tool, &arguments).await);
+        let bound = small * 10 + Duration::from_millis(10);
+        assert!(large < bound, "{tool} {arguments}: {large:?} with many, {small:?} with few");
+    }
+}
+
+#[tokio::test]
 async fn a_stored_review_is_not_awake_until_it_is_touched() {
     let broker = broker_with(FEW, Stored::Pending).await;
     assert!(broker.live_reviews().await.is_empty());
@@ -48,11 +69,15 @@ async fn broker_with(reviews: usize, stored: Stored) -> TestBroker {
 
 /// The best of several, so that a busy machine does not count.
 async fn page_time(broker: &TestBroker, arguments: &serde_json::Value) -> Duration {
+    time_of(broker, "list_reviews", arguments).await
+}
+
+async fn time_of(broker: &TestBroker, tool: &str, arguments: &serde_json::Value) -> Duration {
     let client = broker.client();
     let mut best = Duration::MAX;
     for _ in 0..15 {
         let began = Instant::now();
-        client.call("list_reviews", arguments.clone()).await;
+        client.call(tool, arguments.clone()).await;
         best = best.min(began.elapsed());
     }
     best

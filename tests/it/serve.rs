@@ -556,7 +556,7 @@ async fn the_help_tells_what_there_is() {
         assert!(output.status.success() && output.stderr.is_empty());
         String::from_utf8(output.stdout).unwrap()
     };
-    for command in [&[][..], &["serve"], &["mcp"], &["actors"], &["token"]] {
+    for command in [&[][..], &["serve"], &["mcp"], &["actors"], &["token"], &["stats"], &["audit"], &["timeline"]] {
         let text = help(&[command, &["--help"]].concat()).await;
         let name = if command.is_empty() { "help" } else { command[0] };
         insta::assert_snapshot!(name, text);

@@ -69,7 +69,7 @@ fn of_review(event: &Event, actor: &str, number: &str) -> String {
         Event::FindingUpdated(Updated { number: finding, wish, settles: false, .. }) => {
             format!("{actor} says of {finding} of {number}: {wish}")
         }
-        Event::MessageAdded { role, persona, .. } => format!("{actor} wrote on {number} as the {role} ({persona})"),
+        Event::MessageAdded { role, persona, .. } => format!("{actor} wrote on {number} as the {role}, seat {persona}"),
         Event::CounterPatchAccepted { persona, .. } => {
             format!("{actor} took the counter-patch of {persona} on {number}")
         }

@@ -106,6 +106,21 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             with(by_id(id), more)
         }
         "list_reviewers" => json!({}),
+        "get_review_timeline" => by_id(with_issue(&client).await),
+        "get_activity_feed" => {
+            with_issue(&client).await;
+            json!({ "project": "project", "limit": 10 })
+        }
+        "get_audit_log" => {
+            json!({
+                "review_id": with_issue(&client).await, "actor": "ada", "kind": "verdict_given", "project": "project",
+                "since": "7d", "until": "2999-01-01", "order": "oldest", "limit": 10,
+            })
+        }
+        "get_review_stats" => {
+            with_issue(&client).await;
+            json!({ "project": "project", "since": "7d", "until": "2999-01-01T00:00:00Z", "group_by": "category" })
+        }
         "close_review" => with(by_id(review_in(&client, "approved").await), json!({ "closer_role": "proposer" })),
         "cancel_review" => with(by_id(review_in(&client, "pending").await), json!({ "reason": "not wanted" })),
         new => panic!("{new} is new: give it a scene here, and it is held to what every tool is held to"),

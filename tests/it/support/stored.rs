@@ -3,14 +3,21 @@
 use domain::{
     consensus::Policy,
     content::Content,
+    finding::{FindingKind, Grounding, NewFinding, Severity},
     ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
-    review::{Check, ClaimSeat, Command, GiveVerdict, Proposal, Proposer, Rules, propose, transition},
+    review::{
+        AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer,
+        Revise, Role, Rules, propose, transition,
+    },
     time::{Now, Tick, Timestamp},
-    verdict::Verdict,
+    verdict::{Metrics, Verdict},
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Change, Writer};
 use tokio::sync::oneshot;
+
+/// In milliseconds since 1970.
+pub(crate) const FIRST_AT: i64 = 1_700_000_000_000;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
@@ -21,18 +28,31 @@ pub(crate) enum Stored {
     /// `ada` has voted for one of two seats.
     Begun,
     Cancelled,
+    /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the one
+    /// before.
+    Lived,
 }
+
+/// Reviews whose changes wait for the writer while more are made.
+const AHEAD: i64 = 2_000;
 
 /// Fills the folder `data` in `home` through the store's own writer.
 pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
     let data = home.join("data");
     std::fs::create_dir(&data).unwrap();
-    let settings = store::Settings { max_queue: 300_000, ..store::Settings::default() };
+    let settings = store::Settings { max_queue: 30_000, ..store::Settings::default() };
     let store = store::open(&data.join("countersign.db"), settings).await.unwrap();
     let mut last = None;
     for number in 1..=i64::try_from(reviews).unwrap() {
+        if number % AHEAD == 0
+            && let Some(saved) = last.take()
+        {
+            let saved: oneshot::Receiver<Result<_, _>> = saved;
+            saved.await.unwrap().unwrap();
+        }
         let personas: &[&str] = if stored == Stored::Begun { &["general", "tests"] } else { &[DEFAULT_PERSONA] };
-        let first = submission(number, "a stored change", personas);
+        let at = if stored == Stored::Lived { number * MINUTE } else { number };
+        let first = submission(number, at, "a stored change", personas);
         let (done, saved) = oneshot::channel();
         store.writer.commit(first.clone(), done);
         last = Some(match stored {
@@ -42,6 +62,7 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
+            Stored::Lived => live(&store.writer, first, number),
             Stored::Cancelled => {
                 let cancel = Command::Cancel { by: None, reason: "no longer needed".into() };
                 tell(&store.writer, &first, cancel, number).1
@@ -56,16 +77,95 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
     store.reader.close().await;
 }
 
+const MINUTE: i64 = 60_000;
+
+/// The rest of a life, four seconds from one event to the next.
+fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
+    let by = format!("reviewer-{}", number % 20);
+    let say = |role: Role, body: &str| {
+        Command::AddMessage(AddMessage { role, by: None, persona: None, body: body.into(), metadata: None })
+    };
+    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, checked: None, check: Check::NotNeeded });
+    let content = content(&format!("a better change {number}"));
+    let revise = Command::Revise(Revise {
+        proposer_id: None,
+        completes: first.review().round.content_hash.clone(),
+        intent: content.intent.clone(),
+        content_hash: content.hash(),
+        diff: None,
+        request_key: None,
+        anchors: Vec::new(),
+        target: None,
+    });
+    let issues = OfferedFindings {
+        first: number,
+        checked: Some(first.review().round.content_hash.clone()),
+        list: vec![issue()],
+    };
+    let back = GiveVerdict {
+        verdict: Verdict::ChangesRequested,
+        reason: Some("not yet".into()),
+        metrics: Some(Metrics { cost_usd: Some(0.01), input_tokens: Some(1_000), ..Metrics::default() }),
+        findings: issues,
+        ..approval(&by)
+    };
+    let commands = [
+        (claim(), None),
+        (say(Role::Reviewer, "why is this needed?"), None),
+        (say(Role::Proposer, "because the old way is slow"), None),
+        (say(Role::Reviewer, "how slow?"), None),
+        (Command::GiveVerdict(back), None),
+        (revise, Some(content)),
+        (claim(), None),
+        (Command::GiveVerdict(approval(&by)), None),
+        (Command::Close { by: Role::Proposer, identity: None }, None),
+    ];
+    let (mut change, mut saved) = (first, None);
+    for (step, (command, content)) in (1..).zip(commands) {
+        let (next, done) = tell_at(writer, &change, command, content, number * MINUTE + step * 4_000);
+        (change, saved) = (next, Some(done));
+    }
+    saved.unwrap()
+}
+
+fn issue() -> OfferedFinding {
+    let found = NewFinding {
+        is_issue: true,
+        kind: FindingKind::Bug,
+        severity: Severity::High,
+        place: None,
+        title: "it is slow".into(),
+        description: None,
+        code_snippet: None,
+        suggestion: None,
+        rule_ref: None,
+        confidence: None,
+    };
+    OfferedFinding { found, grounding: Grounding::Unchecked { why: "no place".into() }, on_changed_lines: None }
+}
+
 fn tell(
     writer: &Writer,
     first: &Change,
     command: Command,
     number: i64,
 ) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
-    let now = Now { at: Timestamp(1_700_000_100_000 + number), tick: Tick(number) };
+    tell_at(writer, first, command, None, 100_000 + number)
+}
+
+/// `at` is in milliseconds from when the first was submitted.
+fn tell_at(
+    writer: &Writer,
+    first: &Change,
+    command: Command,
+    content: Option<Content>,
+    at: i64,
+) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
+    let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let told = transition(first.review(), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
     let change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
+    let change = change.with_content(content.map(Arc::new));
     writer.commit(change.clone(), done);
     (change, saved)
 }
@@ -84,17 +184,21 @@ fn approval(by: &str) -> GiveVerdict {
     }
 }
 
-/// A proposal without a diff, as the store is given it.
-pub(crate) fn submission(number: i64, intent: &str, personas: &[&str]) -> Change {
-    let content = Content {
-        intent: format!("{intent} {number}"),
+fn content(intent: &str) -> Content {
+    Content {
+        intent: intent.to_owned(),
         description: Some("why and what".into()),
         diff: None,
         base_commit: None,
         files: Vec::new(),
         flags: Vec::new(),
         diff_note: None,
-    };
+    }
+}
+
+/// A proposal without a diff, as the store is given it, so many milliseconds after the first.
+pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) -> Change {
+    let content = content(&format!("{intent} {number}"));
     let proposal = Proposal {
         id: ReviewId(uuid::Uuid::new_v4()),
         number: ReviewNumber(number),
@@ -116,6 +220,6 @@ pub(crate) fn submission(number: i64, intent: &str, personas: &[&str]) -> Change
         request_key: None,
         target: None,
     };
-    let done = propose(proposal, Now { at: Timestamp(1_700_000_000_000 + number), tick: Tick(number) });
-    Change::new(Arc::new(done.next), done.events, Tick(number)).unwrap().with_content(Some(Arc::new(content)))
+    let done = propose(proposal, Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) });
+    Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap().with_content(Some(Arc::new(content)))
 }
