@@ -45,7 +45,7 @@ fn shown(stats: &Value) -> String {
     let ended = ["approved", "rejected", "cancelled"].map(|key| format!("{key} {}", number(reviews, key)));
     let _ = writeln!(out, "  ended     {}{}", ended.join(", "), rate(reviews, "approval_rate"));
     let rounds = &reviews["rounds"];
-    let first = rate(reviews, "first_round_rate").replace("approved", "of those approved in the first");
+    let first = rate(reviews, "first_round_rate").replace("approved", "of those approved in the first round");
     let _ = writeln!(out, "  rounds    {} on average, {} at most{first}", rounds["mean"], rounds["max"]);
     out.push_str("\ntime to\n");
     out.push_str(&spans(reviews));

@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_roles_endpoint_shows_that_roles_tools() {
-        assert_eq!(names(Endpoint::Any).len(), 18);
+        assert_eq!(names(Endpoint::Any).len(), 22);
         assert!(!names(Endpoint::Reviewer).contains(&"spawn_reviewer"));
         assert!(!names(Endpoint::Proposer).contains(&"claim_review"));
         assert!(!names(Endpoint::Reviewer).contains(&"create_review"));
