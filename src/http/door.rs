@@ -3,10 +3,9 @@
 //! it is, where a token says so.
 
 use super::{
-    Route,
+    Route, TraceId,
     answer::problem,
     events::{Tickets, ticket::Holder},
-    trace,
 };
 use actors::{Broker, BrokerError, Caller, passes};
 use axum::{

@@ -49,7 +49,7 @@ pub(super) async fn run(
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
         let name: String = request.name.chars().take(80).collect();
-        server.broker.meters().call("unknown", Outcome::Malformed, started.elapsed());
+        server.broker.meters().call("unknown", Outcome::Malformed, std::time::Duration::ZERO);
         info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), trace.id = trace.map(display), "call");
         return Err(ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),

@@ -78,7 +78,8 @@ impl Lives {
         let first = self.last_finding + 1;
         self.last_finding += i64::try_from(issues.len()).unwrap();
         let list = issues.iter().map(|severity| finding(*severity)).collect();
-        let offered = OfferedFindings { first, checked: Some(review.round.content_hash.clone()), list };
+        let checked = Some(review.round.content_hash.clone());
+        let offered = OfferedFindings { first, digest: None, checked, list };
         let metrics =
             Metrics { cost_usd: Some(0.1), input_tokens: Some(100), output_tokens: Some(10), ..Metrics::default() };
         let command = GiveVerdict {

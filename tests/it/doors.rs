@@ -317,8 +317,8 @@ async fn a_body_that_nobody_wants_is_not_waited_for() {
             Route::Api(operation) if ["GET", "DELETE"].contains(&operation.method.as_str()) => {
                 operation.method.as_str()
             }
-            Route::Health | Route::Ready | Route::Actors => "GET",
-            Route::Api(_) | Route::Mcp(_) => continue,
+            Route::Health | Route::Ready | Route::Actors | Route::Metrics | Route::Events | Route::WebSocket => "GET",
+            Route::Api(_) | Route::Mcp(_) | Route::Ticket => continue,
         };
         let mut wire = Wire::to(&broker).await;
         let (path, port) = (address(route), broker.port());

@@ -33,7 +33,10 @@ async fn seqs_up_to(subscriber: &mut Subscriber, end: u64) -> Vec<u64> {
 /// `subscribers` hear all of `events`, and one of them is cut off in between.
 async fn everybody_hears_everything(subscribers: usize, events: usize) {
     const REVIEWS: usize = 20;
-    let settings = format!("[events]\nmax_streams = {}\nqueue = {}\n", subscribers + 1, events.max(512));
+    // Those who talk are silent until all have subscribed; their connections must not be closed meanwhile.
+    let server = "[server]\nheader_timeout = \"5m\"";
+    let (streams, queue) = (subscribers + 10, events.max(512));
+    let settings = format!("{server}\n[events]\nmax_streams = {streams}\nqueue = {queue}\n");
     let broker = TestBroker::with(&settings).await;
     let talk = Talk::about(&broker, REVIEWS).await;
     let start = last_event(&broker.client()).await;

@@ -83,7 +83,7 @@ async fn figures_of_whole_lives() {
     assert_eq!(votes, [json!(1), json!(1), json!(1), json!(0)]);
     let spent = ["cost_usd", "input_tokens", "output_tokens"].map(|key| work[key].clone());
     assert_eq!(spent, [json!(0.5), json!(200), json!(20)]);
-    let issues = json!({ "total": 1, "by_severity": { "high": 1 }, "by_status": { "wont_fix": 1 }, "suggestions": 1 });
+    let issues = json!({ "total": 1, "by_severity": { "high": 1 }, "by_status": { "fixed": 1 }, "suggestions": 1 });
     assert_eq!(stats["issues"], issues);
 
     let grouped = async |by: &str| client.call("get_review_stats", json!({ "group_by": by })).await["groups"].take();
@@ -285,7 +285,7 @@ async fn a_timeline_tells_a_review_round_by_round() {
         { "issue_id": "I-2", "severity": "low", "title": "a name", "is_suggestion": true },
     ]);
     assert_eq!(sent_back["raised"], raised);
-    assert_eq!(second[2]["settled"][0], json!({ "issue_id": "I-1", "status": "wont_fix" }));
+    assert_eq!(second[2]["settled"][0], json!({ "issue_id": "I-1", "status": "fixed" }));
     // Times add up: each is since the one before, and a claim is held from when it was made.
     let ms = |events: &Value, n: usize| events[n]["after_ms"].as_u64().unwrap();
     assert_eq!(first[6]["held_ms"].as_u64().unwrap(), ms(first, 4) + ms(first, 5) + ms(first, 6));

@@ -151,7 +151,8 @@ async fn every_operation_is_for_the_right_tokens() {
     let broker = TestBroker::start().await;
     let proposers = ["create_review", "cancel_review", "close_review", "accept_counter_patch", "reject_counter_patch"];
     let reviewers = ["claim_review", "release_claim", "submit_verdict"];
-    let operators = ["list_reviewers", "spawn_reviewer", "kill_reviewer"];
+    let operators =
+        ["list_reviewers", "spawn_reviewer", "kill_reviewer", "get_activity_feed", "get_audit_log", "get_review_stats"];
     for role in ["proposer", "reviewer", "operator"] {
         let secret = made(broker.home(), role, &format!("the-{role}"), &[]).await;
         let rest = broker.rest().with_token(&secret);

@@ -77,6 +77,10 @@ operations! {
     GET "/reviews/{review_id}/issues" = "list_review_issues": Call(ListIssues);
     PATCH "/reviews/{review_id}/issues/{issue_id}" = "update_review_issue": Call(UpdateIssue);
     GET "/issues" = "list_issues": Call(ListIssues);
+    GET "/reviews/{review_id}/timeline" = "get_review_timeline": Call(GetReviewTimeline);
+    GET "/activity" = "get_activity_feed": Call(GetActivityFeed);
+    GET "/audit" = "get_audit_log": Call(GetAuditLog);
+    GET "/stats" = "get_review_stats": Call(GetReviewStats);
     PATCH "/issues/{issue_id}" = "update_issue": Call(UpdateIssue);
     GET "/reviewers" = "list_reviewers": Call(ListReviewers);
     POST "/reviewers" = "spawn_reviewer": Call(SpawnReviewer);

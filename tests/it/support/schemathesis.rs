@@ -9,8 +9,18 @@ const VERSION: &str = "4.32.5";
 /// For each operation. COUNTERSIGN_TEST_EXAMPLES says otherwise.
 const EXAMPLES: &str = "8";
 
+/// Also where there is no Python: nothing else here needs it.
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while it looks")]
 pub(crate) fn is_skipped() -> bool {
-    are_skipped("schemathesis, which needs Python and the network the first time")
+    if are_skipped("schemathesis, which needs Python and the network the first time") {
+        return true;
+    }
+    let venv = std::process::Command::new("python3").args(["-c", "import venv, ensurepip"]).output();
+    let is_there = venv.is_ok_and(|output| output.status.success());
+    if !is_there {
+        eprintln!("skipped: schemathesis, since there is no python3 with venv here");
+    }
+    !is_there
 }
 
 /// The program, installed into the target folder the first time.

@@ -98,6 +98,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         target: None,
     });
     let issues = OfferedFindings {
+        digest: None,
         first: number,
         checked: Some(first.review().round.content_hash.clone()),
         list: vec![issue()],

@@ -114,8 +114,9 @@ fn form() -> String {
         "Answer with one JSON object that fits this JSON Schema, and nothing else:\n\n{}\n\n\
          verdict: approved; changes_requested, where something has to be put right first; rejected, where the change \
          should not be made at all. All but an approval need a reason. issues: what has to be dealt with. suggestions: \
-         what would be nice. settled: of issues above that your seat raised before, by their number, whether each is \
-         fixed, wont_fix (you withdraw it) or still open. file: the path as in the diff; line_start and line_end: as the change leaves the file; \
+         what would be nice. settled: of the issues above that are your own seat's, by their number, whether each is \
+         fixed, wont_fix (you withdraw it) or still open. file: the path as in the diff; line_start and line_end: as the \
+         change leaves the file; \
          code_snippet: quoted from there, word for word. Name only what you have seen there. confidence is from 0 to 1. \
          files_reviewed and lines_analyzed: how many you have read.",
         answer::schema()
