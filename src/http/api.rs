@@ -1,6 +1,6 @@
 //! REST: the tools of the broker as resources, with the same rules, names and codes.
 //!
-//! [`routes`] says what there is. Arguments are read from path, query and body, the tool is called as MCP
+//! `routes` says what there is. Arguments are read from path, query and body, the tool is called as MCP
 //! calls it, and what it says is dressed as HTTP: statuses, ETags, links, problems.
 
 mod arguments;
