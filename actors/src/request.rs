@@ -2,9 +2,8 @@
 
 use crate::git::Workplace;
 use domain::{
-    authority::Authority,
     consensus::RuleName,
-    finding::{FindingNumber, NewFinding, Wish},
+    finding::NewFinding,
     history::LogOrder,
     ids::ReviewId,
     review::{Category, Proposer, Review, Role, Status, TargetKind},
@@ -130,17 +129,6 @@ pub struct VerdictRequest {
     pub counter_patch: Option<String>,
     /// Issues and suggestions.
     pub findings: Vec<NewFinding>,
-}
-
-/// What somebody says of a finding.
-#[derive(Debug, Clone)]
-pub struct FindingUpdate {
-    pub number: FindingNumber,
-    pub role: Authority,
-    pub by: Option<String>,
-    pub wish: Wish,
-    pub duplicate_of: Option<FindingNumber>,
-    pub note: Option<String>,
 }
 
 /// Which findings.

@@ -4,7 +4,7 @@ use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
     prepare::unreadable,
-    request::{FindingQuery, FindingUpdate, VerdictRequest},
+    request::{FindingQuery, VerdictRequest},
 };
 use domain::{
     ids::ReviewId,
@@ -20,15 +20,13 @@ impl Broker {
     }
 
     /// The review after somebody has said what is to become of a finding.
-    pub async fn update_finding(&self, id: ReviewId, update: FindingUpdate) -> Answer<Arc<Review>> {
+    pub async fn update_finding(&self, id: ReviewId, update: UpdateFinding) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         let limits = &self.0.context.settings.limits;
         limits.name("caller_id", update.by.as_deref())?;
         limits.note(update.note.as_deref())?;
         self.0.context.refuse_secrets(&[("note", update.note.as_deref())]).await?;
-        let FindingUpdate { number, role, by, wish, duplicate_of, note } = update;
-        let command = UpdateFinding { number, role, by, wish, duplicate_of, note };
-        self.decide(id, Command::UpdateFinding(command)).await
+        self.decide(id, Command::UpdateFinding(update)).await
     }
 
     /// Findings of one review or of all, newest first.

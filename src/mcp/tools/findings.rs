@@ -6,13 +6,10 @@ use crate::mcp::{
     present::{Answer, FindingRow, IssueUpdated, Issues},
     refusal::Refused,
 };
-use actors::{
-    passes::Authority,
-    request::{FindingQuery, FindingUpdate},
-};
+use actors::{passes::Authority, request::FindingQuery};
 use domain::{
     finding::{BadFinding, FindingNumber, FindingStatus, NewFinding, Severity, ToldFinding, Wish},
-    review::Role,
+    review::{Role, UpdateFinding},
 };
 use store::FindingFilter;
 
@@ -107,7 +104,7 @@ pub(super) async fn update(args: UpdateIssue, call: &Call<'_>) -> Done {
         return Err(Malformed::missing("caller_id", "an operator without a token has to say who it is").into());
     }
     let id = call.resolve(&args.review_id).await?;
-    let update = FindingUpdate { number, role, by, wish, duplicate_of, note: args.note };
+    let update = UpdateFinding { number, role, by, wish, duplicate_of, note: args.note };
     let review = call.server.broker.update_finding(id, update).await?;
     Ok(Answer::of(&IssueUpdated::of(&review, number))?)
 }
