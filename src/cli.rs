@@ -1,7 +1,6 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 another broker has the data dir,
-//! 4 the address is in use.
+//! [`EXIT_CODES`] are the ones every command shares; `wait` and `gate` answer by theirs.
 
 mod actors;
 mod audit;
@@ -12,6 +11,7 @@ mod mcp;
 mod personas;
 mod place;
 mod remote;
+mod repo;
 mod reviewer;
 mod serve;
 mod stats;
@@ -21,14 +21,19 @@ mod token;
 
 use ::actors::pool::shim;
 use clap::{Parser, Subcommand};
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 const USAGE: u8 = 2;
 const TAKEN: u8 = 3;
 const ADDRESS_IN_USE: u8 = 4;
+const NO_BROKER: u8 = 5;
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 another broker has the data \
-                          folder, 4 the address is in use";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or refused, 2 wrong usage or settings, 3 another broker has the \
+                          data folder, 4 the address is in use, 5 no broker answers";
 
 /// A local-first review broker for AI coding agents
 #[derive(Debug, Parser)]
@@ -98,26 +103,32 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         let ended = match self.command {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
-            Command::Mcp(args) => run(tokio::runtime::Builder::new_current_thread(), mcp::run(args)),
-            Command::Actors(args) => run(tokio::runtime::Builder::new_current_thread(), actors::run(args)),
-            Command::Events(args) => run(tokio::runtime::Builder::new_current_thread(), events::run(args)),
+            Command::Mcp(args) => small(mcp::run(args)),
+            Command::Actors(args) => small(actors::run(args)),
+            Command::Events(args) => small(events::run(args)),
             Command::Personas(args) => personas::run(&args),
-            Command::Token(args) => run(tokio::runtime::Builder::new_current_thread(), token::run(args)),
-            Command::Reviewer(args) => run(tokio::runtime::Builder::new_current_thread(), reviewer::run(args)),
-            Command::Stats(args) => run(tokio::runtime::Builder::new_current_thread(), stats::run(args)),
-            Command::Audit(args) => run(tokio::runtime::Builder::new_current_thread(), audit::run(args)),
-            Command::Timeline(args) => run(tokio::runtime::Builder::new_current_thread(), timeline::run(args)),
+            Command::Token(args) => small(token::run(args)),
+            Command::Reviewer(args) => small(reviewer::run(args)),
+            Command::Stats(args) => small(stats::run(args)),
+            Command::Audit(args) => small(audit::run(args)),
+            Command::Timeline(args) => small(timeline::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };
         match ended {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failure { code, error }) => {
-                eprintln!("countersign: {error:#}");
+                // A terminal that takes no more is no reason for another exit code.
+                let _ = writeln!(io::stderr(), "countersign: {error:#}");
                 ExitCode::from(code)
             }
         }
     }
+}
+
+/// For what asks and shows; only the broker needs more threads.
+fn small(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    run(tokio::runtime::Builder::new_current_thread(), command)
 }
 
 fn run(

@@ -1,7 +1,7 @@
 //! The running broker, as our own commands speak to it.
 
 use super::{
-    Failure,
+    Failure, NO_BROKER,
     locate::{client, find, given_token, local_token},
     place::Place,
 };
@@ -44,7 +44,8 @@ impl Remote {
             None => {
                 let data_dir = at.place.settle(None)?.config.server.data_dir;
                 let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
-                let url = find(&client, &data_dir).await.ok_or_else(missing)?.url;
+                let found = find(&client, &data_dir).await;
+                let url = found.ok_or_else(|| Failure::new(NO_BROKER, missing()))?.url;
                 (url, given.or_else(|| local_token(&data_dir)))
             }
         };
@@ -92,7 +93,8 @@ impl Remote {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token.clone());
         }
-        Ok(request.send().await.with_context(|| format!("no broker answers at {}", self.url))?)
+        let sent = request.send().await.with_context(|| format!("no broker answers at {}", self.url));
+        sent.map_err(|error| Failure::new(NO_BROKER, error))
     }
 
     async fn answer(&self, request: RequestBuilder) -> Result<String, Failure> {

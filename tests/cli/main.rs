@@ -1,0 +1,19 @@
+//! The developer's own commands: the built binary on a terminal's terms, with a home, a repository and a broker of
+//! its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
+#![allow(dead_code, reason = "what supports the tests of the doors serves here, too, but not all of it")]
+
+mod down;
+
+/// Shared with the tests of the doors.
+#[path = "../it/support"]
+mod support {
+    pub(crate) mod acts;
+    pub(crate) mod bridge;
+    pub(crate) mod broker;
+    pub(crate) mod client;
+    pub(crate) mod command;
+    pub(crate) mod eventually;
+    pub(crate) mod repo;
+}
