@@ -4,6 +4,7 @@
 
 mod actors;
 mod audit;
+mod demo;
 mod events;
 mod instance;
 mod locate;
@@ -65,6 +66,8 @@ enum Command {
     Audit(audit::Args),
     /// What has happened to one review
     Timeline(timeline::Args),
+    /// Watch a whole review, in a repository and with a broker of its own
+    Demo(demo::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -112,6 +115,7 @@ impl Cli {
             Command::Stats(args) => small(stats::run(args)),
             Command::Audit(args) => small(audit::run(args)),
             Command::Timeline(args) => small(timeline::run(args)),
+            Command::Demo(args) => small(demo::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

@@ -36,6 +36,11 @@ pub(super) struct Remote {
 }
 
 impl Remote {
+    /// The broker at this address, without a token.
+    pub(super) fn at(url: &str) -> Result<Self, Failure> {
+        Ok(Self { client: client()?, url: url.to_owned(), token: None })
+    }
+
     pub(super) async fn find(at: At) -> Result<Self, Failure> {
         let client = client()?;
         let given = given_token()?;

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
 #![allow(dead_code, reason = "what supports the tests of the doors serves here, too, but not all of it")]
 
+mod demo;
 mod down;
 
 /// Shared with the tests of the doors.

@@ -1,0 +1,41 @@
+//! The demo is what a newcomer sees first.
+
+use crate::support::command::{Ended, typed};
+use serde_json::Value;
+
+async fn demo(options: &[&str]) -> Ended {
+    let home = tempfile::tempdir().unwrap();
+    let tmp = home.path().join("tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    let line = [&["demo"], options].concat();
+    let ended = typed(home.path(), home.path(), &line).var("TMPDIR", tmp.to_str().unwrap()).ends().await;
+    let left: Vec<_> = std::fs::read_dir(&tmp).unwrap().collect();
+    assert!(left.is_empty(), "it cleans up: {left:?}");
+    let beside = |name: &str| home.path().join(name).exists();
+    assert!(!beside(".local") && !beside(".config"), "nothing of the user's is touched");
+    ended
+}
+
+#[tokio::test]
+async fn it_plays_a_review_to_its_end_and_leaves_nothing_behind() {
+    let ended = demo(&[]).await;
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let steps =
+        ["proposes R-1", "requests changes", "answers:", "round 2", "a counter-patch:", "accepts", "approves R-1"];
+    let places: Vec<_> =
+        steps.iter().map(|step| ended.out.find(step).unwrap_or_else(|| panic!("{step}: {}", ended.out))).collect();
+    assert!(places.is_sorted(), "{}", ended.out);
+    assert!(ended.out.contains("▲ I-1 src/price.rs:8 A discount over 100 % panics"), "{}", ended.out);
+    assert!(ended.out.contains("exactly what was approved, and closes R-1"), "{}", ended.out);
+    assert_eq!(ended.err, "");
+}
+
+#[tokio::test]
+async fn each_step_can_be_had_as_json() {
+    let ended = demo(&["--json", "--fast"]).await;
+    let steps: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(steps.len() >= 8, "{}", ended.out);
+    for step in &steps {
+        assert!(step["who"].is_string() && step["did"].is_string() && step["at_ms"].is_u64(), "{step}");
+    }
+}
