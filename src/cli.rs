@@ -6,6 +6,7 @@ mod actors;
 mod audit;
 mod demo;
 mod events;
+mod export;
 mod instance;
 mod locate;
 mod mcp;
@@ -66,6 +67,8 @@ enum Command {
     Audit(audit::Args),
     /// What has happened to one review
     Timeline(timeline::Args),
+    /// Write reviews as SARIF, JSON or Markdown
+    Export(export::Args),
     /// Watch a whole review, in a repository and with a broker of its own
     Demo(demo::Args),
     /// Stand by one reviewer process: for the broker only
@@ -115,6 +118,7 @@ impl Cli {
             Command::Stats(args) => small(stats::run(args)),
             Command::Audit(args) => small(audit::run(args)),
             Command::Timeline(args) => small(timeline::run(args)),
+            Command::Export(args) => small(export::run(args)),
             Command::Demo(args) => small(demo::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),

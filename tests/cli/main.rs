@@ -6,6 +6,7 @@
 
 mod demo;
 mod down;
+mod export;
 
 /// Shared with the tests of the doors.
 #[path = "../it/support"]

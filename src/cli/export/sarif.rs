@@ -1,0 +1,80 @@
+//! Issues as SARIF 2.1.0, for code scanning, editors and dashboards.
+
+use crate::cli::text::rows;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+pub(super) fn of(dossiers: &[Value]) -> Value {
+    let found = |dossier: &'_ Value| -> Vec<(Value, Value)> {
+        rows(dossier, "issues").iter().map(|issue| (dossier["review"].clone(), issue.clone())).collect()
+    };
+    let found: Vec<_> = dossiers.iter().flat_map(found).collect();
+    let kinds: BTreeSet<&str> = found.iter().map(|(_, issue)| kind(issue)).collect();
+    let rules: Vec<_> = kinds.iter().map(|kind| json!({ "id": kind, "name": kind })).collect();
+    let results: Vec<_> = found.iter().map(|(review, issue)| result(review, issue)).collect();
+    let driver = json!({ "name": "countersign", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+    json!({
+        "$schema": SCHEMA, "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results }],
+    })
+}
+
+fn kind(issue: &Value) -> &str {
+    issue["type"].as_str().unwrap_or("issue")
+}
+
+fn result(review: &Value, issue: &Value) -> Value {
+    let of = |key: &str| issue[key].as_str();
+    let mut result = json!({
+        "ruleId": kind(issue), "level": level(issue), "message": { "text": message(issue) },
+        // The same issue in a later export: whoever imports both sees one.
+        "partialFingerprints": { "countersignIssue/v1": format!("{}/{}", review["review_id"].as_str().unwrap_or_default(),
+                                                                of("issue_id").unwrap_or_default()) },
+        "properties": properties(review, issue),
+    });
+    if let Some(file) = of("file") {
+        let mut place = json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" } });
+        if let Some(start) = issue["line_start"].as_u64().filter(|line| *line > 0) {
+            let end = issue["line_end"].as_u64().unwrap_or(start).max(start);
+            place["region"] = json!({ "startLine": start, "endLine": end });
+        }
+        result["locations"] = json!([{ "physicalLocation": place }]);
+    }
+    if of("status") != Some("open") {
+        let note = issue["resolution"]["note"].as_str();
+        let why = [of("status"), note].into_iter().flatten().collect::<Vec<_>>().join(": ");
+        result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
+    }
+    result
+}
+
+/// Suggestions never block, so nobody's build should.
+fn level(issue: &Value) -> &'static str {
+    match (issue["is_suggestion"] == true, issue["severity"].as_str()) {
+        (false, Some("critical" | "high")) => "error",
+        (false, Some("medium")) => "warning",
+        _ => "note",
+    }
+}
+
+fn message(issue: &Value) -> String {
+    let parts = ["title", "description", "suggestion"].map(|key| issue[key].as_str());
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn properties(review: &Value, issue: &Value) -> Value {
+    let keys = ["issue_id", "severity", "status", "persona", "reviewer_id", "round", "grounding", "confidence"];
+    let mut properties: Map<_, _> =
+        keys.into_iter().filter(|key| !issue[*key].is_null()).map(|key| (key.to_owned(), issue[key].clone())).collect();
+    properties.insert("review".into(), review["number"].clone());
+    Value::Object(properties)
+}
+
+/// A path as the path of an address.
+fn uri(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let escaped = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.bytes().map(escaped).collect()
+}

@@ -1,0 +1,99 @@
+//! Reviews as files for others.
+
+use crate::support::{
+    broker::TestBroker,
+    client::{TestClient, id, proposal_with},
+};
+use serde_json::{Value, json};
+
+/// A review of two rounds with an open, a settled and a suggested finding.
+async fn reviewed(broker: &TestBroker) -> String {
+    let client: TestClient = broker.client();
+    let diff = broker.repo().diff("zwei");
+    let review = id(&client.call("create_review", proposal_with("say it in <German>", json!({ "diff": diff }))).await);
+    client.claim(&review, "ada").await;
+    let issue = |title: &str, severity: &str, line: u32| {
+        json!({ "title": title, "severity": severity, "type": "bug", "file": "greeting.txt", "line_start": line,
+                "line_end": line, "description": "it is | wrong" })
+    };
+    let verdict = json!({
+        "review_id": review, "verdict": "changes_requested", "reviewer_id": "ada", "reason": "```\nnot yet",
+        "issues": [issue("Wrong word", "critical", 2), issue("Wrong case", "low", 1)],
+        "suggestions": [issue("Say more", "high", 3)],
+    });
+    client.call("submit_verdict", verdict).await;
+    let settled = json!({ "review_id": review, "issue_id": "I-2", "status": "wont_fix", "note": "on purpose",
+                          "role": "reviewer", "caller_id": "ada" });
+    client.call("update_issue", settled).await;
+    client.call("add_message", json!({ "review_id": review, "sender_role": "proposer", "body": "why?" })).await;
+    client.call("create_review", json!({ "review_id": review, "intent": "say it in German", "diff": diff })).await;
+    review
+}
+
+#[tokio::test]
+async fn issues_are_written_as_sarif() {
+    let broker = TestBroker::start().await;
+    let review = reviewed(&broker).await;
+    let file = broker.home().join("out.sarif");
+    let line = ["export", &review, "--format", "sarif", "-o", file.to_str().unwrap()];
+    let ended = broker.type_in(&line).ends().await;
+    assert_eq!((ended.code, ended.out.as_str()), (0, ""), "{}", ended.err);
+    assert!(ended.err.contains("1 reviews, 3 issues →"), "{}", ended.err);
+    let sarif: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(
+        (&sarif["version"], &sarif["runs"][0]["tool"]["driver"]["name"]),
+        (&json!("2.1.0"), &json!("countersign"))
+    );
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let by_title = |title: &str| {
+        let is_it = |result: &&Value| result["message"]["text"].as_str().unwrap().starts_with(title);
+        results.iter().find(is_it).unwrap_or_else(|| panic!("{title}: {sarif:#}"))
+    };
+    let critical = by_title("Wrong word");
+    assert_eq!((&critical["level"], &critical["suppressions"]), (&json!("error"), &Value::Null));
+    let place = &critical["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "greeting.txt");
+    assert_eq!(place["region"], json!({ "startLine": 2, "endLine": 2 }));
+    let settled = by_title("Wrong case");
+    assert_eq!(
+        (&settled["level"], &settled["suppressions"][0]["justification"]),
+        (&json!("note"), &json!("wont_fix: on purpose"))
+    );
+    assert_eq!(by_title("Say more")["level"], "note", "a suggestion blocks nobody");
+    let prints: std::collections::HashSet<_> =
+        results.iter().map(|result| result["partialFingerprints"]["countersignIssue/v1"].as_str().unwrap()).collect();
+    assert_eq!(prints.len(), 3);
+}
+
+#[tokio::test]
+async fn json_holds_all_and_a_report_can_be_read() {
+    let broker = TestBroker::start().await;
+    let review = reviewed(&broker).await;
+    let all = broker.type_in(&["export", "R-1..R-1", "--json"]).json().await;
+    let dossier = &all["reviews"][0];
+    assert_eq!(dossier["review"]["review_id"], review.as_str());
+    assert_eq!(dossier["rounds"].as_array().unwrap().len(), 2);
+    assert_eq!(dossier["rounds"][0]["diff"], broker.repo().diff("zwei"));
+    assert_eq!((dossier["issues"].as_array().unwrap().len(), &dossier["messages"][0]["body"]), (3, &json!("why?")));
+    assert_eq!(dossier["timeline"][0]["events"][0]["kind"], "proposed");
+
+    let report = broker.type_in(&["export", "--status", "pending"]).prints().await;
+    assert!(report.starts_with("# R-1: say it in German\n"), "{report}");
+    for part in [
+        "## Round 2",
+        "| I-1 | critical | open | greeting.txt:2 | Wrong word | general |",
+        "````text\n```\nnot yet\n````",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said() {
+    let broker = TestBroker::start().await;
+    let unknown = broker.type_in(&["export", "R-7"]).ends().await;
+    assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
+    assert!(unknown.err.contains("R-7"), "{}", unknown.err);
+    assert_eq!(broker.type_in(&["export", "R-9..R-2"]).ends().await.code, 2);
+    assert_eq!(broker.type_in(&["export", "--format", "sarif"]).json().await["runs"][0]["results"], json!([]));
+}
