@@ -9,6 +9,7 @@ mod effort;
 mod error;
 mod findings;
 mod history;
+pub mod ledger;
 mod lists;
 mod log;
 mod reader;
@@ -36,6 +37,9 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use std::{path::Path, time::Duration};
+
+/// The schema, step by step.
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations");
 
 /// How the database is used.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +79,7 @@ pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> 
 /// Creates the database if there is none and applies the migrations it lacks.
 pub async fn migrate(path: &Path) -> Result<(), StoreError> {
     let mut connection = connect_options(path).create_if_missing(true).connect().await?;
-    sqlx::migrate!("../migrations").run(&mut connection).await?;
+    MIGRATIONS.run(&mut connection).await?;
     connection.close().await?;
     Ok(())
 }
