@@ -5,6 +5,7 @@
 mod actors;
 mod audit;
 mod demo;
+mod doctor;
 mod events;
 mod export;
 mod instance;
@@ -69,6 +70,8 @@ enum Command {
     Timeline(timeline::Args),
     /// Write reviews as SARIF, JSON or Markdown
     Export(export::Args),
+    /// Look at what a broker and its clients need on this machine, and say what to do
+    Doctor(doctor::Args),
     /// Watch a whole review, in a repository and with a broker of its own
     Demo(demo::Args),
     /// Stand by one reviewer process: for the broker only
@@ -119,6 +122,7 @@ impl Cli {
             Command::Audit(args) => small(audit::run(args)),
             Command::Timeline(args) => small(timeline::run(args)),
             Command::Export(args) => small(export::run(args)),
+            Command::Doctor(args) => small(doctor::run(args)),
             Command::Demo(args) => small(demo::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "what supports the tests of the doors serves here, too, but not all of it")]
 
 mod demo;
+mod doctor;
 mod down;
 mod export;
 

@@ -25,6 +25,13 @@ impl Ledger {
         Err(StoreError::Read(words.to_owned()))
     }
 
+    /// What is broken in the file, in SQLite's words; nothing if it is whole.
+    pub async fn faults(&mut self) -> Result<Vec<String>, StoreError> {
+        // Not checked while compiling: a pragma has no table to be checked against.
+        let said: Vec<String> = sqlx::query_scalar("PRAGMA quick_check(5)").fetch_all(&mut self.0).await?;
+        Ok(said.into_iter().filter(|word| word != "ok").collect())
+    }
+
     pub async fn close(self) {
         // Nothing was written, so nothing can be lost.
         let _ = self.0.close().await;
