@@ -19,7 +19,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering::Relaxed},
 };
-use store::{Change, Done, PoolChange, StoreError, Writer};
+use store::{Change, Done, HookChange, PoolChange, StoreError, Writer};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -34,6 +34,8 @@ pub(crate) enum GatewayMessage {
     Commit { change: Box<Change>, done: Done },
     /// The same for a step of the pool.
     Record { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
+    /// The same for a step of a webhook; the answer is how many rows it touched.
+    Note { change: Box<HookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
 }
 
 /// What goes with a command but is not for the rules to see.
@@ -112,6 +114,7 @@ impl Actor for Gateway {
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
             GatewayMessage::Record { change, done } => self.writer.record(change, done),
+            GatewayMessage::Note { change, done } => self.writer.note(change, done),
         }
         Ok(())
     }

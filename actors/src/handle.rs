@@ -4,6 +4,7 @@ mod callers;
 mod changes;
 mod findings;
 mod history;
+mod hooks;
 mod lists;
 mod log;
 mod pool;

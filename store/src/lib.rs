@@ -9,6 +9,7 @@ mod effort;
 mod error;
 mod findings;
 mod history;
+mod hooks;
 pub mod ledger;
 mod lists;
 mod log;
@@ -25,12 +26,13 @@ pub use effort::Effort;
 pub use error::StoreError;
 pub use findings::{FindingFilter, FoundIn};
 pub use history::{HistoryFilter, HistoryRow, Step};
+pub use hooks::{DeadDelivery, HookRow};
 pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged, News};
 pub use reader::{Named, Reader};
 pub use reviewers::{FreeSeat, Pending, ProcessRow, ReviewerEnd, ReviewerRow, SeatRow, Waiting, Work};
 pub use tokens::{NewToken, Revoked, Token, Tokens};
-pub use writer::{Change, Committed, Done, Feed, PoolChange, Writer, WriterThread};
+pub use writer::{Change, Committed, Done, Feed, HookChange, HookStep, PoolChange, Which, Writer, WriterThread};
 
 use sqlx::{
     ConnectOptions as _, Connection as _,

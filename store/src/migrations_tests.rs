@@ -26,6 +26,8 @@ const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 const PUT_BACK: &str = "
     DROP INDEX reviews_approved_by_patch;
     DROP INDEX reviews_approved_by_tree;
+    DROP TABLE dead_deliveries;
+    DROP TABLE webhooks;
     DROP INDEX events_of_the_pool;
     ALTER TABLE verdicts DROP COLUMN claimed_at_ms;
     ALTER TABLE reviews DROP COLUMN first_claimed_at_ms;

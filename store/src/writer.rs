@@ -6,9 +6,11 @@
 //! statement costs more than the statement (docs/adr/0003-blocking-writer.md).
 
 mod batch;
+mod hooks;
 mod pool;
 mod statements;
 
+pub use hooks::{HookChange, HookStep, Which};
 pub use pool::PoolChange;
 
 use crate::{Settings, StoreError};
@@ -90,6 +92,7 @@ pub type Done = oneshot::Sender<Result<Committed, StoreError>>;
 enum Job {
     Commit(Box<Change>, Done),
     Pool(Box<PoolChange>, oneshot::Sender<Result<(), StoreError>>),
+    Hook(Box<HookChange>, oneshot::Sender<Result<u64, StoreError>>),
     RememberBoot { boot_id: String, offset_ms: i64, now_ms: i64, done: oneshot::Sender<Result<(), StoreError>> },
 }
 
@@ -216,6 +219,19 @@ impl Writer {
         }
     }
 
+    /// Queues a step of a webhook, which is told how many rows it touched. A transaction of its own, like those of the
+    /// pool.
+    pub fn note(&self, change: Box<HookChange>, done: oneshot::Sender<Result<u64, StoreError>>) {
+        let (error, job) = match self.jobs.try_send(Job::Hook(change, done)) {
+            Ok(()) => return,
+            Err(TrySendError::Full(job)) => (StoreError::Full, job),
+            Err(TrySendError::Disconnected(job)) => (StoreError::Stopped, job),
+        };
+        if let Job::Hook(_, done) = job {
+            let _ = done.send(Err(error));
+        }
+    }
+
     /// Keeps how the broker's timeline relates to this boot of the machine.
     pub async fn remember_boot(&self, boot_id: String, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
         let (done, answer) = oneshot::channel();
@@ -239,6 +255,9 @@ fn run(mut state: batch::Batcher, queue: &Receiver<Job>, max_batch: usize) {
                 Job::Commit(change, done) => changes.push((*change, done)),
                 Job::Pool(change, done) => {
                     let _ = done.send(state.record(&change));
+                }
+                Job::Hook(change, done) => {
+                    let _ = done.send(state.note(&change));
                 }
                 Job::RememberBoot { boot_id, offset_ms, now_ms, done } => {
                     let _ = done.send(statements::remember_boot(&state.connection, &boot_id, offset_ms, now_ms));

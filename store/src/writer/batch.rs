@@ -1,6 +1,6 @@
 //! One transaction for many changes, and what happens when it fails.
 
-use super::{Change, Committed, Counters, Done, PoolChange, pool, statements};
+use super::{Change, Committed, Counters, Done, HookChange, PoolChange, hooks, pool, statements};
 use crate::StoreError;
 use domain::review::{Event, Recorded, Review};
 use rusqlite::{Connection, TransactionBehavior};
@@ -67,6 +67,14 @@ impl Batcher {
             self.committed.send_replace(self.last_seq);
         }
         Ok(())
+    }
+
+    /// A step of a webhook, in a transaction of its own: how many rows it touched.
+    pub(super) fn note(&mut self, change: &HookChange) -> Result<u64, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let touched = hooks::write(&transaction, change)?;
+        transaction.commit()?;
+        Ok(touched)
     }
 
     pub(super) fn close(self) {

@@ -1,7 +1,7 @@
 //! Every statement that writes. All are prepared when the database is opened, so one that does not
 //! fit the schema fails the start, not a review.
 
-use super::{Change, pool};
+use super::{Change, hooks, pool};
 use crate::StoreError;
 use domain::{
     content::{Content, ContentHash},
@@ -112,8 +112,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    connection.set_prepared_statement_cache_capacity((ALL.len() + pool::ALL.len()) * 2);
-    for sql in ALL.iter().chain(pool::ALL) {
+    connection.set_prepared_statement_cache_capacity((ALL.len() + hooks::ALL.len() + pool::ALL.len()) * 2);
+    for sql in ALL.iter().chain(hooks::ALL).chain(pool::ALL) {
         connection.prepare_cached(sql)?;
     }
     Ok(connection)
