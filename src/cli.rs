@@ -21,6 +21,7 @@ mod stats;
 mod text;
 mod timeline;
 mod token;
+mod webhooks;
 
 use ::actors::pool::shim;
 use clap::{Parser, Subcommand};
@@ -74,6 +75,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Watch a whole review, in a repository and with a broker of its own
     Demo(demo::Args),
+    /// Who is told of events by POST, and what could not be told
+    Webhooks(webhooks::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -124,6 +127,7 @@ impl Cli {
             Command::Export(args) => small(export::run(args)),
             Command::Doctor(args) => small(doctor::run(args)),
             Command::Demo(args) => small(demo::run(args)),
+            Command::Webhooks(args) => small(webhooks::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

@@ -23,12 +23,14 @@ mod personas;
 mod pool;
 mod rules;
 mod sources;
+mod webhooks;
 
 pub use error::{ConfigError, Origin};
 pub use load::Loaded;
 pub use panel::{Panel, PanelRule};
 pub use pool::Pool;
 pub use sources::{Flag, Sources};
+pub use webhooks::{Receiver, Webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -39,6 +41,7 @@ pub struct Config {
     pub server: Server,
     pub auth: Auth,
     pub log: Log,
+    pub telemetry: Telemetry,
     pub claims: Claims,
     pub reviews: Reviews,
     pub limits: Limits,
@@ -46,6 +49,7 @@ pub struct Config {
     pub git: Git,
     pub store: Store,
     pub events: Events,
+    pub webhooks: Webhooks,
     pub panel: Panel,
     pub pool: Pool,
     /// From files of their own.
@@ -89,6 +93,13 @@ pub struct Log {
 pub enum LogFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Telemetry {
+    /// The collector's address; empty: no traces are sent.
+    pub otlp_endpoint: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

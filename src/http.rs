@@ -17,7 +17,7 @@ pub use events::Events;
 pub use server::{Limits, serve};
 pub use trace::TraceId;
 
-use crate::mcp;
+use crate::{mcp, webhooks::Webhooks};
 use ::actors::Broker;
 use answer::{problem, with_json};
 use axum::{
@@ -95,9 +95,14 @@ pub fn router(
     settings: mcp::Settings,
     body_bytes: usize,
     facts: api::Facts,
+    webhooks: &Webhooks,
 ) -> Router {
-    let api = Arc::new(api::Api::new(mcp::Server::new(broker.clone(), settings, mcp::Endpoint::Any), facts));
-    let metrics = metrics::Metrics::new(broker, events);
+    let api = Arc::new(api::Api::new(
+        mcp::Server::new(broker.clone(), settings, mcp::Endpoint::Any),
+        facts,
+        webhooks.clone(),
+    ));
+    let metrics = metrics::Metrics::new(broker, events, webhooks);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
             Route::Health => get(healthz),

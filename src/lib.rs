@@ -5,5 +5,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod mcp;
+mod outbound;
 mod reviewer_log;
 pub mod telemetry;
+pub mod webhooks;

@@ -61,6 +61,18 @@ impl Remote {
         self.answer(self.client.get(format!("{}{path}", self.url))).await
     }
 
+    /// What a route of the API says.
+    pub(super) async fn read(&self, path: &str) -> Result<Value, Failure> {
+        let text = self.get(path).await?;
+        Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
+    }
+
+    /// The same of one that changes something.
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let text = self.answer(self.client.post(format!("{}{path}", self.url)).json(body)).await?;
+        Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
+    }
+
     /// Calls a tool. A refusal is an error in its own words.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
         let message = json!({
@@ -111,7 +123,7 @@ impl Remote {
 }
 
 /// As a value in the query of an address.
-fn encoded(value: &str) -> String {
+pub(super) fn encoded(value: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     value
         .bytes()
@@ -121,7 +133,8 @@ fn encoded(value: &str) -> String {
 
 fn refused(status: StatusCode, text: &str) -> Failure {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
-    let words = match (body["error"].as_str(), body["code"].as_str()) {
+    let error = body["error"].as_str().or_else(|| body["detail"].as_str());
+    let words = match (error, body["code"].as_str()) {
         (Some(error), Some(code)) => format!("{error} ({code})"),
         _ => text.chars().take(SHOWN_CHARS).collect(),
     };

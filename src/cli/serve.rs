@@ -10,6 +10,7 @@ use crate::{
     config::{Config, LogFormat},
     http::{self, Door, Events, Limits, api::Facts, events},
     mcp, telemetry,
+    webhooks::Webhooks,
 };
 use anyhow::{Context as _, anyhow};
 use std::{
@@ -57,7 +58,8 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
     let streams = events::Settings { max_streams: config.events.max_streams, queue: config.events.queue };
     let events = Events::start(&started.running.broker, streams);
-    let app = http::router(&started.running.broker, &events, settings, body_bytes, Facts::of(&config));
+    let webhooks = Webhooks::start(&started.running.broker, &config)?;
+    let app = http::router(&started.running.broker, &events, settings, body_bytes, Facts::of(&config), &webhooks);
     let door = Door::new(address.port(), body_bytes, config.server.body_timeout)
         .with_names(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), config.auth.required)
@@ -99,8 +101,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         let _ = server.await;
         // A WebSocket is no request under way any more.
         events.ended(GRACE).await;
-        // It holds the broker, whose end waits for that of everybody who does.
-        drop(events);
+        webhooks.ended(GRACE).await;
+        // They hold the broker, whose end waits for that of everybody who does.
+        drop((events, webhooks));
         started.running.shutdown().await;
     };
     tokio::select! {

@@ -15,6 +15,7 @@ use tracing_subscriber::EnvFilter;
 use super::error::show;
 use super::panel;
 use super::rules::{Kind, Rule};
+use super::webhooks;
 use crate::telemetry::is_hidden;
 
 /// Where relative things in a value start.
@@ -33,7 +34,7 @@ impl Rule {
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
             // Words may hold spaces and commas, so only a list as in a file says where each one ends.
             Kind::ListOf(Kind::Argument) => list(text).unwrap_or_else(as_text),
-            Kind::PanelRules => list(text).unwrap_or_else(as_text),
+            Kind::PanelRules | Kind::Receivers => list(text).unwrap_or_else(as_text),
             Kind::FlagKinds | Kind::Hosts | Kind::Globs(_) | Kind::Personas | Kind::ListOf(_) => {
                 list(text).unwrap_or_else(|| words(text))
             }
@@ -54,6 +55,7 @@ impl Rule {
             | Kind::Line(_)
             | Kind::FileName
             | Kind::Amount(..)
+            | Kind::Url
             | Kind::Optional(_) => as_text(),
         }
     }
@@ -103,6 +105,8 @@ impl Kind {
             }
             Kind::Personas => is_persona_list(value),
             Kind::PanelRules => panel::faults(value).is_empty(),
+            Kind::Url => webhooks::fault_of_url(text?, true).is_none(),
+            Kind::Receivers => return webhooks::accept(value, place),
             Kind::Optional(_) if text?.is_empty() => true,
             Kind::Optional(kind) => return kind.accept(value, place),
             Kind::ListOf(kind) => {
@@ -122,6 +126,7 @@ impl Kind {
                 Ok(_) => None,
             },
             Kind::PanelRules => Some(panel::faults(value).join("; ")).filter(|faults| !faults.is_empty()),
+            Kind::Receivers => Some(webhooks::faults(value).join("; ")).filter(|faults| !faults.is_empty()),
             Kind::Address
             | Kind::Hosts
             | Kind::DataDir
@@ -144,6 +149,7 @@ impl Kind {
             | Kind::FileName
             | Kind::Amount(..)
             | Kind::Personas
+            | Kind::Url
             | Kind::Optional(_)
             | Kind::ListOf(_) => None,
         }
@@ -198,6 +204,10 @@ impl Kind {
             Kind::PanelRules => "a list of rules with personas and category or paths, such as \
                  [{ paths = [\"migrations/**\"], personas = [\"architecture\"] }]"
                 .to_owned(),
+            Kind::Url => "an address such as \"http://127.0.0.1:4318\", without credentials".to_owned(),
+            Kind::Receivers => "a list of receivers with name and url, such as \
+                 [{ name = \"ci\", url = \"https://ci.example/hook\", events = [\"verdict_given\"] }]"
+                .to_owned(),
             // An empty value is no example.
             Kind::Optional(kind) => format!("{}, or \"\"", kind.expected(None)),
             Kind::ListOf(kind) => format!("a list, each item {}", kind.expected(None)),
@@ -244,7 +254,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// 1 to 100 letters, digits and characters of `more`.
-fn is_word(text: &str, more: &str) -> bool {
+pub(super) fn is_word(text: &str, more: &str) -> bool {
     (1..=100).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
@@ -287,7 +297,7 @@ pub(super) fn is_program(text: &str) -> bool {
     !text.is_empty() && (Path::new(text).is_absolute() || !text.contains(['/', '\\']))
 }
 
-fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
+pub(super) fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
     let path = match text.strip_prefix("~/") {
         Some(below) => place.home?.join(below),
         None if text == "~" => place.home?.to_owned(),

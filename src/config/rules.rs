@@ -54,6 +54,10 @@ pub(super) enum Kind {
     Personas,
     /// When which personas are asked for.
     PanelRules,
+    /// An address to send to.
+    Url,
+    /// Who is told of events.
+    Receivers,
     /// That, or empty.
     Optional(&'static Kind),
     ListOf(&'static Kind),
@@ -72,7 +76,7 @@ pub(super) enum Scope {
 use Kind::{
     Address, Amount, Argument, Bool, DataDir, DistroName, ExistingFolder, FileName, FlagKinds, Folder, Globs, Hosts,
     Integer, Line, LinuxPath, ListOf, LogFilter, ModelName, OneOf, Optional, PanelRules, Personas, Program,
-    ReadableFile, VariableName,
+    ReadableFile, Receivers, Url, VariableName,
 };
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
 
@@ -90,6 +94,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("auth.required", Bool, OperatorOnly),
     rule("log.filter", LogFilter, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),
+    rule("telemetry.otlp_endpoint", Optional(&Url), OperatorOnly),
     rule("claims.lease", millis(SECOND, 24 * HOUR), ProjectSets),
     rule("reviews.idle_after", millis(100, 168 * HOUR), OperatorOnly),
     rule("reviews.max_live", Integer(1, 1_000_000), OperatorOnly),
@@ -116,6 +121,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
     rule("events.max_streams", Integer(1, 65_536), OperatorOnly),
     rule("events.queue", Integer(512, 1_000_000), OperatorOnly),
+    // Whoever names an address could have everything sent there.
+    rule("webhooks.attempts", Integer(1, 100), OperatorOnly),
+    rule("webhooks.first_pause", millis(10, HOUR), OperatorOnly),
+    rule("webhooks.timeout", millis(100, 5 * MINUTE), OperatorOnly),
+    rule("webhooks.receivers", Receivers, OperatorOnly),
     // More of them tighten; rules of a project replace nothing.
     rule("panel.personas", Personas, ProjectAdds),
     rule("panel.rules", PanelRules, ProjectAdds),

@@ -12,12 +12,16 @@ mod reply;
 mod routes;
 mod status;
 mod tags;
+mod webhooks;
 
 pub use openapi::document;
 pub use pages::Facts;
 pub use routes::Operation;
 
-use crate::mcp::{self, Answer, Failure, Who};
+use crate::{
+    mcp::{self, Answer, Failure, Who},
+    webhooks::Webhooks,
+};
 use actors::Caller;
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -39,6 +43,7 @@ pub fn operations() -> &'static [Operation] {
 pub(super) struct Api {
     server: mcp::Server,
     facts: Facts,
+    webhooks: Webhooks,
 }
 
 /// One request, read.
@@ -55,8 +60,8 @@ impl Asked {
 }
 
 impl Api {
-    pub(super) const fn new(server: mcp::Server, facts: Facts) -> Self {
-        Self { server, facts }
+    pub(super) const fn new(server: mcp::Server, facts: Facts, webhooks: Webhooks) -> Self {
+        Self { server, facts, webhooks }
     }
 
     async fn serve(&self, operation: &'static Operation, path: ReadPath, request: Request) -> Response {
@@ -94,6 +99,7 @@ impl Api {
             What::Diff => self.diff(asked).await,
             What::Patch => self.patch(asked).await,
             What::Show(page) => self.page(asked, page).await,
+            What::Hooks(act) => Ok(reply::answered(asked, self.hooks(asked, act).await?)),
             What::Docs(asset) => Ok(docs::serve(asset)),
         }
     }

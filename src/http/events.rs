@@ -8,12 +8,14 @@ mod stream;
 pub(super) mod ticket;
 pub(super) mod ws;
 
+pub(crate) use filter::Filter;
+pub(crate) use present::Told;
 pub use ticket::Tickets;
 
 use super::answer::problem;
 use actors::{Broker, Caller, passes::SecretHash};
 use axum::{http::StatusCode, response::Response};
-use filter::{Filter, Wanted};
+use filter::Wanted;
 use hub::Hub;
 use prometheus_client::metrics::counter::Counter;
 use std::{sync::Arc, time::Duration};

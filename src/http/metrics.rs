@@ -2,6 +2,7 @@
 //! is asked for when somebody scrapes. Every label is a word of ours or the name of a registered project.
 
 use super::{answer::problem, events::Events};
+use crate::webhooks::Webhooks;
 use actors::{Broker, BrokerError, tree::Node};
 use axum::{
     extract::State,
@@ -34,6 +35,7 @@ pub(super) struct Metrics(Arc<Inner>);
 struct Inner {
     broker: Broker,
     events: Events,
+    webhooks: Webhooks,
     started: Instant,
     /// What is counted where it happens.
     counted: Registry,
@@ -41,7 +43,7 @@ struct Inner {
 }
 
 impl Metrics {
-    pub(super) fn new(broker: &Broker, events: &Events) -> Self {
+    pub(super) fn new(broker: &Broker, events: &Events, webhooks: &Webhooks) -> Self {
         let mut counted = Registry::with_prefix("countersign");
         let meters = broker.meters();
         counted.register("calls", "Tool calls by how they ended", meters.calls.clone());
@@ -56,10 +58,20 @@ impl Metrics {
         counted.register("reviewer_spawns", "Reviewer processes started", meters.spawns.clone());
         counted.register("reviewer_crashes", "Reviewer processes that ended badly", meters.crashes.clone());
         counted.register("event_drops", "Event subscribers dropped because they did not read", events.dropped());
+        if !webhooks.is_empty() {
+            let help = "Webhooks by what became of them; failed are single attempts";
+            counted.register("webhook_deliveries", help, webhooks.deliveries());
+        }
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         counted.register("build", "The running program", build);
-        let (broker, events) = (broker.clone(), events.clone());
-        Self(Arc::new(Inner { broker, events, started: Instant::now(), counted, queue: Mutex::new(None) }))
+        Self(Arc::new(Inner {
+            broker: broker.clone(),
+            events: events.clone(),
+            webhooks: webhooks.clone(),
+            started: Instant::now(),
+            counted,
+            queue: Mutex::new(None),
+        }))
     }
 
     async fn write(&self) -> Result<String, BrokerError> {
@@ -95,6 +107,7 @@ impl Metrics {
             ConstGauge::new(started.elapsed().as_secs_f64()),
         );
         self.ask_queue(&mut asked).await?;
+        self.ask_webhooks(&mut asked).await?;
         self.ask_reviewers(&mut asked).await;
         actors(&mut asked, &tree.root, tree.more_reviews);
         Ok(asked)
@@ -113,6 +126,22 @@ impl Metrics {
             depth.get_or_create(&labels).set(i64::try_from(reviews).unwrap_or(i64::MAX));
         }
         asked.register("queue_depth", "Reviews that can be claimed", depth);
+        Ok(())
+    }
+
+    async fn ask_webhooks(&self, asked: &mut Registry) -> Result<(), BrokerError> {
+        if self.0.webhooks.is_empty() {
+            return Ok(());
+        }
+        let (lag, dead) = (Family::<[(&'static str, String); 1], Gauge>::default(), Family::<_, Gauge>::default());
+        for hook in self.0.webhooks.list().await?.into_iter().filter(|hook| hook.configured) {
+            let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            let label = [("hook", hook.name)];
+            lag.get_or_create(&label).set(whole(hook.lag));
+            dead.get_or_create(&label).set(whole(hook.dead));
+        }
+        asked.register("webhook_lag", "Events in the log that a webhook has not come to yet", lag);
+        asked.register("webhook_dead", "Events that a webhook could not be told", dead);
         Ok(())
     }
 

@@ -54,3 +54,4 @@ mod surfaces;
 mod targets;
 mod tokens;
 mod waits;
+mod webhooks;

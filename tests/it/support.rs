@@ -15,6 +15,7 @@ pub(crate) mod model;
 pub(crate) mod one_shot;
 pub(crate) mod played;
 pub(crate) mod random;
+pub(crate) mod receiver;
 pub(crate) mod repo;
 pub(crate) mod rest;
 pub(crate) mod reviewer;

@@ -3,7 +3,8 @@
 use super::{
     arguments::takes_key,
     pages::{Log, Personas},
-    routes::{ALL, Operation, Page, What},
+    routes::{ALL, OfHooks, Operation, Page, What},
+    webhooks::{Dead, Done, Hooks},
 };
 use crate::mcp;
 use rmcp::model::JsonObject;
@@ -89,6 +90,7 @@ fn about(operation: &Operation) -> About {
         ),
         What::Patch => proposal("The diff as a mail", "For `git am` or `git apply`."),
         What::Show(page) => shown(page),
+        What::Hooks(act) => of_hooks(act),
         What::Docs(_) => plain("", "", JsonObject::new()),
     }
 }
@@ -118,6 +120,45 @@ fn shown(page: Page) -> About {
             About { input: object(input), ..about }
         }
     }
+}
+
+fn of_hooks(act: OfHooks) -> About {
+    let name = json!({ "type": "string", "description": "The webhook's name." });
+    let which = json!({
+        "properties": {
+            "webhook": name,
+            "seqs": {
+                "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 1, "maxItems": 1000,
+                "description": "Places in the log, as the dead list shows them.",
+            },
+            "all": { "type": "boolean", "const": true, "description": "All there are. Either this or seqs." },
+        },
+        "required": ["webhook"],
+    });
+    let (about, input) = match act {
+        OfHooks::List => {
+            let description = "Operator: who is told of events by POST, how far each has been told, and what is wrong.";
+            (plain("Webhooks", description, mcp::answer_schema::<Hooks>()), JsonObject::new())
+        }
+        OfHooks::Dead => {
+            let limit =
+                json!({ "type": "integer", "minimum": 1, "maximum": 200, "description": "Rows at most. Default 50." });
+            let cursor = json!({ "type": "string", "description": "next_cursor of the page before." });
+            let input =
+                json!({ "properties": { "webhook": name, "limit": limit, "cursor": cursor }, "required": ["webhook"] });
+            let description = "Operator: the events that a webhook could not be told, oldest first.";
+            (plain("The dead list", description, mcp::answer_schema::<Dead>()), object(input))
+        }
+        OfHooks::Redeliver => {
+            let description = "Operator: has dead deliveries tried once more, soon; one that fails stays dead.";
+            (plain("Try again", description, mcp::answer_schema::<Done>()), object(which))
+        }
+        OfHooks::Drop => {
+            let description = "Operator: forgets dead deliveries; the events stay in the log.";
+            (plain("Forget", description, mcp::answer_schema::<Done>()), object(which))
+        }
+    };
+    About { input, ..about }
 }
 
 fn plain(summary: &str, description: &str, output: JsonObject) -> About {
@@ -200,7 +241,9 @@ fn responses(operation: &Operation, answer: Value, has_tag: bool) -> Value {
     let content = match operation.what {
         What::Patch => json!({ "text/x-patch": text }),
         What::Diff => json!({ "application/json": { "schema": answer }, "text/x-diff": text }),
-        What::Call(_) | What::Show(_) | What::Docs(_) => json!({ "application/json": { "schema": answer } }),
+        What::Call(_) | What::Show(_) | What::Hooks(_) | What::Docs(_) => {
+            json!({ "application/json": { "schema": answer } })
+        }
     };
     let mut good = json!({ "description": "Done.", "content": content });
     if has_tag && operation.what != What::Patch {

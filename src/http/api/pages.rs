@@ -38,11 +38,17 @@ impl Facts {
     }
 }
 
-/// Settings hold no token and no value of a variable, but somebody may have put a key into a command.
-fn shown(config: &Config) -> Value {
-    let mut config = serde_json::to_value(config).unwrap_or_default();
+/// Settings hold no token and no value of a variable, but somebody may have put a key into a command, and the path of
+/// a receiver's address is often one.
+fn shown(of: &Config) -> Value {
+    let mut config = serde_json::to_value(of).unwrap_or_default();
     if let Some(Value::Array(command)) = config.pointer_mut("/pool/command") {
         command.iter_mut().skip(1).for_each(|word| *word = "(hidden)".into());
+    }
+    if let Some(Value::Array(receivers)) = config.pointer_mut("/webhooks/receivers") {
+        for (shown, receiver) in receivers.iter_mut().zip(&of.webhooks.receivers) {
+            shown["url"] = format!("{}/(hidden)", receiver.origin()).into();
+        }
     }
     config
 }

@@ -5,7 +5,7 @@ use crate::{
     http::door::Needs,
     mcp::Tool::{self, *},
 };
-use What::{Call, Diff, Docs, Patch, Show};
+use What::{Call, Diff, Docs, Hooks, Patch, Show};
 use axum::http::Method;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(in crate::http) enum What {
     /// The same diff as a mail that `git am` takes.
     Patch,
     Show(Page),
+    Hooks(OfHooks),
     Docs(Asset),
 }
 
@@ -39,6 +40,15 @@ pub(in crate::http) enum Page {
     Actors,
     Logs,
     OpenApi,
+}
+
+/// What operators do with webhooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum OfHooks {
+    List,
+    Dead,
+    Redeliver,
+    Drop,
 }
 
 macro_rules! operations {
@@ -89,6 +99,10 @@ operations! {
     GET "/personas" = "list_personas": Show(Page::Personas);
     GET "/config" = "get_config": Show(Page::Config);
     GET "/actors" = "get_actors": Show(Page::Actors);
+    GET "/webhooks" = "list_webhooks": Hooks(OfHooks::List);
+    GET "/webhooks/{webhook}/dead" = "list_dead_deliveries": Hooks(OfHooks::Dead);
+    POST "/webhooks/{webhook}/redeliver" = "redeliver": Hooks(OfHooks::Redeliver);
+    POST "/webhooks/{webhook}/drop" = "drop_dead_deliveries": Hooks(OfHooks::Drop);
     GET "/openapi.json" = "get_openapi": Show(Page::OpenApi);
     GET "/docs" = "docs": Docs(Asset::Page);
     GET "/docs.js" = "docs_script": Docs(Asset::Script);
@@ -127,7 +141,7 @@ impl Operation {
         match self.what {
             // They say nothing of this broker, and a browser has no token yet when it opens a page.
             What::Docs(_) | What::Show(Page::OpenApi) => Needs::Nothing,
-            What::Show(Page::Config | Page::Actors | Page::Logs) => Needs::Operator,
+            What::Show(Page::Config | Page::Actors | Page::Logs) | What::Hooks(_) => Needs::Operator,
             What::Call(_) | What::Diff | What::Patch | What::Show(Page::Personas) => Needs::Token,
         }
     }
@@ -137,7 +151,7 @@ impl Operation {
         match self.what {
             What::Call(tool) => Some(tool),
             What::Diff | What::Patch => Some(Tool::GetProposal),
-            What::Show(_) | What::Docs(_) => None,
+            What::Show(_) | What::Hooks(_) | What::Docs(_) => None,
         }
     }
 }

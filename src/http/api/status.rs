@@ -21,7 +21,16 @@ const TABLE: &[(StatusCode, &[&str])] = &[
     // What the address names is not there.
     (
         StatusCode::NOT_FOUND,
-        &["unknown_review", "unknown_issue", "unknown_reviewer", "no_such_round", "unknown_file", "no_diff", "no_log"],
+        &[
+            "unknown_review",
+            "unknown_issue",
+            "unknown_reviewer",
+            "no_such_round",
+            "unknown_file",
+            "no_diff",
+            "no_log",
+            "unknown_webhook",
+        ],
     ),
     // Not as things stand; they may change.
     (

@@ -29,7 +29,7 @@ pub(in crate::http) struct Wanted {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     pub(super) review: Option<ReviewNumber>,
     project: Option<String>,
     kinds: Vec<String>,
@@ -60,7 +60,12 @@ impl Filter {
         Ok(Self { review, project: wanted.project.clone(), kinds, scope })
     }
 
-    pub(super) fn takes(&self, told: &Told) -> bool {
+    /// For a receiver that an operator has configured, with kinds that are known.
+    pub(crate) fn of_hook(project: Option<String>, kinds: Vec<String>) -> Self {
+        Self { review: None, project, kinds, scope: Scope::All }
+    }
+
+    pub(crate) fn takes(&self, told: &Told) -> bool {
         let is_in_reach = match &told.project {
             Some(project) => self.scope.allows(project.as_deref()),
             None => self.scope == Scope::All,

@@ -15,20 +15,20 @@ const ITEMS: usize = 20;
 
 /// Written, with what filters ask for.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) seq: u64,
+pub(crate) struct Told {
+    pub(crate) seq: u64,
     pub(super) topic: Topic,
     pub(super) kind: &'static str,
     pub(super) review: Option<ReviewNumber>,
     /// `None`: nobody can say whose it is.
     pub(super) project: Option<Option<String>>,
-    pub(super) json: Utf8Bytes,
+    pub(crate) json: Utf8Bytes,
     /// The same as a server-sent event.
     pub(super) sse: Bytes,
 }
 
 impl Told {
-    pub(super) fn of(news: News) -> Self {
+    pub(crate) fn of(news: News) -> Self {
         let (topic, kind, review, data) = match &news.entry {
             Entry::Review { number, recorded, .. } => {
                 (recorded.event.topic(), recorded.event.kind(), Some(*number), of_review(&recorded.event))

@@ -1,0 +1,155 @@
+//! Who is told of events by POST: addresses that only an operator can name.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::http::Uri;
+use domain::topic::{KINDS, Topic};
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::check::{Place, absolute, is_word};
+use super::near::unknown_key;
+use crate::telemetry::is_hidden;
+
+const MAX_RECEIVERS: usize = 20;
+const KEYS: &[&str] = &["name", "url", "events", "project", "secret_file", "allow_http"];
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Webhooks {
+    pub attempts: u32,
+    #[serde(with = "duration")]
+    pub first_pause: Duration,
+    #[serde(with = "duration")]
+    pub timeout: Duration,
+    pub receivers: Vec<Receiver>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receiver {
+    pub name: String,
+    pub url: String,
+    /// Kinds and types; empty: all.
+    #[serde(default)]
+    pub events: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Absolute; left out, one in the data dir.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_file: Option<PathBuf>,
+    #[serde(default)]
+    pub allow_http: bool,
+}
+
+impl Receiver {
+    /// Scheme, host and port. What follows may be a secret of its own.
+    pub fn origin(&self) -> String {
+        let uri: Option<Uri> = self.url.parse().ok();
+        let parts = uri.as_ref().and_then(|uri| Some((uri.scheme_str()?, uri.authority()?)));
+        parts.map(|(scheme, authority)| format!("{scheme}://{authority}")).unwrap_or_default()
+    }
+}
+
+/// The value with its paths made absolute, if nothing is wrong with it.
+pub(super) fn accept(value: &Value, place: &Place<'_>) -> Option<Value> {
+    if !faults(value).is_empty() {
+        return None;
+    }
+    let receivers = value.as_array()?.iter().map(|receiver| {
+        let mut receiver = receiver.clone();
+        if let Some(file) = receiver.as_table_mut()?.get_mut("secret_file") {
+            *file = absolute(file.as_str()?, place)?;
+        }
+        Some(receiver)
+    });
+    receivers.collect::<Option<Vec<_>>>().map(Value::Array)
+}
+
+/// All that is wrong with a value of `webhooks.receivers`. No address is repeated: it may hold a secret.
+pub(super) fn faults(value: &Value) -> Vec<String> {
+    let tables = value.as_array().and_then(|all| all.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
+    let Some(tables) = tables else { return vec!["this is no list of receivers".to_owned()] };
+    let mut faults = Vec::new();
+    if tables.len() > MAX_RECEIVERS {
+        faults.push(format!("these are {} receivers, of at most {MAX_RECEIVERS}", tables.len()));
+    }
+    let mut names = BTreeSet::new();
+    for (i, receiver) in tables.into_iter().enumerate() {
+        let name = receiver.get("name").and_then(Value::as_str);
+        if name.is_some_and(|name| !names.insert(name)) {
+            faults.push(format!("receiver {}: another one has its name", i + 1));
+        }
+        faults.extend(faults_of(receiver).into_iter().map(|fault| format!("receiver {}: {fault}", i + 1)));
+    }
+    faults
+}
+
+fn faults_of(receiver: &Table) -> Vec<String> {
+    let unknown = receiver.keys().filter(|key| !KEYS.contains(&key.as_str()));
+    let mut faults: Vec<String> = unknown.map(|key| format!("{key:?}: {}", unknown_key(key, KEYS))).collect();
+    let text = |key: &str| receiver.get(key).and_then(Value::as_str).filter(|text| !text.contains(is_hidden));
+    if !text("name").is_some_and(|name| name.len() <= 64 && is_word(name, "._-") && !name.starts_with('.')) {
+        faults.push("name is no word of 1 to 64 letters, digits and the characters . _ -, not beginning with .".into());
+    }
+    let allow_http = receiver.get("allow_http");
+    if allow_http.is_some_and(|value| !value.is_bool()) {
+        faults.push("allow_http is neither true nor false".into());
+    }
+    match text("url") {
+        None => faults.push("url is no text".into()),
+        Some(url) => {
+            faults.extend(fault_of_url(url, allow_http == Some(&true.into())).map(|fault| format!("url {fault}")));
+        }
+    }
+    faults.extend(receiver.get("events").and_then(fault_of_events));
+    if receiver.contains_key("project") && !text("project").is_some_and(|name| !name.is_empty()) {
+        faults.push("project is no name".into());
+    }
+    if receiver.contains_key("secret_file") && !text("secret_file").is_some_and(is_rooted) {
+        faults.push("secret_file is no absolute path, nor one that begins with ~/".into());
+    }
+    faults
+}
+
+fn is_rooted(path: &str) -> bool {
+    path.starts_with("~/") || std::path::Path::new(path).is_absolute()
+}
+
+fn fault_of_events(events: &Value) -> Option<String> {
+    let Some(events) = events.as_array() else { return Some("events is no list".into()) };
+    let is_known = |event: &&Value| event.as_str().is_some_and(|e| KINDS.contains(&e) || Topic::from_word(e).is_some());
+    let unknown = events.iter().find(|event| !is_known(event))?;
+    let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
+    let shown = super::error::show(unknown);
+    Some(format!("events: {shown} is not known; allowed: {}; or a type: {}", KINDS.join(", "), topics.join(", ")))
+}
+
+/// What keeps this from being an address to send to.
+pub(super) fn fault_of_url(url: &str, allow_http: bool) -> Option<&'static str> {
+    let Ok(uri) = url.parse::<Uri>() else { return Some("is no address") };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Some("is no address with http:// or https:// at its beginning");
+    };
+    if authority.as_str().contains('@') {
+        return Some("holds credentials, which belong into no address");
+    }
+    if authority.host().is_empty() || url.contains('#') {
+        return Some("is no address to send to");
+    }
+    match scheme {
+        "https" => None,
+        "http" if allow_http || is_loopback(authority.host()) => None,
+        "http" => Some("is plain http to another machine; use https, or set allow_http = true where the way is safe"),
+        _ => Some("is neither http nor https"),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

@@ -1,0 +1,127 @@
+//! A program that is told things by POST: webhooks, or traces.
+
+use super::broker::PATIENCE;
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::Value;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    net::TcpListener,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    time::timeout,
+};
+
+/// What it answers with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Status(u16),
+    /// Only what has this in it is refused.
+    RefuseWith(&'static str),
+    RedirectTo(String),
+    /// Never.
+    Hang,
+}
+
+/// One POST, as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Got {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Got {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.json()["seq"].as_u64().unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name}: {self:?}")).to_str().unwrap()
+    }
+}
+
+#[derive(Clone)]
+struct Shared {
+    manner: Arc<Mutex<Manner>>,
+    got: UnboundedSender<Got>,
+}
+
+/// Listens on a port of its own until it is dropped.
+pub(crate) struct Receiver {
+    address: SocketAddr,
+    manner: Arc<Mutex<Manner>>,
+    got: UnboundedReceiver<Got>,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Receiver {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, got) = unbounded_channel();
+        let manner = Arc::new(Mutex::new(Manner::Status(204)));
+        let app = Router::new().fallback(take).with_state(Shared { manner: Arc::clone(&manner), got: sender });
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self { address, manner, got, server }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) fn now(&self, manner: Manner) {
+        *self.manner.lock().unwrap() = manner;
+    }
+
+    /// What comes next.
+    pub(crate) async fn next(&mut self) -> Got {
+        timeout(PATIENCE, self.got.recv()).await.expect("in vain: a POST").unwrap()
+    }
+
+    /// What has come and nobody has looked at.
+    pub(crate) fn rest(&mut self) -> Vec<Got> {
+        std::iter::from_fn(|| self.got.try_recv().ok()).collect()
+    }
+
+    /// As a receiver in the settings.
+    pub(crate) fn setting(&self, name: &str, more: &str) -> String {
+        format!("[[webhooks.receivers]]\nname = \"{name}\"\nurl = \"{}\"\n{more}\n", self.url("/hook/hunter2?key=abc"))
+    }
+}
+
+async fn take(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let manner = shared.manner.lock().unwrap().clone();
+    let is_refused = matches!(manner, Manner::RefuseWith(word) if String::from_utf8_lossy(&body).contains(word));
+    let _ = shared.got.send(Got { path: uri.path().to_owned(), headers, body });
+    match manner {
+        Manner::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+        Manner::RefuseWith(_) if is_refused => (StatusCode::SERVICE_UNAVAILABLE, "not now").into_response(),
+        Manner::RefuseWith(_) => StatusCode::NO_CONTENT.into_response(),
+        Manner::RedirectTo(location) => (StatusCode::TEMPORARY_REDIRECT, [("location", location)]).into_response(),
+        Manner::Hang => {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            StatusCode::NO_CONTENT.into_response()
+        }
+    }
+}
