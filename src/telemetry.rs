@@ -18,6 +18,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::config::{Log, LogFormat};
 
 mod escape;
+pub mod traces;
 
 use escape::{EscapeText, JsonWriter};
 pub use escape::{is_hidden, visible};

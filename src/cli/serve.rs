@@ -43,6 +43,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
     telemetry::init(&config.log)?;
+    let traces = telemetry::traces::start(&config.telemetry.otlp_endpoint)?;
     let mut signals = Signals::catch()?;
     // Before the database is opened: two brokers on one would reclaim each other's claims.
     let instance = Instance::claim(&config.server.data_dir).map_err(|error| match error {
@@ -101,7 +102,12 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         let _ = server.await;
         // A WebSocket is no request under way any more.
         events.ended(GRACE).await;
-        webhooks.ended(GRACE).await;
+        let last_traces = async {
+            if let Some(traces) = traces {
+                traces.end().await;
+            }
+        };
+        tokio::join!(webhooks.ended(GRACE), last_traces);
         // They hold the broker, whose end waits for that of everybody who does.
         drop((events, webhooks));
         started.running.shutdown().await;

@@ -2,7 +2,7 @@
 //! is asked for when somebody scrapes. Every label is a word of ours or the name of a registered project.
 
 use super::{answer::problem, events::Events};
-use crate::webhooks::Webhooks;
+use crate::{telemetry::traces, webhooks::Webhooks};
 use actors::{Broker, BrokerError, tree::Node};
 use axum::{
     extract::State,
@@ -61,6 +61,9 @@ impl Metrics {
         if !webhooks.is_empty() {
             let help = "Webhooks by what became of them; failed are single attempts";
             counted.register("webhook_deliveries", help, webhooks.deliveries());
+        }
+        if let Some(dropped) = traces::dropped() {
+            counted.register("trace_spans_dropped", "Spans that the collector did not get", dropped);
         }
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         counted.register("build", "The running program", build);

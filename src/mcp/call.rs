@@ -9,7 +9,10 @@ use super::{
     tools::{self, Call, Done, Stop, Tool},
     who::Who,
 };
-use crate::http::TraceId;
+use crate::{
+    http::TraceId,
+    telemetry::traces::{self, Started},
+};
 use actors::{Caller, meters::Outcome};
 use axum::http::{HeaderMap, request::Parts};
 use futures::FutureExt as _;
@@ -133,6 +136,14 @@ async fn serve(
         trace.id = trace.map(display),
         "call"
     );
+    if let Some(span) = trace.and_then(|trace| trace.child(tool.name(), || Started::before(took))) {
+        let span = span.with("countersign.tool", tool.name()).with("countersign.outcome", outcome);
+        let span = span.failed(counted == Outcome::Failed);
+        traces::record(match review.get() {
+            Some(review) => span.with("countersign.review_id", review.to_string()),
+            None => span,
+        });
+    }
     result
 }
 

@@ -53,5 +53,6 @@ mod support;
 mod surfaces;
 mod targets;
 mod tokens;
+mod traces;
 mod waits;
 mod webhooks;
