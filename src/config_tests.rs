@@ -13,6 +13,8 @@ use super::*;
 mod personas;
 #[path = "config_tests/pool.rs"]
 mod pool;
+#[path = "config_tests/webhooks.rs"]
+mod webhooks;
 
 /// A home with nothing in it, and everything a test may put there.
 struct World {

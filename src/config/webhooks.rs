@@ -107,7 +107,7 @@ fn faults_of(receiver: &Table) -> Vec<String> {
         }
     }
     faults.extend(receiver.get("events").and_then(fault_of_events));
-    if receiver.contains_key("project") && !text("project").is_some_and(|name| !name.is_empty()) {
+    if receiver.contains_key("project") && text("project").is_none_or(str::is_empty) {
         faults.push("project is no name".into());
     }
     if receiver.contains_key("secret_file") && !text("secret_file").is_some_and(is_rooted) {

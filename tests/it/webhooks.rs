@@ -308,6 +308,30 @@ async fn a_redirect_is_not_followed() {
     broker.stop_and_check().await;
 }
 
+#[tokio::test]
+async fn https_needs_a_certificate_that_the_system_trusts() {
+    let (mut receiver, certificate) = Receiver::start_with_tls().await;
+    let settings = format!("{QUICK}{}", receiver.setting("ci", ""));
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("trusted.pem");
+    fs::write(&file, certificate).unwrap();
+    let trusting = vec![("SSL_CERT_FILE".to_owned(), file.to_str().unwrap().to_owned())];
+    let broker = TestBroker::among(trusting, &settings).await;
+    broker.client().submit("in private").await;
+    assert_eq!(receiver.next().await.seq(), 1);
+    broker.stop_and_check().await;
+
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(&file, other.cert.pem()).unwrap();
+    let doubting = vec![("SSL_CERT_FILE".to_owned(), file.to_str().unwrap().to_owned())];
+    let broker = TestBroker::among(doubting, &settings).await;
+    broker.client().submit("not for everybody").await;
+    let hook = until(&broker, "it is dead", |hook| hook["dead"] == 1).await;
+    assert!(hook["last_error"].as_str().unwrap().contains("certificate"), "{hook}");
+    assert!(receiver.rest().is_empty());
+    broker.stop_and_check().await;
+}
+
 /// What a broker says that does not start with these settings, and its exit code.
 async fn refused(home: &tempfile::TempDir, settings: &str) -> (Option<i32>, String) {
     fs::write(home.path().join("config.toml"), settings).unwrap();

@@ -7,6 +7,7 @@ use axum::{
     extract::State,
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse as _, Response},
+    serve::Listener,
 };
 use serde_json::Value;
 use std::{
@@ -15,10 +16,11 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     time::timeout,
 };
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// What it answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +65,7 @@ struct Shared {
 
 /// Listens on a port of its own until it is dropped.
 pub(crate) struct Receiver {
-    address: SocketAddr,
+    base: String,
     manner: Arc<Mutex<Manner>>,
     got: UnboundedReceiver<Got>,
     server: tokio::task::JoinHandle<()>,
@@ -79,15 +81,33 @@ impl Receiver {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        Self::on(listener, format!("http://{address}"))
+    }
+
+    /// Behind TLS, with a certificate that nobody but its own file vouches for: that file's text.
+    pub(crate) async fn start_with_tls() -> (Self, String) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config =
+            config.unwrap().with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let listener = Tls(listener, TlsAcceptor::from(Arc::new(config)));
+        (Self::on(listener, format!("https://localhost:{port}")), made.cert.pem())
+    }
+
+    fn on<L: Listener<Addr = SocketAddr>>(listener: L, base: String) -> Self {
         let (sender, got) = unbounded_channel();
         let manner = Arc::new(Mutex::new(Manner::Status(204)));
         let app = Router::new().fallback(take).with_state(Shared { manner: Arc::clone(&manner), got: sender });
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { address, manner, got, server }
+        Self { base, manner, got, server }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}{path}", self.base)
     }
 
     pub(crate) fn now(&self, manner: Manner) {
@@ -107,6 +127,27 @@ impl Receiver {
     /// As a receiver in the settings.
     pub(crate) fn setting(&self, name: &str, more: &str) -> String {
         format!("[[webhooks.receivers]]\nname = \"{name}\"\nurl = \"{}\"\n{more}\n", self.url("/hook/hunter2?key=abc"))
+    }
+}
+
+/// Connections that come in by TLS; others are dropped.
+struct Tls(TcpListener, TlsAcceptor);
+
+impl Listener for Tls {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let (stream, address) = self.0.accept().await.unwrap();
+            if let Ok(stream) = self.1.accept(stream).await {
+                return (stream, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.0.local_addr()
     }
 }
 
