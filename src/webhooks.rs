@@ -3,11 +3,13 @@
 
 mod attempt;
 mod hook;
+mod live;
+mod notes;
 mod pace;
 mod secret;
 mod signature;
 
-pub(crate) use hook::HookView;
+pub(crate) use live::HookView;
 
 use crate::{
     config::{Config, Receiver},

@@ -151,6 +151,30 @@ async fn metrics(broker: &TestBroker) -> BTreeMap<&'static str, f64> {
 }
 
 #[tokio::test]
+async fn of_many_dead_those_are_told_that_can_be() {
+    let mut receiver = Receiver::start().await;
+    let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
+    let client = broker.client();
+    client.submit("before").await;
+    receiver.next().await;
+    receiver.now(Manner::Status(500));
+    for intent in ["one", "poison", "three"] {
+        client.submit(intent).await;
+    }
+    until(&broker, "three are dead", |hook| hook["dead"] == 3).await;
+    receiver.rest();
+    receiver.now(Manner::RefuseWith("poison"));
+    assert_eq!(said(&broker, &["redeliver", "ci", "--all"]).await, "3 will be tried again\n");
+    until(&broker, "one is still dead", |hook| hook["dead"] == 1).await;
+    client.submit("after").await;
+    let seqs: Vec<_> =
+        [receiver.next().await, receiver.next().await, receiver.next().await, receiver.next().await].into();
+    assert_eq!(seqs.iter().map(Got::seq).collect::<Vec<_>>(), [2, 3, 4, 5]);
+    assert_eq!(dead(&broker, "ci").await[0]["seq"], 3);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
 async fn dead_ones_can_be_dropped_also_of_a_hook_that_is_gone() {
     let receiver = Receiver::start().await;
     let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
