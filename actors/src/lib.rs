@@ -136,6 +136,8 @@ pub struct Running {
     supervisor: vitals::Mailbox<supervisor::SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
     reader: store::Reader,
+    /// Keeps the writing thread until the readers have closed.
+    writer: store::Writer,
     writer_thread: store::WriterThread,
     closing: CancellationToken,
 }
@@ -169,10 +171,11 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
     };
     context.passes.remember(reader.list_reviewer_ids().await?);
     let minted = gateway::Minted::after(reader.last_number().await?, reader.last_finding().await?);
-    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer, feed.clone(), minted).await?;
+    let (supervisor, supervisor_ended) =
+        supervisor::start(context.clone(), writer.clone(), feed.clone(), minted).await?;
     tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));
     let broker = Broker::new(context, supervisor.clone(), feed);
-    Ok(Running { broker, supervisor, supervisor_ended, reader, writer_thread: thread, closing })
+    Ok(Running { broker, supervisor, supervisor_ended, reader, writer, writer_thread: thread, closing })
 }
 
 impl Running {
@@ -197,6 +200,7 @@ impl Running {
         drop(self.broker);
         // The last connection to close is the writer's, which then leaves one whole file behind.
         self.reader.close().await;
+        drop(self.writer);
         self.writer_thread.ended().await;
     }
 }

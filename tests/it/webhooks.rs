@@ -255,6 +255,7 @@ async fn a_restart_repeats_nothing_and_a_new_hook_begins_at_the_end() {
     assert_eq!(first.next().await.seq(), 1);
     until(&broker, "it is delivered", |hook| hook["cursor"] == 1).await;
     broker.terminate().await;
+    assert!(!broker.data_dir().join("countersign.db-wal").exists(), "the end leaves one whole file");
     let both = format!("{}{}", first.setting("first", ""), second.setting("second", ""));
     let broker = broker.restarted_with(&both).await;
     broker.client().submit("after").await;
