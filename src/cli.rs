@@ -8,19 +8,24 @@ mod demo;
 mod doctor;
 mod events;
 mod export;
+mod gate;
+mod hook;
 mod instance;
 mod locate;
 mod mcp;
 mod personas;
 mod place;
+mod receipt;
 mod remote;
 mod repo;
+mod revert;
 mod reviewer;
 mod serve;
 mod stats;
 mod text;
 mod timeline;
 mod token;
+mod verify;
 mod webhooks;
 
 use ::actors::pool::shim;
@@ -75,6 +80,16 @@ enum Command {
     Doctor(doctor::Args),
     /// Watch a whole review, in a repository and with a broker of its own
     Demo(demo::Args),
+    /// May this land? Whether exactly this change is approved, read from the database: 0 yes, 1 no, 2 could not tell
+    Gate(gate::Args),
+    /// Write down which review approved a commit, as a git note or a trailer
+    Receipt(receipt::Args),
+    /// List the commits of a range with the approvals they have: 0 all have one, 1 some have none, 2 could not tell
+    Verify(verify::Args),
+    /// Take back what was committed before its review ended, and the plan's later commits
+    Revert(revert::Args),
+    /// What git and agents call by themselves
+    Hook(hook::Args),
     /// Who is told of events by POST, and what could not be told
     Webhooks(webhooks::Args),
     /// Stand by one reviewer process: for the broker only
@@ -102,6 +117,11 @@ impl Failure {
     fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
         Self { code, error: error.into() }
     }
+
+    /// An exit code as the answer; all has been said.
+    fn silent(code: u8) -> Self {
+        Self { code, error: anyhow::anyhow!("") }
+    }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -127,6 +147,11 @@ impl Cli {
             Command::Export(args) => small(export::run(args)),
             Command::Doctor(args) => small(doctor::run(args)),
             Command::Demo(args) => small(demo::run(args)),
+            Command::Gate(args) => small(gate::run(args)),
+            Command::Receipt(args) => small(receipt::run(args)),
+            Command::Verify(args) => small(verify::run(args)),
+            Command::Revert(args) => small(revert::run(args)),
+            Command::Hook(args) => small(hook::run(args)),
             Command::Webhooks(args) => small(webhooks::run(args)),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
@@ -135,7 +160,8 @@ impl Cli {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failure { code, error }) => {
                 // A terminal that takes no more is no reason for another exit code.
-                let _ = writeln!(io::stderr(), "countersign: {error:#}");
+                let words = format!("{error:#}");
+                let _ = if words.is_empty() { Ok(()) } else { writeln!(io::stderr(), "countersign: {words}") };
                 ExitCode::from(code)
             }
         }

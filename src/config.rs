@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 mod check;
 mod error;
+mod gate;
 mod key;
 mod load;
 mod near;
@@ -26,6 +27,7 @@ mod sources;
 mod webhooks;
 
 pub use error::{ConfigError, Origin};
+pub use gate::{Fail, Gate, Receipt};
 pub use load::Loaded;
 pub use panel::{Panel, PanelRule};
 pub use pool::Pool;
@@ -51,6 +53,7 @@ pub struct Config {
     pub events: Events,
     pub webhooks: Webhooks,
     pub panel: Panel,
+    pub gate: Gate,
     pub pool: Pool,
     /// From files of their own.
     #[serde(skip, default = "personas::built_in")]

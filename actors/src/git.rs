@@ -10,6 +10,7 @@ mod compare;
 mod contents;
 mod job;
 mod project;
+mod proofs;
 mod scratch;
 mod targets;
 

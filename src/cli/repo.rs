@@ -27,6 +27,11 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// What git complained of.
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
     /// Without the newline at its end.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.out).trim_end_matches('\n').to_owned()
@@ -53,6 +58,15 @@ impl Repo {
         let mut other = self.clone();
         other.variables.push(("GIT_INDEX_FILE", index.to_owned()));
         other
+    }
+
+    /// The same asked from one of its folders, by which relative paths are read.
+    pub(super) fn from_folder(&self, folder: &Path) -> Self {
+        Self { root: folder.to_owned(), variables: self.variables.clone() }
+    }
+
+    pub(super) async fn has_commit(&self, id: &str) -> anyhow::Result<bool> {
+        Ok(self.try_git(["cat-file", "-e", &format!("{id}^{{commit}}")]).await?.success)
     }
 
     /// What git prints, without the newline at its end; an error in its words if it fails.

@@ -296,6 +296,9 @@ pub(super) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origi
         (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
             Err(format!("a project's file may only lower it; it is {} ({origin})", show(below)))
         }
+        (Scope::ProjectSays(word), value, below) if value.as_str() != Some(word) && value != *below => {
+            Err(format!("a project's file may only say {word:?}; it is {} ({origin})", show(below)))
+        }
         (Scope::ProjectAdds, Value::Array(more), _) if more.iter().any(panel::replaces) => {
             Err("a project's file may add rules, but none with replace = true".to_owned())
         }

@@ -71,6 +71,8 @@ pub(super) enum Scope {
     ProjectSets,
     ProjectLowers,
     ProjectAdds,
+    /// It may say this word, the stricter one.
+    ProjectSays(&'static str),
 }
 
 use Kind::{
@@ -78,7 +80,7 @@ use Kind::{
     Integer, Line, LinuxPath, ListOf, LogFilter, ModelName, OneOf, Optional, PanelRules, Personas, Program,
     ReadableFile, Receivers, Url, VariableName,
 };
-use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets};
+use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSays, ProjectSets};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -129,6 +131,10 @@ pub(super) const RULES: &[Rule] = &[
     // More of them tighten; rules of a project replace nothing.
     rule("panel.personas", Personas, ProjectAdds),
     rule("panel.rules", PanelRules, ProjectAdds),
+    rule("gate.fail", OneOf(&["open", "closed"]), ProjectSays("closed")),
+    // What needs no approval must not be for an agent to say.
+    rule("gate.exempt", Globs(MAX_GLOBS), OperatorOnly),
+    rule("gate.receipt", OneOf(&["none", "note", "trailer"]), ProjectSets),
     // All of it is the operator's: it says what is run, with which rights, and what it may cost.
     rule("pool.enabled", Bool, OperatorOnly),
     rule("pool.runtime", OneOf(&["codex", "claude", "command"]), OperatorOnly),

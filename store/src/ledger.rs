@@ -7,7 +7,7 @@ mod cases;
 mod feedback;
 mod open;
 
-pub use cases::{Approver, Case, Touched};
+pub use cases::{Approver, Case, Submitted, Touched};
 pub use feedback::Feedback;
 
 use sqlx::SqliteConnection;

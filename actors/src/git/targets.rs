@@ -156,7 +156,7 @@ impl Repository {
         }
     }
 
-    async fn empty_tree(&self, job: &mut Job) -> Result<String, GitError> {
+    pub(super) async fn empty_tree(&self, job: &mut Job) -> Result<String, GitError> {
         self.fill_index(job, None, None).await?;
         self.write_tree(job).await
     }

@@ -52,6 +52,15 @@ pub struct Approver {
     pub at: Timestamp,
 }
 
+/// What one round was submitted with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submitted {
+    pub content_hash: String,
+    pub base: Option<String>,
+    pub diff: Option<String>,
+    pub target: Option<Target>,
+}
+
 /// What a review touches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Touched {
@@ -111,6 +120,29 @@ impl Ledger {
         .fetch_all(&mut self.0)
         .await?;
         Ok(rows.into_iter().map(|row| ReviewNumber(row.number)).collect())
+    }
+
+    /// What was submitted round by round, the latest first.
+    pub async fn list_submitted(&mut self, number: ReviewNumber) -> Result<Vec<Submitted>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT c.hash, c.base_commit, c.diff, r.target FROM rounds r
+             JOIN contents c ON c.hash = coalesce(r.submitted_hash, r.content_hash)
+             WHERE r.review = ? ORDER BY r.round DESC",
+            number.0
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        let submitted = rows.into_iter().map(|row| {
+            let target = row.target.as_deref().map(serde_json::from_str).transpose()?;
+            Ok(Submitted { content_hash: row.hash, base: row.base_commit, diff: row.diff, target })
+        });
+        submitted.collect()
+    }
+
+    /// Whether anything with this hash was ever proposed here.
+    pub async fn knows_content(&mut self, hash: &str) -> Result<bool, StoreError> {
+        let row = sqlx::query!("SELECT hash FROM contents WHERE hash = ?", hash).fetch_optional(&mut self.0).await?;
+        Ok(row.is_some())
     }
 
     /// The counter-patch that the proposer has accepted last.

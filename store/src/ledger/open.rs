@@ -32,6 +32,13 @@ impl Ledger {
         Ok(said.into_iter().filter(|word| word != "ok").collect())
     }
 
+    /// One that knows of nothing, for where there is no database.
+    pub async fn empty() -> Result<Self, StoreError> {
+        let mut connection = SqliteConnectOptions::new().in_memory(true).connect().await?;
+        MIGRATIONS.run(&mut connection).await?;
+        Ok(Self(connection))
+    }
+
     pub async fn close(self) {
         // Nothing was written, so nothing can be lost.
         let _ = self.0.close().await;

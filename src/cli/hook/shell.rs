@@ -1,0 +1,47 @@
+//! A command line as a shell would read it, taken apart and never run.
+//!
+//! Quotes, expansions, substitutions, here-documents and subshells are read as POSIX says, as far as it takes to see
+//! which programs are started with which words. What an expansion stands for is not known: such a word is uncertain.
+
+mod reader;
+
+/// What a shell would do, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    Command(Simple),
+    /// What changes a folder from here on is forgotten at the matching [`Item::Close`].
+    Open,
+    Close,
+}
+
+/// A program and its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    pub words: Vec<Word>,
+    /// What a here-document gives it to read.
+    pub input: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    pub text: String,
+    /// Holds an expansion, so that it may be any text.
+    pub uncertain: bool,
+    /// Was quoted at least in part, so it is no reserved word.
+    pub quoted: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    pub items: Vec<Item>,
+    /// It ends in the middle of a quote or a substitution.
+    pub broken: bool,
+}
+
+pub(super) fn read(text: &str) -> Script {
+    reader::Reader::new(text).read()
+}
+
+#[cfg(test)]
+#[path = "shell_tests.rs"]
+mod tests;

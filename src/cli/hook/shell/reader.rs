@@ -1,0 +1,347 @@
+//! Character by character.
+
+use super::{Item, Script, Simple, Word};
+use std::{iter::Peekable, str::Chars};
+
+/// Nested deeper, it is no honest command line.
+const MAX_DEPTH: usize = 20;
+
+pub(super) struct Reader<'a> {
+    chars: Peekable<Chars<'a>>,
+    script: Script,
+    command: Simple,
+    word: Option<Word>,
+    /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
+    documents: Vec<(String, bool)>,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self::nested(text, 0)
+    }
+
+    fn nested(text: &'a str, depth: usize) -> Self {
+        Self {
+            chars: text.chars().peekable(),
+            script: Script::default(),
+            command: Simple::default(),
+            word: None,
+            documents: Vec::new(),
+            depth,
+        }
+    }
+
+    pub(super) fn read(mut self) -> Script {
+        while let Some(c) = self.chars.next() {
+            self.step(c);
+        }
+        self.end_command();
+        self.script
+    }
+
+    fn step(&mut self, c: char) {
+        match c {
+            '\\' => self.escape(),
+            '\'' => self.single(),
+            '"' => self.double(),
+            '$' => self.dollar(false),
+            '`' => self.backticks(),
+            '#' if self.word.is_none() => self.comment(),
+            '<' | '>' => self.redirect(c),
+            '&' if self.chars.peek() == Some(&'>') => {
+                self.end_word();
+                self.chars.next();
+                self.redirect('>');
+            }
+            ';' | '|' | '&' => self.end_command(),
+            '\n' => {
+                self.end_word();
+                self.here_documents();
+                self.end_command();
+            }
+            '(' => {
+                self.end_command();
+                self.script.items.push(Item::Open);
+            }
+            ')' => {
+                self.end_command();
+                self.script.items.push(Item::Close);
+            }
+            c if c.is_whitespace() => self.end_word(),
+            '~' if self.word.is_none() => {
+                self.push('~');
+                self.current().uncertain = true;
+            }
+            c => self.push(c),
+        }
+    }
+
+    fn current(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn push(&mut self, c: char) {
+        self.current().text.push(c);
+    }
+
+    fn end_word(&mut self) {
+        self.command.words.extend(self.word.take());
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        let command = std::mem::take(&mut self.command);
+        if !command.words.is_empty() {
+            self.script.items.push(Item::Command(command));
+        }
+    }
+
+    fn escape(&mut self) {
+        match self.chars.next() {
+            // A line that goes on.
+            Some('\n') => {}
+            Some(c) => {
+                self.push(c);
+                self.current().quoted = true;
+            }
+            None => self.push('\\'),
+        }
+    }
+
+    fn single(&mut self) {
+        self.current().quoted = true;
+        loop {
+            match self.chars.next() {
+                Some('\'') => return,
+                Some(c) => self.push(c),
+                None => return self.script.broken = true,
+            }
+        }
+    }
+
+    fn double(&mut self) {
+        self.current().quoted = true;
+        loop {
+            match self.chars.next() {
+                Some('"') => return,
+                Some('$') => self.dollar(true),
+                Some('`') => self.backticks(),
+                Some('\\') => match self.chars.next() {
+                    Some('\n') => {}
+                    Some(c) if matches!(c, '$' | '`' | '"' | '\\') => self.push(c),
+                    Some(c) => {
+                        self.push('\\');
+                        self.push(c);
+                    }
+                    None => return self.script.broken = true,
+                },
+                Some(c) => self.push(c),
+                None => return self.script.broken = true,
+            }
+        }
+    }
+
+    fn dollar(&mut self, in_quotes: bool) {
+        match self.chars.peek().copied() {
+            Some('(') => {
+                self.chars.next();
+                self.substitution();
+            }
+            Some('{') => {
+                let text = self.braces();
+                self.current().text.push_str(&text);
+            }
+            Some('\'') if !in_quotes => {
+                self.chars.next();
+                return self.ansi();
+            }
+            Some(c) if c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '*' | '#' | '?' | '$' | '!' | '-') => {
+                self.push('$');
+            }
+            Some(_) | None => return self.push('$'),
+        }
+        self.current().uncertain = true;
+    }
+
+    /// `${…}` to its end, as it stands.
+    fn braces(&mut self) -> String {
+        let mut text = String::from("$");
+        let mut open = 0;
+        for c in self.chars.by_ref() {
+            text.push(c);
+            open += i32::from(c == '{') - i32::from(c == '}');
+            if open == 0 {
+                return text;
+            }
+        }
+        self.script.broken = true;
+        text
+    }
+
+    /// `$'…'`, with the escapes that matter.
+    fn ansi(&mut self) {
+        self.current().quoted = true;
+        loop {
+            match self.chars.next() {
+                Some('\'') => return,
+                Some('\\') => match self.chars.next() {
+                    Some('n') => self.push('\n'),
+                    Some('t') => self.push('\t'),
+                    Some(c @ ('x' | 'u' | 'U' | '0'..='7')) => {
+                        self.push(c);
+                        self.current().uncertain = true;
+                    }
+                    Some(c) => self.push(c),
+                    None => return self.script.broken = true,
+                },
+                Some(c) => self.push(c),
+                None => return self.script.broken = true,
+            }
+        }
+    }
+
+    /// `$(…)` and `<(…)`: what is in it runs before the command that it stands in.
+    fn substitution(&mut self) {
+        let mut inner = String::new();
+        let (mut open, mut quote) = (1, None);
+        for c in self.chars.by_ref() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(q), c) if q == c && !inner.ends_with('\\') => quote = None,
+                (None, '(') => open += 1,
+                (None, ')') => open -= 1,
+                (_, _) => {}
+            }
+            if open == 0 {
+                break;
+            }
+            inner.push(c);
+        }
+        self.script.broken |= open > 0;
+        self.include(&inner);
+    }
+
+    fn backticks(&mut self) {
+        let mut inner = String::new();
+        let mut ended = false;
+        while let Some(c) = self.chars.next() {
+            match c {
+                '`' => {
+                    ended = true;
+                    break;
+                }
+                '\\' if matches!(self.chars.peek(), Some('`' | '\\' | '$')) => inner.extend(self.chars.next()),
+                c => inner.push(c),
+            }
+        }
+        self.script.broken |= !ended;
+        self.include(&inner);
+        self.current().uncertain = true;
+    }
+
+    /// In a shell of its own.
+    fn include(&mut self, inner: &str) {
+        self.current().uncertain = true;
+        if self.depth >= MAX_DEPTH {
+            self.script.broken = true;
+            return;
+        }
+        let script = Reader::nested(inner, self.depth + 1).read();
+        self.script.broken |= script.broken;
+        self.script.items.push(Item::Open);
+        self.script.items.extend(script.items);
+        self.script.items.push(Item::Close);
+    }
+
+    fn comment(&mut self) {
+        while self.chars.peek().is_some_and(|c| *c != '\n') {
+            self.chars.next();
+        }
+    }
+
+    /// The operator and the word behind it belong to nobody's words, nor does a number right before it.
+    fn redirect(&mut self, first: char) {
+        if self.word.as_ref().is_some_and(|word| word.text.bytes().all(|byte| byte.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        let mut operator = String::from(first);
+        while let Some(c) =
+            self.chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|' | '-') && operator_goes_on(&operator, *c))
+        {
+            operator.push(c);
+        }
+        if operator.len() == 1 && self.chars.next_if_eq(&'(').is_some() {
+            return self.substitution();
+        }
+        let before = std::mem::take(&mut self.command.words);
+        self.target();
+        let target = std::mem::replace(&mut self.command.words, before).pop().unwrap_or_default();
+        match operator.as_str() {
+            "<<" | "<<-" => {
+                self.command.input = Some(placeholder(self.documents.len()));
+                self.documents.push((target.text, operator == "<<-"));
+            }
+            "<<<" => self.command.input = Some(target.text),
+            _ => {}
+        }
+    }
+
+    /// One word, read like any other.
+    fn target(&mut self) {
+        while self.chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        while self
+            .chars
+            .peek()
+            .is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '|' | '&' | '(' | ')' | '<' | '>'))
+        {
+            if let Some(c) = self.chars.next() {
+                self.step(c);
+            }
+        }
+        self.end_word();
+    }
+
+    fn here_documents(&mut self) {
+        for (at, (end, strip)) in std::mem::take(&mut self.documents).into_iter().enumerate() {
+            let mut text = String::new();
+            loop {
+                if self.chars.peek().is_none() {
+                    self.script.broken = true;
+                    break;
+                }
+                let line: String = std::iter::from_fn(|| self.chars.next_if(|c| *c != '\n')).collect();
+                self.chars.next();
+                let line = if strip { line.trim_start_matches('\t') } else { &line };
+                if line == end {
+                    break;
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            self.feed(at, text);
+        }
+    }
+
+    /// To the command that asked for it.
+    fn feed(&mut self, at: usize, text: String) {
+        let earlier = self.script.items.iter_mut().filter_map(|item| match item {
+            Item::Command(command) => Some(command),
+            Item::Open | Item::Close => None,
+        });
+        let waiting = earlier.chain([&mut self.command]).find(|command| command.input == Some(placeholder(at)));
+        if let Some(command) = waiting {
+            command.input = Some(text);
+        }
+    }
+}
+
+/// Stands for a here-document until its text is read; no text of a command line holds this character.
+fn placeholder(at: usize) -> String {
+    format!("\0{at}")
+}
+
+fn operator_goes_on(so_far: &str, next: char) -> bool {
+    matches!((so_far, next), ("<", '<' | '&' | '>') | (">", '>' | '&' | '|') | ("<<", '<' | '-'))
+}

@@ -1,0 +1,58 @@
+use super::{Item, read};
+
+/// Words with spaces between them, uncertain ones with a `?`; commands with `;`.
+fn shown(line: &str) -> String {
+    let script = read(line);
+    let items = script.items.iter().map(|item| match item {
+        Item::Open => "(".to_owned(),
+        Item::Close => ")".to_owned(),
+        Item::Command(command) => {
+            let words = command.words.iter().map(|word| {
+                let text = word.text.replace(' ', "_");
+                if word.uncertain { format!("{text}?") } else { text }
+            });
+            let words = words.collect::<Vec<_>>().join(" ");
+            match &command.input {
+                Some(input) => format!("{words} << {input:?}"),
+                None => words,
+            }
+        }
+    });
+    let items = items.collect::<Vec<_>>().join("; ");
+    if script.broken { format!("{items} (broken)") } else { items }
+}
+
+#[test]
+fn lines_are_taken_apart_as_a_shell_would() {
+    let table = [
+        ("git commit -m 'a b'", "git commit -m a_b"),
+        ("a && b || c; d & e | f\ng", "a; b; c; d; e; f; g"),
+        (r#"git commit -m "it's \"x\" \$y""#, "git commit -m it's_\"x\"_$y"),
+        (
+            r"a\ b c\
+d",
+            "a_b cd",
+        ),
+        ("echo 'git commit' # git push", "echo git_commit"),
+        ("echo a#b", "echo a#b"),
+        ("x=$(git commit) y", "(; git commit; ); x=? y"),
+        ("echo `git push`", "(; git push; ); echo ?"),
+        ("echo \"$(cd a && git commit -m \"b c\")\"", "(; cd a; git commit -m b_c; ); echo ?"),
+        ("(cd a; b) c", "(; cd a; b; ); c"),
+        ("git commit >out 2>&1 </dev/null -m x", "git commit -m x"),
+        ("git commit &>log", "git commit"),
+        ("echo $A ${B:-c d} \"$C\"", "echo $A? ${B:-c_d}? $C?"),
+        ("cat <<EOF\ngit commit\nEOF\nls", "cat << \"git commit\\n\"; ls"),
+        ("git commit -F - <<-'E' && ls\n\tit's\n\tE\npwd", "git commit -F - << \"it's\\n\"; ls; pwd"),
+        ("bash <<< 'git push'", "bash << \"git push\""),
+        ("diff <(git commit) b", "(; git commit; ); diff ? b"),
+        ("echo 'open", "echo open (broken)"),
+        ("echo $(git commit", "(; git commit; ); echo ? (broken)"),
+        ("cd ~/a", "cd ~/a?"),
+        ("a $'x\\ty'", "a x\ty"),
+        ("", ""),
+    ];
+    for (line, expected) in table {
+        assert_eq!(shown(line), expected, "{line}");
+    }
+}

@@ -1,0 +1,185 @@
+//! What a `git commit` would take, worked out in an index of our own.
+
+use super::shell::Word;
+use crate::cli::{gate::Landing, repo::Repo};
+use anyhow::Context as _;
+use std::{fs, path::Path};
+use tempfile::TempDir;
+
+/// What the words behind `git commit` ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct CommitWords {
+    pub all: bool,
+    pub amend: bool,
+    pub include: bool,
+    /// Commits nothing: `--dry-run`, `--help` and the like.
+    pub nothing: bool,
+    pub paths: Vec<String>,
+}
+
+const WITH_VALUE: &[&str] = &[
+    "--message",
+    "--file",
+    "--author",
+    "--date",
+    "--template",
+    "--reuse-message",
+    "--reedit-message",
+    "--fixup",
+    "--squash",
+    "--cleanup",
+    "--trailer",
+    "--pathspec-from-file",
+];
+const IDLE: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
+
+impl CommitWords {
+    pub(super) fn read(words: &[Word]) -> Self {
+        let mut read = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.text.as_str() {
+                "--" => {
+                    read.paths.extend(words.by_ref().map(|word| word.text.clone()));
+                }
+                "--all" => read.all = true,
+                "--amend" => read.amend = true,
+                "--include" => read.include = true,
+                text if IDLE.contains(&text) => read.nothing = true,
+                text if WITH_VALUE.contains(&text) => {
+                    words.next();
+                }
+                text if text.starts_with("--") => {}
+                text if text.len() > 1 && text.starts_with('-') => {
+                    if read.letters(&text[1..]) {
+                        words.next();
+                    }
+                }
+                text => read.paths.push(text.to_owned()),
+            }
+        }
+        read
+    }
+
+    /// `-am`; whether the last one takes the next word.
+    fn letters(&mut self, letters: &str) -> bool {
+        for (at, letter) in letters.char_indices() {
+            match letter {
+                'a' => self.all = true,
+                'i' => self.include = true,
+                'm' | 'F' | 'C' | 'c' | 't' => return at + 1 == letters.len(),
+                // The rest is its value.
+                'S' | 'u' => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// A copy of the user's index, in which what a command line stages is staged.
+pub(super) struct Staging {
+    repo: Repo,
+    user: Repo,
+    folder: TempDir,
+}
+
+impl Staging {
+    pub(super) async fn new(user: &Repo) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("countersign-hook-").tempdir()?;
+        let index = folder.path().join("index");
+        let real = user.root().join(user.git(["rev-parse", "--git-path", "index"]).await?);
+        if real.exists() {
+            fs::copy(&real, &index).context("cannot copy the index")?;
+        }
+        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder })
+    }
+
+    /// `git add` and `git rm` of the same line. What cannot be told is left out: then the line stages more than we see,
+    /// and what we see is not approved either.
+    pub(super) async fn stage(&self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
+        const HARMLESS: &[&str] = &[
+            "-A",
+            "--all",
+            "-u",
+            "--update",
+            "-f",
+            "--force",
+            "-r",
+            "-q",
+            "--quiet",
+            "-v",
+            "--verbose",
+            "--cached",
+            "--",
+        ];
+        let fits = |word: &Word| !word.uncertain && (!word.text.starts_with('-') || HARMLESS.contains(&&*word.text));
+        if !words.iter().all(fits) || !dir.is_dir() {
+            return Ok(());
+        }
+        let mut args = vec![how];
+        if how == "rm" {
+            // The files themselves are the user's.
+            args.push("--cached");
+        }
+        args.extend(words.iter().map(|word| word.text.as_str()));
+        self.repo.from_folder(dir).try_git(args).await?;
+        Ok(())
+    }
+
+    /// What would be committed, and on top of what.
+    pub(super) async fn commit(&self, dir: &Path, words: &CommitWords) -> anyhow::Result<Landing> {
+        let root = self.repo.root();
+        let repo = match (words.all, words.paths.is_empty()) {
+            (true, _) => {
+                self.repo.git(["add", "--update", "--", ":/"]).await?;
+                self.repo.clone()
+            }
+            (false, true) => self.repo.clone(),
+            (false, false) => {
+                let from = if dir.is_dir() { dir } else { root };
+                let args = ["ls-files", "--full-name", "-z", "--"].into_iter();
+                let there = self.repo.from_folder(from);
+                let tracked = there.try_git(args.chain(words.paths.iter().map(String::as_str))).await?;
+                let repo = if words.include { self.repo.clone() } else { self.fresh().await? };
+                let update = ["update-index", "--add", "--remove", "-z", "--stdin"];
+                repo.git_with(update, &tracked.out).await?;
+                repo
+            }
+        };
+        let staged = Landing::staged(&repo).await?;
+        Ok(if words.amend { staged.amending(&self.user).await?.unwrap_or(staged) } else { staged })
+    }
+
+    /// An index as the last commit left it: that is what `git commit PATH` begins with.
+    async fn fresh(&self) -> anyhow::Result<Repo> {
+        let repo = self.user.with_index(&self.folder.path().join("fresh"));
+        match crate::cli::gate::head(&self.user).await? {
+            Some(head) => repo.git(["read-tree", &head]).await?,
+            None => repo.git(["read-tree", "--empty"]).await?,
+        };
+        Ok(repo)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommitWords;
+    use crate::cli::hook::shell::Word;
+
+    fn read(line: &str) -> CommitWords {
+        let word = |text: &str| Word { text: text.into(), ..Word::default() };
+        CommitWords::read(&line.split(' ').map(word).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_words_of_a_commit_are_read_as_git_does() {
+        let plain = CommitWords::default;
+        assert_eq!(read("-m text"), plain());
+        assert_eq!(read("-am text"), CommitWords { all: true, ..plain() });
+        assert_eq!(read("-mall -S --amend"), CommitWords { amend: true, ..plain() });
+        assert_eq!(read("--message text a b"), CommitWords { paths: vec!["a".into(), "b".into()], ..plain() });
+        assert_eq!(read("-i a -m x -- -b").paths, ["a", "-b"]);
+        assert!(read("-i a").include && read("--dry-run").nothing && !read("-uall").all);
+    }
+}

@@ -1,0 +1,200 @@
+//! Before an agent runs a command: is it a commit or a push of something that nobody has approved?
+
+use super::{
+    Gated,
+    client::{Input, answer, in_time, is_reviewer},
+    git::failing,
+    intent::{Act, What, acts},
+    shell::Word,
+    staging::{CommitWords, Staging},
+};
+use crate::{
+    cli::{
+        Failure,
+        gate::{Judge, Judgement, Landing, Point, Update, is_required, judge_push, settings, told},
+        place::Place,
+        repo::Repo,
+    },
+    config::Fail,
+};
+use serde_json::{Value, json};
+use std::{collections::HashMap, path::PathBuf};
+
+const HOW: &str = "Countersign: nothing lands here before a second reviewer has approved exactly this change. \
+                   Stage what you mean to commit, submit it (`countersign request --staged`, or the tool create_review \
+                   with the output of `git diff --cached`), wait for the verdict (`countersign wait R-…`), answer what \
+                   is asked, and run the same command again with nothing changed in between.";
+
+pub(super) async fn run(args: Gated) -> Result<(), Failure> {
+    let decided = if is_reviewer() { Ok(None) } else { in_time(decide(&args.place)).await };
+    let decided = match decided {
+        Err(error) if failing(args.failing.chosen(), &args.place) == Fail::Closed => {
+            Ok(Some(deny(&format!("Countersign could not tell whether this is approved: {error:#}"))))
+        }
+        other => other.map(|reason| reason.map(|reason| deny(&reason))),
+    };
+    answer(decided);
+    Ok(())
+}
+
+fn deny(reason: &str) -> Value {
+    json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
+    }})
+}
+
+/// Why not; `None` is no opinion.
+async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
+    let input = Input::read()?;
+    let Some(line) = command_line(&input.tool_input) else { return Ok(None) };
+    let mut acts = acts(&line, &input.dir()?);
+    if acts.iter().all(|act| matches!(act.what, What::Stage(_))) {
+        return Ok(None);
+    }
+    let mut stages: HashMap<PathBuf, Staging> = HashMap::new();
+    let mut refused = Vec::new();
+    while !acts.is_empty() {
+        let act = acts.remove(0);
+        // Outside of a repository git itself will say so.
+        let Ok(repo) = Repo::find(&act.dir).await else { continue };
+        let stage = match stages.entry(repo.root().to_owned()) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(Staging::new(&repo).await?),
+        };
+        match &act.what {
+            What::Stage(how) => stage.stage(&act.dir, how, &act.args).await?,
+            What::Commit => refused.extend(judge_commit(place, &repo, stage, &act).await?),
+            What::Push => refused.extend(judge_pushing(place, &repo, &act).await?),
+            What::Unknown(name) => {
+                let meant = alias(&repo, name, &act).await?;
+                acts.splice(0..0, meant);
+            }
+        }
+    }
+    Ok((!refused.is_empty()).then(|| format!("{}\n{HOW}", told(&refused).trim_end())))
+}
+
+/// A shell's line, or the words of a program with `sh -c` among them.
+fn command_line(input: &Value) -> Option<String> {
+    let command = [&input["command"], &input["cmd"]].into_iter().find(|value| !value.is_null())?;
+    match command {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).map(quoted).collect::<Vec<_>>().join(" ")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The settings are those of the repository that the command works in.
+async fn judge(place: &Place, repo: &Repo) -> anyhow::Result<Judge> {
+    let place = Place { repo: Some(repo.root().to_owned()), ..place.clone() };
+    Judge::open(repo, &settings(&place)?).await
+}
+
+async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) -> anyhow::Result<Vec<Judgement>> {
+    let words = CommitWords::read(&act.args);
+    if words.nothing || !is_required(Point::Commit, repo.root()) {
+        return Ok(Vec::new());
+    }
+    let landing = stage.commit(&act.dir, &words).await?;
+    let judged = judge(place, repo).await?.judge(landing).await?;
+    Ok(Some(judged).filter(|judged| !judged.passes()).into_iter().collect())
+}
+
+async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<Vec<Judgement>> {
+    if !is_required(Point::Push, repo.root()) {
+        return Ok(Vec::new());
+    }
+    let words: Vec<&str> = act.args.iter().filter(|word| !word.uncertain).map(|word| word.text.as_str()).collect();
+    let has = |long: &str, short: &str| words.iter().any(|word| *word == long || *word == short);
+    if has("--dry-run", "-n") || has("--delete", "-d") || has("--help", "-h") {
+        return Ok(Vec::new());
+    }
+    let (remote, sources) = push_words(&act.args);
+    let mut names = sources;
+    if has("--all", "--branches") || has("--mirror", "--mirror") {
+        names =
+            repo.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).await?.lines().map(Into::into).collect();
+    }
+    let mut updates = Vec::new();
+    for name in names {
+        // What cannot be pushed, git will refuse by itself.
+        if let Ok(Landing { commit: Some(local), .. }) = Landing::commit(repo, &name).await {
+            updates.push(Update { local, remote: None });
+        }
+    }
+    let judged = judge_push(&mut judge(place, repo).await?, remote.as_deref(), &updates).await?;
+    Ok(judged.into_iter().filter(|judged| !judged.passes()).collect())
+}
+
+/// The remote, and what is pushed to it: HEAD unless refspecs say otherwise.
+fn push_words(words: &[Word]) -> (Option<String>, Vec<String>) {
+    const WITH_VALUE: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
+    let mut plain = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.text.as_str() {
+            text if WITH_VALUE.contains(&text) => {
+                words.next();
+            }
+            text if text.starts_with('-') => {}
+            text => plain.push((text, word.uncertain)),
+        }
+    }
+    let remote = plain.first().filter(|(_, uncertain)| !uncertain).map(|(name, _)| (*name).to_owned());
+    let source = |&(spec, uncertain): &(&str, bool)| {
+        let source = spec.trim_start_matches('+').split(':').next().unwrap_or_default();
+        let source = if uncertain { "HEAD" } else { source };
+        // `:branch` deletes it.
+        (!source.is_empty()).then(|| source.to_owned())
+    };
+    let specs = plain.get(1..).unwrap_or_default();
+    let sources = if specs.is_empty() { vec!["HEAD".to_owned()] } else { specs.iter().filter_map(source).collect() };
+    (remote, sources)
+}
+
+/// What the user has made of a subcommand that git does not have.
+async fn alias(repo: &Repo, name: &str, act: &Act) -> anyhow::Result<Vec<Act>> {
+    let key = format!("alias.{name}");
+    let said = repo.try_git(["config", "--get", &key]).await?;
+    if !said.success {
+        return Ok(Vec::new());
+    }
+    let rest = act.args.iter().map(|word| quoted(&word.text)).collect::<Vec<_>>().join(" ");
+    let line = match said.text().strip_prefix('!') {
+        Some(shell) => format!("{shell} {rest}"),
+        None => format!("git {} {rest}", said.text()),
+    };
+    let again = |act: &Act| act.what != What::Unknown(name.to_owned());
+    Ok(acts(&line, &act.dir).into_iter().filter(again).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{command_line, push_words};
+    use crate::cli::hook::shell::Word;
+    use serde_json::json;
+
+    #[test]
+    fn a_push_is_of_head_unless_refspecs_say_otherwise() {
+        let read = |line: &str| {
+            let word = |text: &str| Word { text: text.into(), ..Word::default() };
+            push_words(&line.split_whitespace().map(word).collect::<Vec<_>>())
+        };
+        let origin = || Some("origin".to_owned());
+        assert_eq!(read(""), (None, vec!["HEAD".to_owned()]));
+        assert_eq!(read("-u origin main"), (origin(), vec!["main".to_owned()]));
+        assert_eq!(read("origin +a:b c"), (origin(), vec!["a".to_owned(), "c".to_owned()]));
+        assert_eq!(read("-o x origin :gone"), (origin(), Vec::new()));
+    }
+
+    #[test]
+    fn a_command_is_a_line_or_words() {
+        assert_eq!(command_line(&json!({ "command": "git x" })).unwrap(), "git x");
+        assert_eq!(command_line(&json!({ "command": ["bash", "-lc", "it's"] })).unwrap(), r"'bash' '-lc' 'it'\''s'");
+        assert_eq!(command_line(&json!({ "file_path": "a" })), None);
+    }
+}
