@@ -14,3 +14,7 @@ use sqlx::SqliteConnection;
 
 /// The database, as a gate reads it.
 pub struct Ledger(SqliteConnection);
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -8,6 +8,11 @@ mod demo;
 mod doctor;
 mod down;
 mod export;
+mod gate;
+mod hooks;
+mod revert;
+mod signed;
+mod verify;
 
 /// Shared with the tests of the doors.
 #[path = "../it/support"]
