@@ -18,7 +18,10 @@ pub(super) use required::{Point, is_required};
 pub(super) use words::{as_json, line, told};
 
 use super::{Failure, USAGE, place::Place, repo::Repo};
-use crate::config::{Config, Fail};
+use crate::{
+    config::{Config, Fail},
+    telemetry::visible,
+};
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
 use std::io::{self, Read as _, Write as _};
@@ -81,7 +84,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     match &judged {
         Ok(judgements) => print(&args, &told(judgements), || as_json(judgements))?,
         Err(error) => {
-            let words = format!("could not tell: {error:#}");
+            let words = visible(&format!("could not tell: {error:#}")).into_owned();
             let answer = || json!({ "answer": "unknown", "words": words, "changes": [] });
             // No answer is no data, so people read it beside them.
             if args.json {

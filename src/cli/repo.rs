@@ -61,7 +61,7 @@ impl Repo {
     }
 
     /// The same asked from one of its folders, by which relative paths are read.
-    pub(super) fn from_folder(&self, folder: &Path) -> Self {
+    pub(super) fn within(&self, folder: &Path) -> Self {
         Self { root: folder.to_owned(), variables: self.variables.clone() }
     }
 

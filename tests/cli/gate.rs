@@ -359,6 +359,23 @@ async fn a_real_commit_passes_the_hook_only_with_an_approval() {
 }
 
 #[tokio::test]
+async fn the_hook_sees_the_index_of_a_linked_worktree() {
+    let broker = TestBroker::start().await;
+    install(&broker, "pre-commit", "");
+    let other = tempfile::tempdir().unwrap();
+    let tree = other.path().join("tree");
+    broker.repo().git(&["worktree", "add", "--quiet", tree.to_str().unwrap()]);
+    std::fs::create_dir(tree.join("sub")).unwrap();
+    std::fs::write(tree.join("sub/new.txt"), "new\n").unwrap();
+    git(&tree, &["add", "--all"]);
+    let commit = || git(&tree.join("sub"), &["commit", "--quiet", "--message", "x"]);
+    assert_eq!(commit().code, 1);
+    approve(&broker, json!({ "diff": git(&tree, &["diff", "--cached"]).out })).await;
+    let ended = commit();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+}
+
+#[tokio::test]
 async fn a_hook_that_cannot_tell_lets_pass_unless_it_must_not() {
     let mut broker = TestBroker::start().await;
     broker.terminate().await;

@@ -32,6 +32,8 @@ async fn an_unapproved_commit_is_denied_however_it_is_written() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     repo.git(&["config", "alias.ci", "commit -m alias"]);
+    repo.git(&["config", "alias.round", "about"]);
+    repo.git(&["config", "alias.about", "round"]);
     repo.git(&["config", "alias.sh", "!f() { git commit; }; f"]);
     std::fs::create_dir(repo.path().join("sub")).unwrap();
     stage(&broker, "zwei");
@@ -60,9 +62,15 @@ async fn an_unapproved_commit_is_denied_however_it_is_written() {
             "{reason}"
         );
     }
-    for command in
-        ["git status", "echo 'git commit'", "git commit --dry-run", "git stash", "cd /tmp && git commit -m x", "ls"]
-    {
+    for command in [
+        "git status",
+        "echo 'git commit'",
+        "git commit --dry-run",
+        "git stash",
+        "git round",
+        "cd /tmp && git commit -m x",
+        "ls",
+    ] {
         assert_eq!(denied(&broker, command).await, None, "{command}");
     }
     assert_eq!(repo.git(&["status", "--porcelain"]), "M  greeting.txt", "nothing was run");
@@ -187,10 +195,10 @@ async fn the_stop_hook_blocks_once_and_once_only() {
 #[tokio::test]
 async fn a_counter_patch_is_feedback_and_what_is_not_mine_is_not() {
     let broker = TestBroker::start().await;
+    let patch = broker.repo().diff("deux");
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]), "proposer_id": "me" })).await;
     broker.client().claim(&review, "ada").await;
-    let patch = broker.repo().diff("deux");
     let verdict = json!({ "review_id": review, "reviewer_id": "ada", "verdict": "comment", "reason": "so", "counter_patch": patch });
     broker.client().call("submit_verdict", verdict).await;
     let input = json!({ "session_id": "a", "cwd": broker.repo().path() });

@@ -209,7 +209,7 @@ impl Judge {
 
     pub(super) async fn relate(&self, case: &Case, landing: &Landing) -> anyhow::Result<Relation> {
         let Some(diff) = &case.diff else { return Ok(Relation::Elsewhere) };
-        if !self.is_here(case.base.as_deref()).await? {
+        if !self.is_here(case, landing).await? {
             return Ok(Relation::Elsewhere);
         }
         let parent = landing.parents.first();
@@ -238,11 +238,13 @@ impl Judge {
         }
     }
 
-    /// A review is of this repository if its base is a commit here: names of projects may be anything.
-    pub(in crate::cli) async fn is_here(&self, base: Option<&str>) -> anyhow::Result<bool> {
-        match base {
-            None => Ok(true),
+    /// A review is of this repository if its base is a commit here: names of projects may be anything. Only where it
+    /// has none, being the first of all, its project must at least be called like this.
+    async fn is_here(&self, case: &Case, landing: &Landing) -> anyhow::Result<bool> {
+        let folder = self.repo.root().file_name().and_then(|name| name.to_str());
+        match &case.base {
             Some(base) => self.repo.has_commit(base).await,
+            None => Ok(landing.parents.is_empty() || case.project.is_none() || case.project.as_deref() == folder),
         }
     }
 

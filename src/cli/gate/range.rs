@@ -46,12 +46,14 @@ pub(in crate::cli) async fn judge_push(
     updates: &[Update],
 ) -> anyhow::Result<Vec<Judgement>> {
     let mut all: Vec<Judgement> = Vec::new();
+    let remotes = judge.repo.git(["remote"]).await?;
+    // What is pushed to a bare address is new if no remote has it.
+    let known = remote.filter(|name| remotes.lines().any(|remote| remote == *name));
+    let on_remote = known.map_or_else(|| "--remotes".to_owned(), |name| format!("--remotes={name}"));
     for update in updates {
-        let known = remote.filter(|name| !name.is_empty() && !name.contains(['*', '?', '[', '/', ':']));
-        let on_remote = known.map_or_else(|| "--remotes".to_owned(), |name| format!("--remotes={name}"));
-        let mut range = vec![update.local.clone(), "--not".to_owned(), on_remote];
+        let mut range = vec![update.local.clone(), "--not".to_owned(), on_remote.clone()];
         if let Some(old) = &update.remote
-            && judge.is_here(Some(old)).await?
+            && judge.repo.has_commit(old).await?
         {
             range.push(old.clone());
         }

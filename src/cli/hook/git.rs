@@ -10,6 +10,7 @@ use crate::{
         repo::Repo,
     },
     config::{Fail, Receipt},
+    telemetry::visible,
 };
 use std::io::{self, Read as _, Write as _};
 
@@ -29,6 +30,7 @@ pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
 pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
     let PrePush { remote, url: _, gated } = args;
     let judged = async {
+        // Read also where nobody asks: git gives up on a hook that does not.
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
         let (repo, config) = surroundings(&gated.place).await?;
@@ -108,7 +110,7 @@ fn tell_failure(what: &str, ended: anyhow::Result<()>) {
 }
 
 fn say(text: &str) {
-    let lines: String = text.lines().map(|line| format!("countersign: {line}\n")).collect();
+    let lines: String = text.lines().map(|line| format!("countersign: {}\n", visible(line))).collect();
     // Nobody may be there to read it.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }

@@ -123,7 +123,7 @@ impl Staging {
             args.push("--cached");
         }
         args.extend(words.iter().map(|word| word.text.as_str()));
-        self.repo.from_folder(dir).try_git(args).await?;
+        self.repo.within(dir).try_git(args).await?;
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Staging {
             (false, false) => {
                 let from = if dir.is_dir() { dir } else { root };
                 let args = ["ls-files", "--full-name", "-z", "--"].into_iter();
-                let there = self.repo.from_folder(from);
+                let there = self.repo.within(from);
                 let tracked = there.try_git(args.chain(words.paths.iter().map(String::as_str))).await?;
                 let repo = if words.include { self.repo.clone() } else { self.fresh().await? };
                 let update = ["update-index", "--add", "--remove", "-z", "--stdin"];

@@ -20,6 +20,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::{collections::HashMap, path::PathBuf};
 
+const MAX_ALIASES: usize = 20;
+
 const HOW: &str = "Countersign: nothing lands here before a second reviewer has approved exactly this change. \
                    Stage what you mean to commit, submit it (`countersign request --staged`, or the tool create_review \
                    with the output of `git diff --cached`), wait for the verdict (`countersign wait R-…`), answer what \
@@ -51,6 +53,7 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
     if acts.iter().all(|act| matches!(act.what, What::Stage(_))) {
         return Ok(None);
     }
+    let mut aliases = 0;
     let mut stages: HashMap<PathBuf, Staging> = HashMap::new();
     let mut refused = Vec::new();
     while !acts.is_empty() {
@@ -65,7 +68,10 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
             What::Stage(how) => stage.stage(&act.dir, how, &act.args).await?,
             What::Commit => refused.extend(judge_commit(place, &repo, stage, &act).await?),
             What::Push => refused.extend(judge_pushing(place, &repo, &act).await?),
+            // They may stand for each other.
+            What::Unknown(_) if aliases == MAX_ALIASES => {}
             What::Unknown(name) => {
+                aliases += 1;
                 let meant = alias(&repo, name, &act).await?;
                 acts.splice(0..0, meant);
             }
@@ -126,8 +132,26 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
             updates.push(Update { local, remote: None });
         }
     }
-    let judged = judge_push(&mut judge(place, repo).await?, remote.as_deref(), &updates).await?;
+    let remote = match remote {
+        Some(remote) => remote,
+        None => usual_remote(repo).await?,
+    };
+    let judged = judge_push(&mut judge(place, repo).await?, Some(&remote), &updates).await?;
     Ok(judged.into_iter().filter(|judged| !judged.passes()).collect())
+}
+
+/// Where git pushes to when nobody says.
+async fn usual_remote(repo: &Repo) -> anyhow::Result<String> {
+    let branch = repo.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?.text();
+    let keys =
+        [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
+    for key in &keys {
+        let set = repo.try_git(["config", "--get", key]).await?;
+        if set.success {
+            return Ok(set.text());
+        }
+    }
+    Ok("origin".to_owned())
 }
 
 /// The remote, and what is pushed to it: HEAD unless refspecs say otherwise.
