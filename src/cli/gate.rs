@@ -11,7 +11,7 @@ mod range;
 mod required;
 mod words;
 
-pub(super) use judge::{Answer, Judge, Judgement};
+pub(super) use judge::{Answer, Judge, Judgement, Needless};
 pub(super) use landing::{Landing, head, short};
 pub(super) use range::{Update, judge_push, judge_range};
 pub(super) use required::{Point, is_required};

@@ -94,6 +94,14 @@ async fn what_would_be_committed_is_worked_out_and_not_done() {
     assert_eq!(denied(&broker, "git add greeting.txt && git commit -m x").await, None);
     assert_eq!(denied(&broker, "git commit -am x").await, None);
     assert!(denied(&broker, "git add . && git commit -m x").await.is_some());
+    for line in [
+        "echo x >>greeting.txt && git commit -am x",
+        "make && git add greeting.txt && git commit -m x",
+        "git commit $FILES",
+    ] {
+        let reason = denied(&broker, line).await.unwrap_or_else(|| panic!("not denied: {line}"));
+        assert!(reason.contains("nobody can tell yet what it would commit"), "{line}: {reason}");
+    }
     repo.git(&["add", "other.txt"]);
     assert_eq!(repo.git(&["status", "--porcelain"]), before, "index and files are as they were");
     repo.git(&["commit", "--quiet", "--all", "--message", "both"]);

@@ -13,6 +13,8 @@ pub(super) struct Act {
     pub what: What,
     /// Behind the subcommand.
     pub args: Vec<Word>,
+    /// Something that may change files runs before it in the same line, so that what they will hold is not known yet.
+    pub unseen: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub(super) enum What {
 
 /// Everything in the order in which it would run. A line that cannot be read to its end is searched for the words.
 pub(super) fn acts(line: &str, dir: &Path) -> Vec<Act> {
-    let mut walk = Walk { acts: Vec::new(), dir: dir.to_owned(), depth: 0 };
+    let mut walk = Walk { acts: Vec::new(), dir: dir.to_owned(), unseen: false, depth: 0 };
     walk.script(line);
     walk.acts
 }
@@ -35,6 +37,7 @@ pub(super) fn acts(line: &str, dir: &Path) -> Vec<Act> {
 struct Walk {
     acts: Vec<Act>,
     dir: PathBuf,
+    unseen: bool,
     depth: usize,
 }
 
@@ -65,12 +68,13 @@ impl Walk {
         for (word, what) in [("commit", What::Commit), ("push", What::Push)] {
             let new = self.acts.iter().all(|act| act.what != what);
             if found("git") && found(word) && new {
-                self.acts.push(Act { dir: self.dir.clone(), what, args: Vec::new() });
+                self.acts.push(Act { dir: self.dir.clone(), what, args: Vec::new(), unseen: true });
             }
         }
     }
 
     fn command(&mut self, command: &Simple) {
+        self.unseen |= command.writes;
         let mut dir = None;
         let words = unwrapped(&command.words, &mut dir);
         let Some((program, args)) = words.split_first() else { return };
@@ -85,7 +89,8 @@ impl Walk {
             _ if program.uncertain && args.first().is_some_and(|word| matches!(&*word.text, "commit" | "push")) => {
                 self.git(args, dir.as_deref());
             }
-            _ => {}
+            harmless if HARMLESS.contains(&harmless) => {}
+            _ => self.unseen = true,
         }
     }
 
@@ -106,7 +111,7 @@ impl Walk {
                 Some(_) => {}
                 None if commands => return self.nested(&word.text),
                 // A file with commands, which nobody has read.
-                None => return,
+                None => return self.unseen = true,
             }
         }
         if let Some(input) = input {
@@ -150,10 +155,14 @@ impl Walk {
             "push" => What::Push,
             "add" | "stage" => What::Stage("add"),
             "rm" => What::Stage("rm"),
-            known if KNOWN.contains(&known) => return,
+            known if READING.contains(&known) => return,
+            known if KNOWN.contains(&known) => return self.unseen = true,
             other => What::Unknown(other.to_owned()),
         };
-        self.acts.push(Act { dir, what, args: words.cloned().collect() });
+        let (args, unseen): (Vec<_>, _) = (words.cloned().collect(), self.unseen);
+        // `git add "$FILE"`
+        self.unseen |= matches!(what, What::Stage(_)) && args.iter().any(|word| word.uncertain);
+        self.acts.push(Act { dir, what, args, unseen });
     }
 }
 
@@ -242,25 +251,19 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("time", &["-f", "-o"]),
 ];
 
-/// Subcommands of git that neither commit nor push, and that no alias can replace.
-const KNOWN: &[&str] = &[
-    "am",
-    "apply",
-    "archive",
-    "bisect",
+/// Programs that change no file of a repository.
+const HARMLESS: &[&str] = &[
+    ":", "[", "[[", "cat", "date", "echo", "exit", "export", "false", "grep", "head", "ls", "popd", "printf", "pwd",
+    "rg", "set", "sleep", "tail", "test", "true", "unset", "wc", "which",
+];
+
+/// Subcommands of git that change nothing.
+const READING: &[&str] = &[
     "blame",
     "branch",
-    "bundle",
     "cat-file",
     "check-ignore",
-    "checkout",
-    "checkout-index",
     "cherry",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit-tree",
-    "config",
     "count-objects",
     "describe",
     "diff",
@@ -268,51 +271,67 @@ const KNOWN: &[&str] = &[
     "diff-tree",
     "fetch",
     "for-each-ref",
-    "format-patch",
-    "fsck",
-    "gc",
     "grep",
-    "hash-object",
     "help",
-    "init",
     "log",
     "ls-files",
     "ls-remote",
     "ls-tree",
-    "maintenance",
-    "merge",
     "merge-base",
-    "merge-tree",
-    "mv",
     "name-rev",
-    "notes",
     "patch-id",
-    "pull",
     "range-diff",
-    "read-tree",
-    "rebase",
     "reflog",
     "remote",
-    "reset",
-    "restore",
     "rev-list",
     "rev-parse",
-    "revert",
     "shortlog",
     "show",
     "show-ref",
-    "sparse-checkout",
-    "stash",
     "status",
-    "submodule",
-    "switch",
     "symbolic-ref",
     "tag",
-    "update-index",
-    "update-ref",
     "verify-commit",
     "version",
     "whatchanged",
+];
+
+/// Subcommands of git that neither commit what is staged nor push, and that no alias can replace.
+const KNOWN: &[&str] = &[
+    "am",
+    "apply",
+    "archive",
+    "bisect",
+    "bundle",
+    "checkout",
+    "checkout-index",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "commit-tree",
+    "config",
+    "format-patch",
+    "fsck",
+    "gc",
+    "hash-object",
+    "init",
+    "maintenance",
+    "merge",
+    "merge-tree",
+    "mv",
+    "notes",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "sparse-checkout",
+    "stash",
+    "submodule",
+    "switch",
+    "update-index",
+    "update-ref",
     "worktree",
     "write-tree",
 ];

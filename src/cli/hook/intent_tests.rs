@@ -1,6 +1,34 @@
 use super::{What, acts};
 use std::path::Path;
 
+#[test]
+fn what_runs_before_may_change_what_is_committed() {
+    let unseen = |line: &str| acts(line, Path::new("/r")).last().is_some_and(|act| act.unseen);
+    for line in [
+        "echo x > a; git commit",
+        "cargo fmt && git commit",
+        "git mv a b && git commit",
+        "./make.sh && git commit",
+        "bash make.sh; git commit",
+        "git add \"$F\" && git commit",
+        "$(rm a) && git commit",
+        "cat <<EOF >a\nx\nEOF\ngit commit",
+        "> a; git commit",
+    ] {
+        assert!(unseen(line), "{line}");
+    }
+    for line in [
+        "git commit",
+        "cd a && git status && git commit",
+        "echo x >/dev/null 2>&1; git commit",
+        "git add a && git commit",
+        "A=b git commit",
+        "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\"",
+    ] {
+        assert!(!unseen(line), "{line}");
+    }
+}
+
 /// `DIR WHAT ARGS`, one for each.
 fn found(line: &str) -> String {
     let acts = acts(line, Path::new("/r"));

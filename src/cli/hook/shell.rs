@@ -20,6 +20,8 @@ pub(super) struct Simple {
     pub words: Vec<Word>,
     /// What a here-document gives it to read.
     pub input: Option<String>,
+    /// Its output goes to a file.
+    pub writes: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

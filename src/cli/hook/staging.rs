@@ -12,6 +12,9 @@ pub(super) struct CommitWords {
     pub all: bool,
     pub amend: bool,
     pub include: bool,
+    pub allow_empty: bool,
+    /// Some word is an expansion, so that nobody knows what is asked for.
+    pub unsure: bool,
     /// Commits nothing: `--dry-run`, `--help` and the like.
     pub nothing: bool,
     pub paths: Vec<String>,
@@ -40,8 +43,12 @@ impl CommitWords {
         while let Some(word) = words.next() {
             match word.text.as_str() {
                 "--" => {
-                    read.paths.extend(words.by_ref().map(|word| word.text.clone()));
+                    for word in words.by_ref() {
+                        read.unsure |= word.uncertain;
+                        read.paths.push(word.text.clone());
+                    }
                 }
+                "--allow-empty" => read.allow_empty = true,
                 "--all" => read.all = true,
                 "--amend" => read.amend = true,
                 "--include" => read.include = true,
@@ -55,7 +62,10 @@ impl CommitWords {
                         words.next();
                     }
                 }
-                text => read.paths.push(text.to_owned()),
+                text => {
+                    read.unsure |= word.uncertain;
+                    read.paths.push(text.to_owned());
+                }
             }
         }
         read
@@ -82,6 +92,7 @@ pub(super) struct Staging {
     repo: Repo,
     user: Repo,
     folder: TempDir,
+    staged: bool,
 }
 
 impl Staging {
@@ -92,12 +103,13 @@ impl Staging {
         if real.exists() {
             fs::copy(&real, &index).context("cannot copy the index")?;
         }
-        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder })
+        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false })
     }
 
     /// `git add` and `git rm` of the same line. What cannot be told is left out: then the line stages more than we see,
     /// and what we see is not approved either.
-    pub(super) async fn stage(&self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
+    pub(super) async fn stage(&mut self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
+        self.staged = true;
         const HARMLESS: &[&str] = &[
             "-A",
             "--all",
@@ -125,6 +137,11 @@ impl Staging {
         args.extend(words.iter().map(|word| word.text.as_str()));
         self.repo.within(dir).try_git(args).await?;
         Ok(())
+    }
+
+    /// The same line stages files as they are then.
+    pub(super) fn has_staged(&self) -> bool {
+        self.staged
     }
 
     /// What would be committed, and on top of what.

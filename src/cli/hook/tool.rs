@@ -11,7 +11,7 @@ use super::{
 use crate::{
     cli::{
         Failure,
-        gate::{Judge, Judgement, Landing, Point, Update, is_required, judge_push, settings, told},
+        gate::{Answer, Judge, Landing, Needless, Point, Update, is_required, judge_push, settings, told},
         place::Place,
         repo::Repo,
     },
@@ -26,6 +26,9 @@ const HOW: &str = "Countersign: nothing lands here before a second reviewer has 
                    Stage what you mean to commit, submit it (`countersign request --staged`, or the tool create_review \
                    with the output of `git diff --cached`), wait for the verdict (`countersign wait R-…`), answer what \
                    is asked, and run the same command again with nothing changed in between.";
+
+const UNSEEN: &str = "no: this command line changes files, or names them by variables, before it commits them, so nobody can \
+                      tell yet what it would commit\nnext: commit with a command of its own\n";
 
 pub(super) async fn run(args: Gated) -> Result<(), Failure> {
     let decided = if is_reviewer() { Ok(None) } else { in_time(decide(&args.place)).await };
@@ -77,7 +80,7 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
             }
         }
     }
-    Ok((!refused.is_empty()).then(|| format!("{}\n{HOW}", told(&refused).trim_end())))
+    Ok((!refused.is_empty()).then(|| format!("{}{HOW}", refused.concat())))
 }
 
 /// A shell's line, or the words of a program with `sh -c` among them.
@@ -100,24 +103,29 @@ async fn judge(place: &Place, repo: &Repo) -> anyhow::Result<Judge> {
     Judge::open(repo, &settings(&place)?).await
 }
 
-async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) -> anyhow::Result<Vec<Judgement>> {
+async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) -> anyhow::Result<Option<String>> {
     let words = CommitWords::read(&act.args);
     if words.nothing || !is_required(Point::Commit, repo.root()) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let landing = stage.commit(&act.dir, &words).await?;
-    let judged = judge(place, repo).await?.judge(landing).await?;
-    Ok(Some(judged).filter(|judged| !judged.passes()).into_iter().collect())
+    let judged = judge(place, repo).await?.judge(stage.commit(&act.dir, &words).await?).await?;
+    if !judged.passes() {
+        return Ok(Some(told(&[judged])));
+    }
+    // What is staged already stays so, whatever else the line does; files may not.
+    let empty = matches!(judged.answer, Answer::Needless(Needless::Empty)) && !words.amend && !words.allow_empty;
+    let reads_files = words.all || !words.paths.is_empty() || stage.has_staged() || empty;
+    Ok((words.unsure || (act.unseen && reads_files)).then(|| UNSEEN.to_owned()))
 }
 
-async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<Vec<Judgement>> {
+async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<Option<String>> {
     if !is_required(Point::Push, repo.root()) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let words: Vec<&str> = act.args.iter().filter(|word| !word.uncertain).map(|word| word.text.as_str()).collect();
     let has = |long: &str, short: &str| words.iter().any(|word| *word == long || *word == short);
     if has("--dry-run", "-n") || has("--delete", "-d") || has("--help", "-h") {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let (remote, sources) = push_words(&act.args);
     let mut names = sources;
@@ -137,7 +145,7 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
         None => usual_remote(repo).await?,
     };
     let judged = judge_push(&mut judge(place, repo).await?, Some(&remote), &updates).await?;
-    Ok(judged.into_iter().filter(|judged| !judged.passes()).collect())
+    Ok(judged.iter().any(|judged| !judged.passes()).then(|| told(&judged)))
 }
 
 /// Where git pushes to when nobody says.

@@ -13,6 +13,8 @@ pub(super) struct Reader<'a> {
     word: Option<Word>,
     /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
     documents: Vec<(String, bool)>,
+    /// Parentheses that are open.
+    open: usize,
     depth: usize,
 }
 
@@ -28,6 +30,7 @@ impl<'a> Reader<'a> {
             command: Simple::default(),
             word: None,
             documents: Vec::new(),
+            open: 0,
             depth,
         }
     }
@@ -62,10 +65,12 @@ impl<'a> Reader<'a> {
             }
             '(' => {
                 self.end_command();
+                self.open += 1;
                 self.script.items.push(Item::Open);
             }
             ')' => {
                 self.end_command();
+                self.open = self.open.saturating_sub(1);
                 self.script.items.push(Item::Close);
             }
             c if c.is_whitespace() => self.end_word(),
@@ -92,7 +97,7 @@ impl<'a> Reader<'a> {
     fn end_command(&mut self) {
         self.end_word();
         let command = std::mem::take(&mut self.command);
-        if !command.words.is_empty() {
+        if !command.words.is_empty() || command.writes {
             self.script.items.push(Item::Command(command));
         }
     }
@@ -201,25 +206,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `$(…)` and `<(…)`: what is in it runs before the command that it stands in.
+    /// `$(…)` and `<(…)`, read as a script up to the parenthesis that ends it: quotes and here-documents in it may hold
+    /// others. It runs before the command that it stands in.
     fn substitution(&mut self) {
-        let mut inner = String::new();
-        let (mut open, mut quote) = (1, None);
-        for c in self.chars.by_ref() {
-            match (quote, c) {
-                (None, '\'' | '"') => quote = Some(c),
-                (Some(q), c) if q == c && !inner.ends_with('\\') => quote = None,
-                (None, '(') => open += 1,
-                (None, ')') => open -= 1,
-                (_, _) => {}
+        self.current().uncertain = true;
+        let mut inner = Reader::nested("", self.depth + 1);
+        std::mem::swap(&mut inner.chars, &mut self.chars);
+        let mut ended = self.depth >= MAX_DEPTH;
+        while !ended && let Some(c) = inner.chars.next() {
+            ended = c == ')' && inner.open == 0;
+            if !ended {
+                inner.step(c);
             }
-            if open == 0 {
-                break;
-            }
-            inner.push(c);
         }
-        self.script.broken |= open > 0;
-        self.include(&inner);
+        std::mem::swap(&mut inner.chars, &mut self.chars);
+        inner.end_command();
+        self.script.broken |= !ended || self.depth >= MAX_DEPTH;
+        self.include(inner.script);
     }
 
     fn backticks(&mut self) {
@@ -235,22 +238,18 @@ impl<'a> Reader<'a> {
                 c => inner.push(c),
             }
         }
-        self.script.broken |= !ended;
-        self.include(&inner);
+        self.script.broken |= !ended || self.depth >= MAX_DEPTH;
         self.current().uncertain = true;
+        if self.depth < MAX_DEPTH {
+            self.include(Reader::nested(&inner, self.depth + 1).read());
+        }
     }
 
     /// In a shell of its own.
-    fn include(&mut self, inner: &str) {
-        self.current().uncertain = true;
-        if self.depth >= MAX_DEPTH {
-            self.script.broken = true;
-            return;
-        }
-        let script = Reader::nested(inner, self.depth + 1).read();
-        self.script.broken |= script.broken;
+    fn include(&mut self, inner: Script) {
+        self.script.broken |= inner.broken;
         self.script.items.push(Item::Open);
-        self.script.items.extend(script.items);
+        self.script.items.extend(inner.items);
         self.script.items.push(Item::Close);
     }
 
@@ -284,7 +283,8 @@ impl<'a> Reader<'a> {
                 self.documents.push((target.text, operator == "<<-"));
             }
             "<<<" => self.command.input = Some(target.text),
-            _ => {}
+            "<" | "<&" | ">&" => {}
+            _ => self.command.writes |= target.text != "/dev/null",
         }
     }
 
