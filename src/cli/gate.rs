@@ -2,7 +2,7 @@
 //!
 //! Answered from the database file and the user's own repository, so it needs no broker. A patch-id only finds
 //! candidates; the proof is that the approved diff, applied to what the change stands on, makes the very tree that is
-//! to land (docs/adr/0018).
+//! to land (docs/adr/0019).
 
 mod judge;
 mod landing;
