@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod events;
 mod export;
+mod failure;
 mod gate;
 mod hook;
 mod instance;
@@ -15,6 +16,7 @@ mod locate;
 mod mcp;
 mod personas;
 mod place;
+mod progress;
 mod receipt;
 mod remote;
 mod repo;
@@ -29,12 +31,9 @@ mod verify;
 mod webhooks;
 
 use ::actors::pool::shim;
-use clap::{Parser, Subcommand};
-use std::{
-    ffi::OsString,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use failure::Failure;
+use std::{ffi::OsString, process::ExitCode};
 
 const USAGE: u8 = 2;
 const TAKEN: u8 = 3;
@@ -50,6 +49,9 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or refused, 2 wrong usage
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Whether the command was given `--json`: then a failure is JSON as well.
+    #[arg(skip)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -106,27 +108,20 @@ enum Command {
     },
 }
 
-/// Why a command ended, and with which exit code.
-#[derive(Debug)]
-struct Failure {
-    code: u8,
-    error: anyhow::Error,
-}
-
-impl Failure {
-    fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
-        Self { code, error: error.into() }
-    }
-
-    /// An exit code as the answer; all has been said.
-    fn silent(code: u8) -> Self {
-        Self { code, error: anyhow::anyhow!("") }
+/// Reads the command line and runs it to its end.
+pub fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    match Cli::from_arg_matches(&matches) {
+        Ok(cli) => Cli { json: asks_for_json(&matches), ..cli }.run(),
+        Err(error) => error.exit(),
     }
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self { code: 1, error: error.into() }
+/// Whether the innermost command has the flag, and was given it.
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, inner)) => asks_for_json(inner),
+        None => matches.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or_default(),
     }
 }
 
@@ -158,12 +153,7 @@ impl Cli {
         };
         match ended {
             Ok(()) => ExitCode::SUCCESS,
-            Err(Failure { code, error }) => {
-                // A terminal that takes no more is no reason for another exit code.
-                let words = format!("{error:#}");
-                let _ = if words.is_empty() { Ok(()) } else { writeln!(io::stderr(), "countersign: {words}") };
-                ExitCode::from(code)
-            }
+            Err(failure) => failure.end(self.json),
         }
     }
 }

@@ -1,4 +1,3 @@
-use clap::Parser as _;
 use std::process::ExitCode;
 
 /// A broker's work is many small, short-lived pieces on several threads; glibc's allocator took a tenth
@@ -7,5 +6,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    countersign::cli::Cli::parse().run()
+    countersign::cli::main()
 }

@@ -3,8 +3,8 @@
 use super::{
     Failure,
     remote::{At, Remote},
+    text::screen,
 };
-use std::io::{self, Write as _};
 
 pub(super) async fn run(at: At) -> Result<(), Failure> {
     let format = if at.json { "json" } else { "text" };
@@ -12,6 +12,5 @@ pub(super) async fn run(at: At) -> Result<(), Failure> {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    screen::write_raw(text.as_bytes())
 }

@@ -7,9 +7,6 @@ use super::{
 };
 use serde_json::{Value, json};
 
-/// The most that one call gives.
-const PAGE: usize = 200;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only of this review: R-12, its id, or the beginning of it
@@ -45,27 +42,12 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
-    let mut arguments = json!({
+    let arguments = json!({
         "review_id": args.review, "actor": args.actor, "kind": args.kind, "project": args.project,
         "since": args.since, "until": args.until, "order": if args.oldest { "oldest" } else { "newest" },
         "cursor": args.cursor,
     });
-    let broker = Remote::find(args.at).await?;
-    let mut events = Vec::new();
-    // A page may hold less than was asked for, or nothing, and others come after it.
-    loop {
-        arguments["limit"] = json!((args.limit - events.len().min(args.limit)).clamp(1, PAGE));
-        let mut page = broker.call("get_audit_log", arguments.clone()).await?;
-        events.extend(page["events"].as_array_mut().map(std::mem::take).unwrap_or_default());
-        arguments["cursor"] = page["next_cursor"].take();
-        if arguments["cursor"].is_null() || events.len() >= args.limit {
-            break;
-        }
-    }
-    let mut answer = json!({ "events": events });
-    if arguments["cursor"].is_string() {
-        answer["next_cursor"] = arguments["cursor"].take();
-    }
+    let answer = Remote::find(args.at).await?.pages("get_audit_log", arguments, "events", args.limit).await?;
     print(json, &answer, shown)
 }
 

@@ -3,14 +3,12 @@
 use super::{
     Failure,
     remote::{At, Remote},
+    text::screen,
 };
 use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
-use std::{
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::time::sleep;
 
 /// Between two attempts to reach a broker that restarts.
@@ -41,8 +39,6 @@ pub(super) struct Args {
 enum Ended {
     /// All that was asked for is there.
     Complete,
-    /// Nobody reads what we write.
-    Unread,
     /// To be taken up again.
     Cut,
 }
@@ -61,7 +57,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             Err(_) => Ended::Cut,
         };
         match ended {
-            Ended::Complete | Ended::Unread => return Ok(()),
+            Ended::Complete => return Ok(()),
             Ended::Cut if !args.follow => return Err(anyhow!("the broker ended before all was read").into()),
             Ended::Cut => sleep(PAUSE).await,
         }
@@ -84,8 +80,8 @@ async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64
         let Ok(Some(chunk)) = answer.chunk().await else { return Ok(Ended::Cut) };
         rest.extend_from_slice(&chunk);
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = rest.drain(..=end).collect();
-            let Some(data) = line.strip_prefix(b"data: ") else { continue };
+            let part: Vec<u8> = rest.drain(..=end).collect();
+            let Some(data) = part.strip_prefix(b"data: ") else { continue };
             let event: Value = serde_json::from_slice(data).context("the broker's events cannot be read")?;
             match event["type"].as_str() {
                 Some("dropped") if event["reason"] == "complete" => return Ok(Ended::Complete),
@@ -94,24 +90,12 @@ async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64
                 }
                 Some("dropped") => return Ok(Ended::Cut),
                 Some("ready") => {}
-                _ => match show(&event, args.at.json) {
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Ended::Unread),
-                    shown => shown?,
-                },
+                _ if args.at.json => screen::write_raw(format!("{event}\n").as_bytes())?,
+                _ => screen::write(&format!("{}\n", line(&event)))?,
             }
             *since = event["seq"].as_u64().or(*since);
         }
     }
-}
-
-fn show(event: &Value, as_json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if as_json {
-        writeln!(out, "{event}")?;
-    } else {
-        writeln!(out, "{}", line(event))?;
-    }
-    out.flush()
 }
 
 /// Agents have written much of it, so nothing in it may move the cursor.

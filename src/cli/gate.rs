@@ -96,9 +96,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     }
     match (judged, args.failing.chosen()) {
         (Ok(judgements), _) if judgements.iter().all(Judgement::passes) => Ok(()),
-        (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(Failure::silent(NO)),
+        (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(Failure::answer(NO)),
         (Err(_), Some(Fail::Open)) => Ok(()),
-        (Err(_), None) => Err(Failure::silent(CANNOT_TELL)),
+        (Err(_), None) => Err(Failure::answer(CANNOT_TELL)),
     }
 }
 

@@ -1,18 +1,17 @@
 //! `countersign personas`: who can review, as the settings say. It needs no broker.
 
-use super::{Failure, place::Place};
+use super::{
+    Failure,
+    place::Place,
+    text::{screen, table},
+};
 use crate::{
     config::{Loaded, Origin, PanelRule},
     telemetry::visible,
 };
 use actors::personas::Persona;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -25,9 +24,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (loaded, _) = args.place.load(None)?;
-    let text = if args.json { format!("{}\n", all(&loaded)) } else { table(&loaded) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    if args.json { screen::write_raw(format!("{}\n", all(&loaded)).as_bytes()) } else { screen::write(&shown(&loaded)) }
 }
 
 fn all(loaded: &Loaded) -> Value {
@@ -51,24 +48,21 @@ fn origins<'a>(persona: &Persona, loaded: &'a Loaded) -> impl Iterator<Item = (&
     all.map(|(key, origin)| (key.as_str(), origin))
 }
 
-fn table(loaded: &Loaded) -> String {
+fn shown(loaded: &Loaded) -> String {
     let config = &loaded.config;
-    let width = config.personas.keys().map(String::len).chain([4]).max().unwrap_or_default();
-    let mut text =
-        format!("{:<width$}  {:<8}  {:<8}  {:<12}  {:<14}  FOCUS\n", "NAME", "MODE", "RUNTIME", "MODEL", "LIMITS");
-    for persona in config.personas.values() {
-        let runtime = persona.runtime.map_or("pool's", |runtime| runtime.as_str());
-        let model = persona.model.as_deref().unwrap_or("pool's");
-        let _ = writeln!(
-            text,
-            "{:<width$}  {:<8}  {runtime:<8}  {model:<12}  {:<14}  {}",
-            persona.name,
-            persona.mode.as_str(),
+    let line = |persona: &std::sync::Arc<Persona>| {
+        [
+            persona.name.clone(),
+            persona.mode.as_str().to_owned(),
+            persona.runtime.map_or("pool's", |runtime| runtime.as_str()).to_owned(),
+            visible(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
             limits(persona),
-            visible(&persona.focus)
-        );
-        let _ = writeln!(text, "{:<width$}  from {}", "", places(persona, loaded).join(", "));
-    }
+            places(persona, loaded).join(", "),
+            visible(&persona.focus).into_owned(),
+        ]
+    };
+    let lines: Vec<_> = config.personas.values().map(line).collect();
+    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FROM", "FOCUS"], &lines);
     let _ = writeln!(text, "\nA proposal that names no personas gets {}", config.panel.personas.join(", "));
     for rule in &config.panel.rules {
         let _ = writeln!(text, "{}", said(rule));

@@ -190,7 +190,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         }
         report(&args, judged)?;
     }
-    if missing { Err(Failure::silent(1)) } else { Ok(()) }
+    if missing { Err(Failure::answer(1)) } else { Ok(()) }
 }
 
 async fn write_trailer(args: &Args, repo: &Repo, receipt: &Receipt) -> anyhow::Result<()> {

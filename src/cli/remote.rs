@@ -2,19 +2,26 @@
 
 use super::{
     Failure, NO_BROKER,
+    failure::Refused,
     locate::{client, find, given_token, local_token},
     place::Place,
+    progress,
 };
-use crate::telemetry::visible;
+use crate::{mcp, telemetry::visible};
+use actors::git::Workplace;
 use anyhow::{Context as _, anyhow};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// Quoted of an answer that nobody can read.
 const SHOWN_CHARS: usize = 500;
+
+/// The most rows that one call gives.
+const PAGE: usize = 200;
 
 /// Which broker, and how its answer is shown.
 #[derive(Debug, Clone, clap::Args)]
@@ -29,21 +36,34 @@ pub(super) struct At {
     place: Place,
 }
 
+impl At {
+    /// Where whoever types works.
+    pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
+        match &self.place.repo {
+            Some(dir) => Ok(dir.clone()),
+            None => std::env::current_dir().context("the current folder is gone"),
+        }
+    }
+}
+
 pub(super) struct Remote {
     client: Client,
     url: String,
     token: Option<HeaderValue>,
+    /// A broker may serve many repositories, and the one it was started in need not be ours.
+    workplace: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Remote {
     /// The broker at this address, without a token.
     pub(super) fn at(url: &str) -> Result<Self, Failure> {
-        Ok(Self { client: client()?, url: url.to_owned(), token: None })
+        Ok(Self { client: client()?, url: url.to_owned(), token: None, workplace: None })
     }
 
     pub(super) async fn find(at: At) -> Result<Self, Failure> {
         let client = client()?;
         let given = given_token()?;
+        let workplace = at.dir().ok().and_then(|dir| Workplace::find(&dir)).and_then(mcp::workplace_header);
         let (url, token) = match at.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), given),
             None => {
@@ -54,7 +74,7 @@ impl Remote {
                 (url, given.or_else(|| local_token(&data_dir)))
             }
         };
-        Ok(Self { client, url, token })
+        Ok(Self { client, url, token, workplace })
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<String, Failure> {
@@ -73,23 +93,65 @@ impl Remote {
         Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
     }
 
-    /// Calls a tool. A refusal is an error in its own words.
+    /// Where it listens.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Calls a tool. A refusal is an error in its own words, with its code.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+        progress::during(tool, self.call_quietly(tool, given(arguments))).await
+    }
+
+    /// The same for a call that is meant to take long.
+    pub(super) async fn call_quietly(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
         let message = json!({
             "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
         });
-        let request = self.client.post(format!("{}/mcp", self.url)).json(&message);
-        let request = request.header(ACCEPT, "application/json, text/event-stream");
+        let mut request = self.client.post(format!("{}/mcp", self.url)).json(&message);
+        request = request.header(ACCEPT, "application/json, text/event-stream");
+        if let Some((name, value)) = &self.workplace {
+            request = request.header(name, value.clone());
+        }
         let text = self.answer(request).await?;
         let mut answer: Value = serde_json::from_str(&text).with_context(|| unreadable(&text))?;
-        if let Some(error) = answer.pointer("/error/message").and_then(Value::as_str) {
-            return Err(anyhow!("{}", visible(error)).into());
+        if let Some(words) = answer.pointer("/error/message").and_then(Value::as_str) {
+            return Err(refusal(words, "malformed_call", Map::new()));
         }
         let structured = answer["result"]["structuredContent"].take();
-        match (answer["result"]["isError"] == true, structured["error"].as_str()) {
-            (true, Some(error)) => Err(anyhow!("{}", visible(error)).into()),
-            (true, None) => Err(anyhow!(unreadable(&text)).into()),
-            (false, _) => Ok(structured),
+        if answer["result"]["isError"] != true {
+            return Ok(structured);
+        }
+        let Value::Object(mut said) = structured else { return Err(anyhow!(unreadable(&text)).into()) };
+        match (said.remove("error"), said.remove("code")) {
+            (Some(Value::String(words)), Some(Value::String(code))) => Err(refusal(&words, &code, said)),
+            _ => Err(anyhow!(unreadable(&text)).into()),
+        }
+    }
+
+    /// All pages of a tool that lists: the rows under `key`, at most `limit` of them, and the cursor of the rest.
+    pub(super) async fn pages(
+        &self,
+        tool: &str,
+        mut arguments: Value,
+        key: &str,
+        limit: usize,
+    ) -> Result<Value, Failure> {
+        let mut rows = Vec::new();
+        // A page may hold less than was asked for, or nothing, and others come after it.
+        loop {
+            arguments["limit"] = json!((limit - rows.len().min(limit)).clamp(1, PAGE));
+            let mut page = self.call(tool, arguments.clone()).await?;
+            rows.extend(page[key].as_array_mut().map(std::mem::take).unwrap_or_default());
+            arguments["cursor"] = page["next_cursor"].take();
+            if arguments["cursor"].is_null() || rows.len() >= limit {
+                page[key] = rows.into();
+                match arguments["cursor"].take() {
+                    Value::Null => page.as_object_mut().map(|page| page.remove("next_cursor")).unwrap_or_default(),
+                    cursor => page.as_object_mut().and_then(|page| page.insert("next_cursor".into(), cursor)),
+                };
+                return Ok(page);
+            }
         }
     }
 
@@ -131,14 +193,31 @@ pub(super) fn encoded(value: &str) -> String {
         .collect()
 }
 
+/// Without the arguments that nobody gave.
+fn given(arguments: Value) -> Value {
+    match arguments {
+        Value::Object(fields) => Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect()),
+        other => other,
+    }
+}
+
+fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> Failure {
+    Refused { words: words.to_owned(), code: code.to_owned(), beside }.into()
+}
+
 fn refused(status: StatusCode, text: &str) -> Failure {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     let error = body["error"].as_str().or_else(|| body["detail"].as_str());
-    let words = match (error, body["code"].as_str()) {
-        (Some(error), Some(code)) => format!("{error} ({code})"),
-        _ => text.chars().take(SHOWN_CHARS).collect(),
-    };
-    anyhow!("the broker answered with HTTP {status}: {}", visible(&words)).into()
+    match (error, body["code"].as_str()) {
+        (Some(words), Some(code)) => {
+            let beside = [("http_status".to_owned(), status.as_u16().into())].into_iter().collect();
+            refusal(&format!("the broker answered with HTTP {status}: {words}"), code, beside)
+        }
+        _ => {
+            let start: String = text.chars().take(SHOWN_CHARS).collect();
+            anyhow!("the broker answered with HTTP {status}: {}", visible(&start)).into()
+        }
+    }
 }
 
 fn unreadable(text: &str) -> String {

@@ -164,6 +164,6 @@ mod tests {
         let day = json!({ "group": "2026-11-16", "reviews": reviews, "work": work, "issues": issues });
         let stats = json!({ "reviews": reviews, "work": work, "issues": issues, "group_by": "day", "groups": [day],
                             "more_groups": 2 });
-        insta::assert_snapshot!(shown(&stats));
+        insta::assert_snapshot!(anstream::adapter::strip_str(&shown(&stats)));
     }
 }

@@ -1,22 +1,23 @@
-//! Answers of the broker as text for people: tables, short times, nothing hidden.
+//! Answers of the broker as text for people: tables that fit, words with signs, short times, nothing hidden.
+
+pub(super) mod screen;
+pub(super) mod style;
+mod table;
+mod time;
+
+pub(super) use table::{Cell, table};
+pub(super) use time::{age, duration, local};
 
 use super::{
     Failure,
     remote::{At, Remote},
 };
 use crate::telemetry::visible;
-use jiff::{Timestamp, tz::TimeZone};
 use serde_json::Value;
-use std::{
-    fmt::Write as _,
-    io::{self, Write as _},
-};
 
 /// Writes an answer as it came, or as `show` says it.
 pub(super) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    let text = if json { format!("{answer:#}\n") } else { show(answer) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    if json { screen::write_raw(format!("{answer:#}\n").as_bytes()) } else { screen::write(&show(answer)) }
 }
 
 /// Calls a tool of the running broker and writes its answer.
@@ -25,43 +26,28 @@ pub(super) async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Val
     print(json, &Remote::find(at).await?.call(tool, arguments).await?, show)
 }
 
-/// Columns as wide as their widest cell, indented.
-pub(super) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let head = head.map(str::to_owned);
-    let lines: Vec<&[String; N]> = std::iter::once(&head).chain(rows).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..N).map(width).collect();
+/// At most so many columns, hidden characters written out.
+pub(super) fn clipped(text: &str, max_columns: usize) -> String {
+    table::fitted(&visible(text), max_columns)
+}
+
+/// The whole of it on one line, with nothing hidden: line ends become spaces.
+pub(super) fn one_line(text: &str) -> String {
+    visible(&text.split(['\n', '\r', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// A text of several lines, indented, broken where the terminal ends, with nothing hidden in it.
+pub(super) fn indented(text: &str, indent: usize) -> String {
+    let room = screen::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
+    let lines = text.trim_end().lines().map(|line| visible(&line.replace('\t', "    ")).into_owned());
+    let lines = lines.flat_map(|line| table::wrapped(&line, room));
     let mut out = String::new();
-    for line in &lines {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
+    for line in lines {
+        let line = format!("{}{line}", " ".repeat(indent));
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
     out
-}
-
-pub(super) fn duration(ms: u64) -> String {
-    match ms {
-        ..1_000 => format!("{ms}ms"),
-        1_000..60_000 => format!("{}s", ms / 1_000),
-        60_000..3_600_000 => format!("{}m {}s", ms / 60_000, ms / 1_000 % 60),
-        3_600_000..86_400_000 => format!("{}h {}m", ms / 3_600_000, ms / 60_000 % 60),
-        _ => format!("{}d {}h", ms / 86_400_000, ms / 3_600_000 % 24),
-    }
-}
-
-/// An instant of an answer in the local time of whoever reads it.
-pub(super) fn local(of: &Value, key: &str) -> String {
-    let Some(at) = of[key].as_str().and_then(|at| at.parse::<Timestamp>().ok()) else { return text(of, key) };
-    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// At most so many characters, hidden ones written out.
-pub(super) fn clipped(text: &str, max_chars: usize) -> String {
-    let text = visible(text);
-    match text.char_indices().nth(max_chars) {
-        None => text.into_owned(),
-        Some(_) => text.chars().take(max_chars - 1).chain(['…']).collect(),
-    }
 }
 
 pub(super) fn rows<'a>(of: &'a Value, key: &str) -> &'a [Value] {
@@ -82,18 +68,12 @@ pub(super) fn number(of: &Value, key: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{clipped, duration, table};
+    use super::{clipped, indented, one_line};
 
     #[test]
-    fn durations_are_short() {
-        let spans = [999, 59_999, 61_500, 3_660_000, 90_000_000].map(duration);
-        assert_eq!(spans, ["999ms", "59s", "1m 1s", "1h 1m", "1d 1h"]);
-    }
-
-    #[test]
-    fn columns_stand_under_each_other() {
-        let rows = [["ab".to_owned(), "c".to_owned()], ["d".to_owned(), String::new()]];
-        assert_eq!(table(["X", "Y"], &rows), "  X   Y\n  ab  c\n  d\n");
+    fn what_is_hidden_is_shown() {
         assert_eq!(clipped("a\u{1b}bc", 4), "a\\u…");
+        assert_eq!(one_line("two\nlines \u{202e}"), "two lines \\u{202e}");
+        assert_eq!(indented("one\n\ttwo\u{1b}[2J\n\n", 2), "  one\n      two\\u{1b}[2J\n");
     }
 }

@@ -5,6 +5,7 @@ use super::{
     Failure, USAGE,
     instance::{Instance, InstanceError},
     place::Place,
+    text::{Cell, screen, style, table},
 };
 use crate::{
     broker::{DATABASE, create_private},
@@ -16,7 +17,6 @@ use anyhow::{Context as _, anyhow};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde_json::json;
 use std::{
-    fmt::Write as _,
     io::{self, Write as _},
     path::Path,
     time::Duration,
@@ -131,7 +131,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
             "id": id, "role": authority, "name": args.name, "project": args.project, "token": secret,
         }))?;
     } else {
-        writeln!(io::stdout(), "{secret}")?;
+        screen::write_raw(format!("{secret}\n").as_bytes())?;
     }
     let _ = writeln!(
         io::stderr(),
@@ -157,7 +157,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
     } else if all.is_empty() {
         writeln!(io::stderr(), "no tokens; `countersign token create` makes one")?;
     } else {
-        io::stdout().lock().write_all(table(&all).as_bytes())?;
+        screen::write(&shown(&all))?;
     }
     Ok(())
 }
@@ -237,20 +237,20 @@ fn row(token: &Token) -> serde_json::Value {
     })
 }
 
-fn table(tokens: &[Token]) -> String {
-    let mut text = format!("{:>4}  {:<9} {:<24} {:<20} STATE\n", "ID", "ROLE", "NAME", "PROJECT");
-    for token in tokens {
-        let (name, project) = (visible(&token.identity), token.project.as_deref().map(visible));
+fn shown(tokens: &[Token]) -> String {
+    let line = |token: &Token| {
         let state = match token.revoked_at {
-            None => format!("since {}", moment(token.created_at)),
-            Some(at) => format!("revoked {}", moment(at)),
+            None => Cell::from(format!("since {}", moment(token.created_at))),
+            Some(at) => Cell::styled(format!("revoked {}", moment(at)), style::DIM),
         };
-        let (role, project) = (token.authority.as_str(), project.as_deref().unwrap_or("all"));
-        let _ = writeln!(text, "{:>4}  {role:<9} {name:<24} {project:<20} {state}", token.id);
-    }
-    text
+        let (name, project) = (visible(&token.identity), token.project.as_deref().map(visible));
+        let project = project.as_deref().unwrap_or("all");
+        [token.id.to_string().into(), token.authority.as_str().into(), name.into_owned().into(), project.into(), state]
+    };
+    let lines: Vec<[Cell; 5]> = tokens.iter().map(line).collect();
+    table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], &lines)
 }
 
-fn print(value: &serde_json::Value) -> io::Result<()> {
-    writeln!(io::stdout(), "{value}")
+fn print(value: &serde_json::Value) -> Result<(), Failure> {
+    screen::write_raw(format!("{value}\n").as_bytes())
 }

@@ -73,7 +73,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let good = rows.iter().all(|row| row.standing.is_good());
     let text = if args.json { format!("{:#}\n", as_json(&rows)) } else { shown(&rows) };
     io::stdout().lock().write_all(text.as_bytes())?;
-    if good { Ok(()) } else { Err(Failure::silent(1)) }
+    if good { Ok(()) } else { Err(Failure::answer(1)) }
 }
 
 async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {

@@ -48,7 +48,7 @@ fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Fa
         Ok(judged) if judged.iter().all(Judgement::passes) => Ok(()),
         Ok(judged) => {
             say(&told(&judged));
-            Err(Failure::silent(NO))
+            Err(Failure::answer(NO))
         }
         Err(error) => match failing(args.failing.chosen(), &args.place) {
             Fail::Open => {
@@ -57,7 +57,7 @@ fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Fa
             }
             Fail::Closed => {
                 say(&format!("could not tell whether this is approved: {error:#}\n"));
-                Err(Failure::silent(NO))
+                Err(Failure::answer(NO))
             }
         },
     }

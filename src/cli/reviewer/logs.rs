@@ -1,13 +1,13 @@
 //! `countersign reviewer logs`: the file that a reviewer's output is kept in.
 
 use crate::{
-    cli::{Failure, place::Place},
+    cli::{Failure, place::Place, text::screen},
     reviewer_log,
 };
 use anyhow::{Context as _, anyhow};
 use std::{
     fs::{self, File},
-    io::{self, Seek as _, SeekFrom, Write as _},
+    io::{Read as _, Seek as _, SeekFrom},
     path::Path,
     time::Duration,
 };
@@ -35,19 +35,17 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
     let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;
     let (text, file) = reviewer_log::read(&path).with_context(|| path.display().to_string())?;
-    let mut out = io::stdout().lock();
-    out.write_all(reviewer_log::last_lines(&text, args.lines))?;
-    if args.follow {
-        follow(&path, file, &mut out).await?;
-    }
-    Ok(())
+    screen::write_raw(reviewer_log::last_lines(&text, args.lines))?;
+    if args.follow { follow(&path, file).await } else { Ok(()) }
 }
 
-async fn follow(path: &Path, mut file: File, out: &mut impl io::Write) -> anyhow::Result<()> {
+async fn follow(path: &Path, mut file: File) -> Result<(), Failure> {
+    let mut more = Vec::new();
     loop {
         tokio::time::sleep(PAUSE).await;
-        io::copy(&mut file, out)?;
-        out.flush()?;
+        more.clear();
+        file.read_to_end(&mut more)?;
+        screen::write_raw(&more)?;
         // Turned over: what is left of the old one has been read, the new one begins.
         let at = file.stream_position()?;
         if fs::metadata(path).is_ok_and(|meta| meta.len() < at) {

@@ -1,0 +1,59 @@
+//! Times for people: how long, how long ago, when. Programs get them as they are, with `--json`.
+
+use super::text;
+use jiff::{Timestamp, tz::TimeZone};
+use serde_json::Value;
+
+pub(in crate::cli) fn duration(ms: u64) -> String {
+    match ms {
+        ..1_000 => format!("{ms}ms"),
+        1_000..60_000 => format!("{}s", ms / 1_000),
+        60_000..3_600_000 => format!("{}m {}s", ms / 60_000, ms / 1_000 % 60),
+        3_600_000..86_400_000 => format!("{}h {}m", ms / 3_600_000, ms / 60_000 % 60),
+        _ => format!("{}d {}h", ms / 86_400_000, ms / 3_600_000 % 24),
+    }
+}
+
+/// An instant of an answer in the local time of whoever reads it.
+pub(in crate::cli) fn local(of: &Value, key: &str) -> String {
+    let Some(at) = instant(of, key) else { return text(of, key) };
+    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// How long ago that was, in one unit: `14m`.
+pub(in crate::cli) fn age(of: &Value, key: &str) -> String {
+    let Some(at) = instant(of, key) else { return text(of, key) };
+    let seconds = Timestamp::now().duration_since(at).as_secs().max(0);
+    match seconds {
+        ..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+fn instant(of: &Value, key: &str) -> Option<Timestamp> {
+    of[key].as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{age, duration};
+    use serde_json::json;
+
+    #[test]
+    fn durations_are_short() {
+        let spans = [999, 59_999, 61_500, 3_660_000, 90_000_000].map(duration);
+        assert_eq!(spans, ["999ms", "59s", "1m 1s", "1h 1m", "1d 1h"]);
+    }
+
+    #[test]
+    fn an_age_has_one_unit_and_never_lies_in_the_future() {
+        let ago = |seconds: i64| {
+            let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
+            age(&json!({ "at": at.to_string() }), "at")
+        };
+        assert_eq!([ago(-60), ago(7_300), ago(200_000)], ["0s", "2h", "2d"]);
+        assert_eq!(age(&json!({ "at": "never\u{1b}" }), "at"), "never\\u{1b}");
+    }
+}
