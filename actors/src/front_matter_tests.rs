@@ -27,6 +27,7 @@ fn claimed() -> Review {
         number: ReviewNumber(7),
         proposer,
         category: None,
+        priority: None,
         intent: "a change".into(),
         content_hash: ContentHash("0".repeat(64)),
         diff: None,

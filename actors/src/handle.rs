@@ -126,6 +126,7 @@ impl Broker {
             intent: prepared.content.intent.clone(),
             proposer: domain::review::Proposer { project, ..proposal.proposer },
             category: proposal.category,
+            priority: proposal.priority,
             content_hash: prepared.hash,
             diff: prepared.diff,
             personas,

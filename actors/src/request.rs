@@ -6,6 +6,7 @@ use domain::{
     finding::NewFinding,
     history::LogOrder,
     ids::ReviewId,
+    priority::Priority,
     review::{Category, Proposer, Review, Role, Status, TargetKind},
     verdict::{Metrics, Verdict},
 };
@@ -42,6 +43,8 @@ pub struct NewProposal {
     /// Where the proposer works, as far as that is known.
     pub workplace: Option<Workplace>,
     pub category: Option<Category>,
+    /// Left out: what the identity says.
+    pub priority: Option<Priority>,
     pub intent: String,
     pub description: Option<String>,
     pub diff: Option<String>,

@@ -222,7 +222,9 @@ impl ReviewActor {
     /// Whether `proposal` is the one that made `review`, sent again. The review may have gone on since,
     /// so its beginning is asked. HEAD may have moved, too, so a base that nobody named does not count.
     async fn is_repeat(&self, review: &Review, proposal: &Proposal, content: &Content) -> Result<bool, BrokerError> {
-        let same_panel = review.policy == proposal.policy && review.personas() == proposal.personas;
+        let same_panel = review.policy == proposal.policy
+            && review.personas() == proposal.personas
+            && review.priority == proposal.priority();
         let same_origin = review.proposer == proposal.proposer && review.category == proposal.category && same_panel;
         if !same_origin || review.round.content_hash == proposal.content_hash {
             return Ok(same_origin);

@@ -47,6 +47,11 @@ pub(super) struct CreateReview {
     #[serde(default, deserialize_with = "lenient::text")]
     #[schemars(schema_with = "schema::category")]
     pub category: Option<String>,
+    /// Its place in the queue. Default: inferred (a planner's proposals are critical, verifications low). Not with
+    /// review_id.
+    #[serde(default, deserialize_with = "lenient::text")]
+    #[schemars(schema_with = "schema::priority")]
+    pub priority: Option<String>,
     /// The plan, the report or the reasoning, as long as it needs to be (Markdown is fine).
     #[serde(default, deserialize_with = "lenient::text")]
     pub description: Option<String>,

@@ -104,8 +104,8 @@ impl Reader {
     ) -> Result<Vec<Listed>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new(
             "SELECT r.number, r.id, r.status, r.intent, r.agent_type, r.agent_role, r.phase, r.plan, r.task,
-                    r.project, r.category, r.priority, r.round, r.diff_check, r.version, r.created_at_ms,
-                    r.updated_at_ms, r.queued_seq, r.verdict_by,
+                    r.project, r.proposer_id, r.category, r.priority, r.round, r.diff_check, r.version,
+                    r.created_at_ms, r.updated_at_ms, r.queued_seq, r.verdict_by,
                     (SELECT s.claimed_by FROM seats s WHERE s.review = r.number AND s.claimed_by IS NOT NULL
                      ORDER BY s.position LIMIT 1) AS claimed_by,
                     (SELECT CASE WHEN count(*) = count(s.reserved_for) THEN min(s.reserved_for) END FROM seats s
@@ -244,6 +244,7 @@ fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
         plan: optional("plan")?,
         task: optional("task")?,
         project: optional("project")?,
+        proposer_id: optional("proposer_id")?,
         category: optional("category")?.map(|category| word(&category, Category::from_word)).transpose()?,
         priority: priority(number("priority")?)?,
         round: to_u32(number("round")?)?,

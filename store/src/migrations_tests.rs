@@ -123,6 +123,7 @@ impl Life {
             number: ReviewNumber(1),
             proposer,
             category: None,
+            priority: None,
             intent: content.intent.clone(),
             content_hash: content.hash(),
             diff: None,

@@ -54,6 +54,7 @@ impl Lives {
             number: ReviewNumber(number),
             proposer,
             category: (number % 2 == 1).then_some(Category::CodeChange),
+            priority: None,
             intent: content.intent.clone(),
             content_hash: content.hash(),
             diff: None,

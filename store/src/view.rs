@@ -20,6 +20,7 @@ pub struct Summary {
     pub plan: Option<String>,
     pub task: Option<String>,
     pub project: Option<String>,
+    pub proposer_id: Option<String>,
     pub category: Option<Category>,
     pub priority: Priority,
     pub round: u32,

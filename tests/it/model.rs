@@ -61,6 +61,7 @@ impl Model {
                 proposer_id,
             },
             category: None,
+            priority: None,
             intent,
             content_hash: content.hash(),
             diff: None,

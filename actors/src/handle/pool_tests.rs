@@ -85,6 +85,7 @@ async fn submit(broker: &Broker) -> ReviewId {
         proposer,
         workplace: None,
         category: None,
+        priority: None,
         intent: "to be reviewed".into(),
         description: None,
         diff: None,

@@ -7,6 +7,7 @@ use crate::{
     content::ContentHash,
     finding::{Anchor, FindingNumber, Grounding, NewFinding, Wish},
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     verdict::{Metrics, Verdict},
 };
 
@@ -17,6 +18,8 @@ pub struct Proposal {
     pub number: ReviewNumber,
     pub proposer: Proposer,
     pub category: Option<Category>,
+    /// Left out: what the identity says.
+    pub priority: Option<Priority>,
     pub intent: String,
     pub content_hash: ContentHash,
     pub diff: Option<DiffFacts>,
@@ -24,6 +27,14 @@ pub struct Proposal {
     pub policy: Policy,
     pub request_key: Option<String>,
     pub target: Option<Box<Target>>,
+}
+
+impl Proposal {
+    /// Its place in the queue: the one that was asked for, else what its identity says.
+    pub fn priority(&self) -> Priority {
+        let Proposer { agent_type, agent_role, phase, task, .. } = &self.proposer;
+        self.priority.unwrap_or_else(|| Priority::infer(agent_type, agent_role, phase, task.as_deref()))
+    }
 }
 
 /// What git said about a diff that a command depends on.

@@ -15,7 +15,7 @@ use super::{
     AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, GiveVerdict, Proposal, Proposed,
     Recorded, Refusal, ReleaseSeat, Review, Revise, Role, Round, Seat, Status,
 };
-use crate::{ids::DEFAULT_PERSONA, priority::Priority, time::Now};
+use crate::{ids::DEFAULT_PERSONA, time::Now};
 use std::time::Duration;
 
 /// The settings a rule depends on.
@@ -34,10 +34,9 @@ pub struct Transition {
 
 /// A first submission.
 pub fn propose(proposal: Proposal, now: Now) -> Transition {
-    let Proposal { id, number, proposer, category, intent, content_hash, diff, personas, policy, request_key, target } =
-        proposal;
-    let priority =
-        Priority::infer(&proposer.agent_type, &proposer.agent_role, &proposer.phase, proposer.task.as_deref());
+    let priority = proposal.priority();
+    let Proposal { id, number, proposer, category, intent, content_hash, .. } = proposal;
+    let Proposal { diff, personas, policy, request_key, target, .. } = proposal;
     let proposed = Proposed {
         id,
         number,

@@ -22,6 +22,7 @@ use crate::{
     content::ContentHash,
     finding::{FindingKind, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
         OfferedFindings, OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, ReleaseSeat, Review, Revise, Role,
@@ -60,6 +61,14 @@ fn fails() -> Check {
     Check::Fails { words: "error: patch failed: a.rs:1".into() }
 }
 
+#[test]
+fn a_priority_that_is_asked_for_is_given() {
+    let asked = Proposal { priority: Some(Priority::Low), ..proposal(&["general"], Rule::RequireAll, None) };
+    assert_eq!(propose(asked, START).next.priority, Priority::Low);
+    let left_out = proposal(&["general"], Rule::RequireAll, None);
+    assert_eq!(propose(left_out, START).next.priority, Priority::Normal);
+}
+
 fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal {
     Proposal {
         id: ReviewId(uuid::Uuid::from_u128(1)),
@@ -74,6 +83,7 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal 
             proposer_id: Some("paul".into()),
         },
         category: None,
+        priority: None,
         intent: "rename the config key".into(),
         content_hash: hash(1),
         diff,

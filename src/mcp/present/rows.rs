@@ -40,6 +40,8 @@ pub(in crate::mcp) struct ReviewRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposer_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::category")]
     pub category: Option<Category>,
     #[schemars(schema_with = "schema::priority")]
@@ -72,6 +74,7 @@ impl<'a> ReviewRow<'a> {
             plan: summary.plan.as_deref(),
             task: summary.task.as_deref(),
             project: summary.project.as_deref(),
+            proposer_id: summary.proposer_id.as_deref(),
             category: summary.category,
             priority: summary.priority,
             current_round: summary.round,

@@ -10,6 +10,7 @@ use crate::mcp::{
 use actors::request::{NewProposal, PolicyRequest, RequestKey, Revision};
 use domain::{
     consensus::RuleName,
+    priority::Priority,
     review::{Category, Proposer, Review},
 };
 use rmcp::model::RequestMetaObject;
@@ -19,16 +20,21 @@ use std::sync::Arc;
 pub(super) async fn create(mut args: CreateReview, call: &Call<'_>) -> Done {
     non_empty("intent", &args.intent)?;
     let category = args.category.as_deref().map(category).transpose()?;
+    let priority = args.priority.as_deref().map(priority).transpose()?;
     let broker = &call.server.broker;
     let target = target::read(&mut args)?;
     let key = request_key(args.idempotency_key, call.meta);
     let proposer_id = call.who.speaks_as("proposer_id", args.proposer_id)?;
     if let Some(given) = args.review_id {
         let id = call.resolve(&given).await?;
-        let panel = [("personas", args.personas.is_some()), ("policy", args.policy.is_some())];
-        if let Some((field, _)) = panel.iter().find(|(_, given)| *given) {
+        let kept = [
+            ("personas", args.personas.is_some()),
+            ("policy", args.policy.is_some()),
+            ("priority", priority.is_some()),
+        ];
+        if let Some((field, _)) = kept.iter().find(|(_, given)| *given) {
             broker.review(id).await?;
-            let problem = "not together with review_id: a revision keeps the seats and the policy of its review";
+            let problem = "not together with review_id: a revision keeps the seats, policy and priority of its review";
             return Err(Refused::invalid(field, problem).into());
         }
         let revision = Revision {
@@ -56,6 +62,7 @@ pub(super) async fn create(mut args: CreateReview, call: &Call<'_>) -> Done {
             proposer_id,
         },
         category,
+        priority,
         intent: args.intent,
         description: args.description,
         diff: args.diff,
@@ -100,6 +107,13 @@ pub(super) fn category(word: &str) -> Result<Category, Refused> {
     Category::from_word(word).ok_or_else(|| {
         let allowed: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
         Refused::unknown_word("unknown_category", "category", word, &allowed)
+    })
+}
+
+fn priority(word: &str) -> Result<Priority, Refused> {
+    Priority::from_word(word).ok_or_else(|| {
+        let allowed: Vec<_> = Priority::ALL.iter().map(|priority| priority.as_str()).collect();
+        Refused::unknown_word("unknown_priority", "priority", word, &allowed)
     })
 }
 

@@ -213,6 +213,7 @@ pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) 
             proposer_id: None,
         },
         category: None,
+        priority: None,
         intent: content.intent.clone(),
         content_hash: content.hash(),
         diff: None,
