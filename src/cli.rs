@@ -2,9 +2,14 @@
 //!
 //! [`EXIT_CODES`] are the ones every command shares; `wait` and `gate` answer by theirs.
 
+mod activity;
 mod actors;
+mod acts;
 mod audit;
+mod caller;
+mod compose;
 mod demo;
+mod diff;
 mod doctor;
 mod events;
 mod export;
@@ -12,23 +17,38 @@ mod failure;
 mod gate;
 mod hook;
 mod instance;
+mod issue;
+mod issues;
+mod list;
 mod locate;
+mod manual;
 mod mcp;
+mod patch;
 mod personas;
 mod place;
 mod progress;
 mod receipt;
 mod remote;
 mod repo;
+mod request;
+mod respond;
+mod resubmit;
 mod revert;
+mod review;
 mod reviewer;
 mod serve;
+mod show;
 mod stats;
+mod status;
 mod text;
 mod timeline;
 mod token;
 mod verify;
+mod wait;
+mod watch;
 mod webhooks;
+mod which;
+mod whole;
 
 use ::actors::pool::shim;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -60,6 +80,39 @@ enum Command {
     Serve(serve::Args),
     /// Speak MCP over stdio: a bridge to the running broker, which it starts where there is none
     Mcp(mcp::Args),
+    /// Propose the current branch, or something else, for review
+    #[command(after_help = wait::EXIT_CODES)]
+    Request(Box<request::Args>),
+    /// List reviews
+    List(list::Args),
+    /// Everything about one review
+    Show(show::Args),
+    /// Where one review stands
+    Status(status::Args),
+    /// Block until a review is decided; the exit code says how
+    #[command(after_help = wait::EXIT_CODES)]
+    Wait(wait::Args),
+    /// What a review proposes, as a diff
+    Diff(diff::Args),
+    /// Reviewer: take a seat of a review
+    Claim(acts::ClaimArgs),
+    /// Reviewer: give a claimed review back without a verdict
+    Release(acts::ReleaseArgs),
+    /// Reviewer: give a verdict, with what was found; claims the review if need be
+    Respond(Box<respond::Args>),
+    /// Write a message in the discussion of a review
+    Comment(acts::CommentArgs),
+    /// Proposer: the next round of a review
+    #[command(after_help = wait::EXIT_CODES)]
+    Resubmit(resubmit::Args),
+    /// Proposer: show, accept or decline a reviewer's counter-patch
+    Patch(patch::Args),
+    /// Proposer: withdraw a review
+    Cancel(acts::CancelArgs),
+    /// Proposer: close a review for good
+    Close(acts::CloseArgs),
+    /// What reviewers have found, and what is to become of it
+    Issues(issues::Args),
     /// Show the live actors of the running broker
     Actors(remote::At),
     /// Show what happens, event by event
@@ -74,6 +127,8 @@ enum Command {
     Stats(stats::Args),
     /// The log of everything that happened, with filters
     Audit(audit::Args),
+    /// What happened lately, one line each
+    Activity(activity::Args),
     /// What has happened to one review
     Timeline(timeline::Args),
     /// Write reviews as SARIF, JSON or Markdown
@@ -94,6 +149,10 @@ enum Command {
     Hook(hook::Args),
     /// Who is told of events by POST, and what could not be told
     Webhooks(webhooks::Args),
+    /// A script that completes our commands in a shell
+    Completions(manual::CompletionsArgs),
+    /// The manual page, or one for each command
+    Man(manual::ManArgs),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -131,6 +190,21 @@ impl Cli {
         let ended = match self.command {
             Command::Serve(args) => run(tokio::runtime::Builder::new_multi_thread(), serve::run(args)),
             Command::Mcp(args) => small(mcp::run(args)),
+            Command::Request(args) => small(request::run(*args)),
+            Command::List(args) => small(list::run(args)),
+            Command::Show(args) => small(show::run(args)),
+            Command::Status(args) => small(status::run(args)),
+            Command::Wait(args) => small(wait::run(args)),
+            Command::Diff(args) => small(diff::run(args)),
+            Command::Claim(args) => small(acts::claim(args)),
+            Command::Release(args) => small(acts::release(args)),
+            Command::Respond(args) => small(respond::run(*args)),
+            Command::Comment(args) => small(acts::comment(args)),
+            Command::Resubmit(args) => small(resubmit::run(args)),
+            Command::Patch(args) => small(patch::run(args)),
+            Command::Cancel(args) => small(acts::cancel(args)),
+            Command::Close(args) => small(acts::close(args)),
+            Command::Issues(args) => small(issues::run(args)),
             Command::Actors(args) => small(actors::run(args)),
             Command::Events(args) => small(events::run(args)),
             Command::Personas(args) => personas::run(&args),
@@ -138,6 +212,7 @@ impl Cli {
             Command::Reviewer(args) => small(reviewer::run(args)),
             Command::Stats(args) => small(stats::run(args)),
             Command::Audit(args) => small(audit::run(args)),
+            Command::Activity(args) => small(activity::run(args)),
             Command::Timeline(args) => small(timeline::run(args)),
             Command::Export(args) => small(export::run(args)),
             Command::Doctor(args) => small(doctor::run(args)),
@@ -148,6 +223,8 @@ impl Cli {
             Command::Revert(args) => small(revert::run(args)),
             Command::Hook(args) => small(hook::run(args)),
             Command::Webhooks(args) => small(webhooks::run(args)),
+            Command::Completions(args) => manual::completions(&args),
+            Command::Man(args) => manual::man(&args),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

@@ -93,11 +93,6 @@ impl Remote {
         Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
     }
 
-    /// Where it listens.
-    pub(super) fn url(&self) -> &str {
-        &self.url
-    }
-
     /// Calls a tool. A refusal is an error in its own words, with its code.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
         progress::during(tool, self.call_quietly(tool, given(arguments))).await

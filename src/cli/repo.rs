@@ -49,6 +49,24 @@ impl Repo {
         Err(anyhow!("{} is not in a git repository; go to one, or name it with --repo", dir.display()))
     }
 
+    /// Any folder, whether or not a repository is there.
+    pub(super) fn at(dir: PathBuf) -> Self {
+        Self { root: dir, variables: Vec::new() }
+    }
+
+    /// The branch that is checked out; none where HEAD is detached, or nothing is a repository.
+    pub(super) async fn branch(&self) -> anyhow::Result<Option<String>> {
+        let said = self.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+        Ok(Some(said.text()).filter(|branch| said.success && !branch.is_empty()))
+    }
+
+    /// The commit that a name stands for, if it stands for one.
+    pub(super) async fn commit(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let name = format!("{name}^{{commit}}");
+        let said = self.try_git(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).await?;
+        Ok(said.success.then(|| said.text()))
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }

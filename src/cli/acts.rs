@@ -1,0 +1,125 @@
+//! The short commands: one thing done to one review.
+
+use super::{
+    Failure,
+    caller::{By, Side},
+    compose, review, status,
+    text::{indented, one_line, print, text},
+    which::Which,
+};
+use serde_json::{Value, json};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ClaimArgs {
+    /// R-12, 12, its id or the beginning of it
+    review: String,
+    /// Which seat to take, where there are several [default: the first free one]
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn claim(args: ClaimArgs) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let review = super::which::id(&args.review);
+    let what = json!({ "review_id": review, "reviewer_id": caller.name, "persona": args.persona });
+    print(caller.json, &caller.call("claim_review", what).await?, claimed)
+}
+
+fn claimed(claimed: &Value) -> String {
+    let number = text(claimed, "number");
+    if claimed["auto_rejected"] == true {
+        let words = one_line(claimed["validation_error"].as_str().unwrap_or_default());
+        return format!("{number} was sent back: its diff does not apply\n{}", indented(&words, 2));
+    }
+    let head = format!("{number} is yours: seat {}, claim {}\n", text(claimed, "seat"), claimed["claim_generation"]);
+    let intent = indented(&one_line(claimed["intent"].as_str().unwrap_or_default()), 2);
+    let next = [format!("countersign diff {number}"), format!("countersign respond {number} --approve")];
+    head + &intent + &review::files(claimed, 20) + &review::part("next") + &format!("  {}\n  {}\n", next[0], next[1])
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ReleaseArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Why you give it back
+    #[arg(long, short = 'm', value_name = "REASON")]
+    message: Option<String>,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn release(args: ReleaseArgs) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let review = args.which.find(&caller, Side::Reviewer).await?;
+    let what = json!({ "review_id": review, "reviewer_id": caller.name, "reason": args.message });
+    print(caller.json, &caller.call("release_claim", what).await?, status::shown)
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CommentArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    text: compose::Text,
+    /// Which seat's discussion, where there are several
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    /// On which side [default: the proposer's where it is your proposal, else the reviewer's]
+    #[arg(long, value_name = "ROLE")]
+    role: Option<Side>,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn comment(args: CommentArgs) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let which = args.which.find_any(&caller).await?;
+    let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
+    let what = json!({
+        "review_id": review["review_id"], "sender_role": caller.role(&review, args.role), "caller_id": caller.name,
+        "persona": args.persona, "body": args.text.get("the message").await?,
+    });
+    print(caller.json, &caller.call("add_message", what).await?, |said| {
+        let role = text(said, "sender_role");
+        let as_what = if said["verdict"].is_string() { "a verdict" } else { "a message" };
+        format!("{as_what} of the {role} in {}, which is {}\n", text(said, "number"), status_word(said))
+    })
+}
+
+fn status_word(of: &Value) -> String {
+    super::text::style::status(of["status"].as_str().unwrap_or_default()).painted()
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CancelArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    text: compose::Text,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn cancel(args: CancelArgs) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let review = args.which.find(&caller, Side::Proposer).await?;
+    let what = json!({ "review_id": review, "reason": args.text.get("why it is no longer wanted").await? });
+    print(caller.json, &caller.call("cancel_review", what).await?, status::shown)
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CloseArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn close(args: CloseArgs) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let review = args.which.find(&caller, Side::Proposer).await?;
+    let what = json!({ "review_id": review, "closer_role": "proposer" });
+    print(caller.json, &caller.call("close_review", what).await?, status::shown)
+}

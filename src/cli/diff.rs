@@ -1,0 +1,78 @@
+//! `countersign diff`: what a review proposes. Into a pipe it goes as it is, for `git apply`.
+
+use super::{
+    Failure,
+    caller::By,
+    text::{
+        screen,
+        style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
+        text,
+    },
+    which::Which,
+    whole,
+};
+use crate::telemetry::visible;
+use anyhow::anyhow;
+use serde_json::json;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Of an earlier round
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+    /// Only what has changed since this round
+    #[arg(long, value_name = "N")]
+    since: Option<u32>,
+    /// Only this file
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+    /// What the round was submitted with, where an accepted counter-patch has replaced it
+    #[arg(long)]
+    submitted: bool,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let which = args.which.find_any(&caller).await?;
+    let arguments = json!({
+        "review_id": which, "round": args.round, "since_round": args.since, "file": args.file,
+        "content": args.submitted.then_some("submitted"),
+    });
+    let proposal = whole::proposal(&caller.remote, arguments).await?;
+    if caller.json {
+        return screen::write_raw(format!("{proposal:#}\n").as_bytes());
+    }
+    if let Some(note) = proposal["since_note"].as_str() {
+        screen::remark(&visible(note));
+    }
+    match proposal["diff"].as_str() {
+        Some(diff) => show(diff),
+        None if args.since.is_some() => Ok(()),
+        None => Err(anyhow!("{} has no diff; `countersign show` has what it is", text(&proposal, "number")).into()),
+    }
+}
+
+/// Coloured on a terminal, with nothing in it that acts on it.
+pub(super) fn show(diff: &str) -> Result<(), Failure> {
+    if !screen::is_terminal() {
+        let end = if diff.ends_with('\n') { "" } else { "\n" };
+        return screen::write_raw(format!("{diff}{end}").as_bytes());
+    }
+    let lines = diff.lines().map(|line| paint(style(line), &visible(&line.replace('\t', "    "))) + "\n");
+    screen::write(&lines.collect::<String>())
+}
+
+fn style(line: &str) -> anstyle::Style {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => BOLD,
+        [b'+', ..] => GOOD,
+        [b'-', ..] => BAD,
+        [b'@', b'@', ..] => BUSY,
+        _ if line.starts_with("diff ") || line.starts_with("index ") => BOLD,
+        _ => PLAIN,
+    }
+}

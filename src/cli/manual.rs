@@ -1,0 +1,40 @@
+//! `countersign completions` and `countersign man`: what shells and readers are told of the commands.
+
+use super::{Cli, Failure, text::screen};
+use anyhow::Context as _;
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const NAME: &str = "countersign";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CompletionsArgs {
+    /// bash, zsh, fish, elvish or powershell
+    shell: Shell,
+}
+
+pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    screen::write_raw(&script)
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ManArgs {
+    /// Write a page for each command into this folder, instead of the first one to stdout
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
+    let command = Cli::command();
+    if let Some(dir) = &args.dir {
+        std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+        clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;
+        return Ok(());
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    screen::write_raw(&page)
+}

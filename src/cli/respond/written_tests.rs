@@ -1,0 +1,50 @@
+use super::{finding, prose, read};
+use serde_json::{Value, json};
+use std::path::Path;
+
+#[track_caller]
+fn check(spec: &str, expected: Value) {
+    assert_eq!(finding(spec, true).expect(spec), expected);
+}
+
+#[test]
+fn a_finding_fits_into_a_line() {
+    check(
+        "high src/a.rs:10-12 wrong: it fails",
+        json!({ "severity": "high", "file": "src/a.rs", "line_start": 10, "line_end": 12, "title": "wrong", "description": "it fails" }),
+    );
+    check("low README.md typo", json!({ "severity": "low", "file": "README.md", "title": "typo" }));
+    check(
+        "critical a.rs:3: leaks",
+        json!({ "severity": "critical", "file": "a.rs", "line_start": 3, "title": "leaks" }),
+    );
+    check("medium no tests at all", json!({ "severity": "medium", "title": "no tests at all" }));
+    check("medium ends with a dot.", json!({ "severity": "medium", "title": "ends with a dot." }));
+    assert_eq!(finding("rename it", false).unwrap(), json!({ "title": "rename it" }));
+    for bad in ["", "wrong", "high", "high src/a.rs:1"] {
+        assert!(finding(bad, true).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_verdict_reads_like_a_letter() {
+    let text = "<!-- help -->\nverdict: rejected\nsummary: no\n\nFirst.\n\nSecond: with a colon.\n\n\
+                ## issue high a.rs:1 wrong\nIt is.\n\n## suggestion a better name\n";
+    let expected = json!({
+        "verdict": "rejected", "summary": "no", "reason": "First.\n\nSecond: with a colon.",
+        "issues": [{ "severity": "high", "file": "a.rs", "line_start": 1, "title": "wrong", "description": "It is." }],
+        "suggestions": [{ "title": "a better name" }],
+    });
+    assert_eq!(Value::Object(prose(text).unwrap()), expected);
+    assert_eq!(Value::Object(prose("verdict:\n\n<!-- nothing -->\n").unwrap()), json!({}));
+    assert!(prose("## issue wrong\n").is_err());
+}
+
+#[test]
+fn json_and_toml_have_the_fields_of_the_tool() {
+    let expected = json!({ "verdict": "approved", "issues": [{ "severity": "low", "title": "nit" }] });
+    let toml = "verdict = \"approved\"\n[[issues]]\nseverity = \"low\"\ntitle = \"nit\"\n";
+    assert_eq!(Value::Object(read(toml, Some(Path::new("v.toml"))).unwrap()), expected);
+    assert_eq!(Value::Object(read(&expected.to_string(), None).unwrap()), expected);
+    assert!(read("[]", Some(Path::new("v.json"))).is_err());
+}

@@ -1,0 +1,37 @@
+//! `countersign status`: where one review stands, in a few lines.
+
+use super::{Failure, caller::By, review, text::print, watch, which::Which};
+use serde_json::{Value, json};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Show it anew whenever something happens to it, until interrupted
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let which = args.which.find_any(&caller).await?;
+    let arguments = json!({ "review_id": which });
+    if args.watch {
+        let ask = async || args.by.begin().await?.call("get_review_status", arguments.clone()).await;
+        return watch::redraw(&args.by.at, &[("review", which.clone())], shown, ask).await;
+    }
+    print(caller.json, &caller.call("get_review_status", arguments).await?, shown)
+}
+
+/// Also of the answers of those commands that change no more than this.
+pub(super) fn shown(status: &Value) -> String {
+    let mut out = review::head(status) + &review::about(status, None) + &review::consensus(status);
+    let next = review::next(status);
+    if !next.is_empty() {
+        out.push_str(&review::part("next"));
+        out.push_str(&next);
+    }
+    out
+}
