@@ -9,6 +9,8 @@ use super::{
 };
 use serde_json::{Value, json};
 
+const FILES: usize = 20;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct ClaimArgs {
     /// R-12, 12, its id or the beginning of it
@@ -23,7 +25,7 @@ pub(super) struct ClaimArgs {
 pub(super) async fn claim(args: ClaimArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let review = super::which::id(&args.review);
-    let what = json!({ "review_id": review, "reviewer_id": caller.name, "persona": args.persona });
+    let what = json!({ "review_id": review, "reviewer_id": caller.speaks_as()?, "persona": args.persona });
     print(caller.json, &caller.call("claim_review", what).await?, claimed)
 }
 
@@ -35,8 +37,9 @@ fn claimed(claimed: &Value) -> String {
     }
     let head = format!("{number} is yours: seat {}, claim {}\n", text(claimed, "seat"), claimed["claim_generation"]);
     let intent = indented(&one_line(claimed["intent"].as_str().unwrap_or_default()), 2);
-    let next = [format!("countersign diff {number}"), format!("countersign respond {number} --approve")];
-    head + &intent + &review::files(claimed, 20) + &review::part("next") + &format!("  {}\n  {}\n", next[0], next[1])
+    let steps = [("diff", "what it changes"), ("respond", "your verdict"), ("release", "to give it back")];
+    let steps = steps.map(|(word, why)| (format!("countersign {word} {number}"), why));
+    head + &intent + &review::files(claimed, FILES) + &review::part("next") + &review::commands(&steps)
 }
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +56,7 @@ pub(super) struct ReleaseArgs {
 pub(super) async fn release(args: ReleaseArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let review = args.which.find(&caller, Side::Reviewer).await?;
-    let what = json!({ "review_id": review, "reviewer_id": caller.name, "reason": args.message });
+    let what = json!({ "review_id": review, "reviewer_id": caller.speaks_as()?, "reason": args.message });
     print(caller.json, &caller.call("release_claim", what).await?, status::shown)
 }
 
@@ -78,7 +81,7 @@ pub(super) async fn comment(args: CommentArgs) -> Result<(), Failure> {
     let which = args.which.find_any(&caller).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
     let what = json!({
-        "review_id": review["review_id"], "sender_role": caller.role(&review, args.role), "caller_id": caller.name,
+        "review_id": review["review_id"], "sender_role": caller.role(&review, args.role), "caller_id": caller.speaks_as()?,
         "persona": args.persona, "body": args.text.get("the message").await?,
     });
     print(caller.json, &caller.call("add_message", what).await?, |said| {

@@ -4,6 +4,7 @@ use super::{
     Failure,
     remote::{At, Remote},
     text::{local, print, rows, table, text},
+    which,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
     let arguments = json!({
-        "review_id": args.review, "actor": args.actor, "kind": args.kind, "project": args.project,
+        "review_id": args.review.as_deref().map(which::id), "actor": args.actor, "kind": args.kind, "project": args.project,
         "since": args.since, "until": args.until, "order": if args.oldest { "oldest" } else { "newest" },
         "cursor": args.cursor,
     });

@@ -8,7 +8,7 @@ use super::{
 };
 use anyhow::anyhow;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which broker, and in whose name.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,8 +22,9 @@ pub(super) struct By {
 
 pub(super) struct Caller {
     pub(super) remote: Remote,
-    /// `None`: as the token says, which the broker reads.
-    pub(super) name: Option<String>,
+    /// As far as it is known: a token's name is the broker's to read.
+    name: Option<String>,
+    has_token: bool,
     /// Where whoever types works.
     pub(super) dir: PathBuf,
     pub(super) json: bool,
@@ -34,24 +35,23 @@ impl By {
     pub(super) async fn begin(&self) -> Result<Caller, Failure> {
         let (dir, json) = (self.at.dir()?, self.at.json);
         let remote = Remote::find(self.at.clone()).await?;
-        let name = self.speaker().await?;
-        Ok(Caller { remote, name, dir, json })
+        let has_token = given_token()?.is_some();
+        let name = match self.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => Some(name.to_owned()),
+            None if has_token => None,
+            None => local_name(&dir).await,
+        };
+        Ok(Caller { remote, name, has_token, dir, json })
     }
+}
 
-    async fn speaker(&self) -> Result<Option<String>, Failure> {
-        if let Some(name) = self.name.as_ref().filter(|name| !name.trim().is_empty()) {
-            return Ok(Some(name.trim().to_owned()));
-        }
-        if given_token()?.is_some() {
-            return Ok(None);
-        }
-        let of_git = Repo::at(self.at.dir()?).try_git(["config", "user.name"]).await;
-        let of_git = of_git.ok().filter(|said| said.success).map(|said| said.text());
-        let of_system = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
-        let name = of_git.into_iter().chain(of_system).find(|name| !name.trim().is_empty());
-        let nobody = || Failure::usage(anyhow!("nobody knows who you are: give --as NAME, or set COUNTERSIGN_NAME"));
-        name.map(|name| Some(name.trim().to_owned())).ok_or_else(nobody)
-    }
+/// Who works here, by git's word or the system's.
+async fn local_name(dir: &Path) -> Option<String> {
+    let of_git = Repo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
+    let of_git = of_git.ok().filter(|said| said.success).map(|said| said.text());
+    let of_system = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let name = of_git.into_iter().chain(of_system).find(|name| !name.trim().is_empty());
+    name.map(|name| name.trim().to_owned())
 }
 
 impl Caller {
@@ -59,10 +59,18 @@ impl Caller {
         self.remote.call(tool, arguments).await
     }
 
+    /// The name to speak under; `None`: the token's.
+    pub(super) fn speaks_as(&self) -> Result<Option<&str>, Failure> {
+        if self.has_token { Ok(self.name.as_deref()) } else { self.name().map(Some) }
+    }
+
     /// The name, where there is no way without.
-    pub(super) fn named(&self) -> Result<&str, Failure> {
-        let unknown = || Failure::usage(anyhow!("whose? with COUNTERSIGN_TOKEN set, give the token's name with --as"));
-        self.name.as_deref().ok_or_else(unknown)
+    pub(super) fn name(&self) -> Result<&str, Failure> {
+        let unknown = || match self.has_token {
+            true => anyhow!("which name is the token's? give it with --as"),
+            false => anyhow!("nobody knows who you are: give --as NAME, or set COUNTERSIGN_NAME"),
+        };
+        self.name.as_deref().ok_or_else(|| Failure::usage(unknown()))
     }
 
     pub(super) fn is(&self, name: &Value) -> bool {

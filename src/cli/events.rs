@@ -4,6 +4,7 @@ use super::{
     Failure,
     remote::{At, Remote},
     text::screen,
+    which,
 };
 use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
@@ -68,8 +69,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 async fn connect(args: &Args, since: Option<u64>) -> Result<reqwest::Response, (Failure, bool)> {
     let remote = Remote::find(args.at.clone()).await.map_err(|failure| (failure, false))?;
     let mut query = vec![("follow", args.follow.to_string())];
-    let texts = [("review", &args.review), ("project", &args.project), ("kind", &args.kind)];
-    query.extend(texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+    let review = args.review.as_deref().map(which::id);
+    let texts = [("review", review), ("project", args.project.clone()), ("kind", args.kind.clone())];
+    query.extend(texts.into_iter().filter_map(|(name, value)| Some((name, value?))));
     query.extend(since.map(|since| ("since", since.to_string())));
     remote.open("/api/v1/events", &query).await
 }

@@ -141,7 +141,7 @@ async fn update(one: One, status: &str, duplicate_of: Option<&str>) -> Result<()
     };
     let what = json!({
         "review_id": review["review_id"], "issue_id": issue, "status": status, "note": one.message, "role": role,
-        "caller_id": caller.name, "duplicate_of": duplicate_of.map(number),
+        "caller_id": caller.speaks_as()?, "duplicate_of": duplicate_of.map(number),
     });
     print(caller.json, &caller.call("update_issue", what).await?, updated)
 }

@@ -55,13 +55,16 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 impl Args {
     async fn list(&self, caller: &Caller) -> Result<Value, Failure> {
-        let mine = if self.mine { Some(caller.named()?) } else { None };
-        let mut arguments = self.arguments(caller);
+        let whose = if self.mine || self.claimable { caller.speaks_as()? } else { None };
+        if self.mine {
+            caller.name()?;
+        }
+        let mut arguments = self.arguments(whose);
         let mut found: Vec<Value> = Vec::new();
         loop {
             let left = self.limit.saturating_sub(found.len());
             // What is left out here is not left out there, so a page of ours may take several of theirs.
-            let filters = mine.is_some() || self.hides_closed() || self.status.len() > 1;
+            let filters = self.mine || self.hides_closed() || self.status.len() > 1;
             arguments["limit"] = json!(if filters { PAGE } else { left.clamp(1, PAGE) });
             let mut page = caller.call("list_reviews", arguments.clone()).await?;
             let fits = rows(&page, "reviews").iter().filter(|row| self.wants(caller, row));
@@ -78,13 +81,13 @@ impl Args {
         }
     }
 
-    fn arguments(&self, caller: &Caller) -> Value {
+    fn arguments(&self, whose: Option<&str>) -> Value {
         let projects = Some(&self.project).filter(|projects| !projects.is_empty());
         let status = match self.status.as_slice() {
             [only] => Some(only.as_str()),
             _ => self.claimable.then_some("pending"),
         };
-        let caller_id = caller.name.as_deref().filter(|_| self.claimable);
+        let caller_id = whose.filter(|_| self.claimable);
         json!({
             "status": status, "category": self.category, "projects": projects, "caller_id": caller_id,
             "cursor": self.cursor,

@@ -57,12 +57,15 @@ fn shown(loaded: &Loaded) -> String {
             persona.runtime.map_or("pool's", |runtime| runtime.as_str()).to_owned(),
             visible(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
             limits(persona),
-            places(persona, loaded).join(", "),
             visible(&persona.focus).into_owned(),
         ]
     };
     let lines: Vec<_> = config.personas.values().map(line).collect();
-    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FROM", "FOCUS"], &lines);
+    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], &lines);
+    text.push_str("\nsettings from\n");
+    for persona in config.personas.values() {
+        let _ = writeln!(text, "  {}: {}", persona.name, visible(&places(persona, loaded).join(", ")));
+    }
     let _ = writeln!(text, "\nA proposal that names no personas gets {}", config.panel.personas.join(", "));
     for rule in &config.panel.rules {
         let _ = writeln!(text, "{}", said(rule));

@@ -141,10 +141,14 @@ impl Remote {
             arguments["cursor"] = page["next_cursor"].take();
             if arguments["cursor"].is_null() || rows.len() >= limit {
                 page[key] = rows.into();
-                match arguments["cursor"].take() {
-                    Value::Null => page.as_object_mut().map(|page| page.remove("next_cursor")).unwrap_or_default(),
-                    cursor => page.as_object_mut().and_then(|page| page.insert("next_cursor".into(), cursor)),
-                };
+                if let Value::Object(fields) = &mut page {
+                    fields.remove("next_cursor");
+                    fields.extend(
+                        Some(arguments["cursor"].take())
+                            .filter(Value::is_string)
+                            .map(|at| ("next_cursor".to_owned(), at)),
+                    );
+                }
                 return Ok(page);
             }
         }
@@ -189,11 +193,14 @@ pub(super) fn encoded(value: &str) -> String {
 }
 
 /// Without the arguments that nobody gave.
-fn given(arguments: Value) -> Value {
-    match arguments {
-        Value::Object(fields) => Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect()),
-        other => other,
+fn given(mut arguments: Value) -> Value {
+    if let Value::Object(fields) = &mut arguments {
+        fields.retain(|_, value| !value.is_null());
+        for value in fields.values_mut() {
+            *value = given(value.take());
+        }
     }
+    arguments
 }
 
 fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> Failure {

@@ -105,7 +105,7 @@ impl Args {
         let reviewers = Some(&self.reviewers).filter(|reviewers| !reviewers.is_empty());
         let mut arguments = json!({
             "intent": title, "description": description, "agent_type": agent_type, "agent_role": agent_role,
-            "phase": phase, "plan": plan_id, "task": task, "project": self.project, "proposer_id": caller.name,
+            "phase": phase, "plan": plan_id, "task": task, "project": self.project, "proposer_id": caller.speaks_as()?,
             "category": category, "priority": self.priority, "personas": reviewers,
             "policy": self.policy.as_deref().map(policy), "idempotency_key": self.idempotency_key,
             "skip_diff_validation": self.skip_diff_validation.then_some(true),
@@ -138,7 +138,7 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
         let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
         let arguments = json!({
             "review_id": review["review_id"], "intent": title, "description": description,
-            "proposer_id": caller.name, "target": gathered.arguments.remove("target"),
+            "proposer_id": caller.speaks_as()?, "target": gathered.arguments.remove("target"),
         });
         return submit(caller, arguments, &args.waiting, &args.by).await;
     }
@@ -191,7 +191,6 @@ fn shown(submitted: &Value, with_next: bool) -> String {
         out.push_str(&paint(style::BAD, &indented(&format!("✗ the diff does not apply: {words}"), 2)));
     }
     if with_next {
-        out.push_str(&review::part("next"));
         out.push_str(&review::next(submitted));
     }
     out

@@ -89,7 +89,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let seat = Seat::take(&caller, &review, &args).await?;
     let mut verdict = Value::Object(said);
     verdict["review_id"] = review["review_id"].clone();
-    verdict["reviewer_id"] = caller.name.clone().into();
+    verdict["reviewer_id"] = caller.speaks_as()?.into();
     verdict["claim_generation"] = seat.generation.clone();
     verdict["content_hash"] = args.content_hash.map_or(seat.content_hash.clone(), Value::from);
     match caller.call("submit_verdict", verdict).await {
@@ -155,7 +155,8 @@ impl Seat {
             let content_hash = review["content_hash"].clone();
             return Ok(Self { generation: seat["claim_generation"].clone(), content_hash, is_new: false });
         }
-        let claim = json!({ "review_id": review["review_id"], "reviewer_id": caller.name, "persona": args.persona });
+        let claim =
+            json!({ "review_id": review["review_id"], "reviewer_id": caller.speaks_as()?, "persona": args.persona });
         let claimed = caller.call("claim_review", claim).await?;
         if claimed["auto_rejected"] == true {
             let words = text(&claimed, "validation_error");
@@ -169,9 +170,10 @@ impl Seat {
     async fn leave(&self, caller: &Caller, review: &Value) {
         if self.is_new {
             let release = json!({
-                "review_id": review["review_id"], "reviewer_id": caller.name, "claim_generation": self.generation,
-                "reason": "the verdict was refused",
+                "review_id": review["review_id"], "claim_generation": self.generation,
+                "reviewer_id": caller.speaks_as().ok().flatten(), "reason": "the verdict was refused",
             });
+            // Should it fail, too, the lease ends by itself.
             let _ = caller.call("release_claim", release).await;
         }
     }
@@ -192,7 +194,7 @@ fn template(review: &Value) -> String {
 fn shown(taken: &Value) -> String {
     let verdict = style::verdict(taken["verdict"].as_str()).painted();
     let status = style::status(taken["status"].as_str().unwrap_or_default()).painted();
-    let mut out = format!("{verdict} given; {} is {status}\n", text(taken, "number"));
+    let mut out = format!("{}  your vote: {verdict}; it is {status}\n", text(taken, "number"));
     out.push_str(&review::consensus(taken));
     let found = rows(taken, "issues");
     if !found.is_empty() {

@@ -2,9 +2,13 @@
 
 use super::{
     Failure,
-    caller::{By, Side},
-    request::{source::Source, submit, words::Words},
-    text::text,
+    caller::{By, Caller, Side},
+    request::{
+        source::{Gathered, Source},
+        submit,
+        words::Words,
+    },
+    text::{screen, text},
     wait::For,
     which::Which,
 };
@@ -29,16 +33,15 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Proposer).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
-    let is_as_it_was = args.source.is_branch() && args.source.base.is_none();
-    let mut gathered = if is_as_it_was {
-        stays(&review)?;
-        Default::default()
-    } else {
+    let mut gathered = if args.source.is_named() {
         args.source.gather(&caller.dir).await?
+    } else {
+        stays(&caller, &review).await?;
+        Gathered::default()
     };
     let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
     let mut arguments = json!({
-        "review_id": review["review_id"], "intent": title, "description": description, "proposer_id": caller.name,
+        "review_id": review["review_id"], "intent": title, "description": description, "proposer_id": caller.speaks_as()?,
     });
     if let Some(fields) = arguments.as_object_mut() {
         fields.append(&mut gathered.arguments);
@@ -46,12 +49,18 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     submit(&caller, arguments, &args.waiting, &args.by).await
 }
 
-/// Where nothing is named: the broker takes a branch as it is now. Anything else would be what it was.
-fn stays(review: &Value) -> Result<(), Failure> {
+/// Where nothing is named the broker takes a branch as it is now. Anything else would be what it was, which makes sense
+/// only after a counter-patch was accepted.
+async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
     if review["has_diff"] != true || review["target"]["kind"] == "branch" {
         return Ok(());
     }
+    let proposal = caller.call("get_proposal", json!({ "review_id": review["review_id"] })).await?;
+    if proposal["counter_patch_status"] == "accepted" {
+        screen::remark("with the accepted counter-patch as it is");
+        return Ok(());
+    }
     let from = review["target"]["kind"].as_str().unwrap_or("diff");
-    let words = "say what is new: --commit, --range, --staged, --worktree, --diff";
+    let words = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
     Err(Failure::usage(anyhow!("{} was made from a {from}; {words}", text(review, "number"))))
 }

@@ -84,12 +84,7 @@ pub(super) fn seats(review: &Value) -> String {
 
 /// How the votes stand, and whether a person is asked for.
 pub(super) fn consensus(review: &Value) -> String {
-    let consensus = &review["consensus"];
-    let mut out = format!("{}/{} approvals", number(consensus, "approvals"), number(consensus, "approvals_needed"));
-    if let Some(why) = consensus["why"].as_str() {
-        let _ = write!(out, ": {}", one_line(why));
-    }
-    let mut out = indented(&out, 2);
+    let mut out = review["consensus"]["why"].as_str().map(|why| indented(&one_line(why), 2)).unwrap_or_default();
     if review["escalate"] == true {
         let why = review["escalate_why"].as_str().map(|why| format!(" ({})", style::spaced(why))).unwrap_or_default();
         out.push_str(&paint(style::CARE, &indented(&format!("! a person should look at it{why}"), 2)));
@@ -105,25 +100,33 @@ pub(super) fn consensus(review: &Value) -> String {
 /// What can be typed now, by whoever has proposed it or by others.
 pub(super) fn next(review: &Value) -> String {
     let r = text(review, "number");
-    let steps: Vec<String> = match review["status"].as_str() {
-        Some("pending" | "claimed" | "in_review") => vec![
-            format!("countersign wait {r}      until it is decided"),
-            format!("countersign respond {r}   to review it"),
-        ],
+    let step = |command: &str, why: &'static str| (format!("countersign {}", command.replace('#', &r)), why);
+    let steps = match review["status"].as_str() {
+        Some("pending" | "claimed" | "in_review") => {
+            vec![step("wait #", "until it is decided"), step("respond #", "to review it")]
+        }
         Some("changes_requested") => {
             let patch = review["has_counter_patch"] == true;
-            let patch = patch.then(|| format!("countersign patch show {r}   and then accept or decline it"));
+            let patch = patch.then(|| step("patch show #", "what a reviewer would rather have; accept or decline it"));
             let others = [
-                format!("countersign resubmit {r}     once it is mended"),
-                format!("countersign comment {r} -m …  to ask instead"),
+                step("show #", "what is wanted"),
+                step("resubmit #", "once it is mended"),
+                step("comment # -m …", "to ask instead"),
             ];
             patch.into_iter().chain(others).collect()
         }
-        Some("approved") => vec![format!("land exactly this content, then: countersign close {r}")],
-        Some("rejected" | "cancelled") => vec![format!("countersign close {r}")],
+        Some("approved") => vec![step("close #", "once exactly this content has landed")],
+        Some("rejected" | "cancelled") => vec![step("close #", "nothing else is left to do")],
         _ => Vec::new(),
     };
-    steps.iter().fold(String::new(), |out, step| out + "  " + step + "\n")
+    if steps.is_empty() { String::new() } else { part("next") + &commands(&steps) }
+}
+
+/// Commands, and beside each what for.
+pub(super) fn commands(steps: &[(String, &str)]) -> String {
+    let width = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
+    let line = |(command, why): &(String, &str)| format!("  {command:width$}  {}\n", paint(DIM, why));
+    steps.iter().map(line).collect()
 }
 
 /// A heading above a part.

@@ -3,7 +3,12 @@
 mod logs;
 mod table;
 
-use super::{Failure, remote::At, text::ask};
+use super::{
+    Failure,
+    remote::{At, Remote},
+    text::ask,
+    watch,
+};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
@@ -15,13 +20,22 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// The pool, its live reviewers with what they have done, and the last that ended
-    List(At),
+    List(ListArgs),
     /// Start one more, within the pool's limits; also ends a crash loop
     Spawn(SpawnArgs),
     /// End one, once it has finished the review it has
     Stop(StopArgs),
     /// What a reviewer has printed
     Logs(logs::Args),
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Show it anew whenever something happens, until interrupted
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    at: At,
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +60,11 @@ struct StopArgs {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     match args.command {
-        Command::List(at) => ask(at, "list_reviewers", json!({}), table::pool).await,
+        Command::List(args) if args.watch => {
+            let ask = async || Remote::find(args.at.clone()).await?.call("list_reviewers", json!({})).await;
+            watch::redraw(&args.at, &[], table::pool, ask).await
+        }
+        Command::List(args) => ask(args.at, "list_reviewers", json!({}), table::pool).await,
         Command::Spawn(args) => {
             let project = args.project.map_or_else(|| json!({}), |project| json!({ "project": project }));
             ask(args.at, "spawn_reviewer", project, |reviewer| table::told("starting", reviewer)).await

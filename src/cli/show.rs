@@ -76,11 +76,7 @@ fn shown(all: &Value) -> String {
     }
     messages(&mut out, rows(all, "messages"));
     counter_patch(&mut out, proposal);
-    let next = review::next(review);
-    if !next.is_empty() {
-        out.push_str(&review::part("next"));
-        out.push_str(&next);
-    }
+    out.push_str(&review::next(review));
     out
 }
 

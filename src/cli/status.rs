@@ -27,11 +27,5 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 /// Also of the answers of those commands that change no more than this.
 pub(super) fn shown(status: &Value) -> String {
-    let mut out = review::head(status) + &review::about(status, None) + &review::consensus(status);
-    let next = review::next(status);
-    if !next.is_empty() {
-        out.push_str(&review::part("next"));
-        out.push_str(&next);
-    }
-    out
+    review::head(status) + &review::about(status, None) + &review::consensus(status) + &review::next(status)
 }

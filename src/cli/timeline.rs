@@ -4,6 +4,7 @@ use super::{
     Failure,
     remote::{At, Remote},
     text::{clipped, duration, local, number, print, rows, text},
+    which,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
     let broker = Remote::find(args.at).await?;
-    let mut arguments = json!({ "review_id": args.review });
+    let mut arguments = json!({ "review_id": which::id(&args.review) });
     let mut whole = broker.call("get_review_timeline", arguments.clone()).await?;
     while whole["next_cursor"].is_string() {
         arguments["cursor"] = whole["next_cursor"].take();

@@ -45,7 +45,7 @@ pub(super) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct For {
     /// Wait until it is decided, at most so long; the exit code says how (see `wait`)
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever", require_equals = true)]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever")]
     wait: Option<String>,
 }
 

@@ -60,7 +60,7 @@ async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
             fit = of_branch;
         }
     }
-    let who = caller.name.as_deref().unwrap_or("you");
+    let who = caller.name()?;
     let what = match side {
         Some(Side::Proposer) => "has proposed",
         Some(Side::Reviewer) => "holds",

@@ -67,7 +67,10 @@ async fn the_built_in_personas_are_listed_without_a_broker() {
     let output = run(home.path(), &["personas"]).await;
     let text = String::from_utf8(output.stdout).unwrap();
     for name in ["general", "security", "performance", "architecture", "tests"] {
-        assert!(text.contains(&format!("\n  {name} ")) && text.contains(&format!("built-in {name}.toml")), "{text}");
+        assert!(
+            text.contains(&format!("\n  {name} ")) && text.contains(&format!("{name}: built-in {name}.toml")),
+            "{text}"
+        );
     }
     assert!(text.contains("A proposal that names no personas gets general\n"), "{text}");
     let all = personas(home.path(), &Repo::new()).await;

@@ -32,6 +32,9 @@ pub(in crate::cli) struct Source {
     /// Compare the branch with this one [default: origin/HEAD, main, master or the upstream]
     #[arg(long, value_name = "REF", conflicts_with_all = ["range", "staged", "worktree", "plan"])]
     pub base: Option<String>,
+    /// The branch that is checked out, which is the default of `request`
+    #[arg(long, group = "source")]
+    pub branch: bool,
     /// Only this commit
     #[arg(long, value_name = "REF", group = "source")]
     pub commit: Option<String>,
@@ -63,10 +66,11 @@ pub(in crate::cli) struct Gathered {
 }
 
 impl Source {
-    /// Whether anything was named, or the branch is meant.
-    pub(in crate::cli) fn is_branch(&self) -> bool {
-        let named = self.commit.is_some() || self.range.is_some() || self.plan.is_some() || self.diff.is_some();
-        !named && !self.staged && !self.worktree
+    /// Whether anything was named.
+    pub(in crate::cli) fn is_named(&self) -> bool {
+        let file = self.plan.is_some() || self.diff.is_some();
+        let commits = self.base.is_some() || self.branch || self.commit.is_some() || self.range.is_some();
+        file || commits || self.staged || self.worktree
     }
 
     pub(in crate::cli) async fn gather(&self, dir: &Path) -> Result<Gathered, Failure> {
@@ -143,15 +147,7 @@ impl Gathered {
 }
 
 fn fields_of(fields: Value) -> Map<String, Value> {
-    fn given(value: Value) -> Value {
-        match value {
-            Value::Object(fields) => {
-                Value::Object(fields.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, given(v))).collect())
-            }
-            other => other,
-        }
-    }
-    given(fields).as_object().cloned().unwrap_or_default()
+    fields.as_object().cloned().unwrap_or_default()
 }
 
 async fn diff(repo: &Repo) -> Result<String, Failure> {

@@ -27,10 +27,7 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> anyhow::Result<Map<String
         _ if text.trim_start().starts_with('{') => serde_json::from_str(text).context("this is no JSON")?,
         _ => return prose(text),
     };
-    match fields {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(anyhow!("expected an object with verdict, reason, issues …")),
-    }
+    fields.as_object().cloned().ok_or_else(|| anyhow!("expected an object with verdict, reason, issues …"))
 }
 
 /// A text: the head, the reason, then a heading for each finding.
