@@ -175,6 +175,7 @@ fn variables_carry_every_kind_of_value() {
         .variable("COUNTERSIGN_LOG_FORMAT", "json")
         .variable("COUNTERSIGN_GIT_REFUSE", "symlink, gitlink")
         .variable("COUNTERSIGN_SKIP_CLIENTS", "1")
+        .variable("COUNTERSIGN_NAME", "ada")
         .variable("COUNTERSIGN_TOKEN", "cs_x")
         .variable("COUNTERSIGN_MCP_URL", "http://127.0.0.1:1/mcp")
         .variable("COUNTERSIGN_REVIEWER_ID", "codex-r1")

@@ -82,7 +82,7 @@ pub(super) async fn comment(args: CommentArgs) -> Result<(), Failure> {
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
     let what = json!({
         "review_id": review["review_id"], "sender_role": caller.role(&review, args.role), "caller_id": caller.speaks_as()?,
-        "persona": args.persona, "body": args.text.get("the message").await?,
+        "persona": args.persona.or_else(|| caller.seat(&review)), "body": args.text.get("the message").await?,
     });
     print(caller.json, &caller.call("add_message", what).await?, |said| {
         let role = text(said, "sender_role");

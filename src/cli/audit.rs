@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::{local, print, rows, table, text},
+    text::{local_short, print, rows, table, text},
     which,
 };
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn shown(answer: &Value) -> String {
         let actor = event["actor"].as_str().map_or_else(|| "(broker)".to_owned(), |_| text(event, "actor"));
         [
             event["seq"].to_string(),
-            local(event, "at"),
+            local_short(event, "at"),
             text(event, "number"),
             text(event, "kind"),
             actor,

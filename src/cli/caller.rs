@@ -88,6 +88,13 @@ impl Caller {
         self.is(&review["claimed_by"]) || seats.iter().any(|seat| self.is(&seat["claimed_by"]))
     }
 
+    /// The seat that the speaker holds, or that is kept for it.
+    pub(super) fn seat(&self, review: &Value) -> Option<String> {
+        let seats = super::text::rows(review, "seats");
+        let own = seats.iter().find(|seat| self.is(&seat["claimed_by"]) || self.is(&seat["reserved_for"]))?;
+        own["persona"].as_str().map(str::to_owned)
+    }
+
     /// In which role the speaker speaks about it, unless it says otherwise.
     pub(super) fn role(&self, review: &Value, given: Option<Side>) -> &'static str {
         match given {

@@ -145,7 +145,7 @@ fn shown(page: &Value) -> String {
         ]
     };
     let lines: Vec<_> = reviews.iter().map(line).collect();
-    let mut out = table(["ID", "STATUS", "ROUND", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
+    let mut out = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
     if page["next_cursor"].is_string() {
         out.push_str(&format!("there are more: --cursor {}\n", text(page, "next_cursor")));
     }

@@ -1,6 +1,6 @@
 //! `countersign completions` and `countersign man`: what shells and readers are told of the commands.
 
-use super::{Cli, Failure, text::screen};
+use super::{Cli, EXIT_CODES, Failure, text::screen};
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -16,7 +16,7 @@ pub(super) struct CompletionsArgs {
 
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    clap_complete::generate(args.shell, &mut commands(), NAME, &mut script);
     screen::write_raw(&script)
 }
 
@@ -28,7 +28,7 @@ pub(super) struct ManArgs {
 }
 
 pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
-    let command = Cli::command();
+    let command = commands();
     if let Some(dir) = &args.dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
         clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;
@@ -37,4 +37,13 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     screen::write_raw(&page)
+}
+
+/// What is meant for people: not what the broker starts for itself.
+fn commands() -> clap::Command {
+    let all = Cli::command();
+    let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    let about = all.get_about().cloned().unwrap_or_default();
+    let command = clap::Command::new(NAME).about(about).version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+    command.after_help(EXIT_CODES).subcommand_required(true).subcommands(shown)
 }

@@ -107,7 +107,7 @@ pub(super) fn next(review: &Value) -> String {
         }
         Some("changes_requested") => {
             let patch = review["has_counter_patch"] == true;
-            let patch = patch.then(|| step("patch show #", "what a reviewer would rather have; accept or decline it"));
+            let patch = patch.then(|| step("patch show #", "a reviewer's counter-patch, to accept or decline"));
             let others = [
                 step("show #", "what is wanted"),
                 step("resubmit #", "once it is mended"),

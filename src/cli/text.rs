@@ -6,7 +6,7 @@ mod table;
 mod time;
 
 pub(super) use table::{Cell, table};
-pub(super) use time::{age, duration, local};
+pub(super) use time::{age, duration, local, local_short};
 
 use super::{
     Failure,

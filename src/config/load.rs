@@ -22,7 +22,8 @@ use super::{Config, DEFAULTS};
 const PREFIX: &str = "COUNTERSIGN_";
 /// Ours, but no settings: whom a client is to speak to and as whom, and what the tests are told. A broker
 /// that such a client starts inherits them.
-const OTHER_VARIABLES: &[&str] = &["COUNTERSIGN_SKIP_CLIENTS", runtime::TOKEN, runtime::MCP_URL, runtime::REVIEWER_ID];
+const OTHER_VARIABLES: &[&str] =
+    &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", runtime::TOKEN, runtime::MCP_URL, runtime::REVIEWER_ID];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
 /// A configuration, and where each of its settings came from.

@@ -4,15 +4,25 @@
 #![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
 #![allow(dead_code, reason = "what supports the tests of the doors serves here, too, but not all of it")]
 
+mod answers;
+mod codes;
 mod demo;
 mod doctor;
 mod down;
 mod export;
 mod gate;
 mod hooks;
+mod life;
+mod parity;
+mod proposing;
+mod responding;
 mod revert;
+mod scene;
+mod shell;
 mod signed;
 mod verify;
+mod waiting;
+mod watching;
 
 /// Shared with the tests of the doors.
 #[path = "../it/support"]
@@ -24,4 +34,6 @@ mod support {
     pub(crate) mod command;
     pub(crate) mod eventually;
     pub(crate) mod repo;
+    pub(crate) mod scenes;
+    pub(crate) mod schema;
 }

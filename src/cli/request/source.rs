@@ -23,6 +23,8 @@ const DIFF: [&str; 8] = [
     "--dst-prefix=b/",
 ];
 
+/// Of a longer branch the newest speak.
+const MANY: u32 = 100;
 const SUBJECTS: usize = 3;
 const INTENT_CHARS: usize = 300;
 
@@ -87,10 +89,10 @@ impl Source {
         }
         match (&self.commit, &self.range) {
             (Some(commit), _) => {
-                let log = log(&repo, &["-1", commit]).await?;
+                let log = log(&repo, 1, commit).await?;
                 Ok(log.with(json!({ "target": { "commit": commit, "base": self.base } })))
             }
-            (None, Some(range)) => Ok(log(&repo, &[range]).await?.with(json!({ "target": { "range": range } }))),
+            (None, Some(range)) => Ok(log(&repo, MANY, range).await?.with(json!({ "target": { "range": range } }))),
             (None, None) => self.branch(&repo).await,
         }
     }
@@ -102,7 +104,7 @@ impl Source {
             None => default_base(repo, branch.as_deref()).await?,
         };
         let of = branch.as_deref().unwrap_or("HEAD");
-        let log = log(repo, &[&format!("{base}..HEAD")]).await?;
+        let log = log(repo, MANY, &format!("{base}..HEAD")).await?;
         if log.intent.is_none() {
             let words = "for what is not committed there are --staged and --worktree, for a commit --commit REF";
             return Err(anyhow!("{of} has nothing that {base} has not; {words}").into());
@@ -165,13 +167,11 @@ async fn default_base(repo: &Repo, branch: Option<&str>) -> Result<String, Failu
 }
 
 /// What the commits say of themselves, the oldest first.
-async fn log(repo: &Repo, revisions: &[&str]) -> Result<Gathered, Failure> {
-    let mut command = vec!["log", "--format=%s%x00%b%x01", "--end-of-options"];
-    command.extend(revisions);
-    command.push("--");
-    let said = repo.git(command).await?;
+async fn log(repo: &Repo, most: u32, revisions: &str) -> Result<Gathered, Failure> {
+    let most = format!("--max-count={most}");
+    let said = repo.git(["log", &most, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
     let mut commits: Vec<(&str, &str)> =
-        said.split('\u{1}').filter_map(|commit| commit.trim().split_once('\u{0}').or(None)).collect();
+        said.split('\u{1}').filter_map(|commit| commit.trim().split_once('\u{0}')).collect();
     commits.reverse();
     let subjects: Vec<&str> =
         commits.iter().map(|(subject, _)| subject.trim()).filter(|text| !text.is_empty()).collect();

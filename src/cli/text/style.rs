@@ -66,7 +66,8 @@ pub(in crate::cli) fn issue_status(word: &str) -> Cell {
         "fixed" => GOOD,
         _ => DIM,
     };
-    Cell::styled(spaced(word), style)
+    let word = if word == "wont_fix" { "won't fix".to_owned() } else { spaced(word) };
+    Cell::styled(word, style)
 }
 
 /// `changes_requested` as people write it.

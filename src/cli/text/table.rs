@@ -55,13 +55,14 @@ pub(super) fn table_in<const N: usize, C: Into<Cell> + Clone>(
     let natural = |column: usize| lines.iter().map(|line| line[column].text.width()).max().unwrap_or_default();
     let mut widths: Vec<usize> = (0..N).map(natural).collect();
     if let Some(width) = width {
-        shrink(&mut widths, width.saturating_sub(GAP * N));
+        let columns = widths.iter().filter(|width| **width > 0).count();
+        shrink(&mut widths, width.saturating_sub(GAP * columns));
     }
     let mut out = String::new();
     for line in &lines {
         // What stands behind the last cell that says something is nothing but space.
         let last = line.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or_default();
-        for (column, cell) in line.iter().enumerate().take(last + 1) {
+        for (column, cell) in line.iter().enumerate().take(last + 1).filter(|(column, _)| widths[*column] > 0) {
             out.push_str(&" ".repeat(GAP));
             out.push_str(&cell.shown(widths[column], column == last));
         }

@@ -20,6 +20,12 @@ pub(in crate::cli) fn local(of: &Value, key: &str) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// The same without the year, for lists.
+pub(in crate::cli) fn local_short(of: &Value, key: &str) -> String {
+    let local = local(of, key);
+    local.get(5..).filter(|_| instant(of, key).is_some()).map(str::to_owned).unwrap_or(local)
+}
+
 /// How long ago that was, in one unit: `14m`.
 pub(in crate::cli) fn age(of: &Value, key: &str) -> String {
     let Some(at) = instant(of, key) else { return text(of, key) };
