@@ -88,10 +88,12 @@ async fn nothing_that_others_have_written_acts_on_the_terminal() {
     let asked = on("ada", &["request", "-m", evil, "--description", evil]).await;
     assert_eq!(asked.code, 0, "{asked:?}");
     on("ada", &["request", "-m", evil, "--phase", evil]).await;
-    let issue = format!("high greeting.txt:2 {evil}: {evil}");
+    let issue = format!("high greeting.txt:2 a title: {evil}");
     on("bob", &["claim", "1"]).await;
     on("bob", &["comment", "1", "-m", evil]).await;
-    on("bob", &["respond", "1", "--request-changes", "-m", evil, "--summary", evil, "--issue", &issue]).await;
+    let verdict = ["respond", "1", "--request-changes", "-m", evil, "--summary", evil, "--issue", &issue];
+    let given = on("bob", &verdict).await;
+    assert_eq!(given.code, 0, "{given:?}");
     on("ada", &["issues", "dispute", "I-1", "-m", evil]).await;
     let shown = on("ada", &["show", "1"]).await;
     assert!(shown.out.contains("evil\\u{1b}[2J") && shown.out.contains("\\u{202e}text"), "{shown:?}");
