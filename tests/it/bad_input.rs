@@ -153,6 +153,7 @@ async fn an_over_long_text_is_refused_and_not_sent_back() {
                 "review_id" => &["unknown_review"],
                 "status" => &["unknown_status"],
                 "category" => &["unknown_category"],
+                "priority" => &["unknown_priority"],
                 "verdict" => &["unknown_verdict"],
                 "content" => &["unknown_content"],
                 "closer_role" | "sender_role" => &["unknown_role", "unknown_status"],

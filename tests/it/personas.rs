@@ -104,7 +104,7 @@ async fn what_users_and_projects_say_is_listed_with_where_they_said_it() {
     let path = repo.path();
     let table = run(home.path(), &["personas", "--repo", path.to_str().unwrap()]).await;
     let table = String::from_utf8(table.stdout).unwrap();
-    assert!(table.contains("one_shot  claude    opus          20m, $1.50"), "{table}");
+    assert!(table.contains("one_shot  claude   opus    20m, $1.50"), "{table}");
 }
 
 #[tokio::test]

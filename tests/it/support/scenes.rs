@@ -28,7 +28,7 @@ pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
             "a complete proposal",
             json!({
                 "plan": "2", "task": "3", "project": "project", "proposer_id": "claude-1", "category": "code_change",
-                "description": "all of it", "diff": broker.repo().diff("zwei"), "base": "HEAD",
+                "priority": "low", "description": "all of it", "diff": broker.repo().diff("zwei"), "base": "HEAD",
                 "skip_diff_validation": false, "idempotency_key": "once", "personas": ["general", "tests"],
                 "policy": { "rule": "min_approvals", "min_approvals": 1, "max_rounds": 2 },
             }),
