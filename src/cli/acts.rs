@@ -107,8 +107,9 @@ pub(super) struct CancelArgs {
 
 pub(super) async fn cancel(args: CancelArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
-    let review = args.which.find(&caller, Side::Proposer).await?;
-    let what = json!({ "review_id": review, "reason": args.text.get("why it is no longer wanted").await? });
+    let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
+    let what =
+        json!({ "review_id": review["review_id"], "reason": args.text.get("why it is no longer wanted").await? });
     print(caller.json, &caller.call("cancel_review", what).await?, status::shown)
 }
 
@@ -122,7 +123,7 @@ pub(super) struct CloseArgs {
 
 pub(super) async fn close(args: CloseArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
-    let review = args.which.find(&caller, Side::Proposer).await?;
-    let what = json!({ "review_id": review, "closer_role": "proposer" });
+    let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
+    let what = json!({ "review_id": review["review_id"], "closer_role": "proposer" });
     print(caller.json, &caller.call("close_review", what).await?, status::shown)
 }

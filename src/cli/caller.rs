@@ -2,12 +2,13 @@
 
 use super::{
     Failure,
+    failure::Refused,
     locate::given_token,
     remote::{At, Remote},
     repo::Repo,
 };
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Which broker, and in whose name.
@@ -93,6 +94,19 @@ impl Caller {
         let seats = super::text::rows(review, "seats");
         let own = seats.iter().find(|seat| self.is(&seat["claimed_by"]) || self.is(&seat["reserved_for"]))?;
         own["persona"].as_str().map(str::to_owned)
+    }
+
+    /// The review, if the speaker may act for whoever has proposed it. These calls carry no name, and would be noted as
+    /// the proposer's own.
+    pub(super) async fn own(&self, which: &str) -> Result<Value, Failure> {
+        let review = self.call("get_review_status", json!({ "review_id": which })).await?;
+        let is_anothers = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
+        if !is_anothers {
+            return Ok(review);
+        }
+        let (number, owner) = (super::text::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
+        let words = format!("{number} was proposed by {owner}; to act in that name give --as {owner}");
+        Err(Refused { words, code: "not_the_proposer".into(), beside: Map::new() }.into())
     }
 
     /// In which role the speaker speaks about it, unless it says otherwise.

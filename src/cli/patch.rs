@@ -59,7 +59,7 @@ async fn show(one: One) -> Result<(), Failure> {
 
 async fn answer(tool: &str, one: One) -> Result<(), Failure> {
     let caller = one.by.begin().await?;
-    let which = one.which.find(&caller, Side::Proposer).await?;
-    let what = json!({ "review_id": which, "persona": one.persona });
+    let review = caller.own(&one.which.find(&caller, Side::Proposer).await?).await?;
+    let what = json!({ "review_id": review["review_id"], "persona": one.persona });
     print(caller.json, &caller.call(tool, what).await?, status::shown)
 }

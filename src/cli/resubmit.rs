@@ -31,8 +31,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
-    let which = args.which.find(&caller, Side::Proposer).await?;
-    let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
+    let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
     let mut gathered = if args.source.is_named() {
         args.source.gather(&caller.dir).await?
     } else {

@@ -131,6 +131,25 @@ async fn in_a_folder_that_is_no_repository_only_what_needs_one_fails() {
     type_there(&["request", "--repo", &repo]).prints().await;
 }
 
+#[tokio::test]
+async fn what_only_the_proposer_may_nobody_else_does_by_mistake() {
+    let broker = on_a_branch().await;
+    broker.types("ada", &["request"]).prints().await;
+    for line in [
+        &["cancel", "1", "-m", "x"][..],
+        &["close", "1"],
+        &["resubmit", "1"],
+        &["patch", "accept", "1"],
+        &["patch", "decline", "1"],
+    ] {
+        let ended = broker.types("bob", line).ends().await;
+        assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}");
+        assert!(ended.err.contains("--as ada (not_the_proposer)"), "{}", ended.err);
+    }
+    // Whoever runs the broker may still speak for anybody, but has to say so.
+    broker.types("bob", &["cancel", "1", "-m", "x", "--as", "ada"]).prints().await;
+}
+
 /// No file may grow beyond 2 or 4 MiB; writes fail then as they do on a full disk.
 const SMALL_DISK: &str = "trap '' XFSZ; ulimit -f 4096";
 

@@ -5,6 +5,7 @@ use crate::{
     reviewer_log,
 };
 use anyhow::{Context as _, anyhow};
+use serde_json::json;
 use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},
@@ -22,6 +23,9 @@ pub(super) struct Args {
     /// Only so many lines at the end
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<usize>,
+    /// JSON instead of text: which reviewer, and its lines
+    #[arg(long, conflicts_with = "follow")]
+    json: bool,
     /// Go on as more is printed, until interrupted
     #[arg(long, short = 'f')]
     follow: bool,
@@ -35,7 +39,13 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
     let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;
     let (text, file) = reviewer_log::read(&path).with_context(|| path.display().to_string())?;
-    screen::write_raw(reviewer_log::last_lines(&text, args.lines))?;
+    let text = reviewer_log::last_lines(&text, args.lines);
+    if args.json {
+        let lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
+        let answer = json!({ "reviewer": path.file_stem().map(|name| name.to_string_lossy()), "lines": lines });
+        return screen::write_raw(format!("{answer:#}\n").as_bytes());
+    }
+    screen::write_raw(text)?;
     if args.follow { follow(&path, file).await } else { Ok(()) }
 }
 
