@@ -4,11 +4,11 @@
 mod script;
 mod stage;
 
-use super::Failure;
+use super::{Failure, text::screen};
 use script::Script;
 use stage::Stage;
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
@@ -98,6 +98,5 @@ Broker and repository are gone again. To have your own agents reviewed like this
 }
 
 fn put(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+    screen::write_raw(text.as_bytes())
 }

@@ -7,7 +7,7 @@ mod sarif;
 use super::{
     Failure, USAGE,
     remote::{At, Remote},
-    text::{rows, text},
+    text::{rows, screen, text},
 };
 use anyhow::{Context as _, anyhow};
 use dossier::pages;
@@ -69,7 +69,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         Format::Markdown => markdown::of(&dossiers),
     };
     match args.output {
-        None => io::stdout().lock().write_all(text.as_bytes())?,
+        None => screen::write_raw(text.as_bytes())?,
         Some(file) => {
             fs::write(&file, text).with_context(|| file.display().to_string())?;
             let issues: usize = dossiers.iter().map(|dossier| rows(dossier, "issues").len()).sum();

@@ -95,7 +95,7 @@ async fn wrong_usage_ends_with_2() {
         &["wait", "1", "--timeout", "soon"],
         &["show"],
         &["nothing"],
-        &["cancel", "R-1"],
+        &["cancel", "R-1", "--as", "ada"],
     ];
     for line in cases {
         let ended = broker.types("bob", line).ends().await;

@@ -61,7 +61,15 @@ impl<'a> Transcript<'a> {
 
     /// The transcript with every time made the same.
     pub(crate) fn redacted(&self) -> String {
-        self.text.lines().map(|line| ages(&moments(line)) + "\n").collect()
+        self.text.lines().map(|line| steps(&ages(&moments(line))) + "\n").collect()
+    }
+}
+
+/// `+12ms` stands at the right of its column.
+fn steps(line: &str) -> String {
+    match line.split_once("+0s") {
+        Some((before, after)) => format!("{}  +0s  {}", before.trim_end(), after.trim_start()),
+        None => line.to_owned(),
     }
 }
 
