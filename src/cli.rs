@@ -16,6 +16,7 @@ mod export;
 mod failure;
 mod gate;
 mod hook;
+mod init;
 mod instance;
 mod issue;
 mod issues;
@@ -40,6 +41,7 @@ mod serve;
 mod show;
 mod stats;
 mod status;
+mod tandem;
 mod text;
 mod timeline;
 mod token;
@@ -153,6 +155,10 @@ enum Command {
     Completions(manual::CompletionsArgs),
     /// The manual page, or one for each command
     Man(manual::ManArgs),
+    /// Register the broker with the clients that are here; hooks, skills and guards where they are asked for
+    Init(init::Args),
+    /// Whether this project works in tandem, by its .planning/config.json: 0 yes, 1 solo
+    Tandem(tandem::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]
     Shim,
@@ -225,6 +231,8 @@ impl Cli {
             Command::Webhooks(args) => small(webhooks::run(args)),
             Command::Completions(args) => manual::completions(&args),
             Command::Man(args) => manual::man(&args),
+            Command::Init(args) => small(init::run(args)),
+            Command::Tandem(args) => tandem::run(&args),
             Command::Shim => return shim::run(),
             Command::ShimExec { parent, argv } => return shim::exec(parent, &argv),
         };

@@ -7,5 +7,6 @@ pub mod http;
 pub mod mcp;
 mod outbound;
 mod reviewer_log;
+pub mod tandem;
 pub mod telemetry;
 pub mod webhooks;

@@ -1,0 +1,224 @@
+//! Values in JSON that may have comments and commas too many, as the settings of clients do.
+
+use super::Trouble;
+use jsonc_parser::{
+    ParseOptions,
+    cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
+};
+use serde_json::{Map, Value, json};
+
+/// As loose as the clients' own parsers, and no looser: what they cannot read is not ours to guess at.
+fn options() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+fn parsed(text: &str) -> Result<CstRootNode, Trouble> {
+    CstRootNode::parse(text, &options())
+        .map_err(|error| Trouble::at(text, error.range().start, error.kind().to_string()))
+}
+
+/// The object of the file. A file without any value has an empty one.
+fn object(root: &CstRootNode) -> Result<CstObject, Trouble> {
+    root.object_value_or_create().ok_or_else(|| shape(&[], "object"))
+}
+
+fn shape(path: &[String], needed: &'static str) -> Trouble {
+    let at = if path.is_empty() { "the whole file".to_owned() } else { path.join(".") };
+    Trouble::Shape { at, needed }
+}
+
+pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble> {
+    let root = parsed(text)?;
+    let Some(value) = root.value() else { return Ok(None) };
+    let Some(mut value) = value.to_serde_value() else { return Ok(None) };
+    if !value.is_object() {
+        return Err(shape(&[], "object"));
+    }
+    for (depth, name) in path.iter().enumerate() {
+        let inner = match &mut value {
+            Value::Object(map) => map.remove(name),
+            _ => return Err(shape(&path[..depth], "object")),
+        };
+        let Some(inner) = inner else { return Ok(None) };
+        value = inner;
+    }
+    Ok(Some(value))
+}
+
+pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, Trouble> {
+    let root = parsed(text)?;
+    let Some((name, around)) = path.split_last() else { return Ok(text.to_owned()) };
+    let mut at = object(&root)?;
+    for (depth, name) in around.iter().enumerate() {
+        at = at.object_value_or_create(name).ok_or_else(|| shape(&path[..=depth], "object"))?;
+    }
+    match (at.get(name), at.object_value(name)) {
+        (Some(_), Some(there)) => change(&there, value, keys),
+        (Some(there), None) => there.set_value(input(value)),
+        (None, _) => {
+            at.append(name, input(value));
+        }
+    }
+    Ok(root.to_string())
+}
+
+/// Only what is ours in it, so that what the user has added stays.
+fn change(there: &CstObject, value: &Value, keys: &[&str]) {
+    for key in keys {
+        match (there.get(key), value.get(*key)) {
+            (Some(old), Some(new)) => {
+                if old.value().and_then(|old| old.to_serde_value()).as_ref() != Some(new) {
+                    old.set_value(input(new));
+                }
+            }
+            (Some(old), None) => old.remove(),
+            (None, Some(new)) => {
+                there.append(key, input(new));
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, Trouble> {
+    let root = parsed(text)?;
+    if let Some(found) = find(&root, path) {
+        found.remove();
+    }
+    prune(&root, made);
+    Ok(root.to_string())
+}
+
+fn find(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
+    let (name, around) = path.split_last()?;
+    let mut at = root.object_value()?;
+    for name in around {
+        at = at.object_value(name)?;
+    }
+    at.get(name)
+}
+
+/// Takes out what was made for ours and holds nothing now, the innermost first.
+fn prune(root: &CstRootNode, made: &[String]) {
+    for path in made.iter().rev() {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        let Some(found) = find(root, &path) else { continue };
+        let is_empty = match (found.object_value(), found.array_value()) {
+            (Some(object), _) => object.properties().is_empty(),
+            (None, Some(array)) => array.elements().is_empty(),
+            (None, None) => false,
+        };
+        if is_empty {
+            found.remove();
+        }
+    }
+}
+
+/// One entry of an event's list: for which tools, and what is run.
+pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
+    match matcher {
+        Some(matcher) => json!({ "matcher": matcher, "hooks": [handler] }),
+        None => json!({ "hooks": [handler] }),
+    }
+}
+
+pub(super) fn read_hook(text: &str, event: &str, ending: &str) -> Result<Option<Value>, Trouble> {
+    let path = ["hooks".to_owned(), event.to_owned()];
+    let Some(groups) = read(text, &path)? else { return Ok(None) };
+    let Value::Array(groups) = groups else { return Err(shape(&path, "list")) };
+    let ours = groups.into_iter().find_map(|group| {
+        let handler = group["hooks"].as_array()?.iter().find(|handler| is_ours(handler, ending))?.clone();
+        Some(self::group(group["matcher"].as_str(), &handler))
+    });
+    Ok(ours)
+}
+
+fn is_ours(handler: &Value, ending: &str) -> bool {
+    handler["command"].as_str().is_some_and(|command| command.contains("countersign") && command.contains(ending))
+}
+
+pub(super) fn put_hook(
+    text: &str,
+    event: &str,
+    matcher: Option<&str>,
+    handler: &Value,
+    ending: &str,
+) -> Result<String, Trouble> {
+    let text = cut_hook(text, event, ending, &[])?;
+    let root = parsed(&text)?;
+    let path = ["hooks".to_owned(), event.to_owned()];
+    let hooks = object(&root)?.object_value_or_create("hooks").ok_or_else(|| shape(&path[..1], "object"))?;
+    let list = hooks.array_value_or_create(event).ok_or_else(|| shape(&path, "list"))?;
+    list.append(input(&group(matcher, handler)));
+    Ok(root.to_string())
+}
+
+pub(super) fn cut_hook(text: &str, event: &str, ending: &str, made: &[String]) -> Result<String, Trouble> {
+    let root = parsed(text)?;
+    if let Some(list) = find(&root, &["hooks".to_owned(), event.to_owned()]).and_then(|prop| prop.array_value()) {
+        for group in list.elements() {
+            cut_from_group(&group, ending);
+        }
+    }
+    prune(&root, made);
+    Ok(root.to_string())
+}
+
+fn cut_from_group(group: &CstNode, ending: &str) {
+    let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else { return };
+    let ours = |handlers: &CstArray| {
+        let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|value| is_ours(&value, ending));
+        handlers.elements().into_iter().find(is_ours)
+    };
+    let mut found = false;
+    while let Some(handler) = ours(&handlers) {
+        handler.remove();
+        found = true;
+    }
+    if found && handlers.elements().is_empty() {
+        group.clone().remove();
+    }
+}
+
+/// Nothing but empty objects and lists, and no comments.
+pub(super) fn is_nothing(text: &str) -> bool {
+    fn is_empty(value: &Value) -> bool {
+        match value {
+            Value::Object(map) => map.values().all(is_empty),
+            Value::Array(list) => list.iter().all(is_empty),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+    text.trim().is_empty() || serde_json::from_str::<Value>(text).is_ok_and(|value| is_empty(&value))
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(yes) => CstInputValue::Bool(*yes),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(map) => CstInputValue::Object(ordered(map)),
+    }
+}
+
+/// In the order in which people write them.
+fn ordered(map: &Map<String, Value>) -> Vec<(String, CstInputValue)> {
+    const FIRST: [&str; 5] = ["type", "matcher", "command", "args", "hooks"];
+    let place = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_by_key(|(key, _)| place(key));
+    entries.into_iter().map(|(key, value)| (key.clone(), input(value))).collect()
+}

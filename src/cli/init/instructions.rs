@@ -1,0 +1,89 @@
+//! What agents are told: files of ours beside the user's own, and marked lines in these.
+//!
+//! The texts stand in `integrations/`.
+
+use super::{
+    clients::{Client, Homes, Scope},
+    edit::{Block, Marks, Piece, Spot},
+    target::{Kind, Target},
+};
+use std::path::{Path, PathBuf};
+
+const SKILL: &str = include_str!("../../../integrations/skills/SKILL.md");
+const AGENTS: &str = include_str!("../../../integrations/skills/AGENTS.md");
+
+/// The guards, by the name of the command or agent that each is for; `tandem` is what all of them share.
+const GUARDS: [(&str, &str); 7] = [
+    ("tandem", include_str!("../../../integrations/gsd/tandem.md")),
+    ("plan-phase", include_str!("../../../integrations/gsd/plan-phase.md")),
+    ("execute-phase", include_str!("../../../integrations/gsd/execute-phase.md")),
+    ("discuss-phase", include_str!("../../../integrations/gsd/discuss-phase.md")),
+    ("verify-work", include_str!("../../../integrations/gsd/verify-work.md")),
+    ("gsd-planner", include_str!("../../../integrations/gsd/gsd-planner.md")),
+    ("gsd-executor", include_str!("../../../integrations/gsd/gsd-executor.md")),
+];
+const COMMANDS: [&str; 4] = ["plan-phase", "execute-phase", "discuss-phase", "verify-work"];
+const AGENT_NAMES: [&str; 2] = ["gsd-planner", "gsd-executor"];
+
+/// `/countersign:plan-phase` and so on: the user's own command, run under its guard.
+const COMMAND: &str = include_str!("../../../integrations/gsd/command.md");
+/// The lines in the user's own files.
+const POINTER: &str = include_str!("../../../integrations/gsd/pointer.md");
+
+/// How the loop goes, for agents that are not told by the broker itself.
+pub(super) fn skills(client: Client, homes: &Homes, scope: &Scope) -> Option<Target> {
+    let (path, piece) = match (client, scope) {
+        (Client::Claude, _) => {
+            (claude(homes, scope).join("skills/countersign/SKILL.md"), Piece::Whole(SKILL.to_owned()))
+        }
+        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), part(AGENTS, Spot::End)),
+        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), part(AGENTS, Spot::End)),
+        (Client::Gemini, _) => return None,
+    };
+    Some(Target::new(path, Kind::Skills, vec![piece]))
+}
+
+fn part(body: &str, spot: Spot) -> Piece {
+    Piece::Block(Block { marks: Marks::MARKDOWN, spot, body: body.to_owned() })
+}
+
+fn claude(homes: &Homes, scope: &Scope) -> PathBuf {
+    match scope {
+        Scope::Project(root) => root.join(".claude"),
+        Scope::User => homes.claude.clone(),
+    }
+}
+
+/// The guards, the commands that put them around the user's own, and a pointer in each of these that is here.
+pub(super) fn gsd(homes: &Homes, scope: &Scope) -> Vec<Target> {
+    let base = claude(homes, scope);
+    // As an agent finds it: from the project's root, or from anywhere.
+    let folder = match scope {
+        Scope::Project(_) => ".claude/countersign/gsd".to_owned(),
+        Scope::User => base.join("countersign/gsd").display().to_string(),
+    };
+    let whole = |path: PathBuf, text: String| Target::new(path, Kind::Gsd, vec![Piece::Whole(text)]);
+    let guard = |(name, text): (&str, &str)| {
+        whole(base.join(format!("countersign/gsd/{name}.md")), text.replace("{folder}", &folder))
+    };
+    let command = |name: &str| {
+        let text = COMMAND.replace("{name}", name).replace("{folder}", &folder);
+        whole(base.join(format!("commands/countersign/{name}.md")), text)
+    };
+    let guards = GUARDS.into_iter().map(guard);
+    let commands = COMMANDS.into_iter().map(command);
+    let theirs = COMMANDS.map(|name| (name, base.join(format!("commands/gsd/{name}.md"))));
+    let agents = AGENT_NAMES.map(|name| (name, base.join(format!("agents/{name}.md"))));
+    let pointers = theirs.into_iter().chain(agents).filter(|(_, path)| path.exists());
+    let pointers = pointers.map(|(name, path)| pointer(name, &path, &folder));
+    guards.chain(commands).chain(pointers).collect()
+}
+
+fn pointer(name: &str, path: &Path, folder: &str) -> Target {
+    let body = POINTER.replace("{name}", name).replace("{folder}", folder);
+    Target::new(path.to_owned(), Kind::Gsd, vec![part(&body, Spot::AfterFrontMatter)])
+}
+
+#[cfg(test)]
+#[path = "instructions_tests.rs"]
+mod tests;

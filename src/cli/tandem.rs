@@ -1,0 +1,55 @@
+//! `countersign tandem`: how this project wants to be worked on. It needs no broker.
+
+use super::{Failure, USAGE, place::Place};
+use crate::tandem::{FILE, Tandem};
+use anyhow::anyhow;
+use serde_json::json;
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 in tandem, 1 solo, 2 the settings cannot be understood")]
+pub(super) struct Args {
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (_, repo) = args.place.load(None)?;
+    let root: PathBuf = match repo {
+        Some(repo) => repo,
+        None => std::env::current_dir()?,
+    };
+    let tandem = Tandem::of(&root).map_err(|error| Failure::new(USAGE, error))?;
+    let file = root.join(FILE);
+    let text = if args.json {
+        let mut all = json!(tandem);
+        all["file"] = json!(file.exists().then_some(&file));
+        format!("{all:#}\n")
+    } else {
+        shown(&tandem)
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    match (tandem.tandem_enabled, file.exists()) {
+        (true, _) => Ok(()),
+        (false, true) => Err(anyhow!("solo: {} does not enable tandem", file.display()).into()),
+        (false, false) => Err(anyhow!("solo: there is no {}", file.display()).into()),
+    }
+}
+
+/// One setting a line, as a shell can read it.
+fn shown(tandem: &Tandem) -> String {
+    let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.as_str()).collect();
+    format!(
+        "tandem_enabled={}\nreview_granularity={}\nexecution_mode={}\nrequired_gates={}\n",
+        tandem.tandem_enabled,
+        tandem.review_granularity.as_str(),
+        tandem.execution_mode.as_str(),
+        gates.join(",")
+    )
+}

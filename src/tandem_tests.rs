@@ -1,0 +1,54 @@
+use super::{Granularity, Mode, Tandem};
+use domain::review::Category;
+use std::path::Path;
+
+fn read(text: &str) -> Result<Tandem, String> {
+    Tandem::read(Path::new("config.json"), text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_project_that_says_nothing_works_solo() {
+    let solo = Tandem::default();
+    assert!(!solo.tandem_enabled && !solo.requires(Category::CodeChange));
+    assert_eq!(read("{}"), Ok(solo.clone()));
+    assert_eq!(read(r#"{"mode": "yolo", "workflow": {"research": true}, "tandem_enabled": null}"#), Ok(solo));
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(Tandem::of(dir.path()).unwrap(), Tandem::default());
+}
+
+#[test]
+fn every_key_is_read() {
+    let text = r#"{"tandem_enabled": true, "review_granularity": "per_plan", "execution_mode": "optimistic",
+                   "reviewer_pool": {"max": 2}, "review": {"required_gates": ["plan_review", "code_change"]}}"#;
+    let tandem = read(text).unwrap();
+    assert_eq!(
+        (tandem.tandem_enabled, tandem.review_granularity, tandem.execution_mode),
+        (true, Granularity::PerPlan, Mode::Optimistic)
+    );
+    assert_eq!(tandem.reviewer_pool, Some(serde_json::json!({"max": 2})));
+    assert!(tandem.requires(Category::PlanReview) && tandem.requires(Category::CodeChange));
+    assert!(!tandem.requires(Category::Handoff));
+    let flat = read(r#"{"tandem_enabled": true, "review.required_gates": []}"#).unwrap();
+    assert!(Category::ALL.iter().all(|category| !flat.requires(*category)));
+}
+
+#[test]
+fn what_cannot_be_understood_is_not_guessed() {
+    let cases = [
+        (r#"{"tandem_enabled": "yes"}"#, r#"config.json: tandem_enabled is "yes"; expected true or false"#),
+        (
+            r#"{"review_granularity": "task"}"#,
+            r#"config.json: review_granularity is "task"; expected "per_task" or "per_plan""#,
+        ),
+        (r#"{"execution_mode": 1}"#, r#"config.json: execution_mode is 1; expected "blocking" or "optimistic""#),
+        (
+            r#"{"review": {"required_gates": ["plan"]}}"#,
+            r#"config.json: review.required_gates is ["plan"]; expected a list of plan_review, code_change, verification, handoff"#,
+        ),
+        ("{\n  \"tandem_enabled\": tru\n}", "config.json: line 2, column 24: expected ident"),
+        ("[]", "config.json: line 1, column 0: invalid type: sequence, expected a map"),
+    ];
+    for (text, words) in cases {
+        assert_eq!(read(text), Err(words.to_owned()), "{text}");
+    }
+}
