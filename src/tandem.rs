@@ -46,8 +46,23 @@ pub enum Mode {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Review {
-    /// What must be approved before work goes on: all categories, unless some are named.
-    pub required_gates: Vec<Category>,
+    /// Where an approval is needed to go on: everywhere, unless some gates are named.
+    pub required_gates: Vec<Gate>,
+}
+
+/// A point of the work: a kind of proposal, or what git is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Gate {
+    Proposal(Category),
+    Git(Point),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Point {
+    Commit,
+    Push,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +82,7 @@ impl Default for Tandem {
             review_granularity: Granularity::default(),
             execution_mode: Mode::default(),
             reviewer_pool: None,
-            review: Review { required_gates: Category::ALL.to_vec() },
+            review: Review { required_gates: Gate::all().collect() },
         }
     }
 }
@@ -107,7 +122,32 @@ impl Tandem {
 
     /// Whether a proposal of this kind has to be approved before work goes on.
     pub fn requires(&self, category: Category) -> bool {
-        self.tandem_enabled && self.review.required_gates.contains(&category)
+        self.tandem_enabled && self.review.required_gates.contains(&Gate::Proposal(category))
+    }
+
+    /// Whether git's hooks, where they are installed, ask for an approval here. A project that commits first and hears
+    /// later is asked when it pushes.
+    pub fn asks_at(&self, point: Point) -> bool {
+        let commits_first = self.execution_mode == Mode::Optimistic || self.review_granularity == Granularity::PerPlan;
+        match point {
+            Point::Commit if self.tandem_enabled && commits_first => false,
+            Point::Commit | Point::Push => self.review.required_gates.contains(&Gate::Git(point)),
+        }
+    }
+}
+
+impl Gate {
+    pub fn all() -> impl Iterator<Item = Self> {
+        let git = [Point::Commit, Point::Push].map(Self::Git);
+        Category::ALL.iter().copied().map(Self::Proposal).chain(git)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposal(category) => category.as_str(),
+            Self::Git(Point::Commit) => "commit",
+            Self::Git(Point::Push) => "push",
+        }
     }
 }
 
@@ -169,11 +209,12 @@ impl<'a> Keys<'a> {
         })
     }
 
-    fn gates(&self) -> Result<Option<Vec<Category>>, TandemError> {
-        let words: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
+    fn gates(&self) -> Result<Option<Vec<Gate>>, TandemError> {
+        let words: Vec<_> = Gate::all().map(Gate::as_str).collect();
         let expected = format!("a list of {}", words.join(", "));
         self.read("review.required_gates", &expected, |value| {
-            value.as_array()?.iter().map(|word| Category::from_word(word.as_str()?)).collect()
+            let named = |word: &Value| Gate::all().find(|gate| Some(gate.as_str()) == word.as_str());
+            value.as_array()?.iter().map(named).collect()
         })
     }
 }

@@ -1,4 +1,4 @@
-use super::{Granularity, Mode, Tandem};
+use super::{Granularity, Mode, Point, Tandem};
 use domain::review::Category;
 use std::path::Path;
 
@@ -33,6 +33,20 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn hooks_ask_where_the_project_wants_them_to() {
+    let asks = |text: &str| {
+        let tandem = read(text).unwrap();
+        (tandem.asks_at(Point::Commit), tandem.asks_at(Point::Push))
+    };
+    assert_eq!(asks("{}"), (true, true), "who installs hooks wants them to ask");
+    assert_eq!(asks(r#"{"tandem_enabled": true}"#), (true, true));
+    assert_eq!(asks(r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#), (false, true));
+    assert_eq!(asks(r#"{"tandem_enabled": true, "review_granularity": "per_plan"}"#), (false, true));
+    assert_eq!(asks(r#"{"execution_mode": "optimistic"}"#), (true, true), "nobody reviews what is committed first");
+    assert_eq!(asks(r#"{"review": {"required_gates": ["code_change", "push"]}}"#), (false, true));
+}
+
+#[test]
 fn what_cannot_be_understood_is_not_guessed() {
     let cases = [
         (r#"{"tandem_enabled": "yes"}"#, r#"config.json: tandem_enabled is "yes"; expected true or false"#),
@@ -43,9 +57,9 @@ fn what_cannot_be_understood_is_not_guessed() {
         (r#"{"execution_mode": 1}"#, r#"config.json: execution_mode is 1; expected "blocking" or "optimistic""#),
         (
             r#"{"review": {"required_gates": ["plan"]}}"#,
-            r#"config.json: review.required_gates is ["plan"]; expected a list of plan_review, code_change, verification, handoff"#,
+            r#"config.json: review.required_gates is ["plan"]; expected a list of plan_review, code_change, verification, handoff, commit, push"#,
         ),
-        ("{\n  \"tandem_enabled\": tru\n}", "config.json: line 2, column 24: expected ident"),
+        ("{\n  \"a\": 1,,\n}", "config.json: line 2, column 10: key must be a string"),
         ("[]", "config.json: line 1, column 0: invalid type: sequence, expected a map"),
     ];
     for (text, words) in cases {

@@ -54,7 +54,7 @@ macro_rules! tools {
         pub(crate) enum Tool { $($tool),+ }
 
         impl Tool {
-            pub(super) const ALL: &'static [Self] = &[$(Self::$tool),+];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$tool),+];
 
             pub(crate) const fn name(self) -> &'static str {
                 match self { $(Self::$tool => $name),+ }

@@ -12,6 +12,10 @@ mod down;
 mod export;
 mod gate;
 mod hooks;
+mod init;
+mod init_clients;
+mod init_hooks;
+mod init_words;
 mod life;
 mod parity;
 mod proposing;
@@ -20,6 +24,7 @@ mod revert;
 mod scene;
 mod shell;
 mod signed;
+mod tandem;
 mod verify;
 mod waiting;
 mod watching;
@@ -31,6 +36,9 @@ mod support {
     pub(crate) mod bridge;
     pub(crate) mod broker;
     pub(crate) mod client;
+    pub(crate) mod clients {
+        pub(crate) mod installed;
+    }
     pub(crate) mod command;
     pub(crate) mod eventually;
     pub(crate) mod repo;

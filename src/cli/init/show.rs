@@ -55,7 +55,7 @@ impl Report {
         let text = if json { format!("{:#}\n", self.json(changes, applied)) } else { self.text(changes, applied) };
         io::stdout().lock().write_all(text.as_bytes())?;
         if !json {
-            self.remark()?;
+            self.remark(changes.iter().any(|change| !change.is_silent()))?;
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Report {
         };
         io::stdout().lock().write_all(text.as_bytes())?;
         if !json {
-            self.remark()?;
+            self.remark(false)?;
         }
         Ok(())
     }
@@ -133,13 +133,13 @@ impl Report {
         out
     }
 
-    /// For people, beside the data.
-    fn remark(&self) -> Result<(), Failure> {
+    /// For people, beside the data. Where nothing is written, what was found and what comes next is no news.
+    fn remark(&self, writes: bool) -> Result<(), Failure> {
         let mut out = String::new();
-        for (client, by) in &self.found {
+        for (client, by) in self.found.iter().filter(|_| writes) {
             let _ = writeln!(out, "found {client}: {}", visible(by));
         }
-        for note in &self.notes {
+        for note in self.notes.iter().filter(|_| writes) {
             let _ = writeln!(out, "note: {}", visible(note));
         }
         for words in &self.by_hand {

@@ -1,0 +1,33 @@
+//! `countersign tandem`: the settings of a project, and an exit code to go by.
+
+use crate::support::{command::typed, repo::Repo};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_project_says_how_it_is_worked_on() {
+    let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
+    let tandem = |options: &[&str]| {
+        let line: Vec<&str> = std::iter::once("tandem").chain(options.iter().copied()).collect();
+        typed(home.path(), &repo.path(), &line)
+    };
+    let solo = tandem(&[]).ends().await;
+    assert_eq!(solo.code, 1);
+    assert!(solo.out.starts_with("tandem_enabled=false\nreview_granularity=per_task\nexecution_mode=blocking\n"), "{}", solo.out);
+    assert!(solo.err.contains("solo: there is no "), "{}", solo.err);
+
+    repo.write(".planning/config.json", r#"{"mode": "yolo", "tandem_enabled": true, "review_granularity": "per_plan"}"#);
+    let shown = tandem(&[]).prints().await;
+    assert_eq!(
+        shown,
+        "tandem_enabled=true\nreview_granularity=per_plan\nexecution_mode=blocking\n\
+         required_gates=plan_review,code_change,verification,handoff,commit,push\n"
+    );
+    let shown = tandem(&["--json"]).json().await;
+    assert_eq!((&shown["tandem_enabled"], &shown["review_granularity"]), (&json!(true), &json!("per_plan")));
+    assert_eq!(shown["review"]["required_gates"][4], "commit");
+
+    repo.write(".planning/config.json", r#"{"tandem_enabled": true, "execution_mode": "fast"}"#);
+    let wrong = tandem(&[]).ends().await;
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
+    assert!(wrong.err.contains(r#"execution_mode is "fast"; expected "blocking" or "optimistic""#), "{}", wrong.err);
+}
