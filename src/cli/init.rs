@@ -33,7 +33,6 @@ use target::{Kind, Target};
     after_help = "Exit codes: 0 done, or nothing to do; 1 something was left alone, --check found a difference, \
                         or the answer was no; 2 wrong usage, or nobody to ask and no --yes"
 )]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(super) struct Args {
     /// The user's own settings instead of the project's
     #[arg(long)]
@@ -101,7 +100,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let mut changes = Vec::new();
     if args.remove {
         for target in removable(&args, wanted, &around) {
-            take(&target, &around, &mut changes, &mut report);
+            if is_safe(&target, &around, &mut report).await {
+                take(&target, &around, &mut changes, &mut report);
+            }
         }
     } else {
         for target in wanted.iter().filter(|target| args.asks_for(target.kind)) {
@@ -124,10 +125,25 @@ impl Args {
         }
     }
 
-    /// With `--remove` no option means all of them.
+    /// With `--remove` no option means all of them; of some clients, all that is theirs.
     fn takes_out(&self, kind: Kind) -> bool {
         let names_any = self.client_hooks || self.git_hooks || self.skills || self.gsd;
-        if names_any { kind != Kind::Server && self.asks_for(kind) } else { true }
+        match kind {
+            Kind::Server => !names_any,
+            Kind::GitHooks if !names_any => self.client.is_empty(),
+            Kind::ClientHooks | Kind::GitHooks | Kind::Skills | Kind::Gsd => !names_any || self.asks_for(kind),
+        }
+    }
+
+    /// What every call of ours must be told to mean the same broker.
+    fn options(&self) -> io::Result<Vec<String>> {
+        let mut options = Vec::new();
+        for (name, value) in [("--data-dir", &self.place.data_dir), ("--config", &self.place.config)] {
+            if let Some(value) = value {
+                options.extend([name.to_owned(), std::path::absolute(value)?.to_string_lossy().into_owned()]);
+            }
+        }
+        Ok(options)
     }
 }
 
@@ -157,7 +173,8 @@ impl Around {
 /// All that could be wanted here; what of it is asked for is another question.
 async fn wanted(args: &Args, around: &Around, report: &mut Report) -> Result<Vec<Target>, Failure> {
     let Around { homes, scope, repo, .. } = around;
-    let program = if args.user { Program::by_place()? } else { Program::by_name()? };
+    let options = args.options()?;
+    let program = if args.user { Program::by_place()? } else { Program::by_name()? }.with(&options);
     let way = way(args, &program).await?;
     let clients = clients(args, around, report)?;
     let mut targets = Vec::new();
@@ -173,7 +190,7 @@ async fn wanted(args: &Args, around: &Around, report: &mut Report) -> Result<Vec
         }
     }
     if let Some(repo) = repo {
-        let found = git_hooks::find(repo, args.fail_closed).await?;
+        let found = git_hooks::find(repo, &options, args.fail_closed).await?;
         targets.extend(found.targets);
         if args.git_hooks && !args.remove {
             report.by_hand.extend(found.by_hand);
@@ -182,7 +199,7 @@ async fn wanted(args: &Args, around: &Around, report: &mut Report) -> Result<Vec
     if !args.user && program.is_place() && !args.remove {
         report.notes.push(format!(
             "countersign is not in the search path, so the files name {}, which is right on this machine only",
-            program.0
+            program.name
         ));
     }
     Ok(targets)
@@ -216,14 +233,8 @@ fn clients(args: &Args, around: &Around, report: &mut Report) -> Result<Vec<Clie
 /// The bridge survives a change of the port and starts the broker, so it is the default.
 async fn way(args: &Args, program: &Program) -> Result<Way, Failure> {
     if !args.http {
-        let mut words = vec!["mcp".to_owned()];
-        let options = [("--data-dir", &args.place.data_dir), ("--config", &args.place.config)];
-        for (name, value) in options {
-            if let Some(value) = value {
-                words.extend([name.to_owned(), std::path::absolute(value)?.to_string_lossy().into_owned()]);
-            }
-        }
-        return Ok(Way::Stdio { program: program.0.clone(), args: words });
+        let args = std::iter::once("mcp".to_owned()).chain(program.options.iter().cloned()).collect();
+        return Ok(Way::Stdio { program: program.name.clone(), args });
     }
     let server = args.place.settle(None)?.config.server;
     let running = locate::find(&locate::client()?, &server.data_dir).await;

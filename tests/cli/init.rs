@@ -64,8 +64,7 @@ fn collect(dir: &Path, all: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     }
 }
 
-const EVERYTHING: [&str; 6] =
-    ["--client", "claude,codex,gemini", "--git-hooks", "--client-hooks", "--skills", "--gsd"];
+const EVERYTHING: [&str; 6] = ["--client", "claude,codex,gemini", "--git-hooks", "--client-hooks", "--skills", "--gsd"];
 
 fn with<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     options.iter().chain(more).copied().collect()
@@ -76,11 +75,17 @@ async fn what_a_project_has_stays_and_comes_back_byte_by_byte() {
     let place = Place::new();
     let files = [
         (".mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }, // why\n  },\n}"),
-        (".claude/settings.json", "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }\r\n\t\t]\r\n\t}\r\n}\r\n"),
+        (
+            ".claude/settings.json",
+            "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }\r\n\t\t]\r\n\t}\r\n}\r\n",
+        ),
         (".codex/config.toml", "model = \"x\" # why\n\n[mcp_servers.other]\ncommand = \"y\"\n# the end"),
         (".gemini/settings.json", "\u{feff}{\"theme\":\"dark\"}"),
         ("AGENTS.md", "# Ours\n\nDo this."),
-        (".claude/commands/gsd/plan-phase.md", "---\nname: gsd:plan-phase\nallowed-tools:\n  - Read\n---\n\nPlan it.\n"),
+        (
+            ".claude/commands/gsd/plan-phase.md",
+            "---\nname: gsd:plan-phase\nallowed-tools:\n  - Read\n---\n\nPlan it.\n",
+        ),
         (".claude/agents/gsd-executor.md", "---\nname: gsd-executor\n---\nDo it.\n"),
         (".claude/skills/mine/SKILL.md", "mine\n"),
     ];
@@ -95,7 +100,8 @@ async fn what_a_project_has_stays_and_comes_back_byte_by_byte() {
     let after = place.all();
     for (path, bytes) in &before {
         let now = after.get(path).unwrap_or_else(|| panic!("{} is gone", path.display()));
-        let lines = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+        let lines =
+            |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
         for word in lines(bytes).split_whitespace().map(|word| word.trim_matches([',', '{', '}', '\u{feff}'])) {
             assert!(lines(now).contains(word), "{word} of {} is gone", path.display());
         }
@@ -108,7 +114,9 @@ async fn what_a_project_has_stays_and_comes_back_byte_by_byte() {
     assert!(settings["hooks"]["Stop"][1]["hooks"][0]["command"].as_str().unwrap().ends_with("countersign hook stop"));
     assert_eq!(settings["hooks"]["PreToolUse"][0]["matcher"], "Bash");
     let plan = place.read(".claude/commands/gsd/plan-phase.md");
-    assert!(plan.starts_with("---\nname: gsd:plan-phase\nallowed-tools:\n  - Read\n---\n<!-- countersign: begin -->\n"));
+    assert!(
+        plan.starts_with("---\nname: gsd:plan-phase\nallowed-tools:\n  - Read\n---\n<!-- countersign: begin -->\n")
+    );
     assert!(plan.contains("`.claude/countersign/gsd/plan-phase.md`") && plan.ends_with("\n\nPlan it.\n"), "{plan}");
     let mode = fs::metadata(place.path(".git/hooks/pre-commit")).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o750);
@@ -129,8 +137,16 @@ async fn what_it_made_is_gone_again_with_its_folders() {
     let place = Place::new();
     let before = place.all();
     place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
-    for file in [".mcp.json", ".codex/hooks.json", ".gemini/settings.json", "AGENTS.md", ".git/hooks/pre-push",
-        ".claude/skills/countersign/SKILL.md", ".claude/countersign/gsd/tandem.md", ".claude/commands/countersign/verify-work.md"] {
+    for file in [
+        ".mcp.json",
+        ".codex/hooks.json",
+        ".gemini/settings.json",
+        "AGENTS.md",
+        ".git/hooks/pre-push",
+        ".claude/skills/countersign/SKILL.md",
+        ".claude/countersign/gsd/tandem.md",
+        ".claude/commands/countersign/verify-work.md",
+    ] {
         assert!(place.path(file).exists(), "{file}");
     }
     place.init(&["--remove", "--yes"]).prints().await;
@@ -147,7 +163,11 @@ async fn the_change_is_shown_and_only_written_with_a_yes() {
     let binary = env!("CARGO_BIN_EXE_countersign");
     let shown = asked.out.replace(binary, "BINARY");
     insta::assert_snapshot!("the_change_as_a_diff", shown);
-    assert!(asked.err.ends_with("countersign: nothing is written: there is nobody to ask; --yes goes ahead\n"), "{}", asked.err);
+    assert!(
+        asked.err.ends_with("countersign: nothing is written: there is nobody to ask; --yes goes ahead\n"),
+        "{}",
+        asked.err
+    );
     let dry = place.init(&["--client", "claude", "--dry-run"]).ends().await;
     assert_eq!((dry.code, dry.out), (0, asked.out));
     assert_eq!(place.all(), before);
@@ -190,7 +210,10 @@ async fn drift_is_named_and_set_right() {
     let place = Place::new();
     let options = ["--client", "claude,codex"];
     let missing = place.init(&with(&options, &["--check"])).ends().await;
-    assert_eq!((missing.code, missing.out.as_str()), (1, ".mcp.json: mcpServers.countersign: missing\n.codex/config.toml: mcp_servers.countersign: missing\n"));
+    assert_eq!(
+        (missing.code, missing.out.as_str()),
+        (1, ".mcp.json: mcpServers.countersign: missing\n.codex/config.toml: mcp_servers.countersign: missing\n")
+    );
     place.init(&with(&options, &["--yes"])).prints().await;
     let moved = place.read(".mcp.json").replace(env!("CARGO_BIN_EXE_countersign"), "/old/countersign");
     place.repo.write(".mcp.json", &moved);
@@ -219,10 +242,17 @@ async fn what_somebody_changed_is_left_alone_with_a_word() {
     place.repo.write(".gemini/settings.json", &gemini);
     let ended = place.init(&["--remove", "--yes"]).ends().await;
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("left alone: .mcp.json: mcpServers.countersign was changed since, so it stays"), "{}", ended.err);
+    assert!(
+        ended.err.contains("left alone: .mcp.json: mcpServers.countersign was changed since, so it stays"),
+        "{}",
+        ended.err
+    );
     assert_eq!(place.read(".mcp.json"), changed);
     assert_eq!(place.read(".codex/config.toml"), "model = \"x\"\n");
-    assert_eq!(serde_json::from_str::<Value>(&place.read(".gemini/settings.json")).unwrap(), serde_json::json!({"theme": "dark"}));
+    assert_eq!(
+        serde_json::from_str::<Value>(&place.read(".gemini/settings.json")).unwrap(),
+        serde_json::json!({"theme": "dark"})
+    );
 }
 
 #[tokio::test]
@@ -274,8 +304,15 @@ async fn the_users_own_settings_are_those_of_the_home() {
     fs::set_permissions(home(".claude.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let line = ["--user", "--client", "claude,codex,gemini", "--client-hooks", "--start", "--skills", "--gsd", "--yes"];
     place.init(&line).prints().await;
-    for file in [".codex/config.toml", ".codex/hooks.json", ".codex/AGENTS.md", ".gemini/settings.json", ".claude/settings.json",
-        ".claude/skills/countersign/SKILL.md", ".claude/commands/countersign/plan-phase.md"] {
+    for file in [
+        ".codex/config.toml",
+        ".codex/hooks.json",
+        ".codex/AGENTS.md",
+        ".gemini/settings.json",
+        ".claude/settings.json",
+        ".claude/skills/countersign/SKILL.md",
+        ".claude/commands/countersign/plan-phase.md",
+    ] {
         assert!(home(file).exists(), "{file}");
     }
     let claude: Value = serde_json::from_slice(&fs::read(home(".claude.json")).unwrap()).unwrap();
@@ -309,7 +346,10 @@ async fn clients_are_found_by_their_programs_and_their_folders() {
     assert_eq!(found.code, 0, "{}", found.err);
     assert!(found.err.contains("found Codex: ") && found.err.contains("found Gemini: "), "{}", found.err);
     assert!(!place.path(".mcp.json").exists());
-    assert!(place.read(".codex/config.toml").contains("command = \"countersign\"\n"), "by name, as it is in the search path");
+    assert!(
+        place.read(".codex/config.toml").contains("command = \"countersign\"\n"),
+        "by name, as it is in the search path"
+    );
 }
 
 #[tokio::test]
@@ -317,7 +357,10 @@ async fn the_address_instead_of_the_bridge() {
     let place = Place::new();
     place.init(&["--client", "claude,codex,gemini", "--http", "--yes"]).prints().await;
     let claude: Value = serde_json::from_str(&place.read(".mcp.json")).unwrap();
-    assert_eq!(claude["mcpServers"]["countersign"], serde_json::json!({"type": "http", "url": "http://127.0.0.1:8321/mcp", "timeout": 120_000}));
+    assert_eq!(
+        claude["mcpServers"]["countersign"],
+        serde_json::json!({"type": "http", "url": "http://127.0.0.1:8321/mcp", "timeout": 120_000})
+    );
     assert!(place.read(".codex/config.toml").contains("url = \"http://127.0.0.1:8321/mcp\""));
     assert!(place.read(".gemini/settings.json").contains("\"httpUrl\": \"http://127.0.0.1:8321/mcp\""));
     place.init(&["--client", "claude", "--yes"]).prints().await;

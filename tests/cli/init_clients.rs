@@ -25,6 +25,8 @@ async fn runs(program: &Path, home: &Path, dir: &Path, args: &[&str]) -> Output 
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ("TERM", "dumb"),
         ("ANTHROPIC_API_KEY", "sk-ant-made-up"),
+        // Else it waits long for the one that is not there.
+        ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         // Nobody listens on the discard port, so HTTPS to anywhere fails at once.
@@ -43,7 +45,8 @@ fn text(output: &Output) -> String {
 /// The files name the data folder, as clients pass on little of their environment.
 async fn init(broker: &TestBroker, home: &Path, options: &[&str]) {
     let data_dir = broker.data_dir().display().to_string();
-    let line: Vec<&str> = ["init", "--yes", "--data-dir", &data_dir].into_iter().chain(options.iter().copied()).collect();
+    let line: Vec<&str> =
+        ["init", "--yes", "--data-dir", &data_dir].into_iter().chain(options.iter().copied()).collect();
     crate::support::command::typed(home, &broker.repo().path(), &line).prints().await;
 }
 

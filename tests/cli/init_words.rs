@@ -25,7 +25,9 @@ fn collect(code: &str, calls: &mut BTreeMap<String, Vec<String>>) {
     let Some(rest) = code.trim_start().strip_prefix("countersign ") else { return };
     let rest = rest.split(['|', '#']).next().unwrap_or_default();
     let mut words = rest.split_whitespace();
-    let Some(command) = words.next().filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-')) else { return };
+    let Some(command) = words.next().filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-')) else {
+        return;
+    };
     let command = match (command, rest.split_whitespace().nth(1)) {
         ("patch", Some(inner)) => format!("patch {inner}"),
         _ => command.to_owned(),
@@ -54,6 +56,5 @@ async fn every_command_and_option_that_agents_are_taught_exists() {
 }
 
 /// Commands of the same release that stand beside this one.
-const NOT_HERE_YET: [&str; 12] = [
-    "request", "wait", "show", "issues", "resubmit", "comment", "patch", "diff", "close", "status", "gate", "revert",
-];
+const NOT_HERE_YET: [&str; 12] =
+    ["request", "wait", "show", "issues", "resubmit", "comment", "patch", "diff", "close", "status", "gate", "revert"];

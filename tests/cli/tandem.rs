@@ -12,10 +12,17 @@ async fn a_project_says_how_it_is_worked_on() {
     };
     let solo = tandem(&[]).ends().await;
     assert_eq!(solo.code, 1);
-    assert!(solo.out.starts_with("tandem_enabled=false\nreview_granularity=per_task\nexecution_mode=blocking\n"), "{}", solo.out);
+    assert!(
+        solo.out.starts_with("tandem_enabled=false\nreview_granularity=per_task\nexecution_mode=blocking\n"),
+        "{}",
+        solo.out
+    );
     assert!(solo.err.contains("solo: there is no "), "{}", solo.err);
 
-    repo.write(".planning/config.json", r#"{"mode": "yolo", "tandem_enabled": true, "review_granularity": "per_plan"}"#);
+    repo.write(
+        ".planning/config.json",
+        r#"{"mode": "yolo", "tandem_enabled": true, "review_granularity": "per_plan"}"#,
+    );
     let shown = tandem(&[]).prints().await;
     assert_eq!(
         shown,

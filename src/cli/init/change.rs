@@ -80,7 +80,7 @@ impl Change {
         let record = records.find(&target.path);
         let there = files::read(&target.path)?;
         let known = record.clone().unwrap_or_default();
-        let (after, kept) = match (&there, known.undone(there.as_deref().unwrap_or_default())) {
+        let (after, mut kept) = match (&there, known.undone(there.as_deref().unwrap_or_default())) {
             (None, _) => (None, Vec::new()),
             (Some(_), Some(older)) => (older, Vec::new()),
             (Some(text), None) => cut(&target.pieces, text, record.as_ref())?,
@@ -88,7 +88,14 @@ impl Change {
         if there == after && (record.is_none() || !kept.is_empty()) {
             return Ok(Taking { change: None, kept });
         }
-        let moved = known.aside.clone().filter(|_| after.is_none()).map(|aside| (aside, target.path.clone()));
+        if let Some(aside) = known.aside.as_deref().filter(|aside| after.is_some() && aside.exists()) {
+            kept.push(format!("it has other lines now, so {} is not put back", aside.display()));
+        }
+        let moved = known
+            .aside
+            .clone()
+            .filter(|aside| after.is_none() && aside.exists())
+            .map(|aside| (aside, target.path.clone()));
         let record = known.clone();
         let change = Self {
             path: target.path.clone(),

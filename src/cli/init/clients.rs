@@ -168,7 +168,7 @@ impl Client {
             (_, Self::Gemini) => return None,
         };
         let hook = |event, matcher, ending: &'static str, option: &str, timeout: u64| {
-            let command = format!("{} {ending}{option}", program.in_shell());
+            let command = format!("{} {ending}{option}{}", program.in_shell(), program.options_in_shell());
             Piece::Hook {
                 event,
                 matcher,

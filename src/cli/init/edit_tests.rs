@@ -202,10 +202,7 @@ fn what_cannot_be_read_is_refused_with_its_place() {
 fn a_block_that_is_there_is_replaced_where_it_stands() {
     let text = "a\n<!-- countersign: begin -->\nold\n<!-- countersign: end -->\nb\n";
     let piece = block(Marks::MARKDOWN, Spot::End);
-    assert_eq!(
-        piece.put(text).unwrap(),
-        "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n"
-    );
+    assert_eq!(piece.put(text).unwrap(), "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n");
     assert_eq!(piece.cut(text, &[]).unwrap(), "a\nb\n");
 }
 

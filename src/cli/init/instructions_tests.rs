@@ -18,7 +18,8 @@ fn the_loop_is_taught_in_under_sixty_lines() {
 /// Every word in backticks that looks like a tool is one.
 #[test]
 fn the_tools_that_are_named_exist() {
-    let verbs = ["create", "get", "list", "claim", "submit", "close", "cancel", "add", "accept", "reject", "update", "release"];
+    let verbs =
+        ["create", "get", "list", "claim", "submit", "close", "cancel", "add", "accept", "reject", "update", "release"];
     let is_tool = |word: &str| word.split_once('_').is_some_and(|(verb, _)| verbs.contains(&verb));
     let mut named = 0;
     for (name, text) in all() {

@@ -46,11 +46,8 @@ pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble
         return Err(shape(&[], "object"));
     }
     for (depth, name) in path.iter().enumerate() {
-        let inner = match &mut value {
-            Value::Object(map) => map.remove(name),
-            _ => return Err(shape(&path[..depth], "object")),
-        };
-        let Some(inner) = inner else { return Ok(None) };
+        let Value::Object(map) = &mut value else { return Err(shape(&path[..depth], "object")) };
+        let Some(inner) = map.remove(name) else { return Ok(None) };
         value = inner;
     }
     Ok(Some(value))
