@@ -314,6 +314,7 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
         for piece in &target.pieces {
             match standing(piece, &text) {
                 Ok(None) => {}
+                Ok(Some(_)) if is_elsewhere(target, piece, &text) => {}
                 Ok(Some(what)) => report.drift.push(Drift { path: target.path.clone(), piece: piece.name(), what }),
                 Err(why) => report.problem(&target.path, why),
             }
@@ -331,6 +332,12 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
             Err(anyhow!("{several} things are not as they should be; `countersign init` sets them right").into())
         }
     }
+}
+
+/// Missing here, and registered by the user for all projects.
+fn is_elsewhere(target: &Target, piece: &Piece, text: &str) -> bool {
+    let other = target.or_at.as_deref().and_then(|path| files::read(path).ok().flatten()).unwrap_or_default();
+    matches!(piece.read(text), Ok(None)) && matches!(piece.read(&other), Ok(Some(_)))
 }
 
 fn standing(piece: &Piece, text: &str) -> Result<Option<String>, String> {

@@ -321,6 +321,7 @@ async fn the_users_own_settings_are_those_of_the_home() {
     assert!(fs::read_to_string(home(".claude/settings.json")).unwrap().contains("hook session-start --start\""));
     assert_eq!(fs::metadata(home(".claude.json")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(place.all(), before, "the project is another matter");
+    place.init(&["--check"]).prints().await;
     place.init(&["--user", "--remove", "--yes"]).prints().await;
     assert_eq!(fs::read_to_string(home(".claude.json")).unwrap(), "{\"numStartups\":3}");
     for folder in [".codex", ".gemini", ".claude"] {
@@ -377,4 +378,18 @@ async fn outside_of_a_repository_there_is_only_the_user() {
     assert!(ended.err.contains("is not in a git repository") && ended.err.contains("--user"), "{}", ended.err);
     let ended = typed(home.path(), home.path(), &["init", "--user", "--git-hooks", "--yes"]).ends().await;
     assert_eq!(ended.code, 2, "{}", ended.err);
+}
+
+#[tokio::test]
+async fn only_what_is_named_is_taken_out() {
+    let place = Place::new();
+    place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
+    place.init(&["--remove", "--client", "codex", "--yes"]).prints().await;
+    for gone in [".codex", "AGENTS.md"] {
+        assert!(!place.path(gone).exists(), "{gone}");
+    }
+    assert!(place.path(".git/hooks/pre-push").exists() && place.path(".mcp.json").exists());
+    place.init(&["--remove", "--gsd", "--git-hooks", "--yes"]).prints().await;
+    assert!(!place.path(".git/hooks/pre-push").exists() && !place.path(".claude/countersign").exists());
+    assert!(place.path(".mcp.json").exists() && place.path(".claude/skills/countersign/SKILL.md").exists());
 }

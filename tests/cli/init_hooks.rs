@@ -202,3 +202,19 @@ async fn a_linked_worktree_uses_the_hooks_of_its_repository() {
     crate::support::command::typed(place.home.path(), &linked, &line).var("PATH", "/usr/bin:/bin").prints().await;
     assert!(!place.path(".git/hooks/pre-commit").exists() && !linked.join(".mcp.json").exists());
 }
+
+#[tokio::test]
+async fn a_file_of_the_user_that_only_looks_like_one_moved_aside_is_not_run_by_us() {
+    let place = Place::new();
+    script(&place.path(".git/hooks/pre-commit"), "#!/bin/sh\n. .git/hooks/pre-commit.local\n");
+    script(&place.path(".git/hooks/pre-commit.local"), "true\n");
+    place.init(&["--git-hooks", "--yes"]).prints().await;
+    assert_eq!(place.read(".git/hooks/pre-commit").matches("pre-commit.local").count(), 1);
+
+    script(&place.path(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
+    script(&place.path(".git/hooks/commit-msg.local"), "true\n");
+    let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("it would be moved to ") && ended.err.contains("which exists"), "{}", ended.err);
+    assert_eq!(place.read(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
+}

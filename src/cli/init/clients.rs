@@ -112,13 +112,16 @@ impl Client {
 
     /// The entry among the servers that it uses.
     pub(super) fn server(self, homes: &Homes, scope: &Scope, way: &Way) -> Target {
-        let path = match (scope, self) {
-            (Scope::Project(root), Self::Claude) => root.join(".mcp.json"),
-            (Scope::User, Self::Claude) => homes.claude_json.clone(),
-            (Scope::Project(root), Self::Codex) => root.join(".codex/config.toml"),
-            (Scope::User, Self::Codex) => homes.codex.join("config.toml"),
-            (Scope::Project(root), Self::Gemini) => root.join(".gemini/settings.json"),
-            (Scope::User, Self::Gemini) => homes.home.join(".gemini/settings.json"),
+        let own = match self {
+            Self::Claude => homes.claude_json.clone(),
+            Self::Codex => homes.codex.join("config.toml"),
+            Self::Gemini => homes.home.join(".gemini/settings.json"),
+        };
+        let (path, or_at) = match (scope, self) {
+            (Scope::User, _) => (own, None),
+            (Scope::Project(root), Self::Claude) => (root.join(".mcp.json"), Some(own)),
+            (Scope::Project(root), Self::Codex) => (root.join(".codex/config.toml"), Some(own)),
+            (Scope::Project(root), Self::Gemini) => (root.join(".gemini/settings.json"), Some(own)),
         };
         let piece = match self {
             Self::Claude | Self::Gemini => {
@@ -130,7 +133,7 @@ impl Client {
                 Piece::Toml { path, value: self.entry(way), keys: TOML_KEYS }
             }
         };
-        Target::new(path, Kind::Server, vec![piece])
+        Target { or_at, ..Target::new(path, Kind::Server, vec![piece]) }
     }
 
     fn entry(self, way: &Way) -> Value {

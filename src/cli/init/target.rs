@@ -42,10 +42,12 @@ pub(super) struct Target {
     pub executable: bool,
     /// Where the user's own file goes that is in the way.
     pub aside: Option<PathBuf>,
+    /// Where the same may stand for all projects of the user.
+    pub or_at: Option<PathBuf>,
 }
 
 impl Target {
     pub(super) fn new(path: PathBuf, kind: Kind, pieces: Vec<Piece>) -> Self {
-        Self { path, kind, pieces, executable: false, aside: None }
+        Self { path, kind, pieces, executable: false, aside: None, or_at: None }
     }
 }
