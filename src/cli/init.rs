@@ -20,7 +20,7 @@ use change::Change;
 use clients::{Client, Homes, Scope, Way};
 use edit::{Piece, Standing};
 use program::Program;
-use record::Records;
+use record::{Record, Records};
 use show::{Drift, Report};
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -301,7 +301,8 @@ fn removable(args: &Args, wanted: Vec<Target>, around: &Around) -> Vec<Target> {
 /// What is asked for must be there; what was put in before must still be as it was.
 fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) -> Result<(), Failure> {
     for target in wanted {
-        if !args.asks_for(target.kind) && around.records.find(&target.path).is_none() {
+        let record = around.records.find(&target.path);
+        if !args.asks_for(target.kind) && record.is_none() {
             continue;
         }
         let text = match files::read(&target.path) {
@@ -314,7 +315,7 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
         for piece in &target.pieces {
             match standing(piece, &text) {
                 Ok(None) => {}
-                Ok(Some(_)) if is_elsewhere(target, piece, &text) => {}
+                Ok(Some(_)) if is_elsewhere(target, piece, &text) || is_as_put(piece, &text, record.as_ref()) => {}
                 Ok(Some(what)) => report.drift.push(Drift { path: target.path.clone(), piece: piece.name(), what }),
                 Err(why) => report.problem(&target.path, why),
             }
@@ -332,6 +333,13 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
             Err(anyhow!("{several} things are not as they should be; `countersign init` sets them right").into())
         }
     }
+}
+
+/// Put in with other options than those of today, and still calling this program.
+fn is_as_put(piece: &Piece, text: &str, record: Option<&Record>) -> bool {
+    let put = record.and_then(|record| record.pieces.get(&piece.name()));
+    let now = piece.read(text).ok().flatten();
+    now.is_some_and(|now| put == Some(&now) && piece.has_same_program(&now))
 }
 
 /// Missing here, and registered by the user for all projects.

@@ -393,3 +393,21 @@ async fn only_what_is_named_is_taken_out() {
     assert!(!place.path(".git/hooks/pre-push").exists() && !place.path(".claude/countersign").exists());
     assert!(place.path(".mcp.json").exists() && place.path(".claude/skills/countersign/SKILL.md").exists());
 }
+
+#[tokio::test]
+async fn what_was_put_in_with_other_options_is_as_it_should_be() {
+    let place = Place::new();
+    let line =
+        ["--client", "claude,codex", "--http", "--git-hooks", "--fail-closed", "--client-hooks", "--start", "--yes"];
+    place.init(&line).prints().await;
+    assert_eq!(place.init(&["--check"]).prints().await, "all is as it should be\n");
+    let bin = place.home.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_countersign"), bin.join("countersign")).unwrap();
+    // Now it is in the search path, and files that other machines read would name it so.
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let drift = place.init(&["--check"]).var("PATH", &path).ends().await;
+    assert_eq!(drift.code, 1, "{}", drift.out);
+    assert!(drift.out.contains(".claude/settings.json: hooks.Stop: "), "{}", drift.out);
+    assert!(!drift.out.contains(".mcp.json"), "an address stays: {}", drift.out);
+}

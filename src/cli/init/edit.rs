@@ -95,6 +95,24 @@ impl Piece {
         })
     }
 
+    /// Whether what was [read](Self::read) calls the same program as what is wanted, whatever else is different.
+    pub(super) fn has_same_program(&self, read: &str) -> bool {
+        let now: Value = serde_json::from_str(read).unwrap_or_default();
+        let before_hook = |group: &Value| {
+            let command = group["hooks"][0]["command"].as_str()?;
+            command.split_once(" hook ").map(|(program, _)| program.to_owned())
+        };
+        match self {
+            // An address is no program.
+            Self::Json { value, .. } | Self::Toml { value, .. } => {
+                now.get("command").is_none() || value.get("command").is_none() || now["command"] == value["command"]
+            }
+            Self::Hook { matcher, handler, .. } => before_hook(&now) == before_hook(&json::group(*matcher, handler)),
+            Self::Block(block) => block.marks == Marks::SHELL && read.lines().next() == block.body.lines().next(),
+            Self::Whole(_) => false,
+        }
+    }
+
     /// The text with the piece as it is wanted.
     pub(super) fn put(&self, text: &str) -> Result<String, Trouble> {
         if self.stands(text)? == Standing::AsWanted {
