@@ -155,9 +155,9 @@ enum Command {
     Completions(manual::CompletionsArgs),
     /// The manual page, or one for each command
     Man(manual::ManArgs),
-    /// Register the broker with the clients that are here; hooks, skills and guards where they are asked for
+    /// Connect the clients that are here with the broker, or take that out again
     Init(init::Args),
-    /// Whether this project works in tandem, by its .planning/config.json: 0 yes, 1 solo
+    /// Whether this project works in tandem, by its .planning/config.json
     Tandem(tandem::Args),
     /// Stand by one reviewer process: for the broker only
     #[command(hide = true)]

@@ -320,7 +320,7 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
                 Err(why) => report.problem(&target.path, why),
             }
         }
-        if target.executable && !text.is_empty() && !files::is_executable(&target.path) {
+        if target.make == files::Make::Runnable && !text.is_empty() && !files::is_executable(&target.path) {
             let what = "git does not run it: it is not executable".to_owned();
             report.drift.push(Drift { path: target.path.clone(), piece: "mode".into(), what });
         }

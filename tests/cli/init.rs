@@ -322,6 +322,7 @@ async fn the_users_own_settings_are_those_of_the_home() {
     assert_eq!(fs::metadata(home(".claude.json")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(place.all(), before, "the project is another matter");
     place.init(&["--check"]).prints().await;
+    assert_eq!(fs::metadata(home(".codex/config.toml")).unwrap().permissions().mode() & 0o777, 0o600);
     place.init(&["--user", "--remove", "--yes"]).prints().await;
     assert_eq!(fs::read_to_string(home(".claude.json")).unwrap(), "{\"numStartups\":3}");
     for folder in [".codex", ".gemini", ".claude"] {

@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Piece, Standing},
-    files,
+    files::{self, Make},
     record::{Record, Records},
     target::{Kind, Target},
 };
@@ -19,7 +19,7 @@ pub(super) struct Change {
     pub kind: Kind,
     pub before: Option<String>,
     pub after: Option<String>,
-    pub executable: bool,
+    pub make: Make,
     /// The user's own file: from where to where.
     pub moved: Option<(PathBuf, PathBuf)>,
     /// What to remember of it; `None` to forget it.
@@ -50,7 +50,7 @@ impl Change {
             }
             after = piece.put(&after)?;
         }
-        let can_run = !target.executable || files::is_executable(&target.path);
+        let can_run = target.make != Make::Runnable || files::is_executable(&target.path);
         if there.is_some() && after == before && can_run {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl Change {
             kind: target.kind,
             before: there,
             after: Some(after),
-            executable: target.executable,
+            make: target.make,
             moved: target.aside.clone().map(|aside| (target.path.clone(), aside)),
             record: Some(record),
             folders: Vec::new(),
@@ -102,7 +102,7 @@ impl Change {
             kind: target.kind,
             before: there,
             after,
-            executable: false,
+            make: Make::Plain,
             moved,
             // Of what stays we still know that it was ours.
             record: (!kept.is_empty()).then_some(record),
@@ -113,7 +113,7 @@ impl Change {
 
     /// Only what is remembered changes, not the file.
     pub(super) fn is_silent(&self) -> bool {
-        self.before == self.after && self.moved.is_none() && !self.executable
+        self.before == self.after && self.moved.is_none() && self.make != Make::Runnable
     }
 
     /// Does it, if the file is still what it was.
@@ -131,7 +131,7 @@ impl Change {
             records.keep(record)?;
         }
         match (&self.after, &self.before) {
-            (Some(after), _) => files::write(&self.path, after, self.executable)?,
+            (Some(after), _) => files::write(&self.path, after, self.make)?,
             (None, Some(_)) => files::remove(&self.path, &self.folders)?,
             (None, None) => {}
         }

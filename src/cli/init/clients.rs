@@ -2,6 +2,7 @@
 
 use super::{
     edit::Piece,
+    files::Make,
     program::Program,
     target::{Kind, Target},
 };
@@ -133,7 +134,8 @@ impl Client {
                 Piece::Toml { path, value: self.entry(way), keys: TOML_KEYS }
             }
         };
-        Target { or_at, ..Target::new(path, Kind::Server, vec![piece]) }
+        let make = if or_at.is_some() { Make::Plain } else { Make::Private };
+        Target { or_at, make, ..Target::new(path, Kind::Server, vec![piece]) }
     }
 
     fn entry(self, way: &Way) -> Value {

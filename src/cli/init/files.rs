@@ -24,28 +24,43 @@ pub(super) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
+/// Who may do what with a file that is new. One that was there keeps its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Make {
+    /// As the user's other files.
+    Plain,
+    /// For its owner only: clients will put more into it than we do.
+    Private,
+    /// Git runs only what can be run, so also one that was there becomes so.
+    Runnable,
+}
+
 /// Readers see the old file or the new one. A link stays a link: what it leads to is replaced.
-pub(super) fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
+pub(super) fn write(path: &Path, text: &str, make: Make) -> anyhow::Result<()> {
     let real = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
     let dir = real.parent().context("a file has a folder")?;
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let mode = fs::metadata(&real).map(|meta| meta.permissions().mode()).ok();
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let draft = dir.join(format!(".{name}.countersign-{}", std::process::id()));
-    let written = fill(&draft, text, mode, executable).and_then(|()| fs::rename(&draft, &real));
+    let written = fill(&draft, text, mode, make).and_then(|()| fs::rename(&draft, &real));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
     written.with_context(|| format!("cannot write {}", real.display()))
 }
 
-fn fill(draft: &Path, text: &str, mode: Option<u32>, executable: bool) -> io::Result<()> {
+fn fill(draft: &Path, text: &str, mode: Option<u32>, make: Make) -> io::Result<()> {
     let _ = fs::remove_file(draft);
     let mut file = File::create_new(draft)?;
     let plain = file.metadata()?.permissions().mode();
-    // Whoever may read it may run it, as git makes its own.
-    let runnable = |mode: u32| if executable { mode | (mode & 0o444) >> 2 } else { mode };
-    file.set_permissions(Permissions::from_mode(runnable(mode.unwrap_or(plain))))?;
+    let mode = match (make, mode) {
+        (Make::Private, None) => 0o600,
+        (Make::Plain | Make::Private, mode) => mode.unwrap_or(plain),
+        // Whoever may read it may run it, as git makes its own.
+        (Make::Runnable, mode) => mode.unwrap_or(plain) | (mode.unwrap_or(plain) & 0o444) >> 2,
+    };
+    file.set_permissions(Permissions::from_mode(mode))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

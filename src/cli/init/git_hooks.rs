@@ -163,7 +163,7 @@ fn target(hook: Hook, path: PathBuf, chains: bool, program: &Program, fail_close
         body.push_str(&chain(hook.name));
     }
     let block = Block { marks: Marks::SHELL, spot: Spot::AfterShebang, body };
-    Target { executable: true, ..Target::new(path, Kind::GitHooks, vec![Piece::Block(block)]) }
+    Target { make: files::Make::Runnable, ..Target::new(path, Kind::GitHooks, vec![Piece::Block(block)]) }
 }
 
 fn script(hook: Hook, program: &Program, fail_closed: bool) -> String {

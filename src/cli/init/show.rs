@@ -1,6 +1,6 @@
 //! What `init` says: the change as a diff, and what it leaves to the user.
 
-use super::{super::Failure, change::Change, edit::unified, short};
+use super::{super::Failure, change::Change, edit::unified, files::Make, short};
 use crate::telemetry::visible;
 use anyhow::anyhow;
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ impl Report {
             let _ = writeln!(out, "move {} to {}", self.name(from), self.name(to));
         }
         if change.before == change.after {
-            if change.executable {
+            if change.make == Make::Runnable {
                 let _ = writeln!(out, "make {name} executable");
             }
             return out;

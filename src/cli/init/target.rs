@@ -1,6 +1,6 @@
 //! What there is to install, and where.
 
-use super::edit::Piece;
+use super::{edit::Piece, files::Make};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(super) struct Target {
     pub path: PathBuf,
     pub kind: Kind,
     pub pieces: Vec<Piece>,
-    pub executable: bool,
+    pub make: Make,
     /// Where the user's own file goes that is in the way.
     pub aside: Option<PathBuf>,
     /// Where the same may stand for all projects of the user.
@@ -48,6 +48,6 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn new(path: PathBuf, kind: Kind, pieces: Vec<Piece>) -> Self {
-        Self { path, kind, pieces, executable: false, aside: None, or_at: None }
+        Self { path, kind, pieces, make: Make::Plain, aside: None, or_at: None }
     }
 }
