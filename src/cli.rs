@@ -45,6 +45,7 @@ mod tandem;
 mod text;
 mod timeline;
 mod token;
+mod top;
 mod verify;
 mod wait;
 mod watch;
@@ -151,6 +152,8 @@ enum Command {
     Hook(hook::Args),
     /// Who is told of events by POST, and what could not be told
     Webhooks(webhooks::Args),
+    /// Watch queue, reviewers, events and actors, with keys to act
+    Top(top::Args),
     /// A script that completes our commands in a shell
     Completions(manual::CompletionsArgs),
     /// The manual page, or one for each command
@@ -229,6 +232,7 @@ impl Cli {
             Command::Revert(args) => small(revert::run(args)),
             Command::Hook(args) => small(hook::run(args)),
             Command::Webhooks(args) => small(webhooks::run(args)),
+            Command::Top(args) => small(top::run(args)),
             Command::Completions(args) => manual::completions(&args),
             Command::Man(args) => manual::man(&args),
             Command::Init(args) => small(init::run(args)),

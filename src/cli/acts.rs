@@ -2,7 +2,7 @@
 
 use super::{
     Failure,
-    caller::{By, Side},
+    caller::{By, Caller, Side},
     compose, review, status,
     text::{indented, one_line, print, text},
     which::Which,
@@ -80,15 +80,29 @@ pub(super) async fn comment(args: CommentArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
-    let what = json!({
-        "review_id": review["review_id"], "sender_role": caller.role(&review, args.role), "caller_id": caller.speaks_as()?,
-        "persona": args.persona.or_else(|| caller.seat(&review)), "body": args.text.get("the message").await?,
-    });
-    print(caller.json, &caller.call("add_message", what).await?, |said| {
+    let body = args.text.get("the message").await?;
+    let said = say(&caller, &review, args.role, args.persona.as_deref(), body).await?;
+    print(caller.json, &said, |said| {
         let role = text(said, "sender_role");
         let as_what = if said["verdict"].is_string() { "a verdict" } else { "a message" };
         format!("{as_what} of the {role} in {}, which is {}\n", text(said, "number"), status_word(said))
     })
+}
+
+/// Adds a message to a review's discussion.
+pub(super) async fn say(
+    caller: &Caller,
+    review: &Value,
+    role: Option<Side>,
+    persona: Option<&str>,
+    body: String,
+) -> Result<Value, Failure> {
+    let seat = persona.map(str::to_owned).or_else(|| caller.seat(review));
+    let what = json!({
+        "review_id": review["review_id"], "sender_role": caller.role(review, role), "caller_id": caller.speaks_as()?,
+        "persona": seat, "body": body,
+    });
+    caller.call("add_message", what).await
 }
 
 fn status_word(of: &Value) -> String {

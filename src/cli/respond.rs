@@ -85,20 +85,35 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Reviewer).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
-    let said = args.said(&review).await?;
-    let seat = Seat::take(&caller, &review, &args).await?;
+    let mut said = args.said(&review).await?;
+    if let Some(hash) = &args.content_hash {
+        said.insert("content_hash".into(), hash.as_str().into());
+    }
+    let taken = give(&caller, &review, args.persona.as_deref(), said).await?;
+    print(caller.json, &taken, shown)
+}
+
+/// Gives a verdict from the seat that the speaker holds, or from a free one. It is for the content that was there when
+/// the seat was taken, unless it says which.
+pub(super) async fn give(
+    caller: &Caller,
+    review: &Value,
+    persona: Option<&str>,
+    said: Map<String, Value>,
+) -> Result<Value, Failure> {
+    let seat = Seat::take(caller, review, persona).await?;
     let mut verdict = Value::Object(said);
     verdict["review_id"] = review["review_id"].clone();
     verdict["reviewer_id"] = caller.speaks_as()?.into();
     verdict["claim_generation"] = seat.generation.clone();
-    verdict["content_hash"] = args.content_hash.map_or(seat.content_hash.clone(), Value::from);
-    match caller.call("submit_verdict", verdict).await {
-        Ok(taken) => print(caller.json, &taken, shown),
-        Err(failure) => {
-            seat.leave(&caller, &review).await;
-            Err(failure)
-        }
+    if verdict["content_hash"].is_null() {
+        verdict["content_hash"] = seat.content_hash.clone();
     }
+    let given = caller.call("submit_verdict", verdict).await;
+    if given.is_err() {
+        seat.leave(caller, review).await;
+    }
+    given
 }
 
 impl Args {
@@ -149,14 +164,13 @@ struct Seat {
 
 impl Seat {
     /// The one that is held already, or a free one.
-    async fn take(caller: &Caller, review: &Value, args: &Args) -> Result<Self, Failure> {
+    async fn take(caller: &Caller, review: &Value, persona: Option<&str>) -> Result<Self, Failure> {
         let held = rows(review, "seats").iter().find(|seat| caller.is(&seat["claimed_by"]));
         if let Some(seat) = held {
             let content_hash = review["content_hash"].clone();
             return Ok(Self { generation: seat["claim_generation"].clone(), content_hash, is_new: false });
         }
-        let claim =
-            json!({ "review_id": review["review_id"], "reviewer_id": caller.speaks_as()?, "persona": args.persona });
+        let claim = json!({ "review_id": review["review_id"], "reviewer_id": caller.speaks_as()?, "persona": persona });
         let claimed = caller.call("claim_review", claim).await?;
         if claimed["auto_rejected"] == true {
             let words = text(&claimed, "validation_error");

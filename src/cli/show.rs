@@ -38,6 +38,11 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     print(caller.json, &everything(&caller, &which).await?, shown)
 }
 
+/// All of it as text without colours.
+pub(super) async fn text_of(caller: &Caller, which: &str) -> Result<String, Failure> {
+    Ok(anstream::adapter::strip_str(&shown(&everything(caller, which).await?)).to_string())
+}
+
 async fn everything(caller: &Caller, which: &str) -> Result<Value, Failure> {
     let remote = &caller.remote;
     let review = remote.call("get_review_status", json!({ "review_id": which })).await?;

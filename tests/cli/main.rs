@@ -25,6 +25,7 @@ mod scene;
 mod shell;
 mod signed;
 mod tandem;
+mod top;
 mod verify;
 mod waiting;
 mod watching;

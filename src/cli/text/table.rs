@@ -20,6 +20,10 @@ impl Cell {
     }
 
     /// By itself, outside of any table.
+    pub(in crate::cli) fn plain(&self) -> &str {
+        &self.text
+    }
+
     pub(in crate::cli) fn painted(&self) -> String {
         style::paint(self.style, &self.text)
     }

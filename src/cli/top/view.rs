@@ -1,0 +1,161 @@
+//! How it looks.
+
+use super::app::{App, Mode, Pane};
+use crate::cli::text::{Cell, age, clipped, number, one_line, rows, strings, style, text};
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Modifier, Style, Stylize as _},
+    text::Line,
+    widgets::{Block, Clear, List, ListState, Paragraph, Wrap},
+};
+use serde_json::Value;
+
+const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K end reviewer  ? help  q quit";
+
+const HELP: &str = "\
+Tab, Shift+Tab   the next pane, the one before
+j, k, arrows     move          g, G   first, last
+Enter, o         open the review: what is proposed, said, found
+a                approve it, after a question
+c                comment on it
+K                end the chosen reviewer, after a question
+r                look again    q      leave
+
+Everything here is also a command: list, show, respond, comment, reviewer stop, events, actors.";
+
+pub(super) fn draw(app: &App, frame: &mut Frame) {
+    let areas = Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1)]);
+    let [head, body, foot] = areas.areas(frame.area());
+    frame.render_widget(Line::from(headline(app)).bold(), head);
+    match &app.mode {
+        Mode::Reading { title, lines, first } => reading(frame, body, title, lines, *first),
+        Mode::Watching | Mode::Help | Mode::Sure { .. } | Mode::Writing { .. } => panes(app, frame, body),
+    }
+    if app.mode == Mode::Help {
+        help(frame, body);
+    }
+    frame.render_widget(Line::from(footline(app)).style(Style::new().add_modifier(Modifier::REVERSED)), foot);
+}
+
+fn headline(app: &App) -> String {
+    let waiting: u64 = rows(&app.seen.pool, "waiting").iter().map(|row| number(row, "pending")).sum();
+    let pool = match text(&app.seen.pool, "state") {
+        state if state.is_empty() => String::new(),
+        state => format!(" · pool {state}, {waiting} waiting"),
+    };
+    let seq = app.events.front().map(|event| format!(" · ● {}", number(event, "seq"))).unwrap_or_default();
+    let live = if app.is_cut_off() { " · ○ no broker answers".to_owned() } else { seq };
+    format!("countersign · {} open reviews{pool}{live}", app.seen.reviews.len())
+}
+
+fn footline(app: &App) -> String {
+    match &app.mode {
+        Mode::Sure { question, .. } => format!(" {question}"),
+        Mode::Writing { review, text } => format!(" say in {review}: {text}▏  Enter sends, Esc does not"),
+        Mode::Reading { .. } => " j/k, Space move  q back".to_owned(),
+        Mode::Watching | Mode::Help if !app.words.is_empty() => format!(" {}", app.words),
+        Mode::Watching | Mode::Help => KEYS.to_owned(),
+    }
+}
+
+/// Reviews get the room; beside them the reviewers, below what happens.
+fn panes(app: &App, frame: &mut Frame, area: Rect) {
+    let [upper, lower] = Layout::vertical([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(area);
+    let is_narrow = area.width < 100;
+    let (left, right) = if is_narrow { (100, 0) } else { (62, 38) };
+    let sides = [Constraint::Percentage(left), Constraint::Percentage(right)];
+    let [reviews, reviewers] = Layout::horizontal(sides).areas(upper);
+    // On a narrow screen the chosen pane takes its neighbour's place.
+    let (first, second) = match (is_narrow, app.pane) {
+        (true, Pane::Reviewers) => (Pane::Reviewers, None),
+        (true, _) => (Pane::Reviews, None),
+        (false, _) => (Pane::Reviews, Some(Pane::Reviewers)),
+    };
+    pane(app, frame, reviews, first);
+    if let Some(second) = second {
+        pane(app, frame, reviewers, second);
+    }
+    pane(app, frame, lower, if app.pane == Pane::Actors { Pane::Actors } else { Pane::Events });
+}
+
+fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let lines: Vec<Line<'_>> = match pane {
+        Pane::Reviews => app.seen.reviews.iter().map(|row| review(row, width)).collect(),
+        Pane::Reviewers => app.reviewers().iter().map(|row| reviewer(row, width)).collect(),
+        Pane::Events => app.events.iter().map(|row| event(row, width)).collect(),
+        Pane::Actors => app.seen.actors.lines().map(|line| Line::from(clipped(line, width))).collect(),
+    };
+    let is_chosen = app.pane == pane;
+    let border = if is_chosen { Style::new().bold() } else { Style::new().dim() };
+    let block = Block::bordered().title(pane.title()).border_style(border);
+    if lines.is_empty() {
+        frame.render_widget(Paragraph::new(nothing(app, pane)).dim().wrap(Wrap { trim: true }).block(block), area);
+        return;
+    }
+    let marked = if is_chosen { Style::new().reversed() } else { Style::new() };
+    let list = List::new(lines).block(block).highlight_style(marked);
+    frame.render_stateful_widget(list, area, &mut ListState::default().with_selected(Some(app.chosen(pane))));
+}
+
+fn nothing(app: &App, pane: Pane) -> String {
+    match pane {
+        Pane::Reviews => "Nothing is open. `countersign request` asks for a review.".to_owned(),
+        Pane::Reviewers if app.seen.pool.is_null() => "Only an operator sees them.".to_owned(),
+        Pane::Reviewers => one_line(app.seen.pool["message"].as_str().unwrap_or("No reviewer runs.")),
+        Pane::Events => "What happens from now on.".to_owned(),
+        Pane::Actors => "Only an operator sees them.".to_owned(),
+    }
+}
+
+fn review(row: &Value, width: usize) -> Line<'static> {
+    let status: Cell = style::status(row["status"].as_str().unwrap_or_default());
+    let who = text(row, "claimed_by");
+    let head = format!(
+        "{:<6} {:<20} r{} {:>4} ",
+        text(row, "number"),
+        status.plain(),
+        number(row, "current_round"),
+        age(row, "updated_at")
+    );
+    let whose = if who.is_empty() { String::new() } else { format!("[{}] ", clipped(&who, 14)) };
+    Line::from(clipped(&format!("{head}{whose}{}", one_line(row["intent"].as_str().unwrap_or_default())), width))
+}
+
+fn reviewer(row: &Value, width: usize) -> Line<'static> {
+    let held = strings(row, "reviews").join(" ");
+    let done = format!("{} done", number(row, "completed"));
+    let cost = row["cost_usd"].as_f64().map(|cost| format!("  ${cost:.2}")).unwrap_or_default();
+    let line = format!("{:<12} {:<9} {held:<8} {done}{cost}", text(row, "name"), text(row, "state"));
+    Line::from(clipped(&line, width))
+}
+
+fn event(row: &Value, width: usize) -> Line<'static> {
+    let at = text(row, "at");
+    let time = at.get(11..19).unwrap_or(&at);
+    let words = ["intent", "summary", "reason", "body", "note", "verdict", "exit"];
+    let said = words.iter().find_map(|word| row["data"][*word].as_str()).map(one_line).unwrap_or_default();
+    let line = format!("{time} {:<6} {:<22} {}  {said}", text(row, "number"), text(row, "kind"), text(row, "actor"));
+    Line::from(clipped(&line, width))
+}
+
+fn reading(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: usize) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let shown: Vec<_> = lines.iter().skip(first).map(|line| Line::from(clipped(line, width))).collect();
+    frame.render_widget(Paragraph::new(shown).block(Block::bordered().title(title.to_owned())), area);
+}
+
+fn help(frame: &mut Frame, area: Rect) {
+    let [_, middle, _] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(14), Constraint::Fill(1)]).areas(area);
+    let [_, middle, _] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Max(96), Constraint::Fill(1)]).areas(middle);
+    frame.render_widget(Clear, middle);
+    let text = Paragraph::new(HELP).wrap(Wrap { trim: false });
+    frame.render_widget(text.block(Block::bordered().title("Keys")), middle);
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
