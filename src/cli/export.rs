@@ -10,8 +10,7 @@ use super::{
     text::{rows, screen, text},
 };
 use anyhow::{Context as _, anyhow};
-use dossier::pages;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     fs,
     io::{self, Write as _},
@@ -109,9 +108,9 @@ fn plain_number(name: &str) -> Option<u64> {
 }
 
 async fn listed(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, Failure> {
-    let wanted = json!({ "status": status, "project": project, "limit": 100 });
-    let found = pages(broker, "list_reviews", wanted, "reviews", MAX_REVIEWS).await?;
-    Ok(found.iter().map(|review: &Value| text(review, "review_id")).collect())
+    let wanted = json!({ "status": status, "project": project });
+    let found = broker.pages("list_reviews", wanted, "reviews", MAX_REVIEWS).await?;
+    Ok(rows(&found, "reviews").iter().map(|review| text(review, "review_id")).collect())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{
     Failure,
     remote::{At, Remote},
     text::{clipped, duration, local, number, print, rows, text},
-    which,
+    which, whole,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -22,34 +22,8 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
     let broker = Remote::find(args.at).await?;
-    let mut arguments = json!({ "review_id": which::id(&args.review) });
-    let mut whole = broker.call("get_review_timeline", arguments.clone()).await?;
-    while whole["next_cursor"].is_string() {
-        arguments["cursor"] = whole["next_cursor"].take();
-        let page = broker.call("get_review_timeline", arguments.clone()).await?;
-        join(&mut whole, page);
-    }
-    if let Some(fields) = whole.as_object_mut() {
-        fields.remove("next_cursor");
-    }
+    let whole = whole::timeline(&broker, json!({ "review_id": which::id(&args.review) })).await?;
     print(json, &whole, shown)
-}
-
-/// Adds the next page; the round that the last one ended in goes on.
-fn join(whole: &mut Value, mut page: Value) {
-    whole["next_cursor"] = page["next_cursor"].take();
-    let Some(rounds) = whole["rounds"].as_array_mut() else { return };
-    for mut round in page["rounds"].as_array_mut().map(std::mem::take).unwrap_or_default() {
-        match rounds.last_mut() {
-            Some(last) if last["round"] == round["round"] => {
-                let more = round["events"].as_array_mut().map(std::mem::take).unwrap_or_default();
-                if let Some(events) = last["events"].as_array_mut() {
-                    events.extend(more);
-                }
-            }
-            Some(_) | None => rounds.push(round),
-        }
-    }
 }
 
 fn shown(timeline: &Value) -> String {

@@ -55,6 +55,34 @@ pub(super) async fn verdicts(remote: &Remote, current: &Value) -> Result<Vec<Val
     Ok(all)
 }
 
+/// A review's story to its end.
+pub(super) async fn timeline(remote: &Remote, mut arguments: Value) -> Result<Value, Failure> {
+    let mut whole = remote.call("get_review_timeline", arguments.clone()).await?;
+    while whole["next_cursor"].is_string() {
+        arguments["cursor"] = whole["next_cursor"].take();
+        let page = remote.call("get_review_timeline", arguments.clone()).await?;
+        join(&mut whole, page);
+    }
+    without_cursor(whole)
+}
+
+/// Adds the next page; the round that the last one ended in goes on.
+fn join(whole: &mut Value, mut page: Value) {
+    whole["next_cursor"] = page["next_cursor"].take();
+    let Some(rounds) = whole["rounds"].as_array_mut() else { return };
+    for mut round in page["rounds"].as_array_mut().map(std::mem::take).unwrap_or_default() {
+        match rounds.last_mut() {
+            Some(last) if last["round"] == round["round"] => {
+                let more = round["events"].as_array_mut().map(std::mem::take).unwrap_or_default();
+                if let Some(events) = last["events"].as_array_mut() {
+                    events.extend(more);
+                }
+            }
+            Some(_) | None => rounds.push(round),
+        }
+    }
+}
+
 fn without_cursor(mut whole: Value) -> Result<Value, Failure> {
     if let Some(fields) = whole.as_object_mut() {
         fields.remove("next_cursor");
