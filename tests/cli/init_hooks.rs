@@ -1,6 +1,6 @@
 //! Git's hooks: ours before the user's own, wherever git looks for them.
 
-use crate::init::Place;
+use crate::{init::Place, support::broker::TestBroker};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -40,16 +40,20 @@ fn script(path: &Path, text: &str) {
 
 /// Git as the user runs it, and whether it was content.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
-fn git(place: &Place, path: &str, args: &[&str]) -> (bool, String) {
+fn git_in(dir: &Path, home: &Path, path: &str, args: &[&str]) -> (bool, String) {
     let output = std::process::Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
         .args(args)
         .env("PATH", path)
-        .env("HOME", place.home.path())
-        .current_dir(place.repo.path())
+        .env("HOME", home)
+        .current_dir(dir)
         .output()
         .unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn git(place: &Place, path: &str, args: &[&str]) -> (bool, String) {
+    git_in(&place.repo.path(), place.home.path(), path, args)
 }
 
 /// Hooks beside the code, so that they name our program and do not give its place.
@@ -217,4 +221,28 @@ async fn a_file_of_the_user_that_only_looks_like_one_moved_aside_is_not_run_by_u
     assert_eq!(ended.code, 1);
     assert!(ended.err.contains("it would be moved to ") && ended.err.contains("which exists"), "{}", ended.err);
     assert_eq!(place.read(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
+}
+
+/// The whole of it: what `init` installs, run by git, with the gate behind it.
+#[tokio::test]
+async fn unapproved_work_is_not_committed_and_where_that_comes_first_not_pushed() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    let data_dir = broker.data_dir().display().to_string();
+    let line = ["init", "--client", "claude", "--git-hooks", "--yes", "--data-dir", &data_dir];
+    broker.type_in(&line).prints().await;
+    let git = |args: &[&str]| git_in(&repo.path(), broker.home(), "/usr/bin:/bin", args);
+    repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+    repo.write("new.txt", "new\n");
+    assert!(git(&["add", "new.txt"]).0);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(!well && words.contains("approv"), "{words}");
+    repo.write(".planning/config.json", r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(well, "{words}");
+    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(!well && words.contains("approv"), "{words}");
+    repo.write(".planning/config.json", r#"{"review": {"required_gates": ["plan_review"]}}"#);
+    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(well, "{words}");
 }
