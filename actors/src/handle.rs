@@ -24,10 +24,11 @@ use crate::{
     review::{Applied, Head},
     shared_lists::SharedLists,
     supervisor::SupervisorMessage,
-    tree::{CallVitals, StoreVitals, Tree},
+    tree::{CallVitals, Census, StoreVitals, Tree},
     vitals::Mailbox,
 };
 use domain::{
+    authority::Scope,
     content::{Content, ContentHash},
     ids::{ReviewId, ReviewNumber},
     panel::Chosen,
@@ -40,6 +41,9 @@ use store::{
 };
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
 use uuid::Uuid;
+
+/// Statistics that may be made or wait for that.
+const STATS_QUEUED: usize = 8;
 
 type Answer<T> = Result<T, BrokerError>;
 
@@ -54,13 +58,17 @@ struct Inner {
     calls: Semaphore,
     waiters: Semaphore,
     lists: SharedLists,
+    stats_queue: Semaphore,
+    stats_turn: Semaphore,
 }
 
 impl Broker {
     pub(crate) fn new(context: Context, supervisor: Mailbox<SupervisorMessage>, feed: Feed) -> Self {
         let calls = Semaphore::new(context.settings.limits.calls_in_flight);
         let waiters = Semaphore::new(context.settings.limits.waiters);
-        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists: SharedLists::default() }), None)
+        let (stats_queue, stats_turn) = (Semaphore::new(STATS_QUEUED), Semaphore::new(1));
+        let lists = SharedLists::default();
+        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists, stats_queue, stats_turn }), None)
     }
 
     /// The same broker for a caller that has seen this version of a review: a change of another version is refused.
@@ -81,6 +89,11 @@ impl Broker {
 
     /// Reads a review_id, `R-12`, or a unique prefix of an id.
     pub async fn resolve(&self, given: &str) -> Answer<ReviewId> {
+        self.resolve_within(given, &Scope::All).await
+    }
+
+    /// The same for somebody who sees so much: prefixes lead to nothing else, not even to be told apart from it.
+    pub async fn resolve_within(&self, given: &str, scope: &Scope) -> Answer<ReviewId> {
         let given = given.trim();
         let unknown = || BrokerError::UnknownReview { given: given.chars().take(80).collect() };
         if let Ok(id) = Uuid::try_parse(given) {
@@ -94,7 +107,11 @@ impl Broker {
         if !(4..36).contains(&prefix.len()) || !prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
             return Err(unknown());
         }
-        match reader.find_id_by_prefix(&prefix).await.map_err(unreadable)? {
+        let project = match scope {
+            Scope::All => None,
+            Scope::Project(project) => Some(project.as_deref()),
+        };
+        match reader.find_id_by_prefix(&prefix, project).await.map_err(unreadable)? {
             Named::Nothing => Err(unknown()),
             Named::One(id) => Ok(id),
             Named::Several(ids) => Err(BrokerError::AmbiguousReview {
@@ -337,15 +354,29 @@ impl Broker {
         {
             crate::pool::draw(node, &view);
         }
+        Ok(Tree { root, store: self.store_vitals(), calls: self.call_vitals(), more_reviews })
+    }
+
+    /// The same in numbers, for whoever asks every few seconds; without reviewers, whom the pool knows.
+    pub async fn census(&self) -> Answer<Census> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::Count { reply: reply.into() })?;
+        let kinds = answer.await.map_err(|_| BrokerError::Restarted)?;
+        Ok(Census { kinds, store: self.store_vitals(), calls: self.call_vitals() })
+    }
+
+    fn store_vitals(&self) -> StoreVitals {
         let (commits, changes) = self.0.feed.totals();
-        let store = StoreVitals { commits, changes, waiting: self.0.feed.waiting() };
+        StoreVitals { commits, changes, waiting: self.0.feed.waiting() }
+    }
+
+    fn call_vitals(&self) -> CallVitals {
         let limits = &self.0.context.settings.limits;
         let taken = |limit: usize, places: &Semaphore| limit.saturating_sub(places.available_permits());
-        let calls = CallVitals {
+        CallVitals {
             in_flight: taken(limits.calls_in_flight, &self.0.calls),
             waiting: taken(limits.waiters, &self.0.waiters),
-        };
-        Ok(Tree { root, store, calls, more_reviews })
+        }
     }
 
     /// The writer accepts changes and nobody has asked for shutdown.

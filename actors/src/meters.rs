@@ -36,6 +36,8 @@ impl Outcome {
 /// The tool and how it ended. Both are words of ours: what callers choose must not become a label.
 pub type CallLabels = [(&'static str, &'static str); 2];
 
+pub type KindLabel = [(&'static str, &'static str); 1];
+
 pub type ToolLabel = [(&'static str, &'static str); 1];
 
 /// Cheap to clone: every clone counts the same.
@@ -48,6 +50,8 @@ pub struct Meters {
     pub spawns: Counter,
     /// Those that ended badly and by themselves.
     pub crashes: Counter,
+    /// Actors that were started again, by kind.
+    pub restarts: Family<KindLabel, Counter>,
 }
 
 impl Default for Meters {
@@ -59,6 +63,7 @@ impl Default for Meters {
             git_check_seconds: Histogram::new(exponential_buckets(0.001, 4.0, 8)),
             spawns: Counter::default(),
             crashes: Counter::default(),
+            restarts: none_restarted(),
         }
     }
 }
@@ -69,6 +74,19 @@ impl Meters {
         self.calls.get_or_create(&[("tool", tool), ("outcome", outcome.as_str())]).inc();
         self.call_seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
     }
+
+    pub(crate) fn restarted(&self, kind: &'static str) {
+        self.restarts.get_or_create(&[("kind", kind)]).inc();
+    }
+}
+
+/// Shown from the start, so that the first one is seen as a change.
+fn none_restarted() -> Family<KindLabel, Counter> {
+    let restarts = Family::<KindLabel, Counter>::default();
+    for kind in ["gateway", "pool", "review"] {
+        drop(restarts.get_or_create(&[("kind", kind)]));
+    }
+    restarts
 }
 
 /// 0.5 ms to 50 s: the longest is a call that waits.

@@ -9,7 +9,7 @@ use crate::{
     gateway::{Gateway, GatewayMessage, Minted},
     pool::{PoolMessage, ReviewerPool},
     review::{Head, Heads, ReviewActor, ReviewMessage},
-    tree::Node,
+    tree::{Kind, Node},
     vitals::{Mailbox, Vitals},
 };
 use domain::{ids::ReviewId, time::Tick};
@@ -37,6 +37,8 @@ pub(crate) enum SupervisorMessage {
     Sweep,
     /// This actor and everyone below it, and how many reviews were left out.
     DrawTree { reply: RpcReplyPort<(Node, usize)> },
+    /// The same in numbers, for those who ask often.
+    Count { reply: RpcReplyPort<Vec<Kind>> },
     /// Let everyone finish, then stop.
     Shutdown,
 }
@@ -136,6 +138,9 @@ impl Actor for Supervisor {
             SupervisorMessage::DrawTree { reply } => {
                 let _ = reply.send(self.draw(&myself, state));
             }
+            SupervisorMessage::Count { reply } => {
+                let _ = reply.send(self.count(state));
+            }
             SupervisorMessage::Shutdown => Box::pin(self.shut_down(&myself, state)).await,
         }
         Ok(())
@@ -158,6 +163,7 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
                 state.gateway = Box::pin(self.start_gateway(&myself)).await?;
                 state.gateway_restarts += 1;
+                self.context.meters.restarted("gateway");
             }
             return Ok(());
         }
@@ -165,6 +171,7 @@ impl Actor for Supervisor {
             if !state.stopping && !self.context.closing.is_cancelled() {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
                 state.pool_restarts += 1;
+                self.context.meters.restarted("pool");
                 state.pool = self.start_pool(&myself, restart_pause(state.pool_restarts)).await?;
             }
             return Ok(());
@@ -179,6 +186,7 @@ impl Actor for Supervisor {
             if !matches!(&*live.head.borrow(), Head::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
                 state.failures.insert(id, (count + 1, error));
+                self.context.meters.restarted("review");
                 if state.failures.len() > self.context.settings.max_live {
                     state.failures.retain(|failed, _| *failed == id || state.live.contains_key(failed));
                 }
@@ -397,6 +405,18 @@ impl Supervisor {
         let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
         root.children = [gateway, pool].into_iter().chain(reviews).collect();
         (root, more_reviews)
+    }
+
+    /// Only reads counters: also with very many reviews nobody waits for it.
+    fn count(&self, state: &State) -> Vec<Kind> {
+        let one = |name, vitals: &Vitals| Kind { name, live: 1, mailbox: vitals.mailbox() };
+        let mailbox = state.live.values().map(|live| live.mailbox.vitals.mailbox()).sum();
+        vec![
+            one("supervisor", &self.vitals),
+            one("gateway", &state.gateway.vitals),
+            one("pool", &state.pool.vitals),
+            Kind { name: "review", live: state.live.len() as u64, mailbox },
+        ]
     }
 }
 

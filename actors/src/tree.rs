@@ -25,6 +25,22 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
+/// All actors of one kind, in numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    pub name: &'static str,
+    pub live: u64,
+    pub mailbox: u64,
+}
+
+/// What a [`Tree`] says, in numbers.
+#[derive(Debug, Clone)]
+pub struct Census {
+    pub kinds: Vec<Kind>,
+    pub store: StoreVitals,
+    pub calls: CallVitals,
+}
+
 /// What the doors are busy with, against `limits.calls_in_flight` and `limits.waiters`.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallVitals {

@@ -7,7 +7,7 @@ use super::{
     tools::{self, Asked, Stop},
     who::Who,
 };
-use actors::{BrokerError, request::ListQuery};
+use actors::{BrokerError, passes::Scope, request::ListQuery};
 use domain::ids::ReviewId;
 use rmcp::{
     ErrorData,
@@ -63,7 +63,7 @@ pub(super) async fn read(server: &Server, who: Who<'_>, uri: &str) -> Result<Rea
     };
     let done = match uri.strip_prefix(SCHEME) {
         _ if uri == QUEUE => tools::queue(server, who).await,
-        Some(given) => match server.broker.resolve(given).await {
+        Some(given) => match server.broker.resolve_within(given, who.scope().unwrap_or(&Scope::All)).await {
             Ok(id) => show(server, who, id).await,
             Err(BrokerError::UnknownReview { .. } | BrokerError::AmbiguousReview { .. }) => return Err(unknown()),
             Err(error) => Err(error.into()),

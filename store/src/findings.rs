@@ -8,6 +8,9 @@ use domain::{
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use std::sync::Arc;
 
+/// Findings that one page across reviews looks at, at most.
+const WALK: i64 = 10_000;
+
 /// Which findings.
 #[derive(Debug, Clone, Default)]
 pub struct FindingFilter {
@@ -40,41 +43,18 @@ impl Reader {
         Ok(row.number)
     }
 
-    /// One page, newest first; the cursor is a finding's number.
+    /// One page, newest first; the cursor is a finding's number. Across reviews a page looks at a bounded number of
+    /// findings, so it may be short, or empty, and have others after it.
     pub async fn list_findings(
         &self,
         filter: &FindingFilter,
         before: Option<i64>,
         limit: u32,
     ) -> Result<Page<FoundIn>, StoreError> {
-        let mut sql = QueryBuilder::<Sqlite>::new(
-            "SELECT f.number, f.body, r.id, r.number AS review FROM findings f JOIN reviews r ON r.number = f.review
-             WHERE f.number < ",
-        );
-        sql.push_bind(before.unwrap_or(i64::MAX));
-        if let Some(review) = filter.review {
-            sql.push(" AND f.review = ").push_bind(review.0);
-        }
-        if let Some(status) = filter.status {
-            sql.push(" AND f.status = ").push_bind(status.as_str());
-        }
-        if let Some(severity) = filter.severity {
-            sql.push(" AND f.severity = ").push_bind(severity.as_str());
-        }
-        if let Some(file) = &filter.file {
-            sql.push(" AND f.file = ").push_bind(file);
-        }
-        if let Some(persona) = &filter.persona {
-            sql.push(" AND f.persona = ").push_bind(persona);
-        }
-        if !filter.suggestions {
-            sql.push(" AND f.is_issue = 1");
-        }
-        match &filter.project {
-            None => {}
-            Some(None) => drop(sql.push(" AND r.project IS NULL")),
-            Some(Some(project)) => drop(sql.push(" AND r.project = ").push_bind(project)),
-        }
+        let all = self.last_finding().await?.saturating_add(1);
+        let end = before.map_or(all, |before| before.min(all));
+        let first = if filter.review.is_some() { 1 } else { end.saturating_sub(WALK).max(1) };
+        let mut sql = select(filter, (first, end));
         sql.push(" ORDER BY f.number DESC LIMIT ").push_bind(i64::from(limit) + 1);
         let mut rows = sql.build().fetch_all(&self.pool).await?;
         let more = rows.len() > limit as usize;
@@ -85,9 +65,46 @@ impl Reader {
             Ok(FoundIn { review, number: ReviewNumber(row.try_get("review")?), finding })
         });
         let items = items.collect::<Result<Vec<_>, StoreError>>()?;
-        let next_cursor = items.last().filter(|_| more).map(|last| last.finding.number.0.to_string());
-        Ok(Page { items, next_cursor })
+        let next = match items.last() {
+            Some(last) if more => Some(last.finding.number.0),
+            Some(_) | None => (first > 1).then_some(first),
+        };
+        Ok(Page { items, next_cursor: next.map(|number| number.to_string()) })
     }
+}
+
+/// Everything but order and limit; `walk` is from the first number to before the last.
+fn select(filter: &FindingFilter, walk: (i64, i64)) -> QueryBuilder<Sqlite> {
+    let mut sql = QueryBuilder::<Sqlite>::new("SELECT f.number, f.body, r.id, r.number AS review FROM findings f ");
+    if filter.review.is_none() {
+        sql.push("NOT INDEXED ");
+    }
+    sql.push("CROSS JOIN reviews r ON r.number = f.review WHERE f.number >= ").push_bind(walk.0);
+    sql.push(" AND f.number < ").push_bind(walk.1);
+    if let Some(review) = filter.review {
+        sql.push(" AND f.review = ").push_bind(review.0);
+    }
+    if let Some(status) = filter.status {
+        sql.push(" AND f.status = ").push_bind(status.as_str());
+    }
+    if let Some(severity) = filter.severity {
+        sql.push(" AND f.severity = ").push_bind(severity.as_str());
+    }
+    if let Some(file) = &filter.file {
+        sql.push(" AND f.file = ").push_bind(file);
+    }
+    if let Some(persona) = &filter.persona {
+        sql.push(" AND f.persona = ").push_bind(persona);
+    }
+    if !filter.suggestions {
+        sql.push(" AND f.is_issue = 1");
+    }
+    match &filter.project {
+        None => {}
+        Some(None) => drop(sql.push(" AND r.project IS NULL")),
+        Some(Some(project)) => drop(sql.push(" AND r.project = ").push_bind(project)),
+    }
+    sql
 }
 
 /// All of one review, oldest first.
@@ -99,3 +116,7 @@ pub(crate) async fn list_of_review(
         sqlx::query!("SELECT body FROM findings WHERE review = ? ORDER BY number", number.0).fetch_all(moment).await?;
     rows.iter().map(|row| Ok(Arc::new(serde_json::from_str(&row.body)?))).collect()
 }
+
+#[cfg(test)]
+#[path = "findings_tests.rs"]
+mod tests;

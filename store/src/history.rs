@@ -5,7 +5,7 @@
 //! cursor goes on from where the walk ended.
 
 use crate::{
-    Reader, StoreError,
+    Reader, StoreError, bounded,
     log::{Entry, Logged},
     reader::{to_u32, to_u64, word},
     view::Page,
@@ -88,8 +88,9 @@ impl Reader {
         };
         let mut sql = select(filter, order, walk);
         sql.push(" LIMIT ").push_bind(i64::from(limit) + 1);
-        let mut rows = sql.build().fetch_all(&self.pool).await?;
-        let more = rows.len() > limit as usize;
+        let payload = |row: &SqliteRow| row.try_get::<&str, _>("payload").map_or(0, str::len);
+        let (mut rows, came_all) = bounded::collect(sql.build().fetch(&self.pool), payload).await?;
+        let more = rows.len() > limit as usize || !came_all;
         rows.truncate(limit as usize);
         let items = rows.iter().map(history_row).collect::<Result<Vec<_>, _>>()?;
         let walked_on = match order {
@@ -104,7 +105,7 @@ impl Reader {
         Ok(Page { items, next_cursor })
     }
 
-    /// The log of one review after `version`, oldest first.
+    /// The log of one review after `version`, oldest first, fewer than `limit` also where they are long.
     pub async fn list_steps(&self, number: ReviewNumber, after: u64, limit: u32) -> Result<Vec<Step>, StoreError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let rows = sqlx::query!(
@@ -120,8 +121,8 @@ impl Reader {
             after,
             limit
         )
-        .fetch_all(&self.pool)
-        .await?;
+        .fetch(&self.pool);
+        let (rows, _) = bounded::collect(rows, |row| row.payload.len()).await?;
         rows.into_iter()
             .map(|row| {
                 let event = serde_json::from_str(&row.payload)?;

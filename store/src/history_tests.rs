@@ -162,6 +162,45 @@ async fn a_page_looks_at_so_many_events_and_the_next_goes_on_from_there() {
     lives.end().await;
 }
 
+/// Four events of a mebibyte and more each, after what is there.
+fn add_long_ones(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4)
+        INSERT INTO events SELECT (SELECT max(seq) FROM events) + i, NULL, NULL, 'reviewer_retried', NULL, NULL, NULL,
+        NULL, i, i, '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"' || printf('%.*c', 1100000, 'y') || '\"}'
+        FROM n";
+    connection.execute(sql, []).unwrap();
+}
+
+#[tokio::test]
+async fn a_page_of_long_events_ends_early_and_the_next_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let lives = lived(&path).await;
+    let reader = &lives.store.reader;
+    let first = reader.last_seq().await.unwrap();
+    add_long_ones(&path);
+    let (mut after, mut sizes, mut logged) = (first, Vec::new(), Vec::new());
+    loop {
+        let page = reader.list_news(after, None, 500).await.unwrap();
+        logged.push(reader.list_log(after, 500).await.unwrap().len());
+        sizes.push(page.len());
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+    }
+    assert_eq!((sizes, logged), (vec![2, 2, 0], vec![2, 2, 0]));
+    let (mut cursor, mut seqs, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let page = reader.list_history(&HistoryFilter::default(), LogOrder::Oldest, cursor, 500).await.unwrap();
+        seqs.extend(page.items.iter().map(|row| row.logged.seq));
+        pages += 1;
+        let Some(next) = page.next_cursor else { break };
+        cursor = Some(next.parse().unwrap());
+    }
+    assert_eq!((seqs, pages), ((1..=first + 4).collect(), 3));
+    lives.end().await;
+}
+
 /// Every page is a search along a key: with `SCAN events` its time would grow with the log.
 #[tokio::test]
 async fn no_page_scans_the_log() {

@@ -4,6 +4,7 @@
 //! Domain and actors know only [`Change`], [`view`] and these two types, so another database can
 //! stand behind them.
 
+mod bounded;
 mod contents;
 mod effort;
 mod error;

@@ -2,7 +2,7 @@
 //! misses nothing and sees nothing twice.
 
 use crate::{
-    Reader, StoreError,
+    Reader, StoreError, bounded,
     reader::{to_id, to_u32, to_u64},
 };
 use domain::{
@@ -41,7 +41,8 @@ pub struct News {
 }
 
 impl Reader {
-    /// What happened after `seq`, everywhere or to one review, at most `limit` of it.
+    /// What happened after `seq`, everywhere or to one review, at most `limit` of it, and less where it is long: only an
+    /// empty page says that there is nothing more.
     pub async fn list_news(
         &self,
         after: u64,
@@ -67,8 +68,8 @@ impl Reader {
             after,
             limit
         )
-        .fetch_all(&self.pool)
-        .await?;
+        .fetch(&self.pool);
+        let (rows, _) = bounded::collect(rows, |row| row.payload.len()).await?;
         rows.into_iter().map(NewsRow::read).collect()
     }
 
@@ -85,12 +86,12 @@ impl Reader {
             after,
             limit
         )
-        .fetch_all(&self.pool)
-        .await?;
+        .fetch(&self.pool);
+        let (rows, _) = bounded::collect(rows, |row| row.payload.len()).await?;
         rows.into_iter().map(NewsRow::read).collect()
     }
 
-    /// What happened after `seq`, at most `limit` of it.
+    /// The same without what stands beside the events.
     pub async fn list_log(&self, after: u64, limit: u32) -> Result<Vec<Logged>, StoreError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let rows = sqlx::query!(
@@ -99,8 +100,8 @@ impl Reader {
             after,
             limit
         )
-        .fetch_all(&self.pool)
-        .await?;
+        .fetch(&self.pool);
+        let (rows, _) = bounded::collect(rows, |row| row.payload.len()).await?;
         rows.into_iter()
             .map(|row| {
                 let at = Timestamp(row.at_ms);

@@ -52,13 +52,19 @@ impl Reader {
         row.map(|row| to_id(&row.id)).transpose()
     }
 
-    /// The reviews whose id begins with `prefix` (lowercase, with dashes); a few of them are enough
-    /// to tell that it is not unique.
-    pub async fn find_id_by_prefix(&self, prefix: &str) -> Result<Named, StoreError> {
-        let end = format!("{prefix}~");
-        let rows = sqlx::query!("SELECT id FROM reviews WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", prefix, end)
-            .fetch_all(&self.pool)
-            .await?;
+    /// The reviews whose id begins with `prefix` (lowercase, with dashes), of all or of one project (`None` inside: of
+    /// none); a few of them are enough to tell that it is not unique.
+    pub async fn find_id_by_prefix(&self, prefix: &str, of: Option<Option<&str>>) -> Result<Named, StoreError> {
+        let (end, all, project) = (format!("{prefix}~"), of.is_none(), of.flatten());
+        let rows = sqlx::query!(
+            "SELECT id FROM reviews WHERE id >= ? AND id < ? AND (? OR project IS ?) ORDER BY id LIMIT 6",
+            prefix,
+            end,
+            all,
+            project
+        )
+        .fetch_all(&self.pool)
+        .await?;
         let ids = rows.iter().map(|row| to_id(&row.id)).collect::<Result<Vec<_>, _>>()?;
         Ok(match ids.as_slice() {
             [] => Named::Nothing,
@@ -136,3 +142,7 @@ pub(crate) fn to_u32(value: i64) -> Result<u32, StoreError> {
 pub(crate) fn word<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
     read(text).ok_or_else(|| StoreError::corrupt(format!("unknown word {text:?}")))
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

@@ -392,6 +392,46 @@ async fn whoever_is_bound_to_a_project_sees_its_past_alone() {
     broker.stop_and_check().await;
 }
 
+#[tokio::test]
+async fn a_review_counts_as_what_it_became_and_not_as_the_last_vote() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let policy = json!({ "rule": "min_approvals", "min_approvals": 1 });
+    let more = json!({ "personas": ["general", "security"], "policy": policy });
+    let review = id(&client.call("create_review", proposal_with("two look at it", more)).await);
+    for (by, persona) in [("ada", "general"), ("bob", "security")] {
+        client.call("claim_review", json!({ "review_id": review, "reviewer_id": by, "persona": persona })).await;
+    }
+    client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
+    let other = json!({ "review_id": review, "reviewer_id": "bob", "verdict": "changes_requested", "reason": "hm" });
+    assert_eq!(client.call("submit_verdict", other).await["status"], "approved");
+    let counted = async || {
+        let reviews = client.call("get_review_stats", json!({})).await["reviews"].take();
+        (reviews["approved"].clone(), reviews["rejected"].clone())
+    };
+    assert_eq!(counted().await, (json!(1), json!(0)));
+    client.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
+    assert_eq!(counted().await, (json!(1), json!(0)));
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn figures_of_many_groups_are_cut_to_a_page() {
+    let broker = TestBroker::with("[limits]\npage_chars = 5000\n").await;
+    let client = broker.client();
+    for number in 0..30 {
+        let review = client.submit("one of many").await;
+        let by = format!("a-reviewer-with-a-rather-long-name-{number}");
+        client.claim(&review, &by).await;
+        client.call("submit_verdict", verdict(&review, &by, "approved")).await;
+    }
+    let told = client.call("get_review_stats", json!({ "group_by": "reviewer" })).await;
+    let (groups, more) = (told["groups"].as_array().unwrap().len(), told["more_groups"].as_u64().unwrap());
+    assert!(told.to_string().chars().count() <= 5000 && groups > 1, "{told}");
+    assert_eq!(groups as u64 + more, 30);
+    broker.stop_and_check().await;
+}
+
 /// One of our commands, with the broker's own user as its caller.
 async fn run(broker: &TestBroker, arguments: &[&str]) -> Output {
     let mut command = countersign(broker.home());

@@ -6,6 +6,7 @@ use crate::support::{
     broker::{TestBroker, countersign},
     eventually::eventually,
     live_pool::{ids, pool_of, pool_running},
+    tokens::made,
 };
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -62,6 +63,11 @@ async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
     }
     let message = pool["message"].as_str().unwrap();
     assert!(message.starts_with("5 reviewers in a row of project came to nothing"), "{message}");
+
+    // Of another project nobody hears the words.
+    let bound = broker.client().with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
+    let seen = bound.call("list_reviewers", json!({})).await;
+    assert_eq!((seen.get("message"), seen.get("last_words"), ids(&seen, "ended").len()), (None, None, 0));
 
     let list = said(&broker, &["list"]).await;
     assert!(list.starts_with("pool crash_loop: 0 of 3 reviewers, 3 reviews wait\n"), "{list}");

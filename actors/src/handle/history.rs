@@ -32,8 +32,12 @@ impl Broker {
         self.0.context.reader.list_steps(review.number, after, limit).await.map_err(unreadable)
     }
 
+    /// One at a time: they look at every review, and all else that is read shares a few connections with them.
     pub async fn stats(&self, period: Period, by: GroupBy) -> Answer<Stats> {
         let _call = self.admit()?;
+        let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
+        let _queued = self.0.stats_queue.try_acquire().map_err(busy)?;
+        let _turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
         self.0.context.reader.stats(&period, by).await.map_err(unreadable)
     }
 

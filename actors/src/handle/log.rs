@@ -17,7 +17,8 @@ impl Broker {
         self.0.feed.committed.clone()
     }
 
-    /// What happened after `seq`, everywhere or to one review, at most `limit` of it.
+    /// What happened after `seq`, everywhere or to one review, at most `limit` of it. Only an empty page says that there
+    /// is nothing more.
     pub async fn news(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<News>> {
         self.0.context.reader.list_news(after, review, limit).await.map_err(unreadable)
     }

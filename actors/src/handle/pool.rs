@@ -52,11 +52,6 @@ impl Broker {
         self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
     }
 
-    /// A live reviewer, by its id or its short name.
-    pub async fn find_reviewer(&self, given: &str) -> Answer<Option<LiveReviewer>> {
-        Ok(self.show_pool().await?.live.into_iter().find(|reviewer| reviewer.row.is_called(given)))
-    }
-
     /// Lets a live reviewer of this pool finish what it has, or not, and ends it.
     pub async fn stop_reviewer(&self, id: String, at_once: bool) -> Answer<LiveReviewer> {
         let _call = self.admit()?;

@@ -78,3 +78,10 @@ pub struct LiveReviewer {
     pub last_words: Vec<String>,
     pub(crate) node: Node,
 }
+
+impl LiveReviewer {
+    /// Messages that wait for its actor.
+    pub const fn mailbox(&self) -> u64 {
+        self.node.mailbox
+    }
+}

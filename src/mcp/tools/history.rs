@@ -88,7 +88,7 @@ pub(super) async fn timeline(args: GetReviewTimeline, call: &Call<'_>) -> Done {
         room = room.saturating_sub(chars);
         shown.push(step);
     }
-    let all = shown.len() == steps.len() && steps.len() < MAX_STEPS as usize;
+    let all = shown.len() == steps.len() && steps.last().is_none_or(|last| last.recorded.version >= review.version);
     Ok(Answer::of(&Timeline::of(&review, shown, all))?)
 }
 
@@ -100,8 +100,18 @@ pub(super) async fn stats(args: GetReviewStats, call: &Call<'_>) -> Done {
     let (by, now) = (by.transpose()?.unwrap_or(GroupBy::None), now());
     let (since, until) = period(args.since.as_deref(), args.until.as_deref(), now)?;
     let period = Period { project: project(args.project, call)?, since, until, now };
-    let stats = call.server.broker.stats(period.clone(), by).await?;
-    Ok(Answer::of(&Figures::of(&stats, &period, by))?)
+    let mut stats = call.server.broker.stats(period.clone(), by).await?;
+    loop {
+        let answer = Answer::of(&Figures::of(&stats, &period, by))?;
+        let (groups, chars, room) = (stats.groups.len(), answer.text.chars().count(), call.server.settings.page_chars);
+        if chars <= room || groups == 0 {
+            return Ok(answer);
+        }
+        // An answer no client cuts: the busiest of them, or the latest days.
+        let kept = (groups * room / chars).min(groups - 1);
+        stats.groups.truncate(kept);
+        stats.more_groups += groups - kept;
+    }
 }
 
 fn now() -> Timestamp {

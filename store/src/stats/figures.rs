@@ -100,9 +100,11 @@ pub struct Processes {
     pub cost_usd: f64,
 }
 
-/// How a review ended, whether it is closed since or not; null while it has not.
+/// How a review ended, whether it is closed since or not; null while it has not. Not the last vote: with several seats
+/// that may be another. Only what is approved has an approved hash, and keeps it when it is closed.
 const OUTCOME: &str = "CASE WHEN r.cancel_reason IS NOT NULL THEN 'cancelled' \
-                       WHEN r.status IN ('approved', 'rejected', 'closed') THEN r.verdict END";
+                       WHEN r.status IN ('approved', 'rejected') THEN r.status \
+                       WHEN r.status = 'closed' THEN iif(r.approved_hash IS NULL, 'rejected', 'approved') END";
 
 /// The statuses that time is counted in: `closed` has no end.
 fn timed() -> impl Iterator<Item = Status> {
