@@ -76,6 +76,8 @@ pub struct Server {
     pub header_timeout: Duration,
     #[serde(with = "duration")]
     pub body_timeout: Duration,
+    #[serde(with = "duration")]
+    pub write_timeout: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

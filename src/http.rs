@@ -9,6 +9,7 @@ pub mod api;
 mod door;
 pub mod events;
 mod metrics;
+mod patience;
 mod server;
 mod trace;
 
@@ -81,7 +82,7 @@ impl Route {
         match self {
             // Who looks for the broker has no token yet, and learns nothing but that it is there.
             Self::Health | Self::Ready => Needs::Nothing,
-            Self::Actors | Self::Metrics => Needs::Operator,
+            Self::Actors | Self::Metrics => Needs::AllProjects,
             Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => Needs::Token,
             Self::Api(operation) => operation.needs(),
         }

@@ -39,7 +39,11 @@ pub(crate) async fn serve() {
     let body = 1 << 20;
     let app = axum::Router::new().route("/mcp", http::mcp_route(Noop, body));
     let app = http::guarded(app, Door::new(port, body, Duration::from_secs(30)));
-    let limits =
-        Limits { max_connections: 1024, header_timeout: Duration::from_secs(60), grace: Duration::from_secs(1) };
+    let limits = Limits {
+        max_connections: 1024,
+        header_timeout: Duration::from_secs(60),
+        write_timeout: Duration::from_secs(60),
+        grace: Duration::from_secs(1),
+    };
     http::serve(listener, app, limits, CancellationToken::new()).await;
 }

@@ -69,6 +69,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let limits = Limits {
         max_connections: config.server.max_connections,
         header_timeout: config.server.header_timeout,
+        write_timeout: config.server.write_timeout,
         grace: GRACE,
     };
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));

@@ -93,6 +93,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("server.max_connections", Integer(1, 65_536), OperatorOnly),
     rule("server.header_timeout", millis(100, 5 * MINUTE), OperatorOnly),
     rule("server.body_timeout", millis(100, 10 * MINUTE), OperatorOnly),
+    rule("server.write_timeout", millis(100, 10 * MINUTE), OperatorOnly),
     rule("auth.required", Bool, OperatorOnly),
     rule("log.filter", LogFilter, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),

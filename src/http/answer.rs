@@ -19,13 +19,19 @@ pub(super) fn with_text(status: StatusCode, kind: &'static str, text: impl Into<
     response
 }
 
-/// A refusal of the door or of a page. MCP clients and the command line look for its words under `error`.
+/// A refusal of the door or of a page.
 pub(super) fn problem(status: StatusCode, code: &str, error: &str) -> Response {
-    let more = Map::from_iter([("error".to_owned(), error.into())]);
-    problem_with(status, code, error, more)
+    let passes = status == StatusCode::SERVICE_UNAVAILABLE;
+    let more = Map::from_iter([("retryable".to_owned(), passes.into())]);
+    let mut response = problem_with(status, code, error, more);
+    if passes {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
-/// RFC 9457, with `code` for programs and whatever else they need to go on.
+/// RFC 9457, with `code` for programs and whatever else they need to go on. MCP clients and the command line look for its
+/// words under `error`.
 pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut more: Map<String, Value>) -> Response {
     // That name is taken for the HTTP status.
     if let Some(status) = more.remove("status") {
@@ -36,6 +42,7 @@ pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut mor
         "title": code.replace('_', " "),
         "status": status.as_u16(),
         "detail": detail,
+        "error": detail,
         "code": code,
     });
     // By which the broker's log can be searched.

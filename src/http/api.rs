@@ -6,6 +6,7 @@
 mod arguments;
 mod diff;
 mod docs;
+mod long;
 mod openapi;
 mod pages;
 mod reply;
@@ -16,6 +17,7 @@ mod webhooks;
 
 pub use openapi::document;
 pub use pages::Facts;
+pub(super) use reply::problem;
 pub use routes::Operation;
 
 use crate::{
@@ -30,6 +32,7 @@ use axum::{
     response::Response,
     routing::{MethodFilter, MethodRouter, on},
 };
+use long::Long;
 use rmcp::model::JsonObject;
 use routes::What;
 use std::sync::Arc;
@@ -44,6 +47,7 @@ pub(super) struct Api {
     server: mcp::Server,
     facts: Facts,
     webhooks: Webhooks,
+    long: Long,
 }
 
 /// One request, read.
@@ -60,8 +64,8 @@ impl Asked {
 }
 
 impl Api {
-    pub(super) const fn new(server: mcp::Server, facts: Facts, webhooks: Webhooks) -> Self {
-        Self { server, facts, webhooks }
+    pub(super) fn new(server: mcp::Server, facts: Facts, webhooks: Webhooks) -> Self {
+        Self { server, facts, webhooks, long: Long::default() }
     }
 
     async fn serve(&self, operation: &'static Operation, path: ReadPath, request: Request) -> Response {
@@ -98,14 +102,18 @@ impl Api {
             }
             What::Diff => self.diff(asked).await,
             What::Patch => self.patch(asked).await,
-            What::Show(page) => self.page(asked, page).await,
-            What::Hooks(act) => Ok(reply::answered(asked, self.hooks(asked, act).await?)),
+            What::Show(page) => self.server.note(asked.operation.id, asked.caller(), self.page(asked, page)).await,
+            What::Hooks(act) => {
+                let answer = self.server.note(asked.operation.id, asked.caller(), self.hooks(asked, act)).await?;
+                Ok(reply::answered(asked, answer))
+            }
             What::Docs(asset) => Ok(docs::serve(asset)),
         }
     }
 
     async fn call(&self, asked: &Asked, tool: mcp::Tool) -> Result<Answer, Failure> {
-        let expected = match asked.operation.changes() && asked.operation.is_of_a_review() {
+        // Of a review is also what names one in its body.
+        let expected = match asked.operation.changes() && asked.arguments.contains_key("review_id") {
             true => tags::expected(&asked.parts.headers)?,
             false => None,
         };

@@ -40,6 +40,8 @@ pub(super) enum Needs {
     Nothing,
     Token,
     Operator,
+    /// An operator's of all projects: what is shown is everybody's.
+    AllProjects,
 }
 
 pub struct Door {
@@ -151,15 +153,13 @@ impl Door {
             }
             (Some(_), _, _) => return Err(Shut::UnknownToken),
         };
-        if !self.token_required {
-            return Ok(holder);
-        }
         let needs = Route::all().find(|route| route.path() == path).map_or(Needs::Token, Route::needs);
         let is_operator = |caller: &Caller| caller.authority == passes::Authority::Operator;
         match (needs, &holder.caller) {
-            (Needs::Token | Needs::Operator, None) => Err(Shut::NoToken),
-            (Needs::Operator, Some(caller)) if !is_operator(caller) => Err(Shut::NotOperator),
-            _ => Ok(holder),
+            (Needs::Token | Needs::Operator | Needs::AllProjects, None) if self.token_required => Err(Shut::NoToken),
+            (Needs::Operator | Needs::AllProjects, Some(caller)) if !is_operator(caller) => Err(Shut::NotOperator),
+            (Needs::AllProjects, Some(caller)) if caller.scope != passes::Scope::All => Err(Shut::OneProject),
+            (Needs::Nothing | Needs::Token | Needs::Operator | Needs::AllProjects, _) => Ok(holder),
         }
     }
 
@@ -299,6 +299,7 @@ enum Shut {
     UnknownToken,
     UnknownTicket,
     NotOperator,
+    OneProject,
     /// Whose the token is cannot be told now.
     Unreadable {
         code: &'static str,
@@ -333,7 +334,8 @@ impl Shut {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Content-Type must be application/json")
             }
             Self::TooLarge { limit } => {
-                info!(target: "countersign::door", code = "body_too_large", "refused");
+                let code = "body_too_large";
+                info!(target: "countersign::door", code, trace.id = TraceId::current().map(display), "refused");
                 let error = format!("the body may have at most {limit} bytes");
                 return problem(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &error);
             }
@@ -354,6 +356,11 @@ impl Shut {
                 (StatusCode::UNAUTHORIZED, "unknown_ticket", "the ticket is unknown, was used or has expired")
             }
             Self::NotOperator => (StatusCode::FORBIDDEN, "wrong_role", "this page is only for an operator's token"),
+            Self::OneProject => (
+                StatusCode::FORBIDDEN,
+                "wrong_project",
+                "this page shows all projects, and your token is good for one only",
+            ),
             Self::Unreadable { code, why } => {
                 info!(target: "countersign::door", code, trace.id = TraceId::current().map(display), "refused");
                 return problem(StatusCode::SERVICE_UNAVAILABLE, code, &why);
@@ -363,9 +370,6 @@ impl Shut {
         let mut answer = problem(status, code, error);
         if status == StatusCode::UNAUTHORIZED {
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         answer
     }

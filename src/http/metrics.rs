@@ -3,7 +3,7 @@
 
 use super::{answer::problem, events::Events};
 use crate::{telemetry::traces, webhooks::Webhooks};
-use actors::{Broker, BrokerError, tree::Node};
+use actors::{Broker, BrokerError, pool::LiveReviewer, tree::Kind};
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
@@ -15,7 +15,6 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -57,6 +56,7 @@ impl Metrics {
         }
         counted.register("reviewer_spawns", "Reviewer processes started", meters.spawns.clone());
         counted.register("reviewer_crashes", "Reviewer processes that ended badly", meters.crashes.clone());
+        counted.register("actor_restarts", "Actors that were started again after a failure", meters.restarts.clone());
         counted.register("event_drops", "Event subscribers dropped because they did not read", events.dropped());
         if !webhooks.is_empty() {
             let help = "Webhooks by what became of them; failed are single attempts";
@@ -91,16 +91,16 @@ impl Metrics {
     async fn ask(&self) -> Result<Registry, BrokerError> {
         let Inner { broker, events, started, .. } = &*self.0;
         let mut asked = Registry::with_prefix("countersign");
-        let tree = broker.actors().await?;
-        let (commits, changes) = (ConstCounter::new(tree.store.commits), ConstCounter::new(tree.store.changes));
+        let census = broker.census().await?;
+        let (commits, changes) = (ConstCounter::new(census.store.commits), ConstCounter::new(census.store.changes));
         asked.register("commits", "Transactions of the writer", commits);
         asked.register("changes", "Changes in them; their ratio is what group commit saves", changes);
         let mut gauge = |name: &str, help: &str, value: u64| {
             asked.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
         };
-        gauge("changes_waiting", "Changes that wait for a transaction", tree.store.waiting);
-        gauge("calls_in_flight", "Calls that are being worked on", tree.calls.in_flight as u64);
-        gauge("calls_waiting", "Calls that wait for a change", tree.calls.waiting as u64);
+        gauge("changes_waiting", "Changes that wait for a transaction", census.store.waiting);
+        gauge("calls_in_flight", "Calls that are being worked on", census.calls.in_flight as u64);
+        gauge("calls_waiting", "Calls that wait for a change", census.calls.waiting as u64);
         gauge("event_streams", "Open event streams", events.open_streams() as u64);
         gauge("event_subscribers", "Those of them that have caught up", events.live_subscribers() as u64);
         asked.register_with_unit(
@@ -111,8 +111,8 @@ impl Metrics {
         );
         self.ask_queue(&mut asked).await?;
         self.ask_webhooks(&mut asked).await?;
-        self.ask_reviewers(&mut asked).await;
-        actors(&mut asked, &tree.root, tree.more_reviews);
+        let reviewers = self.ask_reviewers(&mut asked).await;
+        show_actors(&mut asked, census.kinds.into_iter().chain(reviewers));
         Ok(asked)
     }
 
@@ -149,52 +149,33 @@ impl Metrics {
     }
 
     /// Without a pool there are none, and that is no reason to show nothing else.
-    async fn ask_reviewers(&self, asked: &mut Registry) {
+    async fn ask_reviewers(&self, asked: &mut Registry) -> Option<Kind> {
         let reviewers = Family::<[(&'static str, &'static str); 1], Gauge>::default();
         for state in domain::pool::ReviewerState::ALL {
             reviewers.get_or_create(&[("state", state.as_str())]).set(0);
         }
-        if let Ok(pool) = self.0.broker.live_reviewers().await {
-            for reviewer in &pool.live {
-                reviewers.get_or_create(&[("state", reviewer.state.as_str())]).inc();
-            }
+        let pool = self.0.broker.live_reviewers().await.ok();
+        let live = pool.as_ref().map(|pool| pool.live.as_slice()).unwrap_or_default();
+        for reviewer in live {
+            reviewers.get_or_create(&[("state", reviewer.state.as_str())]).inc();
         }
         asked.register("reviewers", "Live reviewer processes by what they do", reviewers);
+        let mailbox = live.iter().map(LiveReviewer::mailbox).sum();
+        (!live.is_empty()).then_some(Kind { name: "reviewer", live: live.len() as u64, mailbox })
     }
 }
 
 /// Summed up by kind: reviews come and go, and a label for each would never end.
-fn actors(asked: &mut Registry, root: &Node, more_reviews: usize) {
-    #[derive(Default)]
-    struct Sum {
-        live: i64,
-        mailbox: u64,
-        restarts: u64,
-    }
-    fn add(sums: &mut BTreeMap<&'static str, Sum>, node: &Node) {
-        let sum = sums.entry(node.kind).or_default();
-        sum.live += 1;
-        sum.mailbox += node.mailbox;
-        sum.restarts += node.restarts;
-        node.children.iter().for_each(|child| add(sums, child));
-    }
-    let mut sums = BTreeMap::new();
-    add(&mut sums, root);
-    if more_reviews > 0 {
-        sums.entry("review").or_default().live += i64::try_from(more_reviews).unwrap_or(i64::MAX);
-    }
-    type Kind = [(&'static str, &'static str); 1];
-    let (live, mailbox, restarts) =
-        (Family::<Kind, Gauge>::default(), Family::<Kind, Gauge>::default(), Family::<Kind, Gauge>::default());
-    for (kind, sum) in sums {
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        live.get_or_create(&[("kind", kind)]).set(sum.live);
-        mailbox.get_or_create(&[("kind", kind)]).set(whole(sum.mailbox));
-        restarts.get_or_create(&[("kind", kind)]).set(whole(sum.restarts));
+fn show_actors(asked: &mut Registry, kinds: impl Iterator<Item = Kind>) {
+    type Label = [(&'static str, &'static str); 1];
+    let (live, mailbox) = (Family::<Label, Gauge>::default(), Family::<Label, Gauge>::default());
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    for kind in kinds {
+        live.get_or_create(&[("kind", kind.name)]).set(whole(kind.live));
+        mailbox.get_or_create(&[("kind", kind.name)]).set(whole(kind.mailbox));
     }
     asked.register("actors", "Live actors", live);
     asked.register("mailbox_depth", "Messages that wait in their mailboxes", mailbox);
-    asked.register("actor_restarts", "Restarts of those that live", restarts);
 }
 
 pub(super) async fn show(State(metrics): State<Metrics>) -> Response {

@@ -1,5 +1,6 @@
 //! Accepts connections, bounds them, and ends them in order.
 
+use super::patience::Patient;
 use axum::Router;
 use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::{
@@ -30,6 +31,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// For the first byte of a request as well: an idle connection is closed after it.
     pub header_timeout: Duration,
+    /// For a client to take some more of its answer.
+    pub write_timeout: Duration,
     /// What requests under way are given when the broker stops.
     pub grace: Duration,
 }
@@ -79,6 +82,7 @@ pub async fn serve(listener: TcpListener, app: Router, limits: Limits, shutdown:
         };
         // Answers are small and somebody waits for each of them.
         let _ = stream.set_nodelay(true);
+        let stream = Patient::new(stream, limits.write_timeout);
         let line = Line { hang_up: CancellationToken::new(), _place: Arc::new(permit) };
         let hang_up = line.hang_up.clone();
         let app = app.clone().map_request(move |mut request: Request<Incoming>| {

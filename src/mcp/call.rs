@@ -6,7 +6,7 @@ use super::{
     args::Malformed,
     present::Answer,
     refusal::Refused,
-    tools::{self, Call, Done, Stop, Tool},
+    tools::{self, Call, Stop, Tool, Whole},
     who::Who,
 };
 use crate::{
@@ -15,18 +15,19 @@ use crate::{
 };
 use actors::{Caller, meters::Outcome};
 use axum::http::{HeaderMap, request::Parts};
+use domain::ids::ReviewId;
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, RequestMetaObject},
     service::RequestContext,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, sync::OnceLock, time::Instant};
 use tracing::{error, info};
 
-enum End {
-    Done(Done),
+enum End<T> {
+    Done(Result<T, Stop>),
     Panicked,
     /// Nobody reads the answer any more.
     Left,
@@ -54,18 +55,19 @@ pub(super) async fn run(
         let name: String = request.name.chars().take(80).collect();
         server.broker.meters().call("unknown", Outcome::Malformed, std::time::Duration::ZERO);
         info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), trace.id = trace.map(display), "call");
-        return Err(ErrorData::invalid_params(
+        let error = ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),
             Some(json!({ "code": "unknown_tool", "allowed": known })),
-        ));
+        );
+        return Err(traced(error, trace));
     };
     let review = OnceLock::new();
     let headers = context.extensions.get::<Parts>().map(|parts| &parts.headers);
     let call = Call { server, who, tool, meta: &context.meta, headers, review: &review };
-    let result = match serve(call, request.arguments, trace, context.ct.cancelled()).await {
+    let result = match serve(call, tools::run(request.arguments, call), trace, context.ct.cancelled()).await {
         Ok(answer) => Ok(answered(answer)),
-        Err(Failure::Refused(refused)) => Ok(refusal(refused)),
-        Err(Failure::Malformed(malformed)) => Err(malformed.into_error(tool.name())),
+        Err(Failure::Refused(refused)) => Ok(refusal(refused, trace)),
+        Err(Failure::Malformed(malformed)) => Err(traced(malformed.into_error(tool.name()), trace)),
         Err(Failure::Internal) => Err(internal(trace)),
         Err(Failure::Left) => Err(ErrorData::internal_error("the call was cancelled", None)),
     };
@@ -84,21 +86,109 @@ impl Server {
         let (meta, review) = (RequestMetaObject::default(), OnceLock::new());
         let who = Who::new(self, caller);
         let call = Call { server: self, who, tool, meta: &meta, headers: Some(headers), review: &review };
-        Box::pin(serve(call, Some(arguments), TraceId::current(), std::future::pending())).await
+        Box::pin(serve(call, tools::run(Some(arguments), call), TraceId::current(), std::future::pending())).await
+    }
+
+    /// The same for the diff that get_proposal shows in pages.
+    pub(crate) async fn ask_whole(
+        &self,
+        arguments: JsonObject,
+        headers: &HeaderMap,
+        caller: Option<&Caller>,
+    ) -> Result<Whole, Failure> {
+        let (meta, review) = (RequestMetaObject::default(), OnceLock::new());
+        let (who, tool) = (Who::new(self, caller), Tool::GetProposal);
+        let call = Call { server: self, who, tool, meta: &meta, headers: Some(headers), review: &review };
+        Box::pin(serve(call, tools::whole(arguments, call), TraceId::current(), std::future::pending())).await
+    }
+
+    /// Counts and logs what is no tool in the same way.
+    pub(crate) async fn note<T>(
+        &self,
+        name: &'static str,
+        caller: Option<&Caller>,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let review = OnceLock::new();
+        let line = Line::begin(self, name, Who::new(self, caller), &review, TraceId::current());
+        let result = work.await;
+        match &result {
+            Ok(_) => line.end(Outcome::Ok, "ok"),
+            Err(Failure::Refused(refused)) => line.end(Outcome::Refused, refused.code),
+            Err(Failure::Malformed(_)) => line.end(Outcome::Malformed, "invalid_params"),
+            Err(Failure::Internal) => line.end(Outcome::Failed, "internal"),
+            Err(Failure::Left) => line.end(Outcome::Left, LEFT),
+        }
+        result
+    }
+}
+
+/// The one line about a call, and its place in the figures. Whoever serves a client drops the call with it, so what has
+/// not ended when this goes has been left.
+struct Line<'a> {
+    server: &'a Server,
+    name: &'static str,
+    who: Who<'a>,
+    review: &'a OnceLock<ReviewId>,
+    trace: Option<TraceId>,
+    started: Instant,
+    end: (Outcome, &'static str),
+}
+
+const LEFT: &str = "client_left";
+
+impl<'a> Line<'a> {
+    fn begin(
+        server: &'a Server,
+        name: &'static str,
+        who: Who<'a>,
+        review: &'a OnceLock<ReviewId>,
+        trace: Option<TraceId>,
+    ) -> Self {
+        Self { server, name, who, review, trace, started: Instant::now(), end: (Outcome::Left, LEFT) }
+    }
+
+    fn end(mut self, counted: Outcome, outcome: &'static str) {
+        self.end = (counted, outcome);
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        let ((counted, outcome), took) = (self.end, self.started.elapsed());
+        self.server.broker.meters().call(self.name, counted, took);
+        info!(
+            target: "countersign::call",
+            tool = self.name,
+            review.id = self.review.get().map(display),
+            caller = self.who.identity(),
+            outcome,
+            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            trace.id = self.trace.map(display),
+            "call"
+        );
+        if let Some(span) = self.trace.and_then(|trace| trace.child(self.name, || Started::before(took))) {
+            let span = span.with("countersign.tool", self.name).with("countersign.outcome", outcome);
+            let span = span.failed(counted == Outcome::Failed);
+            traces::record(match self.review.get() {
+                Some(review) => span.with("countersign.review_id", review.to_string()),
+                None => span,
+            });
+        }
     }
 }
 
 /// What every call of a tool goes through, from whichever door it comes.
-async fn serve(
+async fn serve<T>(
     call: Call<'_>,
-    arguments: Option<JsonObject>,
+    work: impl Future<Output = Result<T, Stop>>,
     trace: Option<TraceId>,
     left: impl Future<Output = ()>,
-) -> Result<Answer, Failure> {
-    let started = Instant::now();
-    let (tool, who, review, server) = (call.tool, call.who, call.review, call.server);
+) -> Result<T, Failure> {
+    let (tool, review) = (call.tool, call.review);
+    let line = Line::begin(call.server, tool.name(), call.who, review, trace);
     // rmcp never answers a call whose handler panicked, so a panic must end here.
-    let work = AssertUnwindSafe(tools::run(arguments, call)).catch_unwind();
+    let work = AssertUnwindSafe(work).catch_unwind();
     let end = tokio::select! {
         done = work => done.map_or(End::Panicked, End::Done),
         () = left => End::Left,
@@ -122,28 +212,9 @@ async fn serve(
             );
             (Outcome::Failed, "internal", Err(Failure::Internal))
         }
-        End::Left => (Outcome::Left, "client_left", Err(Failure::Left)),
+        End::Left => (Outcome::Left, LEFT, Err(Failure::Left)),
     };
-    let took = started.elapsed();
-    server.broker.meters().call(tool.name(), counted, took);
-    info!(
-        target: "countersign::call",
-        tool = tool.name(),
-        review.id = review.get().map(display),
-        caller = who.identity(),
-        outcome,
-        ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        trace.id = trace.map(display),
-        "call"
-    );
-    if let Some(span) = trace.and_then(|trace| trace.child(tool.name(), || Started::before(took))) {
-        let span = span.with("countersign.tool", tool.name()).with("countersign.outcome", outcome);
-        let span = span.failed(counted == Outcome::Failed);
-        traces::record(match review.get() {
-            Some(review) => span.with("countersign.review_id", review.to_string()),
-            None => span,
-        });
-    }
+    line.end(counted, outcome);
     result
 }
 
@@ -165,16 +236,23 @@ fn answered(answer: Answer) -> CallToolResult {
 }
 
 /// The whole refusal as text and as structured content, which every output schema allows.
-fn refusal(refused: Refused) -> CallToolResult {
+fn refusal(refused: Refused, trace: Option<TraceId>) -> CallToolResult {
+    let refused = trace.map(|trace| trace.to_string()).into_iter().fold(refused, |all, id| all.with("trace_id", id));
     CallToolResult::structured_error(refused.into_value())
 }
 
-fn internal(trace: Option<TraceId>) -> ErrorData {
-    let mut data = json!({ "code": "internal", "retryable": true });
-    if let Some(trace) = trace {
-        data["trace_id"] = trace.to_string().into();
+/// With the id by which the broker's log can be searched.
+fn traced(mut error: ErrorData, trace: Option<TraceId>) -> ErrorData {
+    if let (Some(Value::Object(data)), Some(trace)) = (&mut error.data, trace) {
+        data.insert("trace_id".into(), trace.to_string().into());
     }
-    ErrorData::internal_error("the broker failed inside; repeating the call is safe, and its log says more", Some(data))
+    error
+}
+
+fn internal(trace: Option<TraceId>) -> ErrorData {
+    let data = json!({ "code": "internal", "retryable": true });
+    let words = "the broker failed inside; repeating the call is safe, and its log says more";
+    traced(ErrorData::internal_error(words, Some(data)), trace)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod review;
 mod target;
 
 pub(super) use list::queue;
+pub(crate) use proposal::Whole;
 pub(super) use proposal::{Asked, show};
 
 use super::{
@@ -21,7 +22,7 @@ use super::{
     refusal::Refused,
     who::Who,
 };
-use actors::{BrokerError, request::Wait};
+use actors::{BrokerError, passes::Scope, request::Wait};
 use axum::http::HeaderMap;
 use domain::{ids::ReviewId, review::Role};
 use rmcp::model::{JsonObject, RequestMetaObject};
@@ -141,6 +142,7 @@ impl From<serde_json::Error> for Stop {
 pub(super) type Done = Result<Answer, Stop>;
 
 /// One call: who is asked, what came beside the arguments, and which review it turned out to be about.
+#[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub server: &'a Server,
     pub who: Who<'a>,
@@ -154,7 +156,8 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     pub(super) async fn resolve(&self, given: &str) -> Result<ReviewId, Stop> {
-        let id = self.server.broker.resolve(given.trim()).await?;
+        let scope = self.who.scope().unwrap_or(&Scope::All);
+        let id = self.server.broker.resolve_within(given.trim(), scope).await?;
         let id = *self.review.get_or_init(|| id);
         if self.who.is_bounded() {
             self.who.may_touch(&*self.server.broker.review(id).await?, Some(self.tool))?;
@@ -204,6 +207,12 @@ fn wrong_role(field: &str, role: Role, own: Role) -> Refused {
 /// Refuses what is there but says nothing.
 fn non_empty(field: &str, text: &str) -> Result<(), Refused> {
     if text.trim().is_empty() { Err(Refused::invalid(field, "must not be empty")) } else { Ok(()) }
+}
+
+/// get_proposal's diff, for a door that has no pages.
+pub(super) async fn whole(arguments: JsonObject, call: Call<'_>) -> Result<Whole, Stop> {
+    call.who.may_call(call.tool)?;
+    proposal::whole(parse(Some(arguments))?, &call).await
 }
 
 pub(super) async fn run(arguments: Option<JsonObject>, call: Call<'_>) -> Done {

@@ -4,6 +4,8 @@ use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
     eventually::eventually,
+    live_pool::pool_of,
+    rest::sent,
     streams::{Carrier, Subscriber},
     tokens::made,
 };
@@ -77,7 +79,9 @@ async fn the_numbers_are_those_of_a_known_life() {
     assert!(after.keys().any(|name| name.contains("priority=\"normal\"") && name.contains("project=\"")), "{after:?}");
     assert_eq!(after["countersign_actors{kind=\"review\"}"], 3.0);
     assert_eq!(after["countersign_actors{kind=\"supervisor\"}"], 1.0);
-    assert_eq!(after["countersign_actor_restarts{kind=\"gateway\"}"], 0.0);
+    for kind in ["gateway", "pool", "review"] {
+        assert_eq!(after[&format!("countersign_actor_restarts_total{{kind=\"{kind}\"}}")], 0.0);
+    }
     assert!(after.contains_key("countersign_mailbox_depth{kind=\"gateway\"}"));
     assert_eq!(after["countersign_reviewers{state=\"busy\"}"], 0.0);
     assert_eq!((after["countersign_reviewer_spawns_total"], after["countersign_reviewer_crashes_total"]), (0.0, 0.0));
@@ -86,6 +90,61 @@ async fn the_numbers_are_those_of_a_known_life() {
     assert!(after["countersign_uptime_seconds"] > 0.0);
     let words = ["ada", "R-99", "no_such_tool"];
     assert!(!after.keys().any(|name| words.iter().any(|word| name.contains(word))), "no label is a caller's choice");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn every_start_and_every_crash_of_a_reviewer_is_counted() {
+    // The first ends badly, the second stays.
+    let script = "[ -e $HOME/second ] && exec sleep 1000; touch $HOME/second; exit 3";
+    let broker = TestBroker::with(&pool_of(script, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
+    broker.client().submit("needs somebody").await;
+    let stays = |pool: &serde_json::Value| pool["reviewers"][0]["state"] == "idle" && pool["ended"][0].is_object();
+    broker.until_pool("a reviewer that stays", stays).await;
+    let samples = scrape(&broker).await;
+    let counted = (samples["countersign_reviewer_spawns_total"], samples["countersign_reviewer_crashes_total"]);
+    assert_eq!(counted, (2.0, 1.0));
+    assert_eq!(samples["countersign_reviewers{state=\"idle\"}"], 1.0);
+    assert_eq!(samples["countersign_actors{kind=\"reviewer\"}"], 1.0);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_call_whose_caller_leaves_is_counted_and_logged() {
+    let broker = TestBroker::start().await;
+    let review = broker.client().submit("waited for").await;
+    let rest = broker.rest();
+    let path = format!("/reviews/{review}/status?wait=true&timeout_seconds=50");
+    let waiting = tokio::spawn(sent(rest.request("GET", &path)));
+    broker.until_waiting(1).await;
+    waiting.abort();
+    let left = "countersign_calls_total{tool=\"get_review_status\",outcome=\"left\"}";
+    eventually("it to be counted", async || scrape(&broker).await.get(left).filter(|calls| **calls == 1.0).copied())
+        .await;
+    assert!(broker.log().lines().any(|line| line.contains("get_review_status") && line.contains("client_left")));
+    rest.get("/personas").await.is(200);
+    assert_eq!(scrape(&broker).await["countersign_calls_total{tool=\"list_personas\",outcome=\"ok\"}"], 1.0);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_refusal_by_mcp_has_its_trace_in_it() {
+    let broker = TestBroker::start().await;
+    for (name, arguments, code) in [
+        ("claim_review", json!({ "review_id": "R-9", "reviewer_id": "ada" }), "unknown_review"),
+        ("claim_review", json!({ "review_id": 7 }), "invalid_params"),
+        ("no_such_tool", json!({}), "unknown_tool"),
+    ] {
+        let params = json!({ "name": name, "arguments": arguments });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let request = reqwest::Client::new().post(broker.mcp_url()).json(&call);
+        let answer = request.header("accept", "application/json, text/event-stream").send().await.unwrap();
+        let trace = answer.headers()["x-trace-id"].to_str().unwrap().to_owned();
+        let body: serde_json::Value = answer.json().await.unwrap();
+        let said = body.pointer("/result/structuredContent").or_else(|| body.pointer("/error/data")).unwrap();
+        assert_eq!((&said["code"], &said["trace_id"]), (&json!(code), &json!(trace)), "{body}");
+        assert!(broker.log().lines().any(|line| line.contains(&trace)), "{code}");
+    }
     broker.stop_and_check().await;
 }
 

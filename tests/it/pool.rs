@@ -306,6 +306,18 @@ async fn reviewers_work_for_one_project_each() {
     assert_eq!(column(&seen["reviewers"], "reviewer_id"), [json!(there)]);
     bound.refused("wrong_project", "kill_reviewer", json!({ "reviewer_id": here })).await;
     bound.refused("wrong_project", "spawn_reviewer", json!({ "project": "project" })).await;
+    let unknown = bound.refused("unknown_reviewer", "kill_reviewer", json!({ "reviewer_id": "nobody" })).await;
+    assert_eq!(unknown["allowed"], json!([there]));
+    // Short names are given again: the log is that of its own reviewer, however new another's of that name is.
+    let (name, _) = there.rsplit_once('-').unwrap();
+    let foreign = broker.data_dir().join("reviewers").join(format!("{name}-zzzzzzzz.log"));
+    std::fs::write(&foreign, "another project's\n").unwrap();
+    let webmaster = made(broker.home(), "operator", "webmaster-too", &["--project", "web"]).await;
+    let rest = broker.rest().with_token(&webmaster);
+    let log = rest.get(&format!("/reviewers/{name}/logs")).await.is(200);
+    assert_eq!(log["reviewer_id"], there);
+    rest.get(&format!("/reviewers/{here}/logs")).await.refused(403, "wrong_project");
+    rest.get(&format!("/reviewers/{name}-zzzzzzzz/logs")).await.refused(404, "unknown_reviewer");
     bound.call("kill_reviewer", json!({ "reviewer_id": there })).await;
     broker.stop_and_check().await;
 }

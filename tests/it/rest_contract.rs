@@ -8,7 +8,7 @@ use crate::support::{
     scenes::call_for,
     schema::violations,
     schemathesis,
-    tokens::made,
+    tokens::{made, operators},
 };
 use countersign::http::{
     Route,
@@ -53,10 +53,20 @@ fn every_route_is_described() {
             methods.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path.clone()))
         })
         .collect();
+    let method = |route: Route| match route {
+        Route::Api(operation) => operation.method.to_string(),
+        Route::Ticket => "POST".to_owned(),
+        Route::Health
+        | Route::Ready
+        | Route::Actors
+        | Route::Metrics
+        | Route::Events
+        | Route::WebSocket
+        | Route::Mcp(_) => "GET".to_owned(),
+    };
     let routed: BTreeSet<_> = Route::all()
-        .filter_map(|route| if let Route::Api(operation) = route { Some(operation) } else { None })
-        .filter(|operation| !operation.path.starts_with("/api/v1/docs"))
-        .map(|operation| (operation.method.to_string(), operation.path.to_owned()))
+        .filter(|route| route.path().starts_with("/api/") && !route.path().starts_with("/api/v1/docs"))
+        .map(|route| (method(route), route.path().to_owned()))
         .collect();
     assert_eq!(described, routed);
     let ids: BTreeSet<_> = operations().iter().map(|operation| operation.id).collect();
@@ -216,6 +226,18 @@ async fn tokens_are_good_for_their_own_project_and_name() {
     let elsewhere = broker.rest().with_token(&made(home, "operator", "guest", &["--project", "other"]).await);
     elsewhere.get(&at).await.refused(403, "wrong_project");
     elsewhere.get("/reviewers/codex-r1/logs").await.refused(404, "unknown_reviewer");
+    // What is shown whole is not for those who may see a part.
+    for path in ["/config", "/actors"] {
+        elsewhere.get(path).await.refused(403, "wrong_project");
+        ada.get(path).await.refused(403, "wrong_role");
+    }
+    for path in ["/metrics", "/debug/actors"] {
+        let ask = async |secret: &str| sent(reqwest::Client::new().get(broker.url(path)).bearer_auth(secret)).await;
+        ask(&made(home, "operator", &format!("guest of {path}"), &["--project", "other"]).await)
+            .await
+            .refused(403, "wrong_project");
+        assert_eq!(ask(&operators(&broker)).await.status, 200);
+    }
     broker.stop_and_check().await;
 }
 

@@ -1,11 +1,17 @@
 //! Diffs and patches by REST, as programs take them.
 
+use crate::support::{broker::PATIENCE, eventually::eventually};
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
     rest::sent,
 };
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
 
 #[tokio::test]
 async fn a_diff_comes_as_text_or_as_pages() {
@@ -59,6 +65,68 @@ async fn rounds_and_files_are_told_apart() {
     let between = text("diff?since_round=1").await;
     assert!(between.contains("-zwei") && between.contains("+dos") && !between.contains("-two"), "{between}");
     rest.get(&format!("/reviews/{review}/rounds/3/diff")).await.refused(404, "no_such_round");
+    rest.get(&format!("/reviews/{review}/patch?file=none")).await.refused(404, "unknown_file");
+    let patch = text("patch?file=greeting.txt&round=1").await;
+    assert!(patch.contains("\nSubject: [PATCH] one\n") && patch.contains("+zwei"), "{patch}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_text_has_the_tag_of_its_review() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp) = (broker.rest(), broker.client());
+    let proposal = proposal_with("tagged", json!({ "diff": broker.repo().diff("zwei") }));
+    let review = id(&mcp.call("create_review", proposal).await);
+    for below in ["diff", "patch", "rounds/1/diff"] {
+        let ask = || rest.request("GET", &format!("/reviews/{review}/{below}")).header("accept", "text/x-diff");
+        let read = sent(ask()).await;
+        assert_eq!((read.status, read.header("etag")), (200, Some("W/\"1\"")), "{below}");
+        let known = sent(ask().header("if-none-match", "W/\"1\"")).await;
+        assert_eq!((known.status, known.text.as_str(), known.header("etag")), (304, "", Some("W/\"1\"")), "{below}");
+        assert_eq!(sent(ask().header("if-none-match", "W/\"2\"")).await.status, 200);
+    }
+    broker.stop_and_check().await;
+}
+
+/// Asks for a text, reads that it comes, and nothing more.
+async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut wire = socket.connect(([127, 0, 0, 1], broker.port()).into()).await.unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\naccept: text/x-diff\r\n\r\n", broker.port());
+    wire.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    timeout(PATIENCE, wire.read_exact(&mut first)).await.expect("an answer").unwrap();
+    assert_eq!(String::from_utf8_lossy(&first), "HTTP/1.1 200");
+    wire
+}
+
+#[tokio::test]
+async fn whole_diffs_that_nobody_takes_are_given_up() {
+    let broker = TestBroker::with("[server]\nwrite_timeout = \"5s\"\n").await;
+    let (rest, mcp) = (broker.rest(), broker.client());
+    // More than the buffers of the system take.
+    broker.repo().write("long.txt", &"a line of sixteen\n".repeat(400_000));
+    broker.repo().git(&["add", "--all"]);
+    let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
+    let review = id(&mcp.call("create_review", proposal_with("long", json!({ "diff": diff }))).await);
+    let at = format!("/reviews/{review}/diff");
+    let mut deafs = Vec::new();
+    for _ in 0..8 {
+        deafs.push(deaf(&broker, &format!("/api/v1{at}")).await);
+    }
+    let ask = async || sent(rest.request("GET", &at).header("accept", "text/x-diff")).await;
+    let refused = ask().await;
+    assert_eq!((&refused.refused(503, "busy")["retryable"], refused.header("retry-after")), (&json!(true), Some("1")));
+    rest.get(&at).await.is(200);
+    // They are still there, and read nothing.
+    let taken = eventually("a place", async || Some(ask().await).filter(|answer| answer.status == 200)).await;
+    assert!(taken.text == diff, "the whole of it");
+    for mut wire in deafs {
+        let mut heard = Vec::new();
+        let _ = timeout(PATIENCE, wire.read_to_end(&mut heard)).await.expect("the connection ends");
+        assert!(heard.len() < diff.len(), "it was cut off");
+    }
     broker.stop_and_check().await;
 }
 

@@ -79,6 +79,11 @@ async fn every_change_of_a_review_can_be_bound_to_a_version() {
     let issue = format!("/issues/{}", issues["issues"][0]["issue_id"].as_str().unwrap());
     let changes = [
         ("PATCH", at(&issue), json!({ "status": "fixed", "role": "operator", "caller_id": "boss" })),
+        (
+            "PATCH",
+            issue.clone(),
+            json!({ "review_id": id, "status": "fixed", "role": "operator", "caller_id": "boss" }),
+        ),
         ("POST", at("/messages"), json!({ "sender_role": "proposer", "body": "why?" })),
         ("POST", at("/counter-patch/accept"), json!({})),
         ("POST", at("/counter-patch/reject"), json!({})),

@@ -1,15 +1,16 @@
 //! A diff as a program wants it: whole, as text.
 
-use super::{Api, Asked, reply};
+use super::{Api, Asked, long, reply, tags};
 use crate::{
     http::answer::with_text,
-    mcp::{Failure, Refused, Tool},
+    mcp::{Failure, Tool, Whole},
 };
 use axum::{
+    body::Body,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
-use serde_json::Value;
+use bytes::Bytes;
 
 const DIFF: &str = "text/x-diff; charset=utf-8";
 const PATCH: &str = "text/x-patch; charset=utf-8";
@@ -21,8 +22,7 @@ impl Api {
     /// In pages of JSON, or, for whoever accepts that, as it is.
     pub(super) async fn diff(&self, asked: &Asked) -> Result<Response, Failure> {
         let mut response = if wants_text(&asked.parts.headers) {
-            let said = self.whole(asked).await?;
-            with_text(StatusCode::OK, DIFF, diff_in(&said)?.to_owned())
+            self.whole(asked, DIFF, |_| Bytes::new()).await?
         } else {
             let answer = self.call(asked, Tool::GetProposal).await?;
             reply::answered(asked, answer)
@@ -35,36 +35,54 @@ impl Api {
     /// As a mail for `git am`. Only the diff and one line of the proposer's text are in it: a description could
     /// hold another diff, which git would apply and nobody has reviewed.
     pub(super) async fn patch(&self, asked: &Asked) -> Result<Response, Failure> {
-        let said = self.whole(asked).await?;
-        let diff = diff_in(&said)?;
-        let text = |name: &str| said[name].as_str().unwrap_or_default();
-        let (number, round, hash) = (text("number"), &said["round"], text("content_hash"));
-        let mail = format!(
-            "From {} Mon Sep 17 00:00:00 2001\nFrom: {} <countersign@localhost>\nSubject: [PATCH] {}\n\n\
-             Review: {number}, round {round}\nContent-Hash: {hash}\n---\n{diff}",
-            "0".repeat(40),
-            name(text("agent_type")),
-            one_line(text("intent")),
-        );
-        let mut response = with_text(StatusCode::OK, PATCH, mail);
+        let mut response = self.whole(asked, PATCH, |whole| mail_head(whole).into()).await?;
         reply::unstored(response.headers_mut());
-        let named = format!("attachment; filename=\"{number}-round-{round}.patch\"");
-        if let Ok(named) = HeaderValue::try_from(named) {
+        Ok(response)
+    }
+
+    async fn whole(
+        &self,
+        asked: &Asked,
+        kind: &'static str,
+        head: impl FnOnce(&Whole) -> Bytes,
+    ) -> Result<Response, Failure> {
+        let place = self.long.place().await?;
+        let whole = self.server.ask_whole(asked.arguments.clone(), &asked.parts.headers, asked.caller()).await?;
+        let diff = whole.diff().map_err(Failure::Refused)?;
+        let tag = tags::of(whole.version);
+        let mut response = match tag.filter(|tag| tags::is_known(&asked.parts.headers, tag)) {
+            Some(_) => with_status(StatusCode::NOT_MODIFIED),
+            None => {
+                with_text(StatusCode::OK, kind, long::body([head(&whole), diff], place, asked.parts.extensions.get()))
+            }
+        };
+        // Weak: the page of JSON has the strong one, and is another text.
+        let tag = HeaderValue::try_from(format!("W/\"{}\"", whole.version)).map_err(|_| Failure::Internal)?;
+        response.headers_mut().insert(header::ETAG, tag);
+        if kind == PATCH {
+            let named = format!("attachment; filename=\"{}-round-{}.patch\"", whole.number, whole.round);
+            let named = HeaderValue::try_from(named).map_err(|_| Failure::Internal)?;
             response.headers_mut().insert(header::CONTENT_DISPOSITION, named);
         }
         Ok(response)
     }
-
-    async fn whole(&self, asked: &Asked) -> Result<Value, Failure> {
-        let (server, headers) = (self.server.unpaged(), &asked.parts.headers);
-        let answer = server.ask(Tool::GetProposal, asked.arguments.clone(), headers, asked.caller()).await?;
-        Ok(answer.structured)
-    }
 }
 
-fn diff_in(said: &Value) -> Result<&str, Failure> {
-    let none = || Refused::new("no_diff", "there is no diff here: the proposal is a text, or nothing changed");
-    said["diff"].as_str().ok_or_else(|| Failure::Refused(none()))
+fn with_status(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+fn mail_head(whole: &Whole) -> String {
+    let Whole { number, round, hash, .. } = whole;
+    format!(
+        "From {} Mon Sep 17 00:00:00 2001\nFrom: {} <countersign@localhost>\nSubject: [PATCH] {}\n\n\
+         Review: {number}, round {round}\nContent-Hash: {hash}\n---\n",
+        "0".repeat(40),
+        name(&whole.agent_type),
+        one_line(whole.intent()),
+    )
 }
 
 fn wants_text(headers: &HeaderMap) -> bool {

@@ -1,5 +1,7 @@
 //! The API described for programs: OpenAPI 3.1, made from the table of routes and the tools' own schemas.
 
+mod live;
+
 use super::{
     arguments::takes_key,
     pages::{Log, Personas},
@@ -29,6 +31,7 @@ fn build() -> Value {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method.as_str().to_ascii_lowercase()] = described;
     }
+    live::describe(&mut paths);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -205,7 +208,7 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
 
 fn headers(operation: &Operation, has_tag: bool) -> impl Iterator<Item = Value> {
     let text = |description: &str| json!({ "type": "string", "description": description });
-    let of_a_review = operation.is_of_a_review();
+    let of_a_review = operation.is_of_a_review() || operation.tool() == Some(mcp::Tool::UpdateIssue);
     let matching = (operation.changes() && of_a_review).then(|| {
         let mut tag = text("The ETag you know, or *: a review with another is not changed (412).");
         tag["pattern"] = "^(\"[0-9]{1,19}\"|\\*)$".into();
@@ -246,13 +249,13 @@ fn responses(operation: &Operation, answer: Value, has_tag: bool) -> Value {
         }
     };
     let mut good = json!({ "description": "Done.", "content": content });
-    if has_tag && operation.what != What::Patch {
-        good["headers"]["ETag"] = json!({ "description": "The review's version.", "schema": { "type": "string" } });
+    if has_tag {
+        good["headers"]["ETag"] = json!({ "description": "The review's version; weak where the answer is a text.", "schema": { "type": "string" } });
     }
     let (code, problem) =
         (if operation.creates() { "201" } else { "200" }, json!({ "$ref": "#/components/responses/Problem" }));
     let mut responses = json!({ code: good, "4XX": problem, "5XX": problem });
-    if has_tag && !operation.changes() && operation.what != What::Patch {
+    if has_tag && !operation.changes() {
         responses["304"] = json!({ "description": "As you know it." });
     }
     responses

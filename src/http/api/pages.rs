@@ -149,10 +149,13 @@ impl Api {
 
     async fn log(&self, arguments: &JsonObject, who: Who<'_>) -> Result<Answer, Failure> {
         let (name, lines) = read(arguments)?;
-        self.may_read_log(&name, who).await?;
+        let own = self.own_reviewer(&name, who).await?;
         let folder = self.logs().clone();
         let reading = tokio::task::spawn_blocking(move || {
-            let path = reviewer_log::find(&folder, &name)?;
+            let path = match own {
+                Some(id) => folder.join(format!("{id}.log")),
+                None => reviewer_log::find(&folder, &name)?,
+            };
             let (text, _) = reviewer_log::read(&path).ok()?;
             let shown = reviewer_log::last_lines(&text, Some(lines));
             let shown = &shown[shown.len().saturating_sub(MAX_LOG_BYTES)..];
@@ -172,15 +175,21 @@ impl Api {
         &self.facts.logs
     }
 
-    /// A token that is good for one project reads only of reviewers that are known to work for it.
-    async fn may_read_log(&self, name: &str, who: Who<'_>) -> Result<(), Failure> {
-        let Some(Scope::Project(_)) = who.scope() else { return Ok(()) };
+    /// A token that is good for one project reads only of reviewers that are known to work for it, by their ids: short
+    /// names are given again. `None`: whoever it is.
+    async fn own_reviewer(&self, name: &str, who: Who<'_>) -> Result<Option<String>, Failure> {
+        let Some(scope @ Scope::Project(_)) = who.scope() else { return Ok(None) };
         let (pool, _, ended) = self.server.broker().pool().await.map_err(refused)?;
-        let mut rows = pool.live.iter().map(|live| &live.row).chain(&ended);
-        let known: Vec<_> = pool.live.iter().map(|live| live.row.id.clone()).collect();
-        let unknown = || refused(BrokerError::UnknownReviewer { given: name.to_owned(), known });
-        let row = rows.find(|row| row.is_called(name)).ok_or_else(unknown)?;
-        who.may_touch_project(row.project.as_deref()).map_err(Failure::Refused)
+        let (own, others): (Vec<_>, Vec<_>) = (pool.live.iter().map(|live| &live.row).chain(&ended))
+            .partition(|row| scope.allows(row.project.as_deref()));
+        if let Some(row) = own.iter().find(|row| row.is_called(name)) {
+            return Ok(Some(row.id.clone()));
+        }
+        if let Some(row) = others.iter().find(|row| row.is_called(name)) {
+            who.may_touch_project(row.project.as_deref()).map_err(Failure::Refused)?;
+        }
+        let known = own.iter().filter(|row| row.end.is_none()).map(|row| row.id.clone()).collect();
+        Err(refused(BrokerError::UnknownReviewer { given: name.to_owned(), known }))
     }
 }
 

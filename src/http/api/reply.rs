@@ -63,7 +63,7 @@ fn percent(text: &str) -> String {
     text.bytes().map(|b| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
-pub(super) fn problem(failure: Failure) -> Response {
+pub(in crate::http) fn problem(failure: Failure) -> Response {
     match failure {
         Failure::Refused(refused) => refusal(refused),
         Failure::Malformed(Malformed { field, problem }) => {

@@ -83,7 +83,7 @@ operations! {
     POST "/reviews/{review_id}/counter-patch/reject" = "reject_counter_patch": Call(RejectCounterPatch);
     GET "/reviews/{review_id}/diff" = "get_diff": Diff;
     GET "/reviews/{review_id}/rounds/{round}/diff" = "get_round_diff": Diff;
-    GET "/reviews/{review_id}/patch" = "get_patch": Patch, without ["file", "since_round", "cursor"];
+    GET "/reviews/{review_id}/patch" = "get_patch": Patch, without ["since_round", "cursor"];
     GET "/reviews/{review_id}/issues" = "list_review_issues": Call(ListIssues);
     PATCH "/reviews/{review_id}/issues/{issue_id}" = "update_review_issue": Call(UpdateIssue);
     GET "/issues" = "list_issues": Call(ListIssues);
@@ -141,7 +141,8 @@ impl Operation {
         match self.what {
             // They say nothing of this broker, and a browser has no token yet when it opens a page.
             What::Docs(_) | What::Show(Page::OpenApi) => Needs::Nothing,
-            What::Show(Page::Config | Page::Actors | Page::Logs) | What::Hooks(_) => Needs::Operator,
+            What::Show(Page::Config | Page::Actors) => Needs::AllProjects,
+            What::Show(Page::Logs) | What::Hooks(_) => Needs::Operator,
             What::Call(_) | What::Diff | What::Patch | What::Show(Page::Personas) => Needs::Token,
         }
     }

@@ -2,6 +2,10 @@
 
 mod shown;
 mod since;
+mod whole;
+
+pub(crate) use whole::Whole;
+pub(super) use whole::whole;
 
 use shown::Shown;
 

@@ -59,6 +59,8 @@ pub(crate) async fn run(broker: &TestBroker) {
     let output = Command::new(installed().await)
         .args(["run", &broker.url("/api/v1/openapi.json")])
         .args(["--checks", checks, "--max-examples", &examples, "--seed", "1", "--generation-deterministic"])
+        // The one answer that has no end.
+        .args(["--exclude-path", "/api/v1/events"])
         .args(["--phases", "coverage,fuzzing", "--mode", "all", "--no-color", "--warnings", "off"])
         .current_dir(broker.home())
         .output()

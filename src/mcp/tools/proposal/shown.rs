@@ -42,6 +42,11 @@ impl Shown {
         Ok(Self { hash, submitted, target, since, whole })
     }
 
+    /// The same, to be kept.
+    pub(super) fn into_content(self) -> Arc<Content> {
+        self.since.map_or(self.whole, |since| Arc::new(since.content))
+    }
+
     /// All of it, or what of it is new.
     pub(super) fn content(&self) -> &Content {
         self.since.as_ref().map_or(&self.whole, |since| &since.content)
