@@ -2,6 +2,7 @@
 
 mod filter;
 mod hub;
+mod place;
 mod present;
 pub(super) mod sse;
 mod stream;
@@ -12,15 +13,14 @@ pub(crate) use filter::Filter;
 pub(crate) use present::Told;
 pub use ticket::Tickets;
 
-use super::answer::problem;
-use actors::{Broker, Caller, passes::SecretHash};
-use axum::{http::StatusCode, response::Response};
+use crate::mcp::{Failure, Refused};
+use actors::{Broker, BrokerError, Caller, passes::SecretHash};
 use filter::Wanted;
 use hub::Hub;
+use place::Places;
 use prometheus_client::metrics::counter::Counter;
 use std::{sync::Arc, time::Duration};
 use stream::Stream;
-use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,7 @@ pub struct Events(Arc<Inner>);
 struct Inner {
     broker: Broker,
     hub: Arc<Hub>,
-    settings: Settings,
-    places: Arc<Semaphore>,
+    places: Places,
     tickets: Tickets,
     closing: CancellationToken,
 }
@@ -52,8 +51,7 @@ impl Events {
         Self(Arc::new(Inner {
             broker: broker.clone(),
             hub,
-            settings,
-            places: Arc::new(Semaphore::new(settings.max_streams)),
+            places: Places::new(settings.max_streams),
             tickets: Tickets::default(),
             closing: broker.closing(),
         }))
@@ -65,14 +63,13 @@ impl Events {
 
     /// Waits, at most so long, until every stream has said its last words. They begin when the broker does to end.
     pub async fn ended(&self, patience: Duration) {
-        let all = u32::try_from(self.0.settings.max_streams).unwrap_or(u32::MAX);
-        if timeout(patience, self.0.places.acquire_many(all)).await.is_err() {
+        if !self.0.places.all_free(patience).await {
             tracing::warn!("event streams were still open when the grace ended");
         }
     }
 
     pub(super) fn open_streams(&self) -> usize {
-        self.0.settings.max_streams.saturating_sub(self.0.places.available_permits())
+        self.0.places.taken()
     }
 
     pub(super) fn live_subscribers(&self) -> usize {
@@ -89,22 +86,18 @@ impl Events {
         wanted: &Wanted,
         caller: Option<&Caller>,
         secret: Option<SecretHash>,
-    ) -> Result<Stream, Response> {
-        let Inner { broker, settings, places, closing, .. } = &*self.0;
+    ) -> Result<Stream, Failure> {
+        let Inner { broker, places, closing, .. } = &*self.0;
         if closing.is_cancelled() {
-            return Err(problem(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the broker is stopping"));
+            return Err(Failure::Refused(BrokerError::ShuttingDown.into()));
         }
-        let place = Arc::clone(places).try_acquire_owned().map_err(|_| {
-            let error =
-                format!("there are as many event streams as events.max_streams allows: {}", settings.max_streams);
-            problem(StatusCode::SERVICE_UNAVAILABLE, "busy", &error)
-        })?;
+        let place = places.take(secret.as_ref())?;
         let filter = Filter::of(broker, wanted, caller).await?;
         let head = *broker.committed().borrow();
         let since = wanted.since.unwrap_or(head);
         if since > head {
-            let error = format!("since: {since} is not in the log yet, which ends at {head}");
-            return Err(problem(StatusCode::BAD_REQUEST, "invalid_argument", &error));
+            let problem = format!("{since} is not in the log yet, which ends at {head}");
+            return Err(Failure::Refused(Refused::invalid("since", &problem)));
         }
         let until = (wanted.follow == Some(false)).then_some(head);
         Ok(Stream::new(self, filter, since, until, secret, place))

@@ -22,6 +22,7 @@ cargo xtask COMMAND
   bench [ARGS]         throughput and latency of the broker
   crash [N]            kills the broker N times under load and looks for what is lost, then
                          as often with reviewers and looks for what is left
+  events [N]           N events (10000) to two hundred subscribers, one of whom is cut off
   anchors [REPOSITORY] how well findings follow their lines through a history, ours by default
   openapi              rewrites docs/openapi.json, the description of the REST API
   schemathesis [N]     the API under N made-up requests for each operation (100)
@@ -55,6 +56,9 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "test" => test::test(arguments),
         "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
+        "events" => {
+            test::ignored("two_hundred_subscribers_hear_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
+        }
         "anchors" => test::anchors(arguments),
         "openapi" => test::openapi(),
         "schemathesis" => test::schemathesis(arguments),

@@ -23,7 +23,18 @@ pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
     } else {
         install_clients()?;
     }
-    run(tests.args(rest))
+    run(tests.args(rest))?;
+    warn_of_missing_python();
+    Ok(())
+}
+
+/// Last, where it is read: the test itself can only pass over it.
+fn warn_of_missing_python() {
+    if !answers(program("python3").args(["-c", "import venv, ensurepip"])) {
+        eprintln!(
+            "xtask: SKIPPED for want of python3 with venv: schemathesis, that is, made-up requests for the REST API"
+        );
+    }
 }
 
 /// Runs long tests, which are ignored otherwise, one after the other; `size` tells them how long.

@@ -1,14 +1,17 @@
 //! Which events a subscriber wants, and may have.
 
 use super::present::Told;
-use crate::http::answer::problem;
-use actors::{Broker, BrokerError, Caller, passes::Scope};
-use axum::{http::StatusCode, response::Response};
+use crate::mcp::{Failure, Refused};
+use actors::{
+    Broker, Caller,
+    passes::{Authority, Scope},
+};
 use domain::{
     ids::ReviewNumber,
     topic::{KINDS, Topic},
 };
 use serde::Deserialize;
+use store::{Entry, News};
 
 /// The query of a subscription.
 #[derive(Debug, Default, Deserialize)]
@@ -34,65 +37,96 @@ pub(crate) struct Filter {
     project: Option<String>,
     kinds: Vec<String>,
     scope: Scope,
+    /// Also what the pool does, which is the operators' to know: reviewers' names, and what they printed last.
+    pool: bool,
+}
+
+/// What a filter looks at.
+struct About<'a> {
+    topic: Topic,
+    kind: &'static str,
+    review: Option<ReviewNumber>,
+    project: Option<&'a Option<String>>,
+}
+
+impl<'a> About<'a> {
+    fn of(news: &'a News) -> Self {
+        let (topic, kind, review) = match &news.entry {
+            Entry::Review { number, recorded, .. } => (recorded.event.topic(), recorded.event.kind(), Some(*number)),
+            Entry::Pool(event) => (event.topic(), event.kind(), None),
+        };
+        Self { topic, kind, review, project: news.project.as_ref() }
+    }
 }
 
 impl Filter {
-    pub(super) async fn of(broker: &Broker, wanted: &Wanted, caller: Option<&Caller>) -> Result<Self, Response> {
+    pub(super) async fn of(broker: &Broker, wanted: &Wanted, caller: Option<&Caller>) -> Result<Self, Failure> {
         let scope = caller.map_or(Scope::All, |caller| caller.scope.clone());
         let review = match &wanted.review {
             Some(given) => Some(find_review(broker, given, &scope).await?),
             None => None,
         };
-        if let Some(project) = &wanted.project
-            && !scope.allows(Some(project))
-        {
-            return Err(foreign());
+        if let Some(project) = &wanted.project {
+            if !scope.allows(Some(project)) {
+                return Err(foreign());
+            }
+            broker.known_project(project).map_err(refused)?;
         }
         let kinds: Vec<_> = wanted.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim).collect();
         if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind) && Topic::from_word(kind).is_none()) {
             let unknown: String = unknown.chars().take(80).collect();
             let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
             let allowed = format!("{}; or a type: {}", KINDS.join(", "), topics.join(", "));
-            let error = format!("kind: {unknown:?} is not known; allowed: {allowed}");
-            return Err(problem(StatusCode::BAD_REQUEST, "invalid_argument", &error));
+            let problem = format!("{unknown:?} is not known; allowed: {allowed}");
+            return Err(Failure::Refused(Refused::invalid("kind", &problem)));
         }
         let kinds = kinds.into_iter().map(Into::into).collect();
-        Ok(Self { review, project: wanted.project.clone(), kinds, scope })
+        let pool = caller.is_none_or(|caller| caller.authority == Authority::Operator);
+        Ok(Self { review, project: wanted.project.clone(), kinds, scope, pool })
     }
 
     /// For a receiver that an operator has configured, with kinds that are known.
     pub(crate) fn of_hook(project: Option<String>, kinds: Vec<String>) -> Self {
-        Self { review: None, project, kinds, scope: Scope::All }
+        Self { review: None, project, kinds, scope: Scope::All, pool: true }
     }
 
     pub(crate) fn takes(&self, told: &Told) -> bool {
-        let is_in_reach = match &told.project {
+        let Told { topic, kind, review, project, .. } = told;
+        self.wants(&About { topic: *topic, kind, review: *review, project: project.as_ref() })
+    }
+
+    /// The same before it is written: of a long log most is often not wanted.
+    pub(super) fn takes_news(&self, news: &News) -> bool {
+        self.wants(&About::of(news))
+    }
+
+    fn wants(&self, about: &About<'_>) -> bool {
+        let is_in_reach = match about.project {
             Some(project) => self.scope.allows(project.as_deref()),
             None => self.scope == Scope::All,
         };
-        let is_of_project =
-            || self.project.is_none() || told.project.as_ref().is_some_and(|project| *project == self.project);
-        let is_of_kind =
-            || self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == told.kind || kind == told.topic.as_str());
-        is_in_reach && self.review.is_none_or(|review| told.review == Some(review)) && is_of_project() && is_of_kind()
+        let is_of_project = || self.project.is_none() || about.project.is_some_and(|project| *project == self.project);
+        let is_of_kind = || {
+            self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == about.kind || kind == about.topic.as_str())
+        };
+        is_in_reach
+            && (self.pool || about.review.is_some())
+            && self.review.is_none_or(|review| about.review == Some(review))
+            && is_of_project()
+            && is_of_kind()
     }
 }
 
-async fn find_review(broker: &Broker, given: &str, scope: &Scope) -> Result<ReviewNumber, Response> {
-    let id = broker.resolve(given).await.map_err(|error| unfound(&error))?;
-    let review = broker.review(id).await.map_err(|error| unfound(&error))?;
+async fn find_review(broker: &Broker, given: &str, scope: &Scope) -> Result<ReviewNumber, Failure> {
+    let id = broker.resolve_within(given, scope).await.map_err(refused)?;
+    let review = broker.review(id).await.map_err(refused)?;
     if scope.allows(review.proposer.project.as_deref()) { Ok(review.number) } else { Err(foreign()) }
 }
 
-fn unfound(error: &BrokerError) -> Response {
-    let status = match error.code() {
-        "unknown_review" => StatusCode::NOT_FOUND,
-        "ambiguous_review" => StatusCode::CONFLICT,
-        _ => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    problem(status, error.code(), &error.to_string())
+fn refused(error: actors::BrokerError) -> Failure {
+    Failure::Refused(error.into())
 }
 
-fn foreign() -> Response {
-    problem(StatusCode::FORBIDDEN, "wrong_project", "your token is good for another project only")
+fn foreign() -> Failure {
+    Failure::Refused(Refused::new("wrong_project", "your token is good for another project only"))
 }

@@ -152,8 +152,8 @@ impl Hub {
 
     /// What comes after `after`, for one who is not live yet: the part it wants, and where the page ends.
     pub(super) async fn catch_up(&self, after: u64, filter: &Filter) -> Option<(Vec<Arc<Told>>, u64)> {
-        let head = *self.broker.committed().borrow();
         let _turn = self.catching_up.acquire().await.ok()?;
+        let head = *self.broker.committed().borrow();
         let page = match self.broker.news(after, filter.review, PAGE).await {
             Ok(page) => page,
             Err(error) => {
@@ -161,11 +161,11 @@ impl Hub {
                 return None;
             }
         };
-        // A page that is not full says that there is nothing more of this up to where the log stood.
-        let is_last = page.len() < PAGE as usize;
-        let read = page.last().map_or(after, |last| last.seq);
-        let end = if is_last { read.max(head) } else { read };
-        let told = page.into_iter().map(|news| Arc::new(Told::of(news))).filter(|told| filter.takes(told)).collect();
+        // Only an empty one says that there is nothing more of this up to where the log stood: pages end early where
+        // events are long.
+        let end = page.last().map_or(after.max(head), |last| last.seq);
+        let wanted = page.into_iter().filter(|news| filter.takes_news(news));
+        let told = wanted.map(|news| Arc::new(Told::of(news))).collect();
         Some((told, end))
     }
 

@@ -3,7 +3,12 @@
 use crate::mcp::moment;
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
-use domain::{ids::ReviewNumber, pool::PoolEvent, review::Event, topic::Topic};
+use domain::{
+    ids::ReviewNumber,
+    pool::PoolEvent,
+    review::{Event, Settled},
+    topic::Topic,
+};
 use serde_json::{Value, json};
 use store::{Entry, News};
 
@@ -94,7 +99,18 @@ fn of_review(event: &Event) -> Value {
         Event::ReservationEnded { persona, reviewer } => {
             json!({ "persona": clipped(persona), "reviewer_id": clipped(reviewer) })
         }
-        Event::VerdictGiven { persona, by, verdict, reason, summary, offers_patch, escalate, findings, .. } => json!({
+        Event::VerdictGiven {
+            persona,
+            by,
+            verdict,
+            reason,
+            summary,
+            offers_patch,
+            escalate,
+            findings,
+            settles,
+            ..
+        } => json!({
             "persona": clipped(persona),
             "reviewer_id": clipped(by),
             "verdict": verdict,
@@ -104,6 +120,9 @@ fn of_review(event: &Event) -> Value {
             "escalate": escalate,
             "issues": findings.iter().take(ITEMS).map(|raised| raised.number.to_string()).collect::<Vec<_>>(),
             "issue_count": findings.len(),
+            // Of the findings of its own that an approval ends, nothing else is told.
+            "settled": settles.iter().take(ITEMS).map(settled).collect::<Vec<_>>(),
+            "settled_count": settles.len(),
         }),
         Event::FindingUpdated(updated) => json!({
             "issue_id": updated.number.to_string(),
@@ -126,6 +145,10 @@ fn of_review(event: &Event) -> Value {
         Event::Cancelled { reason, detached, .. } => json!({ "reason": clipped(reason), "detached": names(detached) }),
         Event::Closed { by, .. } => json!({ "by_role": by }),
     }
+}
+
+fn settled(settled: &Settled) -> Value {
+    json!({ "issue_id": settled.number.to_string(), "status": settled.status })
 }
 
 fn of_pool(event: &PoolEvent) -> Value {

@@ -6,13 +6,16 @@ use super::{
     present::frame,
     stream::{BEAT, Stream, Turn},
 };
-use crate::http::{answer::problem, server::Line};
+use crate::{
+    http::{api::problem, server::Line},
+    mcp::{Failure, Malformed},
+};
 use actors::{Caller, passes::SecretHash};
 use axum::{
     Extension,
     body::Body,
     extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, header},
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
@@ -40,23 +43,25 @@ pub(in crate::http) async fn subscribe(
 ) -> Response {
     let Query(mut wanted) = match wanted {
         Ok(wanted) => wanted,
-        Err(error) => return problem(StatusCode::BAD_REQUEST, "invalid_argument", &error.body_text()),
+        Err(error) => return problem(unread("query", error.body_text())),
     };
     if wanted.since.is_none() {
         wanted.since = match headers.get("last-event-id").map(|id| id.to_str().map(str::parse)) {
             None => None,
             Some(Ok(Ok(seq))) => Some(seq),
-            Some(_) => {
-                let error = "Last-Event-ID: expected a sequence number";
-                return problem(StatusCode::BAD_REQUEST, "invalid_argument", error);
-            }
+            Some(_) => return problem(unread("Last-Event-ID", "expected a sequence number".into())),
         };
     }
     let (caller, secret) = (caller.map(|caller| caller.0), secret.map(|secret| secret.0));
     match events.open(&wanted, caller.as_ref(), secret).await {
         Ok(stream) => answer(&events, stream, line.map(|line| line.0)),
-        Err(refused) => refused,
+        Err(failure) => problem(failure),
     }
+}
+
+/// What cannot be read, as the rest of the API says it.
+pub(super) fn unread(field: &str, problem: String) -> Failure {
+    Failure::Malformed(Malformed { field: field.into(), problem })
 }
 
 /// What the body is at, for whoever watches it.

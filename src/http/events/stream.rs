@@ -4,15 +4,13 @@ use super::{
     Events,
     filter::Filter,
     hub::{Hub, Seat},
+    place::Place,
     present::Told,
 };
 use actors::{Broker, passes::SecretHash};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
-};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 /// A sign of life, also for what stands between us and the subscriber.
@@ -29,7 +27,7 @@ pub(super) struct Stream {
     beat: Interval,
     /// The beat has struck, and what goes with it is not done.
     is_due: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// Where the events come from: the log, and then the hub.
@@ -86,7 +84,7 @@ impl Stream {
         since: u64,
         until: Option<u64>,
         secret: Option<SecretHash>,
-        place: OwnedSemaphorePermit,
+        place: Place,
     ) -> Self {
         let mut beat = interval_at(Instant::now() + BEAT, BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -3,9 +3,10 @@
 use super::{
     Events,
     filter::Wanted,
+    sse::unread,
     stream::{BEAT, End, Stream, Turn},
 };
-use crate::http::{answer::problem, server::Line};
+use crate::http::{answer, api::problem, server::Line};
 use actors::{Caller, passes::SecretHash};
 use axum::{
     Extension,
@@ -43,21 +44,23 @@ pub(in crate::http) async fn subscribe(
         Ok(upgrade) => upgrade,
         Err(_) => {
             let error = "this is a WebSocket; server-sent events are at /api/v1/events";
-            return problem(StatusCode::UPGRADE_REQUIRED, "upgrade_required", error);
+            return answer::problem(StatusCode::UPGRADE_REQUIRED, "upgrade_required", error);
         }
     };
     let Query(wanted) = match wanted {
         Ok(wanted) => wanted,
-        Err(error) => return problem(StatusCode::BAD_REQUEST, "invalid_argument", &error.body_text()),
+        Err(error) => return problem(unread("query", error.body_text())),
     };
     let (caller, secret) = (caller.map(|caller| caller.0), secret.map(|secret| secret.0));
     match events.open(&wanted, caller.as_ref(), secret).await {
-        Ok(stream) => upgrade.max_message_size(MAX_INCOMING).on_upgrade(move |socket| async move {
-            run(&events, socket, stream).await;
-            // Its place among the connections is taken until here.
-            drop(line);
-        }),
-        Err(refused) => refused,
+        Ok(stream) => {
+            upgrade.max_message_size(MAX_INCOMING).max_frame_size(MAX_INCOMING).on_upgrade(move |socket| async move {
+                run(&events, socket, stream).await;
+                // Its place among the connections is taken until here.
+                drop(line);
+            })
+        }
+        Err(failure) => problem(failure),
     }
 }
 
