@@ -29,7 +29,7 @@ pub(crate) use {
     present::Answer,
     refusal::Refused,
     schema::output as answer_schema,
-    tools::{Tool, Whose},
+    tools::{Tool, Whole, Whose},
     who::Who,
 };
 
@@ -108,12 +108,6 @@ impl Server {
     /// Refuses changes of a review that no longer has this version.
     pub(crate) fn expecting(&self, version: u64) -> Self {
         Self { broker: self.broker.expecting(version), settings: self.settings, endpoint: self.endpoint }
-    }
-
-    /// For doors that need not cut texts into pages.
-    pub(crate) fn unpaged(&self) -> Self {
-        let settings = Settings { page_chars: usize::MAX, ..self.settings };
-        Self { broker: self.broker.clone(), settings, endpoint: self.endpoint }
     }
 
     pub(crate) const fn broker(&self) -> &Broker {

@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Only of this project
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// From then on: a time, a date, or how long ago (30m, 24h, 7d)
+    /// From then on: a time, a date (in UTC), or how long ago (30m, 24h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Before then

@@ -44,7 +44,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     });
     let proposal = whole::proposal(&caller.remote, arguments).await?;
     if caller.json {
-        return screen::write_raw(format!("{proposal:#}\n").as_bytes());
+        return screen::write_json(&format!("{proposal:#}\n"));
     }
     if let Some(note) = proposal["since_note"].as_str() {
         screen::remark(&visible(note));

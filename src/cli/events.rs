@@ -10,10 +10,13 @@ use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Between two attempts to reach a broker that restarts.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// Three heartbeats: who is silent for so long is no longer there.
+const SILENCE: Duration = Duration::from_secs(45);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -79,7 +82,7 @@ async fn connect(args: &Args, since: Option<u64>) -> Result<reqwest::Response, (
 async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64>) -> Result<Ended, Failure> {
     let mut rest = Vec::new();
     loop {
-        let Ok(Some(chunk)) = answer.chunk().await else { return Ok(Ended::Cut) };
+        let Ok(Ok(Some(chunk))) = timeout(SILENCE, answer.chunk()).await else { return Ok(Ended::Cut) };
         rest.extend_from_slice(&chunk);
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let part: Vec<u8> = rest.drain(..=end).collect();
@@ -92,7 +95,7 @@ async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64
                 }
                 Some("dropped") => return Ok(Ended::Cut),
                 Some("ready") => {}
-                _ if args.at.json => screen::write_raw(format!("{event}\n").as_bytes())?,
+                _ if args.at.json => screen::write_json(&format!("{event}\n"))?,
                 _ => screen::write(&format!("{}\n", line(&event)))?,
             }
             *since = event["seq"].as_u64().or(*since);

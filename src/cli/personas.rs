@@ -24,7 +24,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (loaded, _) = args.place.load(None)?;
-    if args.json { screen::write_raw(format!("{}\n", all(&loaded)).as_bytes()) } else { screen::write(&shown(&loaded)) }
+    if args.json { screen::write_json(&format!("{}\n", all(&loaded))) } else { screen::write(&shown(&loaded)) }
 }
 
 fn all(loaded: &Loaded) -> Value {

@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Only of this project
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Only reviews submitted from then on: a time, a date, or how long ago (24h, 7d)
+    /// Only reviews submitted from then on: a time, a date (in UTC), or how long ago (24h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only reviews submitted before then

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// Writes an answer as it came, or as `show` says it.
 pub(super) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    if json { screen::write_raw(format!("{answer:#}\n").as_bytes()) } else { screen::write(&show(answer)) }
+    if json { screen::write_json(&format!("{answer:#}\n")) } else { screen::write(&show(answer)) }
 }
 
 /// Calls a tool of the running broker and writes its answer.

@@ -252,5 +252,5 @@ fn shown(tokens: &[Token]) -> String {
 }
 
 fn print(value: &serde_json::Value) -> Result<(), Failure> {
-    screen::write_raw(format!("{value}\n").as_bytes())
+    screen::write_json(&format!("{value}\n"))
 }

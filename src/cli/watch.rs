@@ -73,7 +73,7 @@ fn tells(chunk: &[u8]) -> bool {
 /// Over the last one on a terminal, else below it.
 fn draw(json: bool, answer: &Value, show: &impl Fn(&Value) -> String) -> Result<(), Failure> {
     if json {
-        return screen::write_raw(format!("{answer}\n").as_bytes());
+        return screen::write_json(&format!("{answer}\n"));
     }
     let before = if screen::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
     screen::write_raw(before.as_bytes())?;

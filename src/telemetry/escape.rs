@@ -49,8 +49,28 @@ impl<W: fmt::Write> fmt::Write for EscapeText<'_, W> {
     }
 }
 
-/// Lines of JSON with `\u202e` for what JSON itself would let through. Hidden characters other than
-/// the line end can only stand inside strings, where this escape means the same.
+/// JSON with `\u202e` for what JSON itself would let through. Hidden characters other than the line end can only stand
+/// inside strings, where this escape means the same.
+pub fn visible_json(text: &str) -> Cow<'_, str> {
+    let hidden = |c: char| c != '\n' && is_hidden(c);
+    if !text.contains(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    let mut units = [0; 2];
+    for c in text.chars() {
+        if hidden(c) {
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Lines of JSON with nothing hidden in them.
 pub(super) struct JsonWriter<W>(W);
 
 impl<W> JsonWriter<W> {
@@ -72,24 +92,7 @@ pub(super) struct JsonLine<W>(W);
 impl<W: io::Write> io::Write for JsonLine<W> {
     /// Called once per event with the whole line, as tracing's formatter does.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(line);
-        let hidden = |c: char| c != '\n' && is_hidden(c);
-        if !text.contains(hidden) {
-            self.0.write_all(line)?;
-            return Ok(line.len());
-        }
-        let mut safe = String::with_capacity(text.len() + 16);
-        let mut units = [0; 2];
-        for c in text.chars() {
-            if hidden(c) {
-                for unit in c.encode_utf16(&mut units) {
-                    safe.push_str(&format!("\\u{unit:04x}"));
-                }
-            } else {
-                safe.push(c);
-            }
-        }
-        self.0.write_all(safe.as_bytes())?;
+        self.0.write_all(visible_json(&String::from_utf8_lossy(line)).as_bytes())?;
         Ok(line.len())
     }
 

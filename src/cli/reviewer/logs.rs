@@ -43,7 +43,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     if args.json {
         let lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
         let answer = json!({ "reviewer": path.file_stem().map(|name| name.to_string_lossy()), "lines": lines });
-        return screen::write_raw(format!("{answer:#}\n").as_bytes());
+        return screen::write_json(&format!("{answer:#}\n"));
     }
     screen::write_raw(text)?;
     if args.follow { follow(&path, file).await } else { Ok(()) }

@@ -1,6 +1,6 @@
 //! The terminal, or whatever stands in its place: how wide it is, whether it shows colours, whether anybody reads.
 
-use crate::cli::Failure;
+use crate::{cli::Failure, telemetry::visible_json};
 use anstream::AutoStream;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -36,6 +36,11 @@ pub(in crate::cli) fn is_interactive() -> bool {
 pub(in crate::cli) fn write(text: &str) -> Result<(), Failure> {
     let mut out = AutoStream::auto(io::stdout().lock());
     read(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// JSON, in which nothing acts on the screen.
+pub(in crate::cli) fn write_json(text: &str) -> Result<(), Failure> {
+    write_raw(visible_json(text).as_bytes())
 }
 
 /// Writes bytes as they are, for other programs.
