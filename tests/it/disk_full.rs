@@ -52,6 +52,8 @@ async fn on_a_full_disk_nothing_is_half_done_and_nothing_acknowledged_is_lost() 
         .await;
     let failed = reviews_in(&tree).into_iter().find(|review| review["restarts"] == 1).unwrap();
     assert!(failed["last_error"].as_str().unwrap().starts_with("not saved: "), "{failed}");
+    let metrics = reqwest::get(broker.url("/metrics")).await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("countersign_actor_restarts_total{kind=\"review\"} 1\n"), "{metrics}");
     let status = client.status(&claimed).await;
     assert_eq!((&status["status"], &status["version"]), (&"claimed".into(), &2.into()));
     let discussion = client.call("get_discussion", json!({ "review_id": claimed })).await;
