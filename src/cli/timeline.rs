@@ -80,7 +80,8 @@ fn details(event: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{join, shown};
+    use super::shown;
+    use crate::cli::whole::join;
     use serde_json::json;
 
     #[test]

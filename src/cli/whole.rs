@@ -67,7 +67,7 @@ pub(super) async fn timeline(remote: &Remote, mut arguments: Value) -> Result<Va
 }
 
 /// Adds the next page; the round that the last one ended in goes on.
-fn join(whole: &mut Value, mut page: Value) {
+pub(super) fn join(whole: &mut Value, mut page: Value) {
     whole["next_cursor"] = page["next_cursor"].take();
     let Some(rounds) = whole["rounds"].as_array_mut() else { return };
     for mut round in page["rounds"].as_array_mut().map(std::mem::take).unwrap_or_default() {

@@ -1,6 +1,9 @@
 //! The real Claude Code and the real Codex find the broker after `init`, on a fresh home.
 
-use crate::support::{broker::TestBroker, clients::installed};
+use crate::support::{
+    broker::TestBroker,
+    clients::{self, installed},
+};
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -9,12 +12,8 @@ use std::{
 use tempfile::TempDir;
 use tokio::process::Command;
 
-fn are_skipped() -> bool {
-    let skipped = std::env::var_os("COUNTERSIGN_SKIP_CLIENTS").is_some_and(|set| !set.is_empty());
-    if skipped {
-        eprintln!("SKIPPED by COUNTERSIGN_SKIP_CLIENTS: the real clients after init");
-    }
-    skipped
+pub(crate) fn are_skipped() -> bool {
+    clients::are_skipped("the real clients after init")
 }
 
 /// A client's command in the project, with nothing of the machine's own.
@@ -43,7 +42,7 @@ fn text(output: &Output) -> String {
 }
 
 /// The files name the data folder, as clients pass on little of their environment.
-async fn init(broker: &TestBroker, home: &Path, options: &[&str]) {
+pub(crate) async fn init(broker: &TestBroker, home: &Path, options: &[&str]) {
     let data_dir = broker.data_dir().display().to_string();
     let line: Vec<&str> =
         ["init", "--yes", "--data-dir", &data_dir].into_iter().chain(options.iter().copied()).collect();
@@ -74,7 +73,7 @@ async fn claude_code_connects_to_the_broker_of_the_project_and_of_the_user() {
 }
 
 /// As when the user says, on the first start there, that the folder is to be trusted.
-fn trust(home: &Path, dir: &Path) {
+pub(crate) fn trust(home: &Path, dir: &Path) {
     let file = home.join(".claude.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".into());
     let mut state: Value = serde_json::from_str(&text).unwrap();

@@ -2,8 +2,9 @@
 //! its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
-#![allow(dead_code, reason = "what supports the tests of the doors serves here, too, but not all of it")]
+#![allow(dead_code, unused_imports, reason = "what supports the tests of the doors serves here, too, but not all of it")]
 
+mod agents;
 mod answers;
 mod codes;
 mod demo;
@@ -37,11 +38,10 @@ mod support {
     pub(crate) mod bridge;
     pub(crate) mod broker;
     pub(crate) mod client;
-    pub(crate) mod clients {
-        pub(crate) mod installed;
-    }
+    pub(crate) mod clients;
     pub(crate) mod command;
     pub(crate) mod eventually;
+    pub(crate) mod model;
     pub(crate) mod repo;
     pub(crate) mod scenes;
     pub(crate) mod schema;
