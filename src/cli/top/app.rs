@@ -1,4 +1,5 @@
 //! What is on the screen, and what each key means. Nothing here asks or draws.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a keyboard has more keys than we give a meaning to")]
 
 use super::news::Seen;
 use crate::{
@@ -192,7 +193,7 @@ impl App {
             KeyCode::Char('r') => return Some(Act::Look),
             KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Act::Open),
             KeyCode::Char('a') => {
-                if let Some(review) = self.with_review(|review| Act::Approve(review)) {
+                if let Some(review) = self.with_review(Act::Approve) {
                     self.mode = sure(review);
                 }
             }
