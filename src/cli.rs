@@ -39,6 +39,7 @@ mod review;
 mod reviewer;
 mod serve;
 mod show;
+mod signals;
 mod stats;
 mod status;
 mod tandem;

@@ -4,6 +4,7 @@
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -11,9 +12,13 @@ use hyper_util::{
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
 use std::{error::Error, io, sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// Read of an answer, so that the connection can be used again. What says more is cut off.
 const ANSWER_BYTES: usize = 64 << 10;
+
+/// How long it may take; else the connection is given up.
+const REST: Duration = Duration::from_secs(1);
 
 /// Of what went wrong, for people.
 const ERROR_CHARS: usize = 300;
@@ -44,21 +49,23 @@ impl Outbound {
 
     /// What the other side said, or in words why it did not.
     pub(crate) async fn post(&self, request: Request<Full<Bytes>>, patience: Duration) -> Result<StatusCode, String> {
-        let answer = async {
-            let answer = self.0.request(request).await.map_err(|error| in_words(&error))?;
-            let status = answer.status();
-            let mut body = answer.into_body();
-            let mut left = ANSWER_BYTES;
-            // What comes after the status changes nothing any more.
-            while let Some(Ok(frame)) = body.frame().await {
-                let length = frame.data_ref().map_or(0, Bytes::len);
-                let Some(less) = left.checked_sub(length) else { break };
-                left = less;
-            }
-            Ok(status)
-        };
         let ms = patience.as_millis();
-        tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| Err(format!("no answer within {ms} ms")))
+        let answer =
+            timeout(patience, self.0.request(request)).await.map_err(|_| format!("no answer within {ms} ms"))?;
+        let answer = answer.map_err(|error| in_words(&error))?;
+        let status = answer.status();
+        // What comes after the status changes nothing any more, also when it never ends.
+        let _ = timeout(REST, drain(answer.into_body())).await;
+        Ok(status)
+    }
+}
+
+async fn drain(mut body: Incoming) {
+    let mut left = ANSWER_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        let Some(less) = left.checked_sub(length) else { return };
+        left = less;
     }
 }
 

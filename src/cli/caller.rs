@@ -2,13 +2,12 @@
 
 use super::{
     Failure,
-    failure::Refused,
     locate::given_token,
     remote::{At, Remote},
     repo::Repo,
 };
 use anyhow::anyhow;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Which broker, and in whose name.
@@ -26,6 +25,8 @@ pub(super) struct Caller {
     /// As far as it is known: a token's name is the broker's to read.
     name: Option<String>,
     has_token: bool,
+    /// It said who it is, and is not only taken for the one who works here.
+    is_named: bool,
     /// Where whoever types works.
     pub(super) dir: PathBuf,
     pub(super) json: bool,
@@ -37,12 +38,13 @@ impl By {
         let (dir, json) = (self.at.dir()?, self.at.json);
         let remote = Remote::find(self.at.clone()).await?;
         let has_token = given_token()?.is_some();
+        let is_named = has_token || self.name.as_deref().is_some_and(|name| !name.trim().is_empty());
         let name = match self.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => Some(name.to_owned()),
             None if has_token => None,
             None => local_name(&dir).await,
         };
-        Ok(Caller { remote, name, has_token, dir, json })
+        Ok(Caller { remote, name, has_token, is_named, dir, json })
     }
 }
 
@@ -72,6 +74,11 @@ impl Caller {
             false => anyhow!("nobody knows who you are: give --as NAME, or set COUNTERSIGN_NAME"),
         };
         self.name.as_deref().ok_or_else(|| Failure::usage(unknown()))
+    }
+
+    /// Whether it said who it is: an agent's shell has its user's name, and is not its user.
+    pub(super) fn is_named(&self) -> bool {
+        self.is_named
     }
 
     pub(super) fn is(&self, name: &Value) -> bool {
@@ -106,7 +113,7 @@ impl Caller {
         }
         let (number, owner) = (super::text::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
         let words = format!("{number} was proposed by {owner}; to act in that name give --as {owner}");
-        Err(Refused { words, code: "not_the_proposer".into(), beside: Map::new() }.into())
+        Err(Failure::refuse("not_the_proposer", words))
     }
 
     /// In which role the speaker speaks about it, unless it says otherwise.

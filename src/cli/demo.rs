@@ -4,7 +4,8 @@
 mod script;
 mod stage;
 
-use super::{Failure, text::screen};
+use super::{Failure, signals::Signals, text::screen};
+use anyhow::anyhow;
 use script::Script;
 use stage::Stage;
 use std::{
@@ -29,11 +30,16 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { READING_TIME };
     let teller = Teller { began: Instant::now(), json: args.json, pause };
-    // Whatever ends it, the stage is cleared: a temporary folder and a process that dies with us.
-    let mut stage = Stage::build().await?;
+    // Whatever ends it, the stage is cleared: a temporary folder, and a broker.
+    let mut signals = Signals::catch()?;
+    let stopped = |name| Err(anyhow!("{name}: stopped; nothing is left behind").into());
+    let mut stage = tokio::select! {
+        built = Stage::build() => built?,
+        name = signals.next() => return stopped(name),
+    };
     let played = tokio::select! {
         played = play(&stage, &teller) => played,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; nothing is left behind").into()),
+        name = signals.next() => stopped(name),
     };
     stage.clear().await;
     played

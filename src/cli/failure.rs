@@ -41,6 +41,11 @@ impl Failure {
         Self::new(code, Answered)
     }
 
+    /// A "no" that the broker need not be asked for.
+    pub(super) fn refuse(code: &str, words: String) -> Self {
+        Refused { words, code: code.to_owned(), beside: Map::new() }.into()
+    }
+
     pub(super) fn refused(&self) -> Option<&Refused> {
         self.error.downcast_ref()
     }

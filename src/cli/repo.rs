@@ -16,6 +16,8 @@ pub(super) struct Repo {
     root: PathBuf,
     /// Beside those of the environment.
     variables: Vec<(&'static str, PathBuf)>,
+    /// Without git's own variables of the environment, which may name another repository.
+    is_apart: bool,
 }
 
 /// What git printed, and whether it was content.
@@ -41,17 +43,17 @@ impl Said {
 impl Repo {
     /// The one that `dir` is in.
     pub(super) async fn find(dir: &Path) -> anyhow::Result<Self> {
-        let here = Self { root: dir.to_owned(), variables: Vec::new() };
+        let here = Self::at(dir.to_owned());
         let said = here.try_git(["rev-parse", "--show-toplevel"]).await?;
         if said.success && !said.out.trim_ascii().is_empty() {
-            return Ok(Self { root: said.text().into(), variables: Vec::new() });
+            return Ok(Self::at(said.text().into()));
         }
         Err(anyhow!("{} is not in a git repository; go to one, or name it with --repo", dir.display()))
     }
 
     /// Any folder, whether or not a repository is there.
     pub(super) fn at(dir: PathBuf) -> Self {
-        Self { root: dir, variables: Vec::new() }
+        Self { root: dir, variables: Vec::new(), is_apart: false }
     }
 
     /// The branch that is checked out; none where HEAD is detached, or nothing is a repository.
@@ -67,6 +69,11 @@ impl Repo {
         Ok(said.success.then(|| said.text()))
     }
 
+    /// One of our own making, with nothing of what the environment says of another.
+    pub(super) fn apart(root: &Path) -> Self {
+        Self { root: root.to_owned(), variables: Vec::new(), is_apart: true }
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -80,7 +87,7 @@ impl Repo {
 
     /// The same asked from one of its folders, by which relative paths are read.
     pub(super) fn within(&self, folder: &Path) -> Self {
-        Self { root: folder.to_owned(), variables: self.variables.clone() }
+        Self { root: folder.to_owned(), ..self.clone() }
     }
 
     pub(super) async fn has_commit(&self, id: &str) -> anyhow::Result<bool> {
@@ -112,6 +119,11 @@ impl Repo {
 
     async fn run(&self, args: &[std::ffi::OsString], stdin: &[u8]) -> anyhow::Result<Said> {
         let mut command = Command::new("git");
+        if self.is_apart {
+            for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+                command.env_remove(name);
+            }
+        }
         command.args(args).current_dir(&self.root).envs(self.variables.iter().cloned()).kill_on_drop(true);
         // Nobody sits there to answer, and nobody is meant to wait for a pager.
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");

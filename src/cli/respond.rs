@@ -85,6 +85,14 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Reviewer).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
+    // Before anything is written that could not be sent.
+    if caller.has_proposed(&review) {
+        let words = "is your own proposal, which somebody else has to review; are you another? then --as NAME";
+        return Err(Failure::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
+    }
+    if !caller.is_named() && !screen::is_interactive() {
+        return Err(Failure::usage(anyhow!("who gives this verdict? --as NAME, or COUNTERSIGN_NAME")));
+    }
     let mut said = args.said(&review).await?;
     if let Some(hash) = &args.content_hash {
         said.insert("content_hash".into(), hash.as_str().into());

@@ -103,7 +103,7 @@ pub(super) fn next(review: &Value) -> String {
     let step = |command: &str, why: &'static str| (format!("countersign {}", command.replace('#', &r)), why);
     let steps = match review["status"].as_str() {
         Some("pending" | "claimed" | "in_review") => {
-            vec![step("wait #", "until it is decided"), step("respond #", "to review it")]
+            vec![step("wait #", "until it is decided"), step("respond #", "for anybody but its proposer")]
         }
         Some("changes_requested") => {
             let patch = review["has_counter_patch"] == true;

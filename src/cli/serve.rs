@@ -4,6 +4,7 @@ use super::{
     ADDRESS_IN_USE, Failure, TAKEN,
     instance::{Instance, InstanceError},
     place::{Place, Settled},
+    signals::Signals,
 };
 use crate::{
     broker::{self, Started},
@@ -18,10 +19,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -167,27 +165,9 @@ fn banner(url: &str, started: &Started, config: &Config) {
   project       {project}
   tokens        {tokens}
   reviewers     {reviewers}
-  Claude Code   claude mcp add --transport http countersign {url}/mcp
-  Codex         codex mcp add countersign --url {url}/mcp
+  clients       countersign init  (Claude Code, Codex, Gemini; in the repository they work in)
+  by hand       claude mcp add --transport http countersign {url}/mcp
+                codex mcp add countersign --url {url}/mcp
 "
     );
-}
-
-/// The two signals that mean "please end".
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }

@@ -10,9 +10,10 @@ use super::{
     text::{print, screen, text},
     which::Which,
 };
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 pub(super) const CHANGES_REQUESTED: u8 = 10;
 pub(super) const REJECTED: u8 = 11;
@@ -26,6 +27,12 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requeste
 const POLL: Duration = Duration::from_secs(50);
 /// Between two attempts to reach a broker that restarts.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// Beyond what a call was told to take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A broker that is started again is back long before.
+const SILENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -91,18 +98,24 @@ async fn follow(
     at: &At,
     review: &str,
     mut since: Option<u64>,
-    timeout: Option<Duration>,
+    limit: Option<Duration>,
     ends: Ends,
 ) -> Result<(), Failure> {
-    let until = timeout.map(|timeout| Instant::now() + timeout);
+    let until = limit.map(|limit| Instant::now() + limit);
     let mut last = None;
+    let (mut heard, mut asked) = (Instant::now(), false);
     loop {
         let left = until.map_or(POLL, |until| until.saturating_duration_since(Instant::now()));
-        if left.is_zero() && (last.is_some() || since.is_some()) {
+        if left.is_zero() && asked {
             return undecided(at, last);
         }
-        match poll(at, review, since, left.min(POLL)).await {
+        asked = true;
+        let left = left.min(POLL);
+        // One that hangs, or is stopped, holds its connections open.
+        let silent = || Failure::new(NO_BROKER, anyhow!("the broker does not answer"));
+        match timeout(left + GRACE, poll(at, review, since, left)).await.unwrap_or_else(|_| Err(silent())) {
             Ok(status) => {
+                heard = Instant::now();
                 let is_new = since.is_some_and(|since| status["version"].as_u64() > Some(since));
                 let outcome = outcome(&status);
                 since = status["version"].as_u64();
@@ -111,8 +124,11 @@ async fn follow(
                 }
                 last = Some(status);
             }
-            // It was there before, so it will be again; what has happened meanwhile is not lost.
+            // It was there before, so it will be again; what has happened meanwhile is not lost. But not for ever.
             Err(failure) if failure.is_passing() && (since.is_some() || failure.code != NO_BROKER) => {
+                if heard.elapsed() > SILENCE {
+                    return Err(failure);
+                }
                 sleep(PAUSE).await
             }
             Err(failure) => return Err(failure),

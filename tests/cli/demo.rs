@@ -1,6 +1,9 @@
 //! The demo is what a newcomer sees first.
 
-use crate::support::command::{Ended, typed};
+use crate::support::{
+    command::{Ended, typed},
+    repo::Repo,
+};
 use serde_json::Value;
 
 async fn demo(options: &[&str]) -> Ended {
@@ -28,6 +31,18 @@ async fn it_plays_a_review_to_its_end_and_leaves_nothing_behind() {
     assert!(ended.out.contains("▲ I-1 src/price.rs:8 A discount over 100 % panics"), "{}", ended.out);
     assert!(ended.out.contains("exactly what was approved, and closes R-1"), "{}", ended.out);
     assert_eq!(ended.err, "");
+}
+
+#[tokio::test]
+async fn a_repository_that_the_environment_names_is_left_alone() {
+    let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
+    repo.write("greeting.txt", "my own work\n");
+    let config = || std::fs::read_to_string(repo.path().join(".git/config")).unwrap();
+    let before = (config(), repo.git(&["log", "--format=%s"]), repo.git(&["status", "--porcelain"]));
+    let git_dir = repo.path().join(".git");
+    let demo = typed(home.path(), &repo.path(), &["demo"]).var("GIT_DIR", git_dir.to_str().unwrap());
+    demo.var("GIT_WORK_TREE", repo.path().to_str().unwrap()).prints().await;
+    assert_eq!((config(), repo.git(&["log", "--format=%s"]), repo.git(&["status", "--porcelain"])), before);
 }
 
 #[tokio::test]

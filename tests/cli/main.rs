@@ -2,7 +2,11 @@
 //! its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
-#![allow(dead_code, unused_imports, reason = "what supports the tests of the doors serves here, too, but not all of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "what supports the tests of the doors serves here, too, but not all of it"
+)]
 
 mod agents;
 mod answers;

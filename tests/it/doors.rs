@@ -529,7 +529,7 @@ async fn without_a_broker_the_command_says_so() {
     let home = tempfile::tempdir().unwrap();
     let output = countersign(home.path()).args(["actors", "--data-dir", "nothing/here"]).output().await.unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(5), &b""[..]));
     assert!(words.contains("nothing/here") && words.contains("countersign serve"), "{words}");
     assert!(!home.path().join("nothing").exists(), "a look leaves no trace");
 }

@@ -364,7 +364,7 @@ async fn what_a_killed_broker_leaves_is_no_obstacle() {
     assert_eq!(fs::read_to_string(&note).unwrap(), first, "a kill leaves the note behind");
     let mut command = countersign(broker.home());
     command.arg("actors").arg("--data-dir").arg(broker.data_dir());
-    let words = fails(command, 1).await;
+    let words = fails(command, 5).await;
     assert!(words.contains("no broker serves"), "{words}");
 
     let mut broker = broker.restarted().await;

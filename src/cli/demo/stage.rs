@@ -82,12 +82,8 @@ impl Stage {
 async fn build_repo(root: &Path) -> Result<Repo, Failure> {
     fs::create_dir_all(root.join("src"))?;
     fs::write(root.join(FILE), BEFORE)?;
-    let made = Command::new("git").args(["init", "--quiet", "--initial-branch=main"]).arg(root).output().await;
-    let made = made.context("cannot run git; is it installed?")?;
-    if !made.status.success() {
-        return Err(anyhow!("git init: {}", String::from_utf8_lossy(&made.stderr).trim()).into());
-    }
-    let repo = Repo::find(root).await?;
+    let repo = Repo::apart(root);
+    repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
     for (key, value) in [("user.name", "builder"), ("user.email", "builder@example.invalid")] {
         repo.git(["config", key, value]).await?;
     }
@@ -105,7 +101,7 @@ async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Fai
     let log = folder.join("broker.log");
     let mut command = Command::new(std::env::current_exe()?);
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("COUNTERSIGN_") {
+        if ["COUNTERSIGN_", "GIT_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
             command.env_remove(name);
         }
     }

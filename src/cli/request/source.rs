@@ -12,13 +12,16 @@ use std::{
 const BASES: [&str; 4] = ["origin/HEAD", "main", "master", "@{upstream}"];
 
 /// Left to nobody's settings: what a reviewer reads is what git would apply.
-const DIFF: [&str; 8] = [
+const DIFF: [&str; 11] = [
     "diff",
     "--cached",
     "--binary",
     "--full-index",
     "--no-color",
     "--no-ext-diff",
+    "--no-textconv",
+    "--submodule=short",
+    "--ignore-submodules=none",
     "--src-prefix=a/",
     "--dst-prefix=b/",
 ];

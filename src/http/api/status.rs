@@ -82,6 +82,7 @@ const TABLE: &[(StatusCode, &[&str])] = &[
             "duplicate_of_needed",
             "wait_needs_pending",
             "project_and_projects",
+            "unknown_priority",
             "unknown_status",
             "unknown_category",
             "unknown_verdict",
