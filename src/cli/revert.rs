@@ -81,11 +81,15 @@ async fn plan(args: &Args, judge: &mut Judge) -> Result<Plan, Failure> {
         return Err(error.into());
     }
     if !args.only && case.plan.is_some() {
+        let mut others = Vec::new();
         for number in judge.ledger.list_plan(&case).await? {
             if number != case.number {
-                ids.extend(history.landed(judge, number).await?);
+                others.extend(history.landed(judge, number).await?);
             }
         }
+        // By place and not by number: a task that was done again may have kept an older review.
+        let on_top = history.on_top_of(&ids, others);
+        ids.extend(on_top);
     }
     let commits = history.newest_first(&ids)?;
     let patch = judge.ledger.find_accepted_patch(case.number).await?;
@@ -186,7 +190,8 @@ fn print(args: &Args, plan: &Plan, patched: &Patched, dry_run: bool) -> Result<(
     }
     match (patched, dry_run, &plan.patch) {
         (Patched::Staged, ..) => out.push_str(&format!(
-            "the accepted counter-patch is staged\nnext: countersign resubmit {number} --staged, and commit it when it is approved\n"
+            "the accepted counter-patch is staged\nnext: countersign resubmit {number} --staged, and commit it when it is \
+             approved; where you commit first: commit it, and countersign resubmit {number} --commit HEAD\n"
         )),
         (Patched::Failed(words), ..) => out.push_str(&format!(
             "the accepted counter-patch does not apply here: {}\nnext: countersign diff {number}\n",

@@ -130,7 +130,9 @@ fn cover(row: &mut [Judgement], answer: &AsOne) {
     }
 }
 
-/// Rows of unapproved commits, each on top of the one before, that one review approved together: the longest first.
+/// Rows of commits, each on top of the one before, that one review approved together or that take themselves back: the
+/// longest first. Both ends of a row are unapproved. What lies between may be approved by itself: a plan that is taken
+/// back goes with its good commits, too.
 async fn judge_rows(judge: &mut Judge, judged: &mut [Judgement]) -> anyhow::Result<()> {
     let mut start = 0;
     while start < judged.len() {
@@ -139,6 +141,9 @@ async fn judge_rows(judge: &mut Judge, judged: &mut [Judgement]) -> anyhow::Resu
         for length in (2..=length).rev() {
             let row = &mut judged[start..start + length];
             let (Some(first), Some(last)) = (row.first(), row.last()) else { break };
+            if last.passes() {
+                continue;
+            }
             let together = Landing { parents: first.landing.parents.clone(), ..last.landing.clone() };
             if let Some(answer) = as_one(judge, &together, length).await? {
                 cover(row, &answer);
@@ -152,11 +157,14 @@ async fn judge_rows(judge: &mut Judge, judged: &mut [Judgement]) -> anyhow::Resu
 }
 
 fn row_length(judged: &[Judgement]) -> usize {
+    if judged.first().is_none_or(Judgement::passes) {
+        return 0;
+    }
     let mut last: Option<&Landing> = None;
     let mut length = 0;
-    for Judgement { landing, answer } in judged {
+    for Judgement { landing, .. } in judged {
         let follows = last.is_none_or(|last| last.commit.as_ref() == landing.parents.first());
-        if matches!(answer, Answer::Approved(_) | Answer::Needless(_)) || landing.parents.len() > 1 || !follows {
+        if landing.parents.len() > 1 || !follows {
             break;
         }
         (last, length) = (Some(landing), length + 1);

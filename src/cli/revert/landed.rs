@@ -97,6 +97,13 @@ impl History {
         Ok(Vec::new())
     }
 
+    /// Those of `ids` that were made after the first of `of`.
+    pub(super) fn on_top_of(&self, of: &[String], ids: Vec<String>) -> Vec<String> {
+        let place = |id: &String| self.commits.iter().position(|commit| commit.commit.as_ref() == Some(id));
+        let Some(first) = of.iter().filter_map(place).max() else { return Vec::new() };
+        ids.into_iter().filter(|id| place(id).is_some_and(|place| place < first)).collect()
+    }
+
     pub(super) fn newest_first(&self, ids: &[String]) -> anyhow::Result<Vec<Landing>> {
         let known: HashSet<_> = self.commits.iter().filter_map(|commit| commit.commit.as_ref()).collect();
         if let Some(strange) = ids.iter().find(|id| !known.contains(id)) {

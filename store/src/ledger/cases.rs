@@ -110,12 +110,10 @@ impl Ledger {
     /// Reviews of the same plan in the order in which they were proposed.
     pub async fn list_plan(&mut self, of: &Case) -> Result<Vec<ReviewNumber>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT number FROM reviews WHERE phase = ?1 AND plan = ?2 AND project IS ?3 AND number >= ?4
-             ORDER BY number",
+            "SELECT number FROM reviews WHERE phase = ?1 AND plan = ?2 AND project IS ?3 ORDER BY number",
             of.phase,
             of.plan,
-            of.project,
-            of.number.0
+            of.project
         )
         .fetch_all(&mut self.0)
         .await?;
