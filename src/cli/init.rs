@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// Also git's hooks: what is not approved is not committed or pushed
     #[arg(long)]
     git_hooks: bool,
-    /// Also stop commits and pushes where the git hooks do not find this program any more
+    /// The git hooks also stop what they cannot judge: no database, or this program is gone
     #[arg(long, requires = "git_hooks")]
     fail_closed: bool,
     /// Also the hooks of Claude Code and Codex: gate, unread feedback, summary at the start

@@ -175,7 +175,8 @@ fn script(hook: Hook, program: &Program, fail_closed: bool) -> String {
     } else {
         lines.push("countersign=$(command -v countersign || true)".into());
     }
-    let call = format!("\"$countersign\" hook {name}{options} \"$@\"");
+    let closed = if hook.guards && fail_closed { " --fail-closed" } else { "" };
+    let call = format!("\"$countersign\" hook {name}{closed}{options} \"$@\"");
     let call = match name {
         // What git tells it on stdin is for whatever comes after, too.
         "pre-push" => {
