@@ -126,6 +126,9 @@ async fn a_push_of_unapproved_commits_is_denied() {
         "git push -u origin HEAD:refs/heads/x",
         "git push --all",
         "git push origin $BRANCH",
+        "git push origin :",
+        "git push --tags origin",
+        "git push origin 'refs/heads/*:refs/heads/*'",
     ] {
         let reason = denied(&broker, command).await.unwrap_or_else(|| panic!("not denied: {command}"));
         assert!(reason.contains("(zwei) is not approved"), "{reason}");
@@ -134,7 +137,101 @@ async fn a_push_of_unapproved_commits_is_denied() {
         assert_eq!(denied(&broker, command).await, None, "{command}");
     }
     approve(&broker, json!({ "target": { "commit": "HEAD" } })).await;
+    for command in ["git push origin main", "git fetch && git push", "git push origin :", "git push --tags origin"] {
+        assert_eq!(denied(&broker, command).await, None, "{command}");
+    }
+    for command in [
+        "git merge feat && git push origin main",
+        "git cherry-pick feat && git push",
+        "git branch -f main feat; git push",
+        "cd \"$R\" && git push",
+    ] {
+        let reason = denied(&broker, command).await.unwrap_or_else(|| panic!("not denied: {command}"));
+        assert!(reason.contains("push with a command of its own"), "{reason}");
+    }
+    repo.git(&["checkout", "--quiet", "-b", "feat"]);
+    stage(&broker, "drei");
+    repo.git(&["commit", "--quiet", "--message", "drei"]);
+    repo.git(&["tag", "v1"]);
+    repo.git(&["checkout", "--quiet", "main"]);
     assert_eq!(denied(&broker, "git push origin main").await, None);
+    for command in
+        ["B=feat; git push origin $B", "git push origin :", "git push --tags origin", "git push origin 'refs/heads/*'"]
+    {
+        let reason = denied(&broker, command).await.unwrap_or_else(|| panic!("not denied: {command}"));
+        assert!(reason.contains("(drei) is not approved"), "{reason}");
+    }
+}
+
+/// Nothing is staged yet, so that there is nothing to judge: what cannot be read must not pass for nothing.
+#[tokio::test]
+async fn a_line_that_stages_in_ways_of_its_own_is_denied() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    repo.write("greeting.txt", "one\nzwei\nthree\n");
+    let root = repo.path().display().to_string();
+    let outside = tempfile::tempdir().unwrap();
+    for command in [
+        "git add -Av && git commit -m x",
+        "git rm -rf greeting.txt && git commit -m x",
+        "git add --ignore-errors . && git commit -m x",
+        "git add --chmod=+x greeting.txt && git commit -m x",
+        "echo greeting.txt | git commit --pathspec-from-file=- -m x",
+        "git commit -p -m x",
+        "git commit --interactive",
+        "git mv greeting.txt b && git commit -m x",
+        "git apply --cached p && git commit -m x",
+        "git stash pop --index && git commit -m x",
+        "git merge --squash feat && git commit -m x",
+        "bash -euo pipefail -c 'git add -A; git commit -m x'",
+        &format!("R={root}; cd $R && git commit -am x"),
+        &format!("cd / && R={root}; git -C $R commit -am x"),
+        "pushd /tmp; popd; git commit -am x",
+        "cd /tmp && cd - && git commit -am x",
+        "cd nowhere; git commit -am x",
+        "cd /tmp & git commit -am x",
+        "echo 'git commit -am x' | sh",
+        "function f { git commit -am x; }; f",
+        "CMD='git commit -am x'; $CMD",
+        "time -p git commit -am x",
+        "flock /tmp/l git commit -am x",
+        "env -S 'git commit -am x'",
+        "trap 'git commit -am x' EXIT",
+        &format!("cd {} && GIT_DIR={root}/.git GIT_WORK_TREE={root} git commit -am x", outside.path().display()),
+        "git -c alias.zz=commit zz -am x",
+        "python3 -c \"import os; os.system('git commit -am x')\"",
+    ] {
+        assert!(denied(&broker, command).await.is_some(), "not denied: {command}");
+    }
+    for command in ["git add -Av", "git mv greeting.txt b", "git stash pop", "cd $R && ls", "git stash push -m commit"]
+    {
+        assert_eq!(denied(&broker, command).await, None, "{command}");
+    }
+    approve(&broker, json!({ "diff": repo.git(&["diff"]) + "\n" })).await;
+    for command in ["git add -Av && git commit -m x", "git switch -c feat && git commit -qam x", "git commit -asm x"] {
+        assert_eq!(denied(&broker, command).await, None, "{command}");
+    }
+    repo.git(&["add", "greeting.txt"]);
+    assert_eq!(denied(&broker, "make; git commit -m x").await, None, "what is staged stays so");
+    let reason = denied(&broker, "git mv a b && git commit -m x").await.unwrap();
+    assert!(reason.contains("commit with a command of its own"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_folder_that_a_tool_is_told_to_work_in_counts() {
+    let broker = TestBroker::start().await;
+    stage(&broker, "zwei");
+    let root = broker.repo().path();
+    let (above, name) = (root.parent().unwrap(), root.file_name().unwrap().to_str().unwrap());
+    let ask = async |workdir: Value| {
+        let input = json!({
+            "cwd": above, "tool_name": "Bash", "tool_input": { "command": "git commit -m x", "workdir": workdir },
+        });
+        hook(&broker, &["pre-tool-use"], input).await
+    };
+    assert_eq!(ask(json!(name)).await["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(ask(json!(root)).await["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(ask(json!(null)).await, json!({}));
 }
 
 #[tokio::test]

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// A client waits for a minute, and takes longer for a yes.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// A client waits for a minute, as `init` tells it, and takes longer for a yes: the answer must be there well before.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// A command line can hold a file; a hook needs no more than that.
 const MAX_INPUT: u64 = 32 << 20;
 
@@ -34,11 +34,13 @@ impl Input {
         serde_json::from_str(&text).context("cannot read what the client says")
     }
 
+    /// Where the tool works: Codex names a folder for a single command.
     pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
-        Ok(match &self.cwd {
+        let dir = match &self.cwd {
             Some(dir) => dir.clone(),
             None => std::env::current_dir()?,
-        })
+        };
+        Ok(self.tool_input["workdir"].as_str().map_or_else(|| dir.clone(), |within| dir.join(within)))
     }
 }
 

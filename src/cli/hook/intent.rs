@@ -1,7 +1,13 @@
 //! What a command line means to do with git: stage, commit, push, and where.
 
-use super::shell::{Item, Simple, Word, read};
-use std::path::{Path, PathBuf};
+mod words;
+
+use super::shell::{Item, Joint, Simple, Word, read};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+use words::{Bare, HARMLESS, KNOWN, MOVING, READING, TALKING, assignment, folder, joined, redirects};
 
 /// Shells within shells; deeper is no honest command line.
 const MAX_DEPTH: usize = 8;
@@ -13,8 +19,21 @@ pub(super) struct Act {
     pub what: What,
     /// Behind the subcommand.
     pub args: Vec<Word>,
-    /// Something that may change files runs before it in the same line, so that what they will hold is not known yet.
-    pub unseen: bool,
+    pub before: Before,
+}
+
+/// What runs before it in the same line may change, so that nobody knows yet how it will be then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Before {
+    Nothing,
+    /// Branches and tags.
+    Refs,
+    /// Files, but not what is staged.
+    Files,
+    /// What is staged, or what is checked out.
+    Index,
+    /// The folder, so that it may be any repository.
+    Folder,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,17 +46,43 @@ pub(super) enum What {
     Unknown(String),
 }
 
-/// Everything in the order in which it would run. A line that cannot be read to its end is searched for the words.
+/// Everything in the order in which it would run. A line that cannot be read to its end is searched for the words, and so
+/// is what unknown programs are given.
 pub(super) fn acts(line: &str, dir: &Path) -> Vec<Act> {
-    let mut walk = Walk { acts: Vec::new(), dir: dir.to_owned(), unseen: false, depth: 0 };
+    let mut walk = Walk {
+        acts: Vec::new(),
+        at: Spot { dir: dir.to_owned(), lost: false },
+        earlier: Vec::new(),
+        before: Before::Nothing,
+        aliases: false,
+        values: HashMap::new(),
+        loose: Vec::new(),
+        depth: 0,
+    };
     walk.script(line);
+    walk.last_net();
     walk.acts
+}
+
+#[derive(Clone)]
+struct Spot {
+    dir: PathBuf,
+    /// It may be another.
+    lost: bool,
 }
 
 struct Walk {
     acts: Vec<Act>,
-    dir: PathBuf,
-    unseen: bool,
+    at: Spot,
+    /// Where it was, for `cd -` and `popd`.
+    earlier: Vec<Spot>,
+    before: Before,
+    /// The line makes aliases of its own.
+    aliases: bool,
+    /// What variables of the line stand for.
+    values: HashMap<String, String>,
+    /// Words that programs get which may run them.
+    loose: Vec<String>,
     depth: usize,
 }
 
@@ -49,11 +94,17 @@ impl Walk {
         self.depth += 1;
         let script = read(text);
         let mut outer = Vec::new();
-        for item in script.items {
+        for (at, item) in script.items.iter().enumerate() {
             match item {
-                Item::Open => outer.push(self.dir.clone()),
-                Item::Close => self.dir = outer.pop().unwrap_or_else(|| self.dir.clone()),
-                Item::Command(command) => self.command(&command),
+                Item::Open => outer.push(self.at.clone()),
+                Item::Close => self.at = outer.pop().unwrap_or_else(|| self.at.clone()),
+                Item::Command(command) => {
+                    let next = script.items[at + 1..].iter().find_map(|item| match item {
+                        Item::Command(next) => Some(next.joint),
+                        Item::Open | Item::Close => None,
+                    });
+                    self.command(command, next.unwrap_or_default(), text);
+                }
             }
         }
         if script.broken {
@@ -62,279 +113,281 @@ impl Walk {
         self.depth -= 1;
     }
 
+    fn raise(&mut self, before: Before) {
+        self.before = self.before.max(before);
+    }
+
     /// When in doubt, it is a commit.
     fn suspect(&mut self, text: &str) {
         let found = |word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|part| part == word);
         for (word, what) in [("commit", What::Commit), ("push", What::Push)] {
-            let new = self.acts.iter().all(|act| act.what != what);
-            if found("git") && found(word) && new {
-                self.acts.push(Act { dir: self.dir.clone(), what, args: Vec::new(), unseen: true });
+            if found("git") && found(word) {
+                self.suspected(what);
             }
         }
     }
 
-    fn command(&mut self, command: &Simple) {
-        self.unseen |= command.writes;
-        let mut dir = None;
-        let words = unwrapped(&command.words, &mut dir);
-        let Some((program, args)) = words.split_first() else { return };
+    fn suspected(&mut self, what: What) {
+        if self.acts.iter().all(|act| act.what != what) {
+            let before = if self.at.lost { Before::Folder } else { self.before.max(Before::Index) };
+            self.acts.push(Act { dir: self.at.dir.clone(), what, args: Vec::new(), before });
+        }
+    }
+
+    /// No act was found: do words that an unknown program gets look like one?
+    fn last_net(&mut self) {
+        if self.acts.iter().any(|act| matches!(act.what, What::Commit | What::Push)) {
+            return;
+        }
+        for text in std::mem::take(&mut self.loose) {
+            let apart = |c: char| c.is_whitespace() || "'\"`;|&(),[]{}=".contains(c);
+            let mut words = text.split(apart).filter(|word| !word.is_empty());
+            let git = words.any(|word| word.rsplit('/').next() == Some("git"));
+            for word in words.filter(|_| git) {
+                match word {
+                    "commit" => self.suspected(What::Commit),
+                    "push" => self.suspected(What::Push),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Simple, next: Joint, line: &str) {
+        if command.writes {
+            self.raise(Before::Files);
+        }
+        let bare = Bare::of(&command.words);
+        if let Some(script) = &bare.script {
+            self.nested(script);
+        }
+        let Some((program, args)) = bare.words.split_first() else {
+            if bare.redirected {
+                self.raise(Before::Folder);
+            }
+            return self.values.extend(bare.assigned);
+        };
         let name = program.text.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = name.strip_suffix(".exe").unwrap_or(name);
         match name {
-            "cd" | "pushd" => self.change_dir(args),
-            "eval" => self.script(&args.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")),
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => self.shell(args, command.input.as_deref()),
-            "git" => self.git(args, dir.as_deref()),
+            "cd" | "pushd" | "popd" => self.change_dir(name, args, is_certain(command.joint, next)),
+            "eval" => self.script(&joined(args)),
+            "trap" => args.iter().take(1).for_each(|word| self.nested(&word.text)),
+            "export" | "declare" | "typeset" | "readonly" | "local" => self.export(args),
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => self.shell(args, command, line),
+            "git" => self.git(args, &bare),
             // `$GIT commit`
             _ if program.uncertain && args.first().is_some_and(|word| matches!(&*word.text, "commit" | "push")) => {
-                self.git(args, dir.as_deref());
+                self.git(args, &bare);
             }
+            _ if program.uncertain => self.expanded(program, args),
             harmless if HARMLESS.contains(&harmless) => {}
-            _ => self.unseen = true,
-        }
-    }
-
-    fn change_dir(&mut self, args: &[Word]) {
-        let target = args.iter().find(|word| !word.text.starts_with('-'));
-        if let Some(target) = target
-            && let Some(dir) = folder(&self.dir, target)
-        {
-            self.dir = dir;
-        }
-    }
-
-    fn shell(&mut self, args: &[Word], input: Option<&str>) {
-        let mut commands = false;
-        for word in args {
-            match word.text.strip_prefix('-') {
-                Some(flags) if !flags.starts_with('-') => commands |= flags.contains('c'),
-                Some(_) => {}
-                None if commands => return self.nested(&word.text),
-                // A file with commands, which nobody has read.
-                None => return self.unseen = true,
+            talking => {
+                self.raise(Before::Files);
+                if !TALKING.contains(&talking) {
+                    self.loose.push(joined(&bare.words));
+                    self.loose.extend(command.input.clone());
+                }
             }
         }
-        if let Some(input) = input {
-            self.nested(input);
+    }
+
+    /// `$COMMAND`
+    fn expanded(&mut self, program: &Word, args: &[Word]) {
+        let name = program.text.trim_start_matches(['$', '{']).trim_end_matches('}');
+        match self.values.get(name).cloned() {
+            Some(value) if self.depth < MAX_DEPTH => self.script(&format!("{value} {}", joined(args))),
+            Some(_) | None => {
+                self.raise(Before::Files);
+                self.loose.push(joined(args));
+                self.loose.extend(self.values.values().cloned());
+            }
+        }
+    }
+
+    fn export(&mut self, args: &[Word]) {
+        for (name, value) in args.iter().filter_map(|word| assignment(&word.text)) {
+            if redirects(name) {
+                self.raise(Before::Folder);
+            }
+            self.values.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    fn change_dir(&mut self, how: &str, args: &[Word], certain: bool) {
+        let target = args.iter().find(|word| word.text == "-" || !word.text.starts_with('-'));
+        let here = self.at.clone();
+        let to = match (how, target) {
+            ("popd", _) => self.earlier.pop(),
+            ("cd", Some(word)) if word.text == "-" => self.earlier.pop(),
+            ("pushd", None) => self.earlier.pop(),
+            (_, None) => Some(self.spot(&here, &Word { text: "~".into(), uncertain: true, quoted: false })),
+            (_, Some(word)) => Some(self.spot(&here, word)),
+        };
+        if how != "popd" {
+            self.earlier.push(here.clone());
+        }
+        self.at = to.unwrap_or(Spot { lost: true, ..here });
+        self.at.lost |= !certain;
+    }
+
+    /// Where a word leads. One that nobody can know is guessed at.
+    fn spot(&self, from: &Spot, word: &Word) -> Spot {
+        match folder(&from.dir, word) {
+            Some(dir) => Spot { lost: from.lost && dir.starts_with(&from.dir), dir },
+            None => {
+                let name = word.text.trim_start_matches(['$', '{']).trim_end_matches('}');
+                let dir = self.values.get(name).map_or_else(|| from.dir.clone(), |value| from.dir.join(value));
+                Spot { dir, lost: true }
+            }
+        }
+    }
+
+    fn shell(&mut self, args: &[Word], command: &Simple, line: &str) {
+        const LONG: &[&str] = &["--rcfile", "--init-file"];
+        let (mut commands, mut input) = (false, false);
+        let mut words = args.iter();
+        while let Some(word) = words.next() {
+            match word.text.strip_prefix(['-', '+']) {
+                Some(_) if LONG.contains(&word.text.as_str()) => {
+                    words.next();
+                }
+                Some(flags) if !flags.starts_with('-') => {
+                    commands |= flags.contains('c');
+                    input |= flags.contains('s');
+                    if flags.ends_with(['o', 'O']) {
+                        words.next();
+                    }
+                }
+                Some(_) => {}
+                None if commands => return self.given(word),
+                None if input => break,
+                // A file with commands, which nobody has read.
+                None => return self.raise(Before::Files),
+            }
+        }
+        match &command.input {
+            Some(input) => self.nested(input),
+            // What it is told to do, another program says.
+            None => {
+                self.raise(Before::Files);
+                if command.joint == Joint::Pipe {
+                    self.suspect(line);
+                }
+            }
+        }
+    }
+
+    /// `sh -c SCRIPT`
+    fn given(&mut self, script: &Word) {
+        self.nested(&script.text);
+        if script.uncertain {
+            self.raise(Before::Files);
+            self.loose.extend(self.values.values().cloned());
         }
     }
 
     fn nested(&mut self, text: &str) {
-        let dir = self.dir.clone();
+        let at = self.at.clone();
         self.script(text);
-        self.dir = dir;
+        self.at = at;
     }
 
-    fn git(&mut self, args: &[Word], dir: Option<&Path>) {
-        let mut dir = dir.map_or_else(|| self.dir.clone(), |dir| self.dir.join(dir));
+    fn git(&mut self, args: &[Word], bare: &Bare) {
+        let mut at = self.at.clone();
+        if let Some(dir) = &bare.dir {
+            at = self.spot(&at, dir);
+        }
+        let mut elsewhere = bare.redirected;
         let mut words = args.iter();
-        let mut sub = None;
-        while let Some(word) = words.next() {
+        let sub = loop {
+            let Some(word) = words.next() else { return };
             match word.text.as_str() {
-                "-C" => dir = words.next().and_then(|to| folder(&dir, to)).unwrap_or(dir),
-                "-c" | "--git-dir" | "--namespace" | "--super-prefix" | "--config-env" | "--attr-source" => {
+                "-C" | "--work-tree" => at = words.next().map_or(at.clone(), |to| self.spot(&at, to)),
+                "-c" | "--config-env" => {
+                    self.aliases |= words.next().is_some_and(makes_alias);
+                }
+                "--git-dir" => {
+                    elsewhere = true;
                     words.next();
                 }
-                "--work-tree" => dir = words.next().and_then(|to| folder(&dir, to)).unwrap_or(dir),
+                "--namespace" | "--super-prefix" | "--attr-source" => {
+                    words.next();
+                }
+                text if text.starts_with("--git-dir=") => elsewhere = true,
                 text if text.starts_with("--work-tree=") => {
-                    dir = dir.join(text.trim_start_matches("--work-tree="));
+                    let to = text.trim_start_matches("--work-tree=").to_owned();
+                    at = self.spot(&at, &Word { text: to, ..word.clone() });
                 }
                 "--help" | "--version" | "-h" | "-v" => return,
                 text if text.starts_with('-') => {}
-                _ => {
-                    sub = Some(word);
-                    break;
-                }
+                _ => break word,
             }
-        }
-        let Some(sub) = sub else { return };
-        let what = match sub.text.as_str() {
-            // `git $WHAT`
-            _ if sub.uncertain => What::Commit,
-            "commit" => What::Commit,
-            "push" => What::Push,
-            "add" | "stage" => What::Stage("add"),
-            "rm" => What::Stage("rm"),
-            known if READING.contains(&known) => return,
-            known if KNOWN.contains(&known) => return self.unseen = true,
-            other => What::Unknown(other.to_owned()),
         };
-        let (args, unseen): (Vec<_>, _) = (words.cloned().collect(), self.unseen);
+        let args: Vec<_> = words.cloned().collect();
+        let Some(what) = self.meant(sub, &args) else { return };
+        let before = if at.lost || elsewhere { Before::Folder } else { self.before };
         // `git add "$FILE"`
-        self.unseen |= matches!(what, What::Stage(_)) && args.iter().any(|word| word.uncertain);
-        self.acts.push(Act { dir, what, args, unseen });
+        if matches!(what, What::Stage(_)) && args.iter().any(|word| word.uncertain) {
+            self.raise(Before::Files);
+        }
+        self.acts.push(Act { dir: at.dir, what, args, before });
+    }
+
+    fn meant(&mut self, sub: &Word, args: &[Word]) -> Option<What> {
+        let changes = match sub.text.as_str() {
+            // `git $WHAT`
+            _ if sub.uncertain => return Some(What::Commit),
+            "commit" => return Some(What::Commit),
+            "push" => return Some(What::Push),
+            "add" | "stage" => return Some(What::Stage("add")),
+            "rm" => return Some(What::Stage("rm")),
+            "branch" | "tag" if is_listing(args) => Before::Nothing,
+            "branch" | "tag" => Before::Refs,
+            "checkout" | "switch" if is_new_branch(args) => Before::Refs,
+            known if READING.contains(&known) => Before::Nothing,
+            known if MOVING.contains(&known) => Before::Index,
+            known if KNOWN.contains(&known) => {
+                self.aliases |= known == "config" && args.iter().any(makes_alias);
+                Before::Files
+            }
+            _ if self.aliases => {
+                self.raise(Before::Index);
+                return Some(What::Commit);
+            }
+            other => return Some(What::Unknown(other.to_owned())),
+        };
+        self.raise(changes);
+        None
     }
 }
 
-/// Without what stands in front of a program: assignments, reserved words, programs that start others.
-fn unwrapped<'a>(words: &'a [Word], dir: &mut Option<PathBuf>) -> &'a [Word] {
-    let mut rest = words;
-    while let Some((first, after)) = rest.split_first() {
-        let reserved = !first.quoted && RESERVED.contains(&first.text.as_str());
-        if reserved || is_assignment(&first.text) {
-            rest = after;
-            continue;
+/// Whether a `cd` between these has surely been run, in the same shell, when the next command is.
+fn is_certain(joint: Joint, next: Joint) -> bool {
+    match (joint, next) {
+        (Joint::Then, Joint::Then | Joint::And) | (Joint::And, Joint::And) => true,
+        (_, Joint::Or | Joint::Pipe | Joint::Beside) | (Joint::Or | Joint::Pipe, _) | (Joint::And, Joint::Then) => {
+            false
         }
-        let name = first.text.rsplit('/').next().unwrap_or_default();
-        let Some((_, with_value)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) else { break };
-        rest = without_options(after, with_value, dir);
-        if name == "timeout" {
-            rest = rest.get(1..).unwrap_or_default();
-        }
-    }
-    rest
-}
-
-fn without_options<'a>(words: &'a [Word], with_value: &[&str], dir: &mut Option<PathBuf>) -> &'a [Word] {
-    let mut rest = words;
-    while let [first, after @ ..] = rest {
-        let text = first.text.as_str();
-        if text == "--" {
-            return after;
-        }
-        if !text.starts_with('-') || text == "-" {
-            break;
-        }
-        let takes = with_value.contains(&text);
-        if matches!(text, "-C" | "--chdir")
-            && takes
-            && let [to, ..] = after
-        {
-            *dir = Some(to.text.clone().into());
-        }
-        rest = if takes { after.get(1..).unwrap_or_default() } else { after };
-    }
-    rest
-}
-
-fn is_assignment(text: &str) -> bool {
-    let name = text.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
-    name.is_some_and(|name| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
-}
-
-/// Where a word leads from `dir`; `None` if nobody can know. The user's own folder is known.
-fn folder(dir: &Path, word: &Word) -> Option<PathBuf> {
-    let home = || std::env::var_os("HOME").map(PathBuf::from);
-    let text = word.text.as_str();
-    match (word.uncertain, text) {
-        (false, _) => Some(dir.join(text)),
-        (true, "~" | "$HOME" | "${HOME}") => home(),
-        (true, _) => {
-            let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| text.strip_prefix(start))?;
-            (!below.contains('$')).then(|| Some(home()?.join(below)))?
-        }
+        (Joint::Beside, Joint::Then | Joint::And) => true,
     }
 }
 
-const RESERVED: &[&str] =
-    &["!", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "{", "}", "time", "coproc"];
+fn makes_alias(setting: &Word) -> bool {
+    let text = setting.text.to_ascii_lowercase();
+    setting.uncertain || text.starts_with("alias.") || text.starts_with("include")
+}
 
-/// Programs that start another, and which of their options take a value.
-const WRAPPERS: &[(&str, &[&str])] = &[
-    ("env", &["-u", "--unset", "-C", "--chdir"]),
-    ("command", &[]),
-    ("builtin", &[]),
-    ("exec", &["-a"]),
-    ("nohup", &[]),
-    ("setsid", &[]),
-    ("sudo", &["-u", "--user", "-g", "--group", "-C", "-D", "--chdir", "-p", "-h", "-T"]),
-    ("doas", &["-u", "-C"]),
-    ("nice", &["-n", "--adjustment"]),
-    ("ionice", &["-c", "-n", "-p"]),
-    ("timeout", &["-k", "--kill-after", "-s", "--signal"]),
-    ("stdbuf", &["-i", "-o", "-e"]),
-    ("xargs", &["-I", "-n", "-P", "-L", "-d", "-a", "-s", "-E"]),
-    ("time", &["-f", "-o"]),
-];
+fn is_listing(args: &[Word]) -> bool {
+    let lists = |word: &Word| matches!(word.text.as_str(), "-l" | "--list" | "--show-current");
+    args.iter().any(lists) || args.iter().all(|word| word.text.starts_with('-') && !word.uncertain)
+}
 
-/// Programs that change no file of a repository.
-const HARMLESS: &[&str] = &[
-    ":", "[", "[[", "cat", "date", "echo", "exit", "export", "false", "grep", "head", "ls", "popd", "printf", "pwd",
-    "rg", "set", "sleep", "tail", "test", "true", "unset", "wc", "which",
-];
-
-/// Subcommands of git that change nothing.
-const READING: &[&str] = &[
-    "blame",
-    "branch",
-    "cat-file",
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-index",
-    "diff-tree",
-    "fetch",
-    "for-each-ref",
-    "grep",
-    "help",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "patch-id",
-    "range-diff",
-    "reflog",
-    "remote",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "symbolic-ref",
-    "tag",
-    "verify-commit",
-    "version",
-    "whatchanged",
-];
-
-/// Subcommands of git that neither commit what is staged nor push, and that no alias can replace.
-const KNOWN: &[&str] = &[
-    "am",
-    "apply",
-    "archive",
-    "bisect",
-    "bundle",
-    "checkout",
-    "checkout-index",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit-tree",
-    "config",
-    "format-patch",
-    "fsck",
-    "gc",
-    "hash-object",
-    "init",
-    "maintenance",
-    "merge",
-    "merge-tree",
-    "mv",
-    "notes",
-    "pull",
-    "read-tree",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "sparse-checkout",
-    "stash",
-    "submodule",
-    "switch",
-    "update-index",
-    "update-ref",
-    "worktree",
-    "write-tree",
-];
+/// `checkout -b NAME`: nothing but the name changes.
+fn is_new_branch(args: &[Word]) -> bool {
+    matches!(args, [option, name] if matches!(option.text.as_str(), "-b" | "-B" | "-c" | "-C" | "--create")
+        && !name.uncertain)
+}
 
 #[cfg(test)]
 #[path = "intent_tests.rs"]

@@ -1,9 +1,9 @@
-use super::{What, acts};
+use super::{Before, What, acts};
 use std::path::Path;
 
 #[test]
 fn what_runs_before_may_change_what_is_committed() {
-    let unseen = |line: &str| acts(line, Path::new("/r")).last().is_some_and(|act| act.unseen);
+    let unseen = |line: &str| acts(line, Path::new("/r")).last().is_some_and(|act| act.before >= Before::Files);
     for line in [
         "echo x > a; git commit",
         "cargo fmt && git commit",
@@ -26,6 +26,39 @@ fn what_runs_before_may_change_what_is_committed() {
         "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\"",
     ] {
         assert!(!unseen(line), "{line}");
+    }
+}
+
+#[test]
+fn what_changes_the_index_or_the_folder_leaves_a_commit_open() {
+    let before = |line: &str| acts(line, Path::new("/r")).last().map(|act| act.before);
+    let table = [
+        ("git mv a b", Before::Index),
+        ("git apply --cached p", Before::Index),
+        ("git checkout main -- f", Before::Index),
+        ("git restore --staged f", Before::Index),
+        ("git update-index --add f", Before::Index),
+        ("git read-tree x", Before::Index),
+        ("git reset", Before::Index),
+        ("git stash pop --index", Before::Index),
+        ("git merge --squash x", Before::Index),
+        ("git switch -c x", Before::Refs),
+        ("git branch -f main x", Before::Refs),
+        ("git branch --show-current", Before::Nothing),
+        ("git config user.name x", Before::Files),
+        ("cd $R", Before::Folder),
+        ("cd \"$(mktemp -d)\"", Before::Folder),
+        ("(cd $R)", Before::Nothing),
+        ("cd $R && cd /x", Before::Nothing),
+        ("export GIT_DIR=/x", Before::Folder),
+        ("false || cd /x", Before::Folder),
+        ("cd /x | true", Before::Folder),
+    ];
+    for (line, expected) in table {
+        assert_eq!(before(&format!("{line} && git commit")), Some(expected), "{line}");
+    }
+    for line in ["git -C $R commit", "GIT_DIR=/x git commit", "git --git-dir=/x commit", "cd /x & git commit"] {
+        assert_eq!(before(line), Some(Before::Folder), "{line}");
     }
 }
 
@@ -77,7 +110,30 @@ fn commits_and_pushes_are_found_wherever_they_stand() {
         ("git commit -m 'open", "/r commit -m open; /r push".trim_end_matches("; /r push")),
         ("echo 'git commit", "/r commit"),
         ("cd \"$UNKNOWN\" && git commit", "/r commit"),
-        ("xargs git push", "/r push"),
+        ("xargs git push", "/r push "),
+        ("echo commit -am x | xargs git", "/r commit"),
+        ("bash -euo pipefail -c \"git add -A; git commit -m x\"", "/r add -A; /r commit -m x"),
+        ("R=/repo; cd $R && git commit -am x", "/repo commit -am x"),
+        ("R=/repo; git -C $R commit", "/repo commit"),
+        ("pushd /tmp; popd; git commit", "/r commit"),
+        ("cd /tmp && cd - && git commit", "/r commit"),
+        ("echo \"git commit -am x\" | sh", "/r commit"),
+        ("function f { git commit -am x; }; f", "/r commit -am x"),
+        ("CMD=\"git commit -am x\"; $CMD", "/r commit -am x"),
+        ("CMD=\"git commit -am x\"; bash -c \"$CMD\"", "/r commit -am x"),
+        ("time -p git commit", "/r commit"),
+        ("flock /tmp/l git commit", "/r commit"),
+        ("flock /tmp/l -c 'git commit'", "/r commit"),
+        ("env -S \"git commit -am x\"", "/r commit -am x"),
+        ("env '-Sgit commit'", "/r commit"),
+        ("trap \"git commit -am x\" EXIT", "/r commit -am x"),
+        ("GIT_DIR=/x/.git GIT_WORK_TREE=/x git commit", "/r commit"),
+        ("git -c alias.zz=commit zz -am x", "/r commit -am x"),
+        ("git config alias.zz commit; git zz", "/r commit"),
+        ("python3 -c \"run(['git', 'commit'])\"", "/r commit"),
+        ("su me -c 'git push'", "/r push"),
+        ("find . -exec git commit {} +", "/r commit"),
+        ("python3 - <<E\nrun('git push')\nE", "/r push"),
     ];
     for (line, expected) in table {
         assert_eq!(found(line), expected, "{line}");
@@ -99,6 +155,12 @@ fn what_only_looks_like_one_is_left_alone() {
         "gitk commit",
         "ls git commit",
         "git diff && cargo test",
+        "git stash push",
+        "rm src/git/commit.rs",
+        "cargo test git_commit",
+        "sed -n '/git commit/p' a.md",
+        "countersign request --title 'git commit'",
+        "cat >a.md <<EOF\ngit commit\nEOF",
         "",
     ] {
         assert_eq!(found(line), "", "{line}");

@@ -22,6 +22,19 @@ pub(super) struct Simple {
     pub input: Option<String>,
     /// Its output goes to a file.
     pub writes: bool,
+    pub joint: Joint,
+}
+
+/// How a command hangs on what stands before it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Joint {
+    #[default]
+    Then,
+    And,
+    Or,
+    Pipe,
+    /// Beside one that goes on in the background.
+    Beside,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use super::{Item, read};
+use super::{Item, Joint, read};
 
 /// Words with spaces between them, uncertain ones with a `?`; commands with `;`.
 fn shown(line: &str) -> String {
@@ -60,4 +60,14 @@ d",
     for (line, expected) in table {
         assert_eq!(shown(line), expected, "{line}");
     }
+}
+
+#[test]
+fn how_commands_hang_together_is_kept() {
+    use Joint::{And, Beside, Or, Pipe, Then};
+    let joints = read("a && b || c; d & e | f |& g |\n h\n(i) | j").items.into_iter().filter_map(|item| match item {
+        Item::Command(command) => Some(command.joint),
+        Item::Open | Item::Close => None,
+    });
+    assert_eq!(joints.collect::<Vec<_>>(), [Then, And, Or, Then, Beside, Pipe, Pipe, Pipe, Then, Pipe]);
 }

@@ -13,7 +13,7 @@ pub(super) struct CommitWords {
     pub amend: bool,
     pub include: bool,
     pub allow_empty: bool,
-    /// Some word is an expansion, so that nobody knows what is asked for.
+    /// Some word is an expansion, or one that we do not know, or has git ask for more: nobody knows what it takes.
     pub unsure: bool,
     /// Commits nothing: `--dry-run`, `--help` and the like.
     pub nothing: bool,
@@ -32,7 +32,27 @@ const WITH_VALUE: &[&str] = &[
     "--squash",
     "--cleanup",
     "--trailer",
-    "--pathspec-from-file",
+];
+/// Change nothing of what is taken.
+const PLAIN: &[&str] = &[
+    "--allow-empty-message",
+    "--branch",
+    "--edit",
+    "--gpg-sign",
+    "--no-edit",
+    "--no-gpg-sign",
+    "--no-post-rewrite",
+    "--no-signoff",
+    "--no-status",
+    "--no-verify",
+    "--only",
+    "--quiet",
+    "--reset-author",
+    "--signoff",
+    "--status",
+    "--untracked-files",
+    "--verbose",
+    "--verify",
 ];
 const IDLE: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
 
@@ -41,6 +61,7 @@ impl CommitWords {
         let mut read = Self::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
+            read.unsure |= is_open(word);
             match word.text.as_str() {
                 "--" => {
                     for word in words.by_ref() {
@@ -53,13 +74,14 @@ impl CommitWords {
                 "--amend" => read.amend = true,
                 "--include" => read.include = true,
                 text if IDLE.contains(&text) => read.nothing = true,
-                text if WITH_VALUE.contains(&text) => {
-                    words.next();
+                text if WITH_VALUE.contains(&text) => read.unsure |= words.next().is_some_and(is_open),
+                text if text.starts_with("--") => {
+                    let name = text.split('=').next().unwrap_or_default();
+                    read.unsure |= !PLAIN.contains(&name) && !WITH_VALUE.contains(&name);
                 }
-                text if text.starts_with("--") => {}
                 text if text.len() > 1 && text.starts_with('-') => {
                     if read.letters(&text[1..]) {
-                        words.next();
+                        read.unsure |= words.next().is_some_and(is_open);
                     }
                 }
                 text => {
@@ -80,11 +102,17 @@ impl CommitWords {
                 'm' | 'F' | 'C' | 'c' | 't' => return at + 1 == letters.len(),
                 // The rest is its value.
                 'S' | 'u' => return false,
-                _ => {}
+                'e' | 'n' | 'o' | 'q' | 's' | 'v' => {}
+                _ => self.unsure = true,
             }
         }
         false
     }
+}
+
+/// May become several words, and any.
+fn is_open(word: &Word) -> bool {
+    word.uncertain && !word.quoted
 }
 
 /// A copy of the user's index, in which what a command line stages is staged.
@@ -93,6 +121,7 @@ pub(super) struct Staging {
     user: Repo,
     folder: TempDir,
     staged: bool,
+    unsure: bool,
 }
 
 impl Staging {
@@ -103,30 +132,14 @@ impl Staging {
         if real.exists() {
             fs::copy(&real, &index).context("cannot copy the index")?;
         }
-        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false })
+        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false, unsure: false })
     }
 
-    /// `git add` and `git rm` of the same line. What cannot be told is left out: then the line stages more than we see,
-    /// and what we see is not approved either.
+    /// `git add` and `git rm` of the same line. What cannot be told is left out, and remembered.
     pub(super) async fn stage(&mut self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
         self.staged = true;
-        const HARMLESS: &[&str] = &[
-            "-A",
-            "--all",
-            "-u",
-            "--update",
-            "-f",
-            "--force",
-            "-r",
-            "-q",
-            "--quiet",
-            "-v",
-            "--verbose",
-            "--cached",
-            "--",
-        ];
-        let fits = |word: &Word| !word.uncertain && (!word.text.starts_with('-') || HARMLESS.contains(&&*word.text));
-        if !words.iter().all(fits) || !dir.is_dir() {
+        if !words.iter().all(|word| is_read(how, word)) || !dir.is_dir() {
+            self.unsure = true;
             return Ok(());
         }
         let mut args = vec![how];
@@ -137,6 +150,11 @@ impl Staging {
         args.extend(words.iter().map(|word| word.text.as_str()));
         self.repo.within(dir).try_git(args).await?;
         Ok(())
+    }
+
+    /// The same line stages something that nobody can tell.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.unsure
     }
 
     /// The same line stages files as they are then.
@@ -179,14 +197,39 @@ impl Staging {
     }
 }
 
+/// A path, or an option that does the same in an index of our own.
+fn is_read(how: &str, word: &Word) -> bool {
+    const LONG: &[&str] = &["--", "--all", "--update", "--force", "--quiet", "--verbose", "--cached"];
+    let letters = if how == "rm" { "rfq" } else { "Aufv" };
+    let fits = match word.text.strip_prefix('-') {
+        None => true,
+        Some(rest) if rest.starts_with('-') => LONG.contains(&word.text.as_str()),
+        Some(rest) => !rest.is_empty() && rest.chars().all(|letter| letters.contains(letter)),
+    };
+    fits && !word.uncertain
+}
+
 #[cfg(test)]
 mod tests {
-    use super::CommitWords;
+    use super::{CommitWords, is_read};
     use crate::cli::hook::shell::Word;
 
     fn read(line: &str) -> CommitWords {
         let word = |text: &str| Word { text: text.into(), ..Word::default() };
         CommitWords::read(&line.split(' ').map(word).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_of_staging_are_read_in_clusters_or_not_at_all() {
+        let fits = |how: &str, text: &str| is_read(how, &Word { text: text.into(), ..Word::default() });
+        for (how, text) in [("add", "-Av"), ("add", "--all"), ("rm", "-rf"), ("add", "a"), ("rm", "--cached")] {
+            assert!(fits(how, text), "{how} {text}");
+        }
+        for (how, text) in
+            [("add", "-p"), ("add", "--chmod=+x"), ("add", "--ignore-errors"), ("rm", "-n"), ("add", "-N")]
+        {
+            assert!(!fits(how, text), "{how} {text}");
+        }
     }
 
     #[test]
@@ -197,6 +240,14 @@ mod tests {
         assert_eq!(read("-mall -S --amend"), CommitWords { amend: true, ..plain() });
         assert_eq!(read("--message text a b"), CommitWords { paths: vec!["a".into(), "b".into()], ..plain() });
         assert_eq!(read("-i a -m x -- -b").paths, ["a", "-b"]);
+        for line in
+            ["-p -m x", "-pm x", "--patch", "--interactive", "--pathspec-from-file=- -m x", "--unheard", "--inter"]
+        {
+            assert!(read(line).unsure, "{line}");
+        }
+        for line in ["-sqm x", "--no-verify --message=x --fixup=HEAD", "-nvS", "-uno -o a"] {
+            assert!(!read(line).unsure, "{line}");
+        }
         assert!(read("-i a").include && read("--dry-run").nothing && !read("-uall").all);
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Gated,
     client::{Input, answer, in_time, is_reviewer},
     git::failing,
-    intent::{Act, What, acts},
+    intent::{Act, Before, What, acts},
     shell::Word,
     staging::{CommitWords, Staging},
 };
@@ -18,7 +18,10 @@ use crate::{
     config::Fail,
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 const MAX_ALIASES: usize = 20;
 
@@ -27,8 +30,14 @@ const HOW: &str = "Countersign: nothing lands here before a second reviewer has 
                    with the output of `git diff --cached`), wait for the verdict (`countersign wait R-…`), answer what \
                    is asked, and run the same command again with nothing changed in between.";
 
-const UNSEEN: &str = "no: this command line changes files, or names them by variables, before it commits them, so nobody can \
-                      tell yet what it would commit\nnext: commit with a command of its own\n";
+const UNSEEN: &str = "no: this command line changes files or what is staged, or names them by variables, before it commits \
+                      them, so nobody can tell yet what it would commit\nnext: commit with a command of its own\n";
+
+const UNSEEN_PUSH: &str = "no: this command line changes something before it pushes, so nobody can tell yet what it would \
+                           push\nnext: push with a command of its own\n";
+
+const NOWHERE: &str = "no: nobody can tell in which folder this command line commits or pushes\nnext: name the folder as \
+                       it is, without variables\n";
 
 pub(super) async fn run(args: Gated) -> Result<(), Failure> {
     let decided = if is_reviewer() { Ok(None) } else { in_time(decide(&args.place)).await };
@@ -52,7 +61,8 @@ fn deny(reason: &str) -> Value {
 async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
     let input = Input::read()?;
     let Some(line) = command_line(&input.tool_input) else { return Ok(None) };
-    let mut acts = acts(&line, &input.dir()?);
+    let dir = input.dir()?;
+    let mut acts = acts(&line, &dir);
     if acts.iter().all(|act| matches!(act.what, What::Stage(_))) {
         return Ok(None);
     }
@@ -60,9 +70,13 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
     let mut stages: HashMap<PathBuf, Staging> = HashMap::new();
     let mut refused = Vec::new();
     while !acts.is_empty() {
-        let act = acts.remove(0);
-        // Outside of a repository git itself will say so.
-        let Ok(repo) = Repo::find(&act.dir).await else { continue };
+        let mut act = acts.remove(0);
+        let Some(repo) = place_of(&mut act, &dir).await else {
+            // Outside of a repository git itself will say so.
+            let lands = matches!(act.what, What::Commit | What::Push);
+            refused.extend((lands && act.before == Before::Folder).then(|| NOWHERE.to_owned()));
+            continue;
+        };
         let stage = match stages.entry(repo.root().to_owned()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => entry.insert(Staging::new(&repo).await?),
@@ -81,6 +95,20 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
         }
     }
     Ok((!refused.is_empty()).then(|| format!("{}{HOW}", refused.concat())))
+}
+
+/// The repository that it works in. A `cd` to a folder that is not there leaves the shell where it was.
+async fn place_of(act: &mut Act, dir: &Path) -> Option<Repo> {
+    if let Ok(repo) = Repo::find(&act.dir).await {
+        return Some(repo);
+    }
+    if act.dir.is_dir() && act.before != Before::Folder {
+        return None;
+    }
+    let repo = Repo::find(dir).await.ok()?;
+    act.before = Before::Folder;
+    dir.clone_into(&mut act.dir);
+    Some(repo)
 }
 
 /// A shell's line, or the words of a program with `sh -c` among them.
@@ -105,7 +133,7 @@ async fn judge(place: &Place, repo: &Repo) -> anyhow::Result<Judge> {
 
 async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) -> anyhow::Result<Option<String>> {
     let words = CommitWords::read(&act.args);
-    if words.nothing || !is_required(Point::Commit, repo.root()) {
+    if (words.nothing && !words.unsure) || !is_required(Point::Commit, repo.root()) {
         return Ok(None);
     }
     let judged = judge(place, repo).await?.judge(stage.commit(&act.dir, &words).await?).await?;
@@ -115,7 +143,12 @@ async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) ->
     // What is staged already stays so, whatever else the line does; files may not.
     let empty = matches!(judged.answer, Answer::Needless(Needless::Empty)) && !words.amend && !words.allow_empty;
     let reads_files = words.all || !words.paths.is_empty() || stage.has_staged() || empty;
-    Ok((words.unsure || (act.unseen && reads_files)).then(|| UNSEEN.to_owned()))
+    let open = match act.before {
+        Before::Nothing | Before::Refs => false,
+        Before::Files => reads_files,
+        Before::Index | Before::Folder => true,
+    };
+    Ok((words.unsure || stage.is_unsure() || open).then(|| UNSEEN.to_owned()))
 }
 
 async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<Option<String>> {
@@ -128,11 +161,13 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
         return Ok(None);
     }
     let (remote, sources) = push_words(&act.args);
-    let mut names = sources;
-    if has("--all", "--branches") || has("--mirror", "--mirror") {
-        names =
-            repo.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).await?.lines().map(Into::into).collect();
-    }
+    let names = match sources {
+        Some(names) => names,
+        None => {
+            let refs = repo.git(["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/tags"]).await?;
+            refs.lines().map(Into::into).chain(["HEAD".to_owned()]).collect()
+        }
+    };
     let mut updates = Vec::new();
     for name in names {
         // What cannot be pushed, git will refuse by itself.
@@ -145,7 +180,10 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
         None => usual_remote(repo).await?,
     };
     let judged = judge_push(&mut judge(place, repo).await?, Some(&remote), &updates).await?;
-    Ok(judged.iter().any(|judged| !judged.passes()).then(|| told(&judged)))
+    if judged.iter().any(|judged| !judged.passes()) {
+        return Ok(Some(told(&judged)));
+    }
+    Ok((act.before > Before::Nothing).then(|| UNSEEN_PUSH.to_owned()))
 }
 
 /// Where git pushes to when nobody says.
@@ -162,30 +200,32 @@ async fn usual_remote(repo: &Repo) -> anyhow::Result<String> {
     Ok("origin".to_owned())
 }
 
-/// The remote, and what is pushed to it: HEAD unless refspecs say otherwise.
-fn push_words(words: &[Word]) -> (Option<String>, Vec<String>) {
+/// The remote, and what is pushed to it: HEAD unless refspecs say otherwise. `None` may be every branch and tag.
+fn push_words(words: &[Word]) -> (Option<String>, Option<Vec<String>>) {
     const WITH_VALUE: &[&str] = &["-o", "--push-option", "--receive-pack", "--exec", "--repo"];
+    const ALL: &[&str] = &["--all", "--branches", "--mirror", "--tags"];
     let mut plain = Vec::new();
+    let mut all = words.iter().any(|word| word.uncertain);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.text.as_str() {
             text if WITH_VALUE.contains(&text) => {
                 words.next();
             }
-            text if text.starts_with('-') => {}
+            text if text.starts_with('-') => all |= ALL.contains(&text),
             text => plain.push((text, word.uncertain)),
         }
     }
     let remote = plain.first().filter(|(_, uncertain)| !uncertain).map(|(name, _)| (*name).to_owned());
-    let source = |&(spec, uncertain): &(&str, bool)| {
-        let source = spec.trim_start_matches('+').split(':').next().unwrap_or_default();
-        let source = if uncertain { "HEAD" } else { source };
-        // `:branch` deletes it.
-        (!source.is_empty()).then(|| source.to_owned())
-    };
-    let specs = plain.get(1..).unwrap_or_default();
-    let sources = if specs.is_empty() { vec!["HEAD".to_owned()] } else { specs.iter().filter_map(source).collect() };
-    (remote, sources)
+    let specs: Vec<&str> = plain.iter().skip(1).map(|(spec, _)| spec.trim_start_matches('+')).collect();
+    // `:` is every branch that both have.
+    if all || specs.iter().any(|spec| *spec == ":" || spec.contains(['*', '?', '[', '{'])) {
+        return (remote, None);
+    }
+    // `:branch` deletes it.
+    let sources = specs.iter().filter_map(|spec| spec.split(':').next()).filter(|source| !source.is_empty());
+    let sources = if specs.is_empty() { vec!["HEAD".to_owned()] } else { sources.map(str::to_owned).collect() };
+    (remote, Some(sources))
 }
 
 /// What the user has made of a subcommand that git does not have.
@@ -201,7 +241,8 @@ async fn alias(repo: &Repo, name: &str, act: &Act) -> anyhow::Result<Vec<Act>> {
         None => format!("git {} {rest}", said.text()),
     };
     let again = |act: &Act| act.what != What::Unknown(name.to_owned());
-    Ok(acts(&line, &act.dir).into_iter().filter(again).collect())
+    let later = |meant: Act| Act { before: meant.before.max(act.before), ..meant };
+    Ok(acts(&line, &act.dir).into_iter().filter(again).map(later).collect())
 }
 
 #[cfg(test)]
@@ -217,10 +258,13 @@ mod tests {
             push_words(&line.split_whitespace().map(word).collect::<Vec<_>>())
         };
         let origin = || Some("origin".to_owned());
-        assert_eq!(read(""), (None, vec!["HEAD".to_owned()]));
-        assert_eq!(read("-u origin main"), (origin(), vec!["main".to_owned()]));
-        assert_eq!(read("origin +a:b c"), (origin(), vec!["a".to_owned(), "c".to_owned()]));
-        assert_eq!(read("-o x origin :gone"), (origin(), Vec::new()));
+        assert_eq!(read(""), (None, Some(vec!["HEAD".to_owned()])));
+        assert_eq!(read("-u origin main"), (origin(), Some(vec!["main".to_owned()])));
+        assert_eq!(read("origin +a:b c"), (origin(), Some(vec!["a".to_owned(), "c".to_owned()])));
+        assert_eq!(read("-o x origin :gone"), (origin(), Some(Vec::new())));
+        for line in ["--tags origin", "--all origin", "origin :", "origin +:", "origin refs/heads/*:refs/heads/*"] {
+            assert_eq!(read(line), (origin(), None), "{line}");
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ use std::{
 const CALL_SECONDS: u64 = 120;
 /// The bridge may have to start a broker first.
 const START_SECONDS: u64 = 30;
+/// More than a hook takes to say that it cannot tell.
+const HOOK_SECONDS: u64 = 60;
 
 /// The name under which clients know us; tools are called `mcp__countersign__…` after it.
 const NAME: &str = "countersign";
@@ -172,20 +174,20 @@ impl Client {
             (Scope::User, Self::Codex) => homes.codex.join("hooks.json"),
             (_, Self::Gemini) => return None,
         };
-        let hook = |event, matcher, ending: &'static str, option: &str, timeout: u64| {
+        let hook = |event, matcher, ending: &'static str, option: &str| {
             let command = format!("{} {ending}{option}{}", program.in_shell(), program.options_in_shell());
             Piece::Hook {
                 event,
                 matcher,
                 ending,
-                handler: json!({ "type": "command", "command": command, "timeout": timeout }),
+                handler: json!({ "type": "command", "command": command, "timeout": HOOK_SECONDS }),
             }
         };
-        let (option, patience) = if start { (" --start", START_SECONDS * 2) } else { ("", START_SECONDS) };
+        let option = if start { " --start" } else { "" };
         let pieces = vec![
-            hook("PreToolUse", Some("Bash"), "hook pre-tool-use", "", START_SECONDS),
-            hook("Stop", None, "hook stop", "", START_SECONDS),
-            hook("SessionStart", None, "hook session-start", option, patience),
+            hook("PreToolUse", Some("Bash"), "hook pre-tool-use", ""),
+            hook("Stop", None, "hook stop", ""),
+            hook("SessionStart", None, "hook session-start", option),
         ];
         Some(Target::new(path, Kind::ClientHooks, pieces))
     }

@@ -1,6 +1,6 @@
 //! Character by character.
 
-use super::{Item, Script, Simple, Word};
+use super::{Item, Joint, Script, Simple, Word};
 use std::{iter::Peekable, str::Chars};
 
 /// Nested deeper, it is no honest command line.
@@ -13,6 +13,8 @@ pub(super) struct Reader<'a> {
     word: Option<Word>,
     /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
     documents: Vec<(String, bool)>,
+    /// Stands before the command that is read.
+    joint: Joint,
     /// Parentheses that are open.
     open: usize,
     depth: usize,
@@ -30,6 +32,7 @@ impl<'a> Reader<'a> {
             command: Simple::default(),
             word: None,
             documents: Vec::new(),
+            joint: Joint::Then,
             open: 0,
             depth,
         }
@@ -57,7 +60,8 @@ impl<'a> Reader<'a> {
                 self.chars.next();
                 self.redirect('>');
             }
-            ';' | '|' | '&' => self.end_command(),
+            ';' => self.end_command(),
+            '|' | '&' => self.operator(c),
             '\n' => {
                 self.end_word();
                 self.here_documents();
@@ -98,8 +102,24 @@ impl<'a> Reader<'a> {
         self.end_word();
         let command = std::mem::take(&mut self.command);
         if !command.words.is_empty() || command.writes {
-            self.script.items.push(Item::Command(command));
+            let joint = std::mem::take(&mut self.joint);
+            self.script.items.push(Item::Command(Simple { joint, ..command }));
         }
+    }
+
+    fn operator(&mut self, first: char) {
+        self.end_command();
+        let twice = self.chars.next_if_eq(&first).is_some();
+        self.joint = match (first, twice) {
+            ('&', true) => Joint::And,
+            ('&', false) => Joint::Beside,
+            (_, true) => Joint::Or,
+            (_, false) => {
+                // `|&`
+                self.chars.next_if_eq(&'&');
+                Joint::Pipe
+            }
+        };
     }
 
     fn escape(&mut self) {
