@@ -10,13 +10,12 @@ use super::{
     gate::{Judge, Landing, short, surroundings},
     place::Place,
     repo::Repo,
-    text::clipped,
+    text::{clipped, screen},
 };
 use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
 use landed::History;
 use serde_json::{Value, json};
-use std::io::{self, Write as _};
 use store::{Named, ledger::Case};
 
 const SUBJECT_CHARS: usize = 60;
@@ -31,6 +30,9 @@ pub(super) struct Args {
     /// Leave the plan's later commits alone
     #[arg(long)]
     only: bool,
+    /// Also a review that was approved
+    #[arg(long)]
+    force: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -51,6 +53,7 @@ struct Plan {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let (repo, config) = surroundings(&args.place).await.map_err(|error| Failure::new(USAGE, error))?;
+    refuse_unfinished(&repo).await?;
     let mut judge = Judge::open(&repo, &config).await?;
     let plan = plan(&args, &mut judge).await?;
     refuse_dirty(&repo).await?;
@@ -68,6 +71,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 async fn plan(args: &Args, judge: &mut Judge) -> Result<Plan, Failure> {
     let case = find(judge, &args.review).await?;
+    if case.approved && !args.force {
+        return Err(anyhow!("{} was approved; --force reverts it all the same", case.number).into());
+    }
     let mut history = History::read(judge).await?;
     let mut ids = Vec::new();
     for name in &args.commit {
@@ -107,6 +113,22 @@ async fn find(judge: &mut Judge, name: &str) -> Result<Case, Failure> {
     };
     let number = judge.ledger.find_number(id).await?.context("the review is gone")?;
     Ok(judge.ledger.find_case(number).await?.context("the review is gone")?)
+}
+
+/// What git is in the middle of would be mixed with this, or thrown away where this fails.
+async fn refuse_unfinished(repo: &Repo) -> anyhow::Result<()> {
+    for (file, what) in [
+        ("REVERT_HEAD", "a revert"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("MERGE_HEAD", "a merge"),
+        ("sequencer", "a row of commits"),
+    ] {
+        let path = repo.root().join(repo.git(["rev-parse", "--git-path", file]).await?);
+        if path.exists() {
+            return Err(anyhow!("git is in the middle of {what} ({file}); finish or abort it first"));
+        }
+    }
+    Ok(())
 }
 
 async fn refuse_dirty(repo: &Repo) -> anyhow::Result<()> {
@@ -179,8 +201,7 @@ async fn apply(repo: &Repo, patch: &str) -> Patched {
 fn print(args: &Args, plan: &Plan, patched: &Patched, dry_run: bool) -> Result<(), Failure> {
     let number = plan.case.number;
     if args.json {
-        let value = as_json(plan, patched, dry_run);
-        return Ok(io::stdout().lock().write_all(format!("{value:#}\n").as_bytes())?);
+        return screen::write_json(&format!("{:#}\n", as_json(plan, patched, dry_run)));
     }
     let did = if dry_run { "would revert" } else { "reverted" };
     let mut out = format!("{number}: {did} {} commits, the newest first\n", plan.commits.len());
@@ -200,7 +221,7 @@ fn print(args: &Args, plan: &Plan, patched: &Patched, dry_run: bool) -> Result<(
         (Patched::No, true, Some(_)) => out.push_str("would then stage the accepted counter-patch\n"),
         (Patched::No, ..) => {}
     }
-    Ok(io::stdout().lock().write_all(out.as_bytes())?)
+    screen::write(&out)
 }
 
 fn as_json(plan: &Plan, patched: &Patched, dry_run: bool) -> Value {

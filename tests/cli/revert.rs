@@ -115,3 +115,40 @@ async fn an_accepted_counter_patch_is_staged_in_its_place() {
     vote(&broker, &reviews[0], "approved").await;
     broker.type_in(&["gate"]).prints().await;
 }
+
+#[tokio::test]
+async fn what_was_approved_is_reverted_only_by_force() {
+    let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n")]).await;
+    vote(&broker, &reviews[1], "approved").await;
+    let refused = async || {
+        let ended = broker.type_in(&["revert", &reviews[1]]).ends().await;
+        assert_eq!(ended.code, 1, "{}", ended.out);
+        assert!(ended.err.contains("R-2 was approved; --force"), "{}", ended.err);
+        assert_eq!(subjects(&broker)[0], "b");
+    };
+    refused().await;
+    broker.client().call("close_review", json!({ "review_id": reviews[1], "closer_role": "proposer" })).await;
+    refused().await;
+    broker.type_in(&["revert", &reviews[1], "--force"]).prints().await;
+    assert_eq!(subjects(&broker)[0], "Revert \"b\"");
+}
+
+#[tokio::test]
+async fn what_git_is_in_the_middle_of_is_left_to_be_finished() {
+    let (broker, reviews) = optimistic(&[("a", "a\n")]).await;
+    let head = broker.repo().git(&["rev-parse", "HEAD"]);
+    for name in ["REVERT_HEAD", "CHERRY_PICK_HEAD", "MERGE_HEAD"] {
+        let file = broker.repo().path().join(".git").join(name);
+        std::fs::write(&file, format!("{head}\n")).unwrap();
+        let ended = broker.type_in(&["revert", &reviews[0]]).ends().await;
+        assert_eq!(ended.code, 1, "{}", ended.out);
+        assert!(ended.err.contains(&format!("({name}); finish or abort it first")), "{}", ended.err);
+        assert!(file.exists());
+        std::fs::remove_file(&file).unwrap();
+    }
+    std::fs::create_dir(broker.repo().path().join(".git/sequencer")).unwrap();
+    assert_eq!(broker.type_in(&["revert", &reviews[0], "--dry-run"]).ends().await.code, 1);
+    std::fs::remove_dir(broker.repo().path().join(".git/sequencer")).unwrap();
+    assert_eq!(broker.repo().git(&["rev-parse", "HEAD"]), head);
+    broker.type_in(&["revert", &reviews[0]]).prints().await;
+}
