@@ -1,13 +1,10 @@
 //! `countersign tandem`: how this project wants to be worked on. It needs no broker.
 
-use super::{Failure, USAGE, place::Place};
+use super::{Failure, USAGE, place::Place, text::screen};
 use crate::tandem::{FILE, Tandem};
 use anyhow::anyhow;
 use serde_json::json;
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 in tandem, 1 solo, 2 the settings cannot be understood")]
@@ -27,16 +24,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     let tandem = Tandem::of(&root).map_err(|error| Failure::new(USAGE, error))?;
     let file = root.join(FILE);
-    let text = if args.json {
+    let written = if args.json {
         let mut all = json!(tandem);
         all["file"] = json!(file.exists().then_some(&file));
-        format!("{all:#}\n")
+        screen::write_json(&format!("{all:#}\n"))
     } else {
-        shown(&tandem)
+        screen::write(&shown(&tandem))
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
     match (tandem.tandem_enabled, file.exists()) {
-        (true, _) => Ok(()),
+        (true, _) => written,
         (false, true) => Err(anyhow!("solo: {} does not enable tandem", file.display()).into()),
         (false, false) => Err(anyhow!("solo: there is no {}", file.display()).into()),
     }

@@ -1,6 +1,12 @@
 //! What `init` says: the change as a diff, and what it leaves to the user.
 
-use super::{super::Failure, change::Change, edit::unified, files::Make, short};
+use super::{
+    super::{Failure, text::screen},
+    change::Change,
+    edit::unified,
+    files::Make,
+    short,
+};
 use crate::telemetry::visible;
 use anyhow::anyhow;
 use serde_json::{Value, json};
@@ -52,12 +58,11 @@ impl Report {
     }
 
     pub(super) fn print(&self, json: bool, changes: &[Change], applied: bool) -> Result<(), Failure> {
-        let text = if json { format!("{:#}\n", self.json(changes, applied)) } else { self.text(changes, applied) };
-        io::stdout().lock().write_all(text.as_bytes())?;
-        if !json {
-            self.remark(changes.iter().any(|change| !change.is_silent()))?;
+        if json {
+            return screen::write_json(&format!("{:#}\n", self.json(changes, applied)));
         }
-        Ok(())
+        screen::write(&self.text(changes, applied))?;
+        self.remark(changes.iter().any(|change| !change.is_silent()))
     }
 
     /// After the change was shown and agreed to.
@@ -69,16 +74,15 @@ impl Report {
     }
 
     pub(super) fn print_check(&self, json: bool) -> Result<(), Failure> {
-        let text = match json {
-            true => format!("{:#}\n", self.check_json()),
-            false if self.drift.is_empty() && self.problems.is_empty() => "all is as it should be\n".to_owned(),
+        if json {
+            return screen::write_json(&format!("{:#}\n", self.check_json()));
+        }
+        let text = match self.drift.is_empty() && self.problems.is_empty() {
+            true => "all is as it should be\n".to_owned(),
             false => self.drift.iter().map(|drift| format!("{}\n", self.line(drift))).collect(),
         };
-        io::stdout().lock().write_all(text.as_bytes())?;
-        if !json {
-            self.remark(false)?;
-        }
-        Ok(())
+        screen::write(&text)?;
+        self.remark(false)
     }
 
     /// What was left alone is a failure, also where the rest is done.
