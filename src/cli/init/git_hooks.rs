@@ -178,13 +178,13 @@ fn script(hook: Hook, program: &Program, fail_closed: bool) -> String {
     let closed = if hook.guards && fail_closed { " --fail-closed" } else { "" };
     let call = format!("\"$countersign\" hook {name}{closed}{options} \"$@\"");
     let call = match name {
+        "commit-msg" | "post-commit" => format!("{call} || true"),
         // What git tells it on stdin is for whatever comes after, too.
         "pre-push" => {
             lines.push("countersign_refs=$(cat)".into());
-            format!("printf '%s' \"${{countersign_refs:+$countersign_refs\n}}\" | {call} || exit $?")
+            format!("printf '%s' \"${{countersign_refs:+$countersign_refs\n}}\" | {call} || {}", failed(fail_closed))
         }
-        "post-commit" => format!("{call} || true"),
-        _ => format!("{call} || exit $?"),
+        _ => format!("{call} || {}", failed(fail_closed)),
     };
     lines.push(format!("if [ -n \"$countersign\" ]; then\n    {call}"));
     if hook.guards {
@@ -199,6 +199,16 @@ fn script(hook: Hook, program: &Program, fail_closed: bool) -> String {
 
 const STDIN_AGAIN: &str = "if [ -n \"$countersign_refs\" ]; then exec <<COUNTERSIGN_REFS\n$countersign_refs\n\
                            COUNTERSIGN_REFS\nelse exec </dev/null; fi";
+
+/// What a hook does where we do not end well. One is our no; anything else is none of ours, such as that of a version
+/// that knows no hooks, and stops nobody who has not asked for it.
+fn failed(fail_closed: bool) -> &'static str {
+    if fail_closed {
+        "exit $?"
+    } else {
+        "case $? in\n    1) exit 1 ;;\n    *) echo 'countersign: the check itself failed, so nothing was checked' >&2 ;;\n    esac"
+    }
+}
 
 /// What a hook does that does not find us.
 fn gone(fail_closed: bool) -> &'static str {
