@@ -17,14 +17,14 @@ pub(super) use range::{Update, judge_push, judge_range};
 pub(super) use required::{Point, is_required};
 pub(super) use words::{as_json, line, told};
 
-use super::{Failure, USAGE, place::Place, repo::Repo};
+use super::{Failure, USAGE, place::Place, repo::Repo, text::screen};
 use crate::{
     config::{Config, Fail},
     telemetry::visible,
 };
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 
 const NO: u8 = 1;
 const CANNOT_TELL: u8 = 2;
@@ -81,32 +81,32 @@ impl Failing {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let judged = judge(&args).await;
-    match &judged {
-        Ok(judgements) => print(&args, &told(judgements), || as_json(judgements))?,
+    let shown = match &judged {
+        Ok(judgements) => print(&args, &told(judgements), || as_json(judgements)),
         Err(error) => {
             let words = visible(&format!("could not tell: {error:#}")).into_owned();
             let answer = || json!({ "answer": "unknown", "words": words, "changes": [] });
             // No answer is no data, so people read it beside them.
-            if args.json {
-                print(&args, "", answer)?
-            } else if !args.quiet {
-                writeln!(io::stderr(), "{words}")?
+            if !args.json && !args.quiet {
+                screen::remark(&words);
             }
+            if args.json { print(&args, "", answer) } else { Ok(()) }
         }
-    }
+    };
+    // A no stays a no where nobody reads it.
     match (judged, args.failing.chosen()) {
-        (Ok(judgements), _) if judgements.iter().all(Judgement::passes) => Ok(()),
+        (Ok(judgements), _) if judgements.iter().all(Judgement::passes) => shown,
         (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(Failure::answer(NO)),
-        (Err(_), Some(Fail::Open)) => Ok(()),
+        (Err(_), Some(Fail::Open)) => shown,
         (Err(_), None) => Err(Failure::answer(CANNOT_TELL)),
     }
 }
 
-fn print(args: &Args, text: &str, answer: impl Fn() -> serde_json::Value) -> io::Result<()> {
+fn print(args: &Args, text: &str, answer: impl Fn() -> serde_json::Value) -> Result<(), Failure> {
     match (args.json, args.quiet) {
-        (true, _) => io::stdout().lock().write_all(format!("{:#}\n", answer()).as_bytes()),
+        (true, _) => screen::write_json(&format!("{:#}\n", answer())),
         (false, true) => Ok(()),
-        (false, false) => io::stdout().lock().write_all(text.as_bytes()),
+        (false, false) => screen::write(text),
     }
 }
 
@@ -121,7 +121,7 @@ async fn judge(args: &Args) -> anyhow::Result<Vec<Judgement>> {
         if !range.contains("..") || range.starts_with('-') {
             return Err(anyhow!("--range {range}: expected A..B"));
         }
-        return judge_range(&mut judge, &[range]).await;
+        return range::answer_range(&mut judge, &[range]).await;
     }
     if args.push {
         let mut lines = String::new();

@@ -9,16 +9,14 @@ use super::{
     gate::{Answer, Judge, Judgement, Landing, judge_range, line, short, surroundings},
     place::Place,
     repo::Repo,
+    text::screen,
 };
 use crate::config;
 use anyhow::{Context as _, anyhow};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{
-    io::{self, Write as _},
-    path::Path,
-};
+use std::path::Path;
 
 const NOTES: &str = "--ref=refs/notes/countersign";
 const KEY: &str = "Countersigned";
@@ -213,24 +211,30 @@ fn report(args: &Args, judged: &Judgement) -> Result<(), Failure> {
             format!("{}: receipt of {} written", judged.landing.name(), receipt.review)
         }
         (Answer::Needless(_), _) => format!("{}, and needs no receipt", line(judged)),
-        (Answer::Approved(_) | Answer::Unapproved(_), _) => format!("{}; no receipt is written", line(judged)),
+        (Answer::Approved(_) | Answer::Unapproved(_) | Answer::Unseen(_), _) => {
+            format!("{}; no receipt is written", line(judged))
+        }
     };
     let value = json!({ "commit": judged.landing.commit, "receipt": receipt, "words": words });
-    let text = if args.json { format!("{value}\n") } else { format!("{words}\n") };
-    Ok(io::stdout().lock().write_all(text.as_bytes())?)
+    match args.json {
+        true => screen::write_json(&format!("{value}\n")),
+        false => screen::write(&format!("{words}\n")),
+    }
 }
 
 async fn show(args: &Args, repo: &Repo) -> Result<(), Failure> {
     let commit = Landing::commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
-    let text = match args.json {
-        true => format!("{:#}\n", json!({ "commit": commit.commit, "receipts": receipts })),
-        false if receipts.is_empty() => format!("{} has no receipt\n", commit.name()),
+    if args.json {
+        return screen::write_json(&format!("{:#}\n", json!({ "commit": commit.commit, "receipts": receipts })));
+    }
+    let text = match receipts.is_empty() {
+        true => format!("{} has no receipt\n", commit.name()),
         false => {
             receipts.iter().map(|receipt| format!("{}\n", crate::telemetry::visible(&receipt.trailer()))).collect()
         }
     };
-    Ok(io::stdout().lock().write_all(text.as_bytes())?)
+    screen::write(&text)
 }
 
 #[cfg(test)]

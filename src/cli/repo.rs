@@ -127,6 +127,8 @@ impl Repo {
         command.args(args).current_dir(&self.root).envs(self.variables.iter().cloned()).kill_on_drop(true);
         // Nobody sits there to answer, and nobody is meant to wait for a pager.
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_PAGER", "cat");
+        // A commit is what it is, and not what a ref of this repository puts in its place.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot run git; is it installed?")?;
         let mut input = child.stdin.take();

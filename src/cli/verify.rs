@@ -6,12 +6,11 @@ use super::{
     place::Place,
     receipt::Receipt,
     repo::Repo,
-    text::{clipped, table},
+    text::{clipped, screen, table},
 };
 use crate::{broker::DATABASE, config::Config};
 use anyhow::anyhow;
 use serde_json::{Value, json};
-use std::io::{self, Write as _};
 use store::ledger::Ledger;
 
 const SUBJECT_CHARS: usize = 50;
@@ -21,6 +20,9 @@ const WHY_CHARS: usize = 100;
 pub(super) struct Args {
     /// A..B, or one commit [default: what HEAD has and its upstream has not, else what the main branch has not]
     range: Option<String>,
+    /// Take a receipt's word for a review that this database does not have
+    #[arg(long)]
+    trust_receipts: bool,
     /// JSON instead of text
     #[arg(long)]
     json: bool,
@@ -33,7 +35,8 @@ pub(super) struct Args {
 enum Standing {
     /// The database has the approval of exactly this.
     Proven,
-    /// It carries a receipt that fits it, of a review that this database does not have.
+    /// It carries a receipt that fits it, of a review that this database does not have. Anybody can write one, so it
+    /// counts only where there is nothing else to go by.
     Receipted,
     /// There is nothing to approve.
     Clear,
@@ -53,9 +56,10 @@ impl Standing {
         }
     }
 
-    fn is_good(self) -> bool {
+    fn is_good(self, receipts_count: bool) -> bool {
         match self {
-            Self::Proven | Self::Receipted | Self::Clear => true,
+            Self::Proven | Self::Clear => true,
+            Self::Receipted => receipts_count,
             Self::None | Self::Mismatch => false,
         }
     }
@@ -64,21 +68,30 @@ impl Standing {
 struct Row {
     judged: Judgement,
     standing: Standing,
+    is_good: bool,
     review: Option<String>,
     why: String,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let rows = verify(&args).await.map_err(cannot_tell)?;
-    let good = rows.iter().all(|row| row.standing.is_good());
-    let text = if args.json { format!("{:#}\n", as_json(&rows)) } else { shown(&rows) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    if good { Ok(()) } else { Err(Failure::answer(1)) }
+    let written = match args.json {
+        true => screen::write_json(&format!("{:#}\n", as_json(&rows))),
+        false => screen::write(&shown(&rows)),
+    };
+    // A no stays a no where nobody reads it.
+    if rows.iter().all(|row| row.is_good) { written } else { Err(Failure::answer(1)) }
 }
 
 async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {
     let (repo, config) = surroundings(&args.place).await?;
-    let mut judge = Judge::with(&repo, &config, ledger(&config).await?).await?;
+    let ledger = ledger(&config).await?;
+    let receipts_count = args.trust_receipts || ledger.is_none();
+    let ledger = match ledger {
+        Some(ledger) => ledger,
+        None => Ledger::empty().await?,
+    };
+    let mut judge = Judge::with(&repo, &config, ledger).await?;
     let range = match &args.range {
         Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B, or a commit")),
         Some(range) if range.contains("..") => vec![range.clone()],
@@ -88,15 +101,15 @@ async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {
     let judged = judge_range(&mut judge, &range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
     let mut rows = Vec::new();
     for judged in judged {
-        rows.push(stand(&mut judge, judged).await?);
+        rows.push(stand(&mut judge, judged, receipts_count).await?);
     }
     Ok(rows)
 }
 
 /// Where there is none, receipts are all there is to go by.
-async fn ledger(config: &Config) -> anyhow::Result<Ledger> {
+async fn ledger(config: &Config) -> anyhow::Result<Option<Ledger>> {
     let database = config.server.data_dir.join(DATABASE);
-    Ok(if database.exists() { Ledger::open(&database).await? } else { Ledger::empty().await? })
+    Ok(if database.exists() { Some(Ledger::open(&database).await?) } else { None })
 }
 
 async fn usual(repo: &Repo) -> anyhow::Result<Vec<String>> {
@@ -113,7 +126,7 @@ async fn usual(repo: &Repo) -> anyhow::Result<Vec<String>> {
     Ok(vec!["HEAD".to_owned()])
 }
 
-async fn stand(judge: &mut Judge, judged: Judgement) -> anyhow::Result<Row> {
+async fn stand(judge: &mut Judge, judged: Judgement, receipts_count: bool) -> anyhow::Result<Row> {
     let commit = judged.landing.commit.clone().unwrap_or_default();
     let receipts = Receipt::list(&judge.repo, &commit).await?;
     let review = judged.approval().map(|approval| approval.case.number.to_string());
@@ -132,12 +145,13 @@ async fn stand(judge: &mut Judge, judged: Judgement) -> anyhow::Result<Row> {
             let near = near.first().map(|near| format!("; {}", near.words())).unwrap_or_default();
             (Standing::None, None, format!("no approval{near}"))
         }
-        (Answer::Unapproved(_), Some(receipt)) => {
+        (Answer::Unseen(_), None) => (Standing::None, None, line(&judged)),
+        (Answer::Unapproved(_) | Answer::Unseen(_), Some(receipt)) => {
             let (standing, why) = held_against(judge, &judged, receipt).await?;
             (standing, Some(receipt.review.clone()), why)
         }
     };
-    Ok(Row { judged, standing, review, why })
+    Ok(Row { judged, standing, is_good: standing.is_good(receipts_count), review, why })
 }
 
 /// A receipt without a proof.
@@ -153,7 +167,7 @@ async fn held_against(judge: &mut Judge, judged: &Judgement, receipt: &Receipt) 
         ));
     }
     let by: Vec<_> = receipt.reviewers.iter().map(|who| clipped(&who.id, 40)).collect();
-    Ok((Standing::Receipted, format!("its receipt says that {review} was approved by {}", by.join(", "))))
+    Ok((Standing::Receipted, format!("its receipt names {review} by {}, and nothing here proves it", by.join(", "))))
 }
 
 fn shown(rows: &[Row]) -> String {
@@ -169,8 +183,11 @@ fn shown(rows: &[Row]) -> String {
         })
         .collect();
     let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &cells);
-    let bad: Vec<_> = rows.iter().filter(|row| !row.standing.is_good()).collect();
-    if bad.is_empty() {
+    let bad: Vec<_> = rows.iter().filter(|row| !row.is_good).collect();
+    let receipted = rows.iter().filter(|row| row.standing == Standing::Receipted).count();
+    if bad.is_empty() && receipted > 0 {
+        out.push_str(&format!("{receipted} of {} have only a receipt, which nothing here proves\n", rows.len()));
+    } else if bad.is_empty() {
         out.push_str(&format!("all {} approved, or nothing to approve\n", rows.len()));
     } else {
         out.push_str(&format!("{} of {} without an approval:\n", bad.len(), rows.len()));
@@ -189,6 +206,6 @@ fn as_json(rows: &[Row]) -> Value {
             "standing": row.standing.as_str(), "review": row.review, "why": row.why,
         })
     };
-    let good = rows.iter().all(|row| row.standing.is_good());
+    let good = rows.iter().all(|row| row.is_good);
     json!({ "answer": if good { "yes" } else { "no" }, "commits": rows.iter().map(commit).collect::<Vec<_>>() })
 }

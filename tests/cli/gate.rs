@@ -429,3 +429,123 @@ async fn a_real_push_brings_only_what_was_approved() {
     repo.git(&["merge", "--quiet", "--no-ff", "--no-edit", "feature"]);
     assert_eq!(push(&["main"]).code, 0);
 }
+
+#[tokio::test]
+async fn a_submodule_that_settings_hide_is_still_a_change() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    let bump = |id: &str| repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},sub")]);
+    let first = repo.git(&["rev-parse", "HEAD"]);
+    repo.write(".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub\n");
+    repo.git(&["add", ".gitmodules"]);
+    bump(&first);
+    repo.git(&["commit", "--quiet", "--message", "sub"]);
+    repo.git(&["config", "submodule.sub.ignore", "all"]);
+    bump(&"1".repeat(first.len()));
+    let no = broker.type_in(&["gate"]).ends().await;
+    assert_eq!(no.code, 1, "{}{}", no.out, no.err);
+    assert!(no.out.contains("what is staged is not approved"), "{}", no.out);
+    repo.git(&["commit", "--quiet", "--message", "bump"]);
+    assert_eq!(broker.type_in(&["gate", "--commit", "HEAD"]).ends().await.code, 1);
+}
+
+#[tokio::test]
+async fn a_commit_is_not_what_a_replacement_makes_of_it() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    stage(&broker, "zwei");
+    approve_staged(&broker, &[]).await;
+    repo.git(&["commit", "--quiet", "--message", "approved"]);
+    let approved = repo.git(&["rev-parse", "HEAD"]);
+    stage(&broker, "boese");
+    repo.git(&["commit", "--quiet", "--amend", "--message", "another"]);
+    repo.git(&["replace", "HEAD", &approved]);
+    let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+    assert_eq!(no.code, 1, "{}{}", no.out, no.err);
+    assert!(no.out.contains("(another) is not approved"), "{}", no.out);
+}
+
+#[tokio::test]
+async fn a_no_does_not_wait_for_the_rest_and_too_many_are_a_no() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    for n in ["1", "2", "3"] {
+        repo.write("n", n);
+        repo.commit(n);
+    }
+    approve(&broker, json!({ "target": { "commit": "HEAD~2" } })).await;
+    let no = broker.type_in(&["gate", "--range", "HEAD~3..HEAD"]).ends().await;
+    assert_eq!(no.code, 1);
+    assert!(no.out.contains("(2) is not approved") && no.out.contains("not looked at: 1\n"), "{}", no.out);
+    assert!(no.out.contains("next: countersign request --range "), "{}", no.out);
+    let answer: serde_json::Value =
+        serde_json::from_str(&broker.type_in(&["gate", "--range", "HEAD~3..HEAD", "--json"]).ends().await.out).unwrap();
+    assert_eq!(answer["changes"][2]["because"], "after_no");
+
+    let mut import = String::new();
+    for n in 0..1001 {
+        let from = if n == 0 { "from refs/heads/main\n" } else { "" };
+        import.push_str(&format!(
+            "commit refs/heads/long\ncommitter T <t@example.invalid> {n} +0000\ndata 1\nx\n{from}\n"
+        ));
+    }
+    let file = broker.home().join("import");
+    std::fs::write(&file, import).unwrap();
+    import_into(&repo.path(), &file);
+    let no = broker.type_in(&["gate", "--range", "main..long"]).ends().await;
+    assert_eq!(no.code, 1, "{}{}", no.out, no.err);
+    assert!(no.out.contains("is the last of more than 1000"), "{}", no.out);
+    assert_eq!(broker.type_in(&["gate", "--range", "main..long~900"]).ends().await.code, 0, "they change nothing");
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
+fn import_into(dir: &std::path::Path, file: &std::path::Path) {
+    let file = std::fs::File::open(file).unwrap();
+    let mut git = std::process::Command::new("git");
+    assert!(git.args(["fast-import", "--quiet"]).current_dir(dir).stdin(file).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_merge_driver_of_the_repository_is_not_run() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    let mark = broker.home().join("ran");
+    repo.git(&["config", "merge.mine.driver", &format!("touch '{}'; echo driven >%A", mark.display())]);
+    repo.write(".gitattributes", "*.txt merge=mine\n");
+    std::fs::create_dir_all(repo.path().join(".git/info")).unwrap();
+    std::fs::write(repo.path().join(".git/info/attributes"), "*.txt merge=mine\n").unwrap();
+    repo.commit("attributes");
+    repo.git(&["checkout", "--quiet", "-b", "side"]);
+    repo.write("greeting.txt", "one\ntwo\ndrei\n");
+    repo.commit("side");
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.write("greeting.txt", "eins\ntwo\nthree\n");
+    repo.commit("main");
+    repo.git(&["merge", "--quiet", "--no-edit", "side"]);
+    assert!(mark.exists(), "git itself runs it");
+    std::fs::remove_file(&mark).unwrap();
+    let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+    assert_eq!(no.code, 1, "what the driver made is not what git makes: {}{}", no.out, no.err);
+    assert!(!mark.exists());
+}
+
+#[tokio::test]
+async fn a_no_stays_a_no_where_nobody_reads_it() {
+    let broker = TestBroker::start().await;
+    stage(&broker, "zwei");
+    assert_eq!(code_unread(&broker, "gate"), 1);
+    assert_eq!(code_unread(&broker, "verify"), 1);
+}
+
+/// The exit code of a command whose output goes to a pipe that nobody holds any more.
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while it runs")]
+fn code_unread(broker: &TestBroker, command: &str) -> i32 {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut gate = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
+    gate.arg(command).arg("--data-dir").arg(broker.data_dir()).current_dir(broker.repo().path()).stdout(writer);
+    gate.env("HOME", broker.home()).stderr(std::process::Stdio::piped());
+    let ended = gate.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+    ended.status.code().unwrap()
+}

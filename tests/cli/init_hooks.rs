@@ -113,6 +113,40 @@ async fn a_no_of_ours_stops_a_commit_and_a_push() {
 }
 
 #[tokio::test]
+async fn a_program_that_fails_stops_nothing_unless_that_is_wanted() {
+    for code in [2, 101, 126] {
+        for (more, may) in [(None, true), (Some("--fail-closed"), false)] {
+            let place = Place::new();
+            shared_hooks(&place);
+            let stand = Stand::new(&place, code);
+            let options: Vec<&str> = ["--git-hooks", "--yes"].into_iter().chain(more).collect();
+            place.init(&options).var("PATH", &stand.path()).prints().await;
+            place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+            place.repo.write("new.txt", "new\n");
+            assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+            let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+            assert_eq!(well, may, "{code} {words}");
+            assert_eq!(words.contains("the check itself failed, so nothing was checked"), may, "{words}");
+            assert_eq!(git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]).0, may, "{code}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_only_writes_receipts_stops_nothing() {
+    let place = Place::new();
+    shared_hooks(&place);
+    let stand = Stand::new(&place, 1);
+    place.init(&["--git-hooks", "--fail-closed", "--yes"]).var("PATH", &stand.path()).prints().await;
+    fs::remove_file(place.path(".githooks/pre-commit")).unwrap();
+    place.repo.write("new.txt", "new\n");
+    assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(well, "{words}");
+    assert!(stand.log().contains("hook commit-msg"), "{}", stand.log());
+}
+
+#[tokio::test]
 async fn without_the_program_nothing_is_stopped_unless_that_is_wanted() {
     for (options, may) in [(vec!["--git-hooks", "--yes"], true), (vec!["--git-hooks", "--fail-closed", "--yes"], false)]
     {
@@ -232,17 +266,27 @@ async fn unapproved_work_is_not_committed_and_where_that_comes_first_not_pushed(
     let line = ["init", "--client", "claude", "--git-hooks", "--yes", "--data-dir", &data_dir];
     broker.type_in(&line).prints().await;
     let git = |args: &[&str]| git_in(&repo.path(), broker.home(), "/usr/bin:/bin", args);
+    // What a person decides for the project, and commits without asking us.
+    let settle = |text: &str| {
+        repo.write(".planning/config.json", text);
+        assert!(git(&["add", ".planning"]).0);
+        assert!(git(&["commit", "--quiet", "--no-verify", "-m", "settings", "--", ".planning"]).0);
+    };
     repo.git(&["init", "--quiet", "--bare", "../far.git"]);
     repo.write("new.txt", "new\n");
     assert!(git(&["add", "new.txt"]).0);
     let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
     assert!(!well && words.contains("approv"), "{words}");
-    repo.write(".planning/config.json", r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#);
+    let optimistic = r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#;
+    repo.write(".planning/config.json", optimistic);
     let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
-    assert!(well, "{words}");
+    assert!(!well && words.contains("it counts once that is committed"), "whoever works here can write it: {words}");
+    settle(optimistic);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(well && words.contains("no approval of this commit was asked for"), "{words}");
     let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
     assert!(!well && words.contains("approv"), "{words}");
-    repo.write(".planning/config.json", r#"{"review": {"required_gates": ["plan_review"]}}"#);
+    settle(r#"{"review": {"required_gates": ["plan_review"]}}"#);
     let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
-    assert!(well, "{words}");
+    assert!(well && words.contains("no approval of this push was asked for"), "{words}");
 }

@@ -121,6 +121,35 @@ async fn receipts_are_held_against_the_commit_and_the_database() {
     assert_eq!(read(&verify().await), (0, vec![json!("receipted")]), "nobody there can know");
 }
 
+#[tokio::test]
+async fn a_receipt_that_the_database_does_not_know_counts_only_where_that_is_asked_for() {
+    let broker = start().await;
+    stage(&broker, "boese");
+    broker.repo().git(&["commit", "--quiet", "--message", "on its own"]);
+    let tree = broker.repo().git(&["rev-parse", "HEAD^{tree}"]);
+    let who = json!({ "id": "ada", "persona": "general" });
+    let forged = json!({ "review": "R-7", "content_hash": "00", "tree": tree, "reviewers": [who] }).to_string();
+    broker.repo().git(&["notes", "--ref=countersign", "add", "--message", &forged, "HEAD"]);
+    assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("receipted")]));
+    let text = broker.type_in(&["verify", "HEAD"]).ends().await;
+    assert!(
+        text.out.contains("1 of 1 without an approval") && text.out.contains("nothing here proves"),
+        "{}",
+        text.out
+    );
+    let trusting = broker.type_in(&["verify", "HEAD", "--trust-receipts"]).prints().await;
+    assert!(trusting.contains("1 of 1 have only a receipt") && !trusting.contains("approved"), "{trusting}");
+}
+
+#[tokio::test]
+async fn colours_stay_out_of_a_pipe() {
+    let broker = start().await;
+    for line in [&["verify", "HEAD"][..], &["gate"], &["receipt", "--show"], &["tandem"], &["init", "--check"]] {
+        let ended = broker.type_in(line).ends().await;
+        assert!(!ended.out.contains('\u{1b}'), "{line:?}: {}", ended.out);
+    }
+}
+
 /// The message with this tree in its trailer.
 fn with_tree(message: &str, tree: &str) -> String {
     let (before, rest) = message.split_once("tree:").unwrap();

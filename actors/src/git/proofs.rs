@@ -21,13 +21,25 @@ impl Repository {
             return Ok(Vec::new());
         }
         let git = super::Git::new("comparing the files", &self.0.scratch).keep(MAX_NAMES_BYTES);
-        let compared =
-            job.run(git.args(["diff-tree", "-r", "-z", "--no-renames", "--name-only", &made, tree, "--"]), &[]).await?;
+        let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
+        let compared = job.run(git.args(options).args([made.as_str(), tree, "--"]), &[]).await?;
         if !compared.success {
             return Err(GitError::failed("comparing the files", compared.words()));
         }
         let names = compared.printed().split(|&byte| byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// The tree that git makes of two commits of the project without anybody's help, if it can. The project's merge
+    /// drivers are programs, so none is run: what they would make is not what git makes.
+    pub async fn merged_tree(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        self.check_id(Some(one))?;
+        self.check_id(Some(other))?;
+        let mut job = self.furnished_job().await?;
+        let git = super::Git::new("merging two commits", &self.0.scratch).keep(MAX_NAMES_BYTES);
+        let merged = job.run(git.args(["merge-tree", "--write-tree", "--no-messages", one, other]), &[]).await?;
+        let tree = String::from_utf8_lossy(merged.printed()).trim_end().to_owned();
+        Ok(Some(tree).filter(|_| merged.success))
     }
 
     /// The patch id of what leads from the commit `base` (`None`: from nothing) to `tree`, as that of a proposal.

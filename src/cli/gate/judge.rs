@@ -27,6 +27,16 @@ pub(in crate::cli) enum Answer {
     Approved(Box<Approval>),
     Needless(Needless),
     Unapproved(Vec<Near>),
+    Unseen(Unseen),
+}
+
+/// Why nobody looked: the answer is no without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Unseen {
+    /// A commit before it is not approved.
+    AfterNo,
+    /// It is the last of more commits than are looked at.
+    TooMany,
 }
 
 #[derive(Debug, Clone)]
@@ -51,14 +61,14 @@ impl Judgement {
     pub(in crate::cli) fn passes(&self) -> bool {
         match self.answer {
             Answer::Approved(_) | Answer::Needless(_) => true,
-            Answer::Unapproved(_) => false,
+            Answer::Unapproved(_) | Answer::Unseen(_) => false,
         }
     }
 
     pub(in crate::cli) fn approval(&self) -> Option<&Approval> {
         match &self.answer {
             Answer::Approved(approval) => Some(approval),
-            Answer::Needless(_) | Answer::Unapproved(_) => None,
+            Answer::Needless(_) | Answer::Unapproved(_) | Answer::Unseen(_) => None,
         }
     }
 }
@@ -148,19 +158,18 @@ impl Judge {
         {
             return Ok(Some(Needless::Merge));
         }
+        if self.tree_before(landing).await? == landing.tree {
+            return Ok(Some(Needless::Empty));
+        }
         let paths = self.paths(landing).await?;
-        Ok(match (paths.is_empty(), paths.iter().all(|path| self.exempt.fits(path))) {
-            (true, _) => Some(Needless::Empty),
-            (false, true) => Some(Needless::Exempt),
-            (false, false) => None,
-        })
+        let is_exempt = !paths.is_empty() && paths.iter().all(|path| self.exempt.fits(path));
+        Ok(is_exempt.then_some(Needless::Exempt))
     }
 
     /// The tree that git makes of two parents without anybody's help.
     async fn merged(&self, one: &str, others: &[String]) -> anyhow::Result<Option<String>> {
         let [other] = others else { return Ok(None) };
-        let merged = self.repo.try_git(["merge-tree", "--write-tree", "--no-messages", one, other]).await?;
-        Ok(merged.success.then(|| merged.text()))
+        Ok(self.git.merged_tree(one, other).await?)
     }
 
     /// The review that approved exactly this; the newest, where several did.
@@ -248,13 +257,19 @@ impl Judge {
         }
     }
 
+    async fn tree_before(&self, landing: &Landing) -> anyhow::Result<String> {
+        match landing.parents.first() {
+            Some(parent) => self.repo.git(["rev-parse", "--verify", &format!("{parent}^{{tree}}")]).await,
+            None => self.repo.git(["hash-object", "-t", "tree", "--stdin"]).await,
+        }
+    }
+
     /// The files that differ from the first parent; a renamed one counts with both its names.
     pub(super) async fn paths(&self, landing: &Landing) -> anyhow::Result<Vec<String>> {
-        let from = match landing.parents.first() {
-            Some(parent) => parent.clone(),
-            None => self.repo.git(["hash-object", "-t", "tree", "--stdin"]).await?,
-        };
-        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", &from, &landing.tree, "--"];
+        let from = self.tree_before(landing).await?;
+        // Settings may hide what a submodule is moved to; a commit takes it all the same.
+        let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
+        let args = options.into_iter().chain([from.as_str(), &landing.tree, "--"]);
         let printed = self.repo.git_with(args, &[]).await?.out;
         let names = printed.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())

@@ -2,14 +2,14 @@
 
 use super::words::MAX_TOLD;
 use super::{
-    judge::{Answer, Judge, Judgement, Needless},
+    judge::{Answer, Judge, Judgement, Needless, Unseen},
     landing::Landing,
 };
 use anyhow::anyhow;
 use std::collections::HashMap;
 
 /// More at once is a history and not a change.
-const MAX_COMMITS: usize = 1000;
+pub(super) const MAX_COMMITS: usize = 1000;
 /// Rows of commits are tried from each to each, and every try costs git a few runs.
 const MAX_ROW: usize = 16;
 
@@ -57,18 +57,81 @@ pub(in crate::cli) async fn judge_push(
         {
             range.push(old.clone());
         }
-        let judged = judge_range(judge, &range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        let judged = answer_range(judge, &range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        let is_no = !judged.iter().all(Judgement::passes);
         let is_new = |judged: &Judgement| all.iter().all(|old| old.landing != judged.landing);
         let new: Vec<_> = judged.into_iter().filter(is_new).collect();
         all.extend(new);
+        if is_no {
+            break;
+        }
     }
     Ok(all)
 }
 
-/// The commits that `git rev-list` gives for these arguments.
-pub(in crate::cli) async fn judge_range(judge: &mut Judge, range: &[&str]) -> anyhow::Result<Vec<Judgement>> {
+/// One more than may be, if there are more.
+async fn list(judge: &Judge, range: &[&str]) -> anyhow::Result<Vec<Landing>> {
     let most = format!("--max-count={}", MAX_COMMITS + 1);
-    let commits = Landing::list(&judge.repo, &[&[most.as_str()], range].concat()).await?;
+    Landing::list(&judge.repo, &[&[most.as_str()], range].concat()).await
+}
+
+/// Whether all of them may land. One that may not is an answer: whoever waits for it may not wait for the rest.
+pub(in crate::cli) async fn answer_range(judge: &mut Judge, range: &[&str]) -> anyhow::Result<Vec<Judgement>> {
+    let mut commits = list(judge, range).await?;
+    if commits.len() > MAX_COMMITS {
+        let last = commits.pop().into_iter();
+        return Ok(last.map(|landing| Judgement { landing, answer: Answer::Unseen(Unseen::TooMany) }).collect());
+    }
+    let (whole, count) = (whole(&commits), commits.len());
+    let mut as_whole = None;
+    let mut judged: Vec<Judgement> = Vec::new();
+    while judged.len() < count {
+        let mut next = judge.judge_plainly(commits[judged.len()].clone()).await?;
+        if !next.passes() && as_whole.is_none() {
+            as_whole = match whole.as_ref().filter(|_| count > 1) {
+                Some(whole) => Some(as_one(judge, whole, count).await?),
+                None => Some(None),
+            };
+        }
+        if let (false, Some(Some(answer))) = (next.passes(), &as_whole) {
+            cover(std::slice::from_mut(&mut next), answer);
+        }
+        if next.passes() {
+            judged.push(next);
+            continue;
+        }
+        let row = row_from(judge, next, &commits[judged.len() + 1..]).await?;
+        let is_no = !row.iter().all(Judgement::passes);
+        judged.extend(row);
+        if is_no {
+            let rest = commits.drain(judged.len()..);
+            judged.extend(rest.map(|landing| Judgement { landing, answer: Answer::Unseen(Unseen::AfterNo) }));
+        }
+    }
+    Ok(judged)
+}
+
+/// The longest row that begins with an unapproved commit and is approved as one; else that commit alone.
+async fn row_from(judge: &mut Judge, first: Judgement, rest: &[Landing]) -> anyhow::Result<Vec<Judgement>> {
+    let mut row = vec![first];
+    for landing in rest.iter().take(MAX_ROW - 1) {
+        row.push(judge.judge_plainly(landing.clone()).await?);
+        if row_length(&row) < row.len() {
+            row.pop();
+            break;
+        }
+    }
+    let length = cover_row(judge, &mut row).await?;
+    row.truncate(length);
+    if let [alone] = row.as_mut_slice() {
+        judge.look_around(alone).await?;
+    }
+    Ok(row)
+}
+
+/// Each of the commits that `git rev-list` gives for these arguments, however many of them are not approved.
+pub(in crate::cli) async fn judge_range(judge: &mut Judge, range: &[&str]) -> anyhow::Result<Vec<Judgement>> {
+    let commits = list(judge, range).await?;
     if commits.len() > MAX_COMMITS {
         return Err(anyhow!("these are more than {MAX_COMMITS} commits; name a shorter range"));
     }
@@ -137,23 +200,26 @@ async fn judge_rows(judge: &mut Judge, judged: &mut [Judgement]) -> anyhow::Resu
     let mut start = 0;
     while start < judged.len() {
         let length = row_length(&judged[start..]).min(MAX_ROW);
-        let mut step = 1;
-        for length in (2..=length).rev() {
-            let row = &mut judged[start..start + length];
-            let (Some(first), Some(last)) = (row.first(), row.last()) else { break };
-            if last.passes() {
-                continue;
-            }
-            let together = Landing { parents: first.landing.parents.clone(), ..last.landing.clone() };
-            if let Some(answer) = as_one(judge, &together, length).await? {
-                cover(row, &answer);
-                step = length;
-                break;
-            }
-        }
-        start += step;
+        start += cover_row(judge, &mut judged[start..start + length]).await?;
     }
     Ok(())
+}
+
+/// How many of them, from the first on, are settled: those that are approved as one, or the first alone.
+async fn cover_row(judge: &mut Judge, row: &mut [Judgement]) -> anyhow::Result<usize> {
+    for length in (2..=row.len()).rev() {
+        let row = &mut row[..length];
+        let (Some(first), Some(last)) = (row.first(), row.last()) else { break };
+        if last.passes() {
+            continue;
+        }
+        let together = Landing { parents: first.landing.parents.clone(), ..last.landing.clone() };
+        if let Some(answer) = as_one(judge, &together, length).await? {
+            cover(row, &answer);
+            return Ok(length);
+        }
+    }
+    Ok(1)
 }
 
 fn row_length(judged: &[Judgement]) -> usize {
@@ -162,9 +228,9 @@ fn row_length(judged: &[Judgement]) -> usize {
     }
     let mut last: Option<&Landing> = None;
     let mut length = 0;
-    for Judgement { landing, .. } in judged {
+    for Judgement { landing, answer } in judged {
         let follows = last.is_none_or(|last| last.commit.as_ref() == landing.parents.first());
-        if landing.parents.len() > 1 || !follows {
+        if matches!(answer, Answer::Unseen(_)) || landing.parents.len() > 1 || !follows {
             break;
         }
         (last, length) = (Some(landing), length + 1);

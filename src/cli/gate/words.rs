@@ -1,9 +1,10 @@
 //! What a gate says, for people and for programs.
 
 use super::{
-    judge::{Answer, Approval, Judgement, Needless},
+    judge::{Answer, Approval, Judgement, Needless, Unseen},
     landing::Landing,
     nearest::{How, Near, next_step},
+    range::MAX_COMMITS,
 };
 use crate::{cli::text::clipped, telemetry::visible};
 use domain::time::Timestamp;
@@ -25,7 +26,9 @@ pub(in crate::cli) fn told(judged: &[Judgement]) -> String {
             let _ = writeln!(out, "yes: {}", line(judged));
         }),
         (refused, _) => {
-            for judged in refused.iter().take(MAX_TOLD) {
+            let (unseen, seen): (Vec<&Judgement>, Vec<_>) =
+                refused.iter().copied().partition(|judged| is_after_no(judged));
+            for judged in seen.iter().take(MAX_TOLD) {
                 let _ = writeln!(out, "no: {}", line(judged));
                 if let Answer::Unapproved(near) = &judged.answer {
                     near.iter().for_each(|near| {
@@ -33,13 +36,20 @@ pub(in crate::cli) fn told(judged: &[Judgement]) -> String {
                     });
                 }
             }
-            if refused.len() > MAX_TOLD {
-                let _ = writeln!(out, "no: {} more commits are not approved", refused.len() - MAX_TOLD);
+            if seen.len() > MAX_TOLD {
+                let _ = writeln!(out, "no: {} more commits are not approved", seen.len() - MAX_TOLD);
+            }
+            if !unseen.is_empty() {
+                let _ = writeln!(out, "  commits after it that were not looked at: {}", unseen.len());
             }
             let _ = writeln!(out, "next: {}", next(refused));
         }
     }
     out
+}
+
+fn is_after_no(judged: &Judgement) -> bool {
+    matches!(judged.answer, Answer::Unseen(Unseen::AfterNo))
 }
 
 /// Several commits are best asked for as one.
@@ -56,6 +66,9 @@ fn next(refused: &[&Judgement]) -> String {
                 }
                 None => "countersign request".to_owned(),
             }
+        }
+        [Judgement { answer: Answer::Unseen(Unseen::TooMany), .. }] => {
+            format!("bring them in parts of at most {MAX_COMMITS} commits")
         }
         [_] | [] => "countersign request".to_owned(),
     }
@@ -78,6 +91,10 @@ pub(in crate::cli) fn line(judged: &Judgement) -> String {
         Answer::Needless(Needless::Merge) => format!("{name} is the merge that git makes by itself"),
         Answer::Needless(Needless::Exempt) => format!("{name} touches only exempt files"),
         Answer::Unapproved(_) => format!("{name} is not approved"),
+        Answer::Unseen(Unseen::AfterNo) => format!("{name} was not looked at, since one before it is not approved"),
+        Answer::Unseen(Unseen::TooMany) => {
+            format!("{name} is the last of more than {MAX_COMMITS}, which are not looked at at once")
+        }
     }
 }
 
@@ -129,6 +146,8 @@ fn change(judged: &Judgement) -> Value {
         Answer::Needless(Needless::Merge) => change["because"] = "merge".into(),
         Answer::Needless(Needless::Exempt) => change["because"] = "exempt".into(),
         Answer::Unapproved(near) => change["nearest"] = near.iter().map(near_json).collect(),
+        Answer::Unseen(Unseen::AfterNo) => change["because"] = "after_no".into(),
+        Answer::Unseen(Unseen::TooMany) => change["because"] = "too_many".into(),
     }
     change
 }
