@@ -1,6 +1,6 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! [`EXIT_CODES`] are the ones every command shares; `wait` and `gate` answer by theirs.
+//! `EXIT_CODES` are the ones every command shares; `wait` and `gate` answer by theirs.
 
 mod activity;
 mod actors;
