@@ -50,8 +50,10 @@ async fn everybody_hears_everything(subscribers: usize, events: usize) {
         assert_eq!(since, start);
         listening.push(tokio::spawn(async move { seqs_up_to(&mut subscriber, end).await }));
     }
+    // It is there before anybody talks, or else it begins later.
+    let (mut first, since) = Subscriber::open(&broker, Carrier::Ws, "", None).await;
+    assert_eq!(since, start);
     let cut_off = async {
-        let (mut first, _) = Subscriber::open(&broker, Carrier::Ws, "", None).await;
         let mut seqs = seqs_up_to(&mut first, start + events as u64 / 3).await;
         drop(first);
         let query = format!("since={}", seqs.last().unwrap());
