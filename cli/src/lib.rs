@@ -1,0 +1,1 @@
+//! The command line: commands, the REST client, hooks and output for people.

@@ -1,0 +1,1 @@
+//! Settings, personas and the data folder.

@@ -1,0 +1,1 @@
+//! Decides whether a commit may land: policy and candidate in, decision out.

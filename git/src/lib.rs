@@ -1,0 +1,1 @@
+//! Runs git and reads repositories: checks that diffs apply, resolves commits, compares trees.
