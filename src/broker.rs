@@ -3,11 +3,11 @@
 use crate::{config::Config, mcp::Endpoint};
 use actors::{
     Limits, ProjectSource, Projects, Running, Settings,
-    git::GitSettings,
     pool::{PoolSettings, process::this_program, prompt},
 };
 use anyhow::Context as _;
 use domain::{review::Rules, scaling};
+use git::GitSettings;
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},

@@ -1,10 +1,6 @@
 //! Findings meet the files they speak of. The files are read by git, so in the caller's task: no mailbox waits.
 
-use crate::{
-    Context,
-    error::BrokerError,
-    git::{FileSides, Stored},
-};
+use crate::{Context, error::BrokerError};
 use domain::{
     content::Content,
     diff::{AffectedFile, Operation},
@@ -15,6 +11,7 @@ use domain::{
     },
     review::{OfferedFinding, OfferedFindings, Review, Seat, followed},
 };
+use git::{FileSides, Stored};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,

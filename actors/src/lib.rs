@@ -19,7 +19,6 @@ mod error;
 mod findings;
 mod front_matter;
 mod gateway;
-pub mod git;
 mod handle;
 mod limits;
 mod link;

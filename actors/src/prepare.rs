@@ -6,14 +6,14 @@ mod targets;
 use crate::{
     Context,
     error::BrokerError,
-    git::{self, CheckOutcome, GitError, Repository},
     request::{NewProposal, Revision},
 };
 use domain::{
     content::{Content, ContentHash},
-    diff::{self, DiffReading},
+    diff::{self, DiffSummary},
     review::{AcceptCounterPatch, AppliesTo, Check, DiffCheck, DiffFacts, Review, Target},
 };
+use git::{CheckOutcome, GitError, Repository};
 use std::{sync::Arc, time::Instant};
 
 /// Above this, reading a diff would keep other calls off the thread for too long.
@@ -194,7 +194,7 @@ impl Context {
         self.refuse_flagged(&reading)
     }
 
-    fn refuse_flagged(&self, reading: &DiffReading) -> Result<(), BrokerError> {
+    fn refuse_flagged(&self, reading: &DiffSummary) -> Result<(), BrokerError> {
         let refused = reading.flags.iter().filter(|flag| self.settings.refuse.contains(&flag.kind));
         let flags: Vec<String> = refused
             .take(10)
@@ -229,11 +229,11 @@ fn seal(content: Content, diff: Option<DiffFacts>) -> Prepared {
     Prepared { content: Arc::new(content), hash, diff, target: None }
 }
 
-pub(crate) async fn read_diff(text: String) -> Result<(DiffReading, String), BrokerError> {
+pub(crate) async fn read_diff(text: String) -> Result<(DiffSummary, String), BrokerError> {
     if text.len() < READ_ELSEWHERE_BYTES {
-        return Ok((diff::read(&text), text));
+        return Ok((diff::summarize(&text), text));
     }
-    let read = tokio::task::spawn_blocking(move || (diff::read(&text), text)).await;
+    let read = tokio::task::spawn_blocking(move || (diff::summarize(&text), text)).await;
     read.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })
 }
 

@@ -1,9 +1,7 @@
 //! The repositories diffs are checked against: registered by name, never chosen by a caller.
 
-use crate::{
-    error::BrokerError,
-    git::{GitError, GitSettings, Repository, Workplace},
-};
+use crate::error::BrokerError;
+use git::{ClientRepo, GitError, GitSettings, Repository};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -84,7 +82,7 @@ impl Projects {
     pub(crate) fn name_for(
         &self,
         given: Option<&str>,
-        workplace: Option<&Workplace>,
+        workplace: Option<&ClientRepo>,
     ) -> Result<Option<String>, BrokerError> {
         match (given, workplace) {
             (Some(name), _) if self.known.contains_key(name) => Ok(Some(name.into())),
@@ -96,7 +94,7 @@ impl Projects {
 
     /// Only paths are compared: what a caller names is never opened. Another repository's proposal is
     /// refused rather than taken for the broker's own.
-    fn name_of(&self, workplace: &Workplace) -> Result<Option<String>, BrokerError> {
+    fn name_of(&self, workplace: &ClientRepo) -> Result<Option<String>, BrokerError> {
         let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == workplace.root);
         let same_repository = |name: &str| self.known.get(name).is_some_and(|known| known.is_of(workplace));
         // The own one first, where several are working trees of one repository.

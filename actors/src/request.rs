@@ -1,6 +1,5 @@
 //! What the doors may ask, already parsed: whole types, known enums, no wire format.
 
-use crate::git::Workplace;
 use domain::{
     consensus::RuleName,
     finding::NewFinding,
@@ -10,6 +9,7 @@ use domain::{
     review::{Category, Proposer, Review, Role, Status, TargetKind},
     verdict::{Metrics, Verdict},
 };
+use git::ClientRepo;
 use std::{sync::Arc, time::Duration};
 use store::{
     FindingFilter, HistoryFilter,
@@ -41,7 +41,7 @@ pub struct NewProposal {
     /// A `project` left out means the repository of `workplace`, or else the broker's own.
     pub proposer: Proposer,
     /// Where the proposer works, as far as that is known.
-    pub workplace: Option<Workplace>,
+    pub workplace: Option<ClientRepo>,
     pub category: Option<Category>,
     /// Left out: what the identity says.
     pub priority: Option<Priority>,

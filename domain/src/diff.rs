@@ -1,24 +1,24 @@
 //! What a diff touches, and what in it a reviewer must be shown.
 //!
-//! The walk follows the rules of `git apply` rather than those of a general diff reader: git takes
+//! The parsed follows the rules of `git apply` rather than those of a general diff reader: git takes
 //! its file names, creations and deletions from particular lines and skips the rest, so a reader
 //! with other rules could be shown one change while git applies another.
 
+mod apply_parts;
+mod cursor;
 mod files;
 mod flags;
-pub use flags::is_hidden;
 mod header;
-mod lines;
-mod names;
-mod outside;
-mod parts;
-mod walk;
+mod parser;
+mod paths;
+mod skipped_text;
 
 use serde::{Deserialize, Serialize};
 
 use crate::words;
+pub use apply_parts::{ApplyPart, ZeroContext, apply_parts};
 use files::Files;
-pub use parts::{ApplyPart, ZeroContext, apply_parts};
+pub use flags::is_hidden;
 
 /// One file as the whole diff leaves it: several patches to one path are folded together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ words! {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffReading {
+pub struct DiffSummary {
     pub files: Vec<AffectedFile>,
     pub flags: Vec<Flag>,
     /// Why `files` is empty although there is a diff; names the line where reading ended.
@@ -84,16 +84,16 @@ pub struct DiffReading {
 /// Reads any text: what cannot be read as a diff gives no files and a note.
 ///
 /// Flags found before the unreadable line are kept, so a broken tail hides nothing.
-pub fn read(diff: &str) -> DiffReading {
-    let mut reading = DiffReading::default();
+pub fn summarize(diff: &str) -> DiffSummary {
+    let mut reading = DiffSummary::default();
     let mut files = Files::default();
-    for mail in parts::mails(diff) {
-        let walk = walk::walk(mail.text, mail.first_line, names::strip_level(mail.text));
-        reading.flags.extend(walk.patches.iter().flat_map(flags::of_patch));
-        reading.flags.extend(files.add_commit(&walk.patches));
-        reading.flags.extend(walk.outside.into_flags());
-        if let Some(fault) = walk.fault {
-            reading.note = Some(format!("line {}: {}", fault.line, fault.what));
+    for mail in apply_parts::mails(diff) {
+        let parsed = parser::parse(mail.text, mail.first_line, paths::strip_level(mail.text));
+        reading.flags.extend(parsed.patches.iter().flat_map(flags::for_patch));
+        reading.flags.extend(files.add_commit(&parsed.patches));
+        reading.flags.extend(parsed.skipped.into_flags());
+        if let Some(error) = parsed.error {
+            reading.note = Some(format!("line {}: {}", error.line, error.what));
             return reading;
         }
     }

@@ -12,7 +12,7 @@ fn fixture(name: &str) -> String {
     String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()
 }
 
-fn listed(reading: &DiffReading) -> String {
+fn listed(reading: &DiffSummary) -> String {
     let mut text = String::new();
     for file in &reading.files {
         let old = file.old_path.as_ref().map(|old| format!(" <- {old}")).unwrap_or_default();
@@ -28,12 +28,12 @@ fn adding(path: &str, text: &str) -> String {
 }
 
 fn kinds(diff: &str) -> Vec<FlagKind> {
-    read(diff).flags.into_iter().map(|flag| flag.kind).collect()
+    summarize(diff).flags.into_iter().map(|flag| flag.kind).collect()
 }
 
 #[track_caller]
 fn check_files(diff: &str, expected: &str) {
-    let reading = read(diff);
+    let reading = summarize(diff);
     assert_eq!(reading.note, None, "{diff}");
     assert_eq!(listed(&reading), expected, "{diff}");
 }
@@ -56,7 +56,7 @@ fn every_way_git_writes_a_diff_is_read_as_git_means_it() {
         "gnu",
     ];
     for name in names {
-        let reading = read(&fixture(&format!("{name}.diff")));
+        let reading = summarize(&fixture(&format!("{name}.diff")));
         assert_eq!(reading.note, None, "{name}");
         assert_eq!(listed(&reading), fixture(&format!("{name}.expected")), "{name}");
     }
@@ -65,14 +65,14 @@ fn every_way_git_writes_a_diff_is_read_as_git_means_it() {
 #[test]
 fn what_git_writes_around_patches_is_not_flagged() {
     for name in ["everything", "zero-context", "no-prefix", "mnemonic", "mail", "show"] {
-        let flags = read(&fixture(&format!("{name}.diff"))).flags;
+        let flags = summarize(&fixture(&format!("{name}.diff"))).flags;
         assert!(!flags.iter().any(|flag| flag.kind == FlagKind::TextOutsideHunks), "{name}: {flags:?}");
     }
 }
 
 #[test]
 fn the_corpus_raises_every_other_flag() {
-    let flags = read(&fixture("everything.diff")).flags;
+    let flags = summarize(&fixture("everything.diff")).flags;
     let on = |kind| {
         let paths = flags.iter().filter(|flag| flag.kind == kind).filter_map(|flag| flag.path.clone());
         paths.collect::<Vec<_>>()
@@ -112,7 +112,7 @@ fn a_diff_that_cannot_be_read_gives_a_note_and_no_files() {
             "line 5: binary data that cannot be read",
         ),
     ] {
-        let reading = read(diff);
+        let reading = summarize(diff);
         assert_eq!(reading.note.as_deref(), Some(note), "{diff}");
         assert_eq!(reading.files, [], "{diff}");
     }
@@ -127,7 +127,7 @@ fn flags_survive_a_broken_tail() {
 #[test]
 fn a_lost_last_newline_does_not_matter() {
     let diff = adding("x", "y");
-    assert_eq!(read(diff.trim_end()), read(&diff));
+    assert_eq!(summarize(diff.trim_end()), summarize(&diff));
 }
 
 #[test]
@@ -157,10 +157,13 @@ fn mails_apply_one_after_the_other_and_a_cover_letter_not_at_all() {
     let parts = apply_parts(&series);
     assert_eq!(parts.len(), 2);
     assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), mails);
-    assert_eq!(read(&series).files, read(&mails).files);
+    assert_eq!(summarize(&series).files, summarize(&mails).files);
     assert_eq!(apply_parts("no diff").len(), 1);
     let broken = mails.clone() + "@@ -1 +1 @@\n";
-    assert_eq!(read(&broken).note, Some(format!("line {}: a hunk without a file header", mails.lines().count() + 1)));
+    assert_eq!(
+        summarize(&broken).note,
+        Some(format!("line {}: a hunk without a file header", mails.lines().count() + 1))
+    );
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn a_plain_patch_hidden_behind_a_git_one_is_seen() {
 fn the_names_git_uses_win_over_the_name_it_shows_first() {
     let diff = "diff --git a/safe b/safe\nindex 1..2 100644\n--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
     check_files(diff, "modify evil +1 -0\n");
-    let flags = read(diff).flags;
+    let flags = summarize(diff).flags;
     assert_eq!(flags.len(), 1);
     assert_eq!(flags[0].detail, "the `diff --git` line names safe, git changes evil");
 }
@@ -187,7 +190,7 @@ fn two_names_without_a_rename_header_still_move_the_file() {
 #[test]
 fn text_that_git_skips_is_flagged_with_its_first_line() {
     let between = adding("x", "1") + "APPROVED BY SECURITY\nreally\n" + &adding("y", "2");
-    let flags = read(&between).flags;
+    let flags = summarize(&between).flags;
     assert_eq!(flags.len(), 1);
     assert_eq!(flags[0].kind, FlagKind::TextOutsideHunks);
     assert_eq!(flags[0].detail, "2 lines are ignored by git, the first is line 8: APPROVED BY SECURITY");
@@ -221,7 +224,7 @@ fn config_is_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
 
 #[test]
 fn characters_that_do_not_show_are_flagged_once_per_file() {
-    let flags = read(&adding("x", "a\u{202e}b\u{2066}c\u{7}")).flags;
+    let flags = summarize(&adding("x", "a\u{202e}b\u{2066}c\u{7}")).flags;
     let details: Vec<_> = flags.iter().map(|flag| flag.detail.as_str()).collect();
     assert_eq!(details, ["U+0007 at line 7", "U+202E at line 7, 2 in all"]);
     assert_eq!(kinds(&adding("x", "tab\tand carriage return\r")), []);
@@ -260,7 +263,7 @@ fn hints_tell_prefixes_and_zero_context() {
 #[test]
 fn a_header_of_blanks_and_slashes_takes_no_time() {
     let hostile = format!("diff --git {}\n", "a/ ".repeat(2_700)).repeat(400);
-    assert!(read(&hostile).note.is_some());
+    assert!(summarize(&hostile).note.is_some());
 }
 
 #[test]
@@ -268,7 +271,7 @@ fn every_word_is_its_serde_name() {
     for kind in FlagKind::ALL {
         assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
     }
-    let file = read(&adding("x", "y")).files.remove(0);
+    let file = summarize(&adding("x", "y")).files.remove(0);
     let json = serde_json::json!({"path": "x", "operation": "modify", "added": 1, "removed": 0, "binary": false});
     assert_eq!(serde_json::to_value(file).unwrap(), json);
 }
@@ -317,13 +320,13 @@ fn diff_line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "(?s).*") {
-        let _ = (read(&text), apply_parts(&text));
+        let _ = (summarize(&text), apply_parts(&text));
     }
 
     #[test]
     fn any_mix_of_diff_lines_gives_files_or_a_note(lines in proptest::collection::vec(diff_line(), 0..40)) {
         let text = lines.join("\n");
-        let reading = read(&text);
+        let reading = summarize(&text);
         prop_assert_eq!(reading.files.is_empty(), reading.note.is_some());
         prop_assert!(reading.files.iter().all(|file| !file.path.is_empty()));
         let _ = apply_parts(&text);

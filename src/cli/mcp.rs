@@ -10,9 +10,9 @@ use super::{
     place::Place,
 };
 use crate::mcp;
-use actors::git::Workplace;
 use carrier::{Carrier, Target};
 use envelope::Envelope;
+use git::ClientRepo;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     };
     // A broker may serve many repositories, and the one it was started in need not be the client's.
     let dir = args.place.repo.clone().or_else(|| std::env::current_dir().ok());
-    let beside = dir.and_then(|dir| Workplace::find(&dir)).and_then(mcp::workplace_header).into_iter().collect();
+    let beside = dir.and_then(|dir| ClientRepo::find(&dir)).and_then(mcp::workplace_header).into_iter().collect();
     let target = match args.url {
         Some(url) => Target::Fixed(url.trim_end_matches('/').to_owned()),
         None => {

@@ -8,8 +8,8 @@ use super::{
     progress,
 };
 use crate::{mcp, telemetry::visible};
-use actors::git::Workplace;
 use anyhow::{Context as _, anyhow};
+use git::ClientRepo;
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
@@ -63,7 +63,7 @@ impl Remote {
     pub(super) async fn find(at: At) -> Result<Self, Failure> {
         let client = client()?;
         let given = given_token()?;
-        let workplace = at.dir().ok().and_then(|dir| Workplace::find(&dir)).and_then(mcp::workplace_header);
+        let workplace = at.dir().ok().and_then(|dir| ClientRepo::find(&dir)).and_then(mcp::workplace_header);
         let (url, token) = match at.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), given),
             None => {

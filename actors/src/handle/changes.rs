@@ -4,10 +4,10 @@ use super::{Answer, Broker};
 use crate::{
     Context,
     error::BrokerError,
-    git::GitError,
     prepare::{check_failed, read_diff},
 };
 use domain::{content::Content, review::Review};
+use git::GitError;
 
 /// A content with nothing in it but what changed since another.
 #[derive(Debug, Clone)]

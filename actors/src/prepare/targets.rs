@@ -5,13 +5,13 @@ use crate::{
     Context,
     error::BrokerError,
     gateway::id_for_key,
-    git::{GitError, Pinned, Repository},
     request::{NewProposal, RequestKey, Revision, TargetRequest},
 };
 use domain::{
     content::Content,
     review::{Event, Review, Round, Target, TargetKind},
 };
+use git::{GitError, Pinned, Repository};
 
 impl Context {
     /// A first submission's content. A repeat of an earlier call has the content that call made, wherever the names

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::flags::visible;
-use super::walk::Patch;
-use super::{AffectedFile, Flag, FlagKind, Operation, names};
+use super::parser::Patch;
+use super::{AffectedFile, Flag, FlagKind, Operation, paths};
 
 #[derive(Debug, Default)]
 pub(super) struct Files {
@@ -90,9 +90,9 @@ fn affected(patch: &Patch<'_>) -> AffectedFile {
         Operation::Modify
     };
     let old_path = match operation {
-        Operation::Rename | Operation::Copy => patch.old.as_deref().map(names::shown),
+        Operation::Rename | Operation::Copy => patch.old.as_deref().map(paths::to_display),
         Operation::Create | Operation::Modify | Operation::Delete | Operation::Mode => None,
     };
     let (added, removed, binary) = (patch.added, patch.removed, patch.binary);
-    AffectedFile { path: patch.shown_path(), old_path, operation, added, removed, binary }
+    AffectedFile { path: patch.display_path(), old_path, operation, added, removed, binary }
 }

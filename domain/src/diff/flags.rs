@@ -1,7 +1,7 @@
 //! What in a patch deserves a second look.
 
-use super::walk::Patch;
-use super::{Flag, FlagKind, names};
+use super::parser::Patch;
+use super::{Flag, FlagKind, paths};
 
 const SYMLINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
@@ -56,9 +56,9 @@ const CI_FILES: [&str; 14] = [
     "lefthook.yml",
 ];
 
-pub(super) fn of_patch(patch: &Patch<'_>) -> Vec<Flag> {
+pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     let mut flags = Vec::new();
-    let path = patch.shown_path();
+    let path = patch.display_path();
     let mut push = |kind, detail: String| flags.push(Flag { kind, path: Some(path.clone()), detail });
 
     let kind_of = |mode: Option<u32>| mode.map(|mode| mode & TYPE_BITS);
@@ -78,9 +78,9 @@ pub(super) fn of_patch(patch: &Patch<'_>) -> Vec<Flag> {
         push(FlagKind::ModeChange, format!("{old:06o} becomes {new:06o}"));
     }
 
-    let mut on_path = Oddities::default();
+    let mut on_path = SuspiciousChars::default();
     let mut seen = Vec::new();
-    for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(names::shown) {
+    for name in [patch.new.as_deref(), patch.old.as_deref()].into_iter().flatten().map(paths::to_display) {
         on_path.scan_path(&name);
         if let Some(kind) = config_kind(&name)
             && !seen.contains(&kind)
@@ -90,7 +90,7 @@ pub(super) fn of_patch(patch: &Patch<'_>) -> Vec<Flag> {
         }
     }
     flags.extend(on_path.flags(Some(&path)));
-    flags.extend(patch.oddities.flags(Some(&path)));
+    flags.extend(patch.suspicious.flags(Some(&path)));
     flags
 }
 
@@ -119,20 +119,20 @@ fn is_git_config(part: &str) -> bool {
 
 /// Characters that do not show, or that make text show in another order than it runs.
 #[derive(Debug, Default)]
-pub(super) struct Oddities {
-    control: Option<Sighting>,
-    bidi: Option<Sighting>,
+pub(super) struct SuspiciousChars {
+    control: Option<Occurrence>,
+    bidi: Option<Occurrence>,
 }
 
 #[derive(Debug)]
-struct Sighting {
+struct Occurrence {
     first: char,
     /// 0 for the path itself.
     line: usize,
     count: usize,
 }
 
-impl Oddities {
+impl SuspiciousChars {
     pub(super) fn scan(&mut self, text: &str, line: usize) {
         // nearly every line is plain ASCII: look at its characters only if it is not
         if text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
@@ -158,13 +158,13 @@ impl Oddities {
         } else {
             return;
         };
-        slot.get_or_insert(Sighting { first: c, line, count: 0 }).count += 1;
+        slot.get_or_insert(Occurrence { first: c, line, count: 0 }).count += 1;
     }
 
     pub(super) fn flags(&self, path: Option<&str>) -> impl Iterator<Item = Flag> {
         [(FlagKind::ControlCharacters, &self.control), (FlagKind::BidiCharacters, &self.bidi)].into_iter().filter_map(
             move |(kind, sighting)| {
-                let Sighting { first, line, count } = sighting.as_ref()?;
+                let Occurrence { first, line, count } = sighting.as_ref()?;
                 let place = if *line == 0 { "in the path".to_owned() } else { format!("at line {line}") };
                 let more = if *count > 1 { format!(", {count} in all") } else { String::new() };
                 let detail = format!("U+{:04X} {place}{more}", u32::from(*first));

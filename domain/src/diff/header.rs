@@ -1,27 +1,27 @@
 //! The head of one file's patch: which file, and what becomes of it.
 
-use super::lines::{Fault, Lines};
-use super::names;
-use super::outside::Outside;
-use super::walk::{Patch, hunk_range};
+use super::cursor::{LineCursor, ParseError};
+use super::parser::{Patch, hunk_range};
+use super::paths;
+use super::skipped_text::SkippedText;
 
 pub(super) fn git<'a>(
-    mut lines: Lines<'a>,
+    mut lines: LineCursor<'a>,
     rest: &str,
     level: u8,
-    outside: &mut Outside,
-) -> Result<(Patch<'a>, Lines<'a>), Fault> {
-    let said = names::from_git_line(rest, level);
+    skipped: &mut SkippedText,
+) -> Result<(Patch<'a>, LineCursor<'a>), ParseError> {
+    let said = paths::from_git_line(rest, level);
     let start = lines.number;
     let mut patch = Patch::default();
     lines.advance();
     while let Some(line) = lines.line {
-        if !header_line(&mut patch, line, level, said.as_deref()).map_err(|what| lines.fault(what))? {
+        if !header_line(&mut patch, line, level, said.as_deref()).map_err(|what| lines.error(what))? {
             break;
         }
         let kinds = [patch.created, patch.deleted, patch.renamed, patch.copied];
         if kinds.into_iter().filter(|&kind| kind).count() > 1 {
-            return Err(lines.fault("header lines contradict each other"));
+            return Err(lines.error("header lines contradict each other"));
         }
         lines.advance();
     }
@@ -30,14 +30,14 @@ pub(super) fn git<'a>(
         patch.new.clone_from(&said);
     }
     if (patch.new.is_none() && !patch.deleted) || (patch.old.is_none() && !patch.created) {
-        return Err(Fault { line: start, what: "the header does not say which file it is about" });
+        return Err(ParseError { line: start, what: "the header does not say which file it is about" });
     }
     if lines.number == start + 1 {
         // git skips such a line but lets the next header change the file that this one names
-        return Err(Fault { line: start, what: "a `diff --git` line with no header behind it" });
+        return Err(ParseError { line: start, what: "a `diff --git` line with no header behind it" });
     }
     if (patch.created || patch.deleted) && patch.old.is_some() && patch.new.is_some() && patch.old != patch.new {
-        return Err(Fault { line: start, what: "file names contradict each other" });
+        return Err(ParseError { line: start, what: "file names contradict each other" });
     }
     if patch.created {
         patch.old = None;
@@ -49,7 +49,7 @@ pub(super) fn git<'a>(
         && !(patch.renamed || patch.copied)
         && [&patch.old, &patch.new].into_iter().flatten().any(|used| *used != said)
     {
-        outside.misnamed(&names::shown(&said), patch.shown_path());
+        skipped.misnamed(&paths::to_display(&said), patch.display_path());
     }
     Ok((patch, lines))
 }
@@ -74,13 +74,13 @@ fn header_line(patch: &mut Patch<'_>, line: &str, level: u8, said: Option<&[u8]>
     } else if let Some(rest) = line.strip_prefix("new file mode ") {
         (patch.created, patch.new, patch.new_mode) = (true, said.map(<[u8]>::to_vec), Some(mode(rest)?));
     } else if let Some(rest) = line.strip_prefix("copy from ") {
-        (patch.copied, patch.old) = (true, names::from_line(rest, bare, false));
+        (patch.copied, patch.old) = (true, paths::from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("copy to ") {
-        (patch.copied, patch.new) = (true, names::from_line(rest, bare, false));
+        (patch.copied, patch.new) = (true, paths::from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("rename old ")) {
-        (patch.renamed, patch.old) = (true, names::from_line(rest, bare, false));
+        (patch.renamed, patch.old) = (true, paths::from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("rename new ")) {
-        (patch.renamed, patch.new) = (true, names::from_line(rest, bare, false));
+        (patch.renamed, patch.new) = (true, paths::from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("index ") {
         if let Some((ids, octal)) = rest.split_once(' ')
             && ids.contains("..")
@@ -98,39 +98,39 @@ fn header_line(patch: &mut Patch<'_>, line: &str, level: u8, said: Option<&[u8]>
 /// Where they did not say that the file comes or goes, `/dev/null` is to git a file like any other.
 fn side(name: &mut Option<Vec<u8>>, rest: &str, absent: bool, level: u8) -> Result<(), &'static str> {
     match name {
-        None if absent && names::is_dev_null(rest) => Ok(()),
+        None if absent && paths::is_dev_null(rest) => Ok(()),
         None if absent => Err("a name where /dev/null belongs"),
         None => {
-            *name = names::from_line(rest, level, true);
+            *name = paths::from_line(rest, level, true);
             Ok(())
         }
-        Some(known) if names::from_line(rest, level, true).as_ref() == Some(known) => Ok(()),
+        Some(known) if paths::from_line(rest, level, true).as_ref() == Some(known) => Ok(()),
         Some(_) => Err("file names contradict each other"),
     }
 }
 
 /// A diff as `diff -u` writes it: three lines that must follow each other.
-pub(super) fn plain(mut lines: Lines<'_>, level: u8) -> Result<Option<(Patch<'_>, Lines<'_>)>, Fault> {
+pub(super) fn plain(mut lines: LineCursor<'_>, level: u8) -> Result<Option<(Patch<'_>, LineCursor<'_>)>, ParseError> {
     let old = lines.line.and_then(|line| line.strip_prefix("--- "));
     let second = lines.advance();
     let new = second.and_then(|line| line.strip_prefix("+++ "));
     let hunk = lines.advance().and_then(|line| line.strip_prefix("@@ -"));
     let (Some(old), Some(new), Some(hunk)) = (old, new, hunk) else { return Ok(None) };
-    let unclear = |what| Err(Fault { line: lines.number.saturating_sub(2), what });
+    let unclear = |what| Err(ParseError { line: lines.number.saturating_sub(2), what });
 
     // git would cut such a date off the name by rules of its own
     if [old, new].into_iter().any(|name| !name.contains('\t') && has_date(name)) {
         return unclear("a date in a file name");
     }
     let mut patch = Patch::default();
-    if names::is_dev_null(old) {
+    if paths::is_dev_null(old) {
         patch.created = true;
-        patch.new = names::from_line(new, level, true);
-    } else if names::is_dev_null(new) {
+        patch.new = paths::from_line(new, level, true);
+    } else if paths::is_dev_null(new) {
         patch.deleted = true;
-        patch.old = names::from_line(old, level, true);
+        patch.old = paths::from_line(old, level, true);
     } else {
-        let (old_name, name) = (names::from_line(old, level, true), names::from_line(new, level, true));
+        let (old_name, name) = (paths::from_line(old, level, true), paths::from_line(new, level, true));
         // git prefers the shorter name where one is the other with something tacked on
         let name = match (old_name, name) {
             (Some(old), Some(new)) if new.len() > old.len() && new.starts_with(&old) => Some(old),

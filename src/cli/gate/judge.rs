@@ -5,9 +5,9 @@ use super::{
     nearest::{Near, nearest},
 };
 use crate::{broker::DATABASE, cli::repo::Repo, config::Config};
-use actors::git::{GitError, GitSettings, Repository};
 use anyhow::Context as _;
 use domain::{globs::Globs, ids::ReviewNumber};
+use git::{GitError, GitSettings, Repository};
 use std::{collections::BTreeSet, sync::Arc};
 use store::ledger::{Case, Ledger, Touched};
 use tempfile::TempDir;
@@ -234,8 +234,12 @@ impl Judge {
 
     /// Whether a diff makes exactly this commit. One that touches other files is not tried.
     pub(in crate::cli) async fn makes(&self, diff: &str, landing: &Landing) -> anyhow::Result<bool> {
-        let touched =
-            Touched { number: ReviewNumber(0), approved: false, base: None, files: domain::diff::read(diff).files };
+        let touched = Touched {
+            number: ReviewNumber(0),
+            approved: false,
+            base: None,
+            files: domain::diff::summarize(diff).files,
+        };
         if self.paths(landing).await?.into_iter().collect::<BTreeSet<_>>() != paths_of(&touched) {
             return Ok(false);
         }

@@ -4,8 +4,8 @@ use std::fs;
 
 use domain::diff;
 
-use super::job::{Git, Job, Output};
-use super::{GitError, Repository};
+use crate::process::{Git, Job, Output};
+use crate::{GitError, Repository};
 
 const OPTIONS: [&str; 8] =
     ["-r", "-p", "--binary", "--full-index", "-M", "--no-ext-diff", "--no-textconv", "--no-color"];
@@ -14,7 +14,7 @@ impl Repository {
     /// The diff between two trees or commits, by their ids. It applies to the first and leads to the second.
     ///
     /// A diff is handled as UTF-8 everywhere, so a text file in another encoding comes as a binary patch.
-    pub(super) async fn diff_trees(&self, job: &mut Job, from: &str, to: &str) -> Result<String, GitError> {
+    pub(crate) async fn diff_trees(&self, job: &mut Job, from: &str, to: &str) -> Result<String, GitError> {
         let plain = self.run_diff(job, &[], from, to).await?;
         let foreign = match String::from_utf8(plain.printed().to_vec()) {
             Ok(text) => return Ok(text),
@@ -47,7 +47,7 @@ impl Repository {
 fn foreign_files(printed: &[u8]) -> String {
     let mut lines = String::new();
     for part in parts(printed).filter(|part| std::str::from_utf8(part).is_err()) {
-        let files = diff::read(&String::from_utf8_lossy(part)).files;
+        let files = diff::summarize(&String::from_utf8_lossy(part)).files;
         let [file] = files.as_slice() else { return "* -diff\n".to_owned() };
         for path in [Some(&file.path), file.old_path.as_ref()].into_iter().flatten() {
             lines.push_str(&attribute_line(path));

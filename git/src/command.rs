@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::scratch::Scratch;
+use crate::scratch_repo::Scratch;
 
 const CONFIG: [&str; 6] = [
     "core.protectHFS=true",
@@ -32,43 +32,43 @@ const ENVIRONMENT: [(&str, &str); 8] = [
 ];
 
 #[derive(Debug)]
-pub(super) struct Git {
+pub(crate) struct Git {
     /// For people, when it goes wrong.
-    pub(super) what: &'static str,
-    pub(super) home: PathBuf,
+    pub(crate) what: &'static str,
+    pub(crate) home: PathBuf,
     git_dir: PathBuf,
     work_tree: Option<PathBuf>,
     args: Vec<OsString>,
     /// How much of its output is wanted, for commands that print more than a few words.
-    pub(super) keep: Option<usize>,
+    pub(crate) keep: Option<usize>,
 }
 
 impl Git {
     /// A command in the scratch repository.
-    pub(super) fn new(what: &'static str, scratch: &Scratch) -> Self {
+    pub(crate) fn new(what: &'static str, scratch: &Scratch) -> Self {
         let (home, git_dir) = (scratch.empty_home(), scratch.repo());
         Self { what, home, git_dir, work_tree: None, args: Vec::new(), keep: None }
     }
 
-    pub(super) fn git_dir(self, git_dir: &Path) -> Self {
+    pub(crate) fn git_dir(self, git_dir: &Path) -> Self {
         Self { git_dir: git_dir.to_owned(), ..self }
     }
 
-    pub(super) fn work_tree(self, folder: &Path) -> Self {
+    pub(crate) fn work_tree(self, folder: &Path) -> Self {
         Self { work_tree: Some(folder.to_owned()), ..self }
     }
 
-    pub(super) fn keep(self, bytes: usize) -> Self {
+    pub(crate) fn keep(self, bytes: usize) -> Self {
         Self { keep: Some(bytes), ..self }
     }
 
-    pub(super) fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
         self.args.extend(args.into_iter().map(OsString::from));
         self
     }
 
     /// With a `folder`, the command has its index there and writes its objects there.
-    pub(super) fn command(&self, program: &Path, folder: Option<&Path>) -> Command {
+    pub(crate) fn command(&self, program: &Path, folder: Option<&Path>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(ENVIRONMENT).env("HOME", &self.home);
         if let Some(path) = env::var_os("PATH") {

@@ -1,6 +1,6 @@
 //! Whether a diff makes exactly this of that: the proof behind a gate, by the same steps as the check of a proposal.
 
-use super::{GitError, Repository};
+use crate::{GitError, Repository};
 
 /// Names of the files in which what came out differs from what was expected; more are only counted by nobody.
 const MAX_NAMES_BYTES: usize = 256 * 1024;
@@ -20,7 +20,7 @@ impl Repository {
         if made == tree {
             return Ok(Vec::new());
         }
-        let git = super::Git::new("comparing the files", &self.0.scratch).keep(MAX_NAMES_BYTES);
+        let git = crate::process::Git::new("comparing the files", &self.0.scratch).keep(MAX_NAMES_BYTES);
         let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
         let compared = job.run(git.args(options).args([made.as_str(), tree, "--"]), &[]).await?;
         if !compared.success {
@@ -36,7 +36,7 @@ impl Repository {
         self.check_id(Some(one))?;
         self.check_id(Some(other))?;
         let mut job = self.furnished_job().await?;
-        let git = super::Git::new("merging two commits", &self.0.scratch).keep(MAX_NAMES_BYTES);
+        let git = crate::process::Git::new("merging two commits", &self.0.scratch).keep(MAX_NAMES_BYTES);
         let merged = job.run(git.args(["merge-tree", "--write-tree", "--no-messages", one, other]), &[]).await?;
         let tree = String::from_utf8_lossy(merged.printed()).trim_end().to_owned();
         Ok(Some(tree).filter(|_| merged.success))

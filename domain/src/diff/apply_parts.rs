@@ -1,7 +1,7 @@
 //! A diff as `git apply` must be given it.
 
-use super::outside::is_mail_start;
-use super::{names, walk};
+use super::skipped_text::is_mail_start;
+use super::{parser, paths};
 
 /// A piece for one run of `git apply`, and what git must be told so that it takes it as meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +30,10 @@ pub enum ZeroContext {
 /// changes and a later one deletes would stay.
 pub fn apply_parts(diff: &str) -> Vec<ApplyPart<'_>> {
     let part = |text| {
-        let strip = names::strip_level(text);
-        let walk = walk::walk(text, 1, strip);
-        let empty = walk.patches.is_empty() && walk.fault.is_none();
-        (ApplyPart { text, strip, zero_context: walk.zero_context() }, empty)
+        let strip = paths::strip_level(text);
+        let parsed = parser::parse(text, 1, strip);
+        let empty = parsed.patches.is_empty() && parsed.error.is_none();
+        (ApplyPart { text, strip, zero_context: parsed.zero_context() }, empty)
     };
     let mut parts: Vec<_> = mails(diff).map(|mail| part(mail.text)).filter(|(_, empty)| !empty).collect();
     if parts.is_empty() {

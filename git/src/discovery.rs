@@ -3,28 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::GitError;
+use crate::GitError;
 
 #[derive(Debug, Clone)]
-pub(super) struct Project {
-    pub(super) root: PathBuf,
-    pub(super) git_dir: PathBuf,
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) git_dir: PathBuf,
     /// Those of the main repository, also for a linked worktree.
-    pub(super) objects: PathBuf,
-    pub(super) bare: bool,
+    pub(crate) objects: PathBuf,
+    pub(crate) bare: bool,
     /// `sha1` or `sha256`; empty until git was asked.
-    pub(super) format: String,
+    pub(crate) format: String,
 }
 
 impl Project {
-    pub(super) fn is_id(&self, text: &str) -> bool {
+    pub(crate) fn is_id(&self, text: &str) -> bool {
         let length = if self.format == "sha256" { 64 } else { 40 };
         text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 }
 
 /// Walks up from `dir`. Done here and not by git, so that git is always told where to work.
-pub(super) fn find(dir: &Path) -> Result<Project, GitError> {
+pub(crate) fn find(dir: &Path) -> Result<Project, GitError> {
     let not_found = || GitError::NotARepository { dir: dir.to_owned() };
     let start = fs::canonicalize(dir).map_err(|_| not_found())?;
     for folder in start.ancestors() {
@@ -66,7 +66,7 @@ fn linked(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a caller's name for a commit may be given to git at all.
-pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         Err("it is empty")
     } else if name.len() > 255 {
@@ -85,7 +85,7 @@ pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
 }
 
 /// The same for a branch, which has no ancestors.
-pub(super) fn check_branch(name: &str) -> Result<(), &'static str> {
+pub(crate) fn check_branch(name: &str) -> Result<(), &'static str> {
     check_name(name)?;
     if name.contains(['~', '^', '*', '?', '[', '\\']) { Err("it is no name of a branch") } else { Ok(()) }
 }

@@ -9,24 +9,24 @@ use std::sync::LazyLock;
 
 use uuid::Uuid;
 
-use super::GitError;
-use super::bases::Bases;
-use super::job::{Git, Job};
-use super::project::Project;
+use crate::GitError;
+use crate::discovery::Project;
+use crate::index_cache::Bases;
+use crate::process::{Git, Job};
 
 /// Tells this process's folders from those an earlier run left behind.
 static RUN: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
 
 /// Removed with everything in it when dropped.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     folder: PathBuf,
     bases: Bases,
 }
 
 impl Scratch {
     /// Takes a new folder for the project at `root` and wipes those of earlier runs.
-    pub(super) fn claim(scratch_root: &Path, root: &Path) -> Result<Scratch, GitError> {
+    pub(crate) fn claim(scratch_root: &Path, root: &Path) -> Result<Scratch, GitError> {
         let failed = |error| GitError::failed("preparing the scratch folder", error);
         let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, root.as_os_str().as_bytes());
         let home = scratch_root.join(key.simple().to_string());
@@ -41,7 +41,7 @@ impl Scratch {
     }
 
     /// Writes by hand what `git init --bare` would: no template, no process.
-    pub(super) fn build(&self, objects: &Path, format: &str) -> Result<(), GitError> {
+    pub(crate) fn build(&self, objects: &Path, format: &str) -> Result<(), GitError> {
         let config = match format {
             "sha1" => "[core]\n\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
             other => format!(
@@ -62,7 +62,7 @@ impl Scratch {
     }
 
     /// Builds the repository again if a cleaner of temporary files took it away.
-    pub(super) fn heal(&self, project: &Project) -> Result<(), GitError> {
+    pub(crate) fn heal(&self, project: &Project) -> Result<(), GitError> {
         if self.repo().join("HEAD").exists() && self.empty_home().exists() {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Scratch {
     }
 
     /// Gives the job a folder of its own for its index and for the objects it writes.
-    pub(super) fn furnish(&self, job: &mut Job, objects: &Path) -> Result<(), GitError> {
+    pub(crate) fn furnish(&self, job: &mut Job, objects: &Path) -> Result<(), GitError> {
         let folder = self.folder.join("jobs").join(Uuid::new_v4().simple().to_string());
         job.own(folder.clone());
         let furnish = || {
@@ -81,7 +81,7 @@ impl Scratch {
     }
 
     /// Puts the index of `base` into the job's folder, from the cache where it can.
-    pub(super) async fn place_index(&self, job: &mut Job, base: &str) -> Result<(), GitError> {
+    pub(crate) async fn place_index(&self, job: &mut Job, base: &str) -> Result<(), GitError> {
         const TRIES: u32 = 3;
         for last in (0..TRIES).map(|n| n + 1 == TRIES) {
             let reader = &mut *job;
@@ -114,12 +114,12 @@ impl Scratch {
         keep().map_err(|error| GitError::failed("keeping the index of the base", error))
     }
 
-    pub(super) fn repo(&self) -> PathBuf {
+    pub(crate) fn repo(&self) -> PathBuf {
         self.folder.join("repo.git")
     }
 
     /// `HOME` and working folder of every git process.
-    pub(super) fn empty_home(&self) -> PathBuf {
+    pub(crate) fn empty_home(&self) -> PathBuf {
         self.folder.join("home")
     }
 

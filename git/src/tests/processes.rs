@@ -127,7 +127,7 @@ async fn more_bases_than_are_kept_still_give_the_right_tree() {
     let (place, _) = one_file();
     let repository = place.open().await;
     let mut bases = Vec::new();
-    for n in 0..bases::KEPT + 4 {
+    for n in 0..index_cache::KEPT + 4 {
         place.write("other", format!("{n}\n"));
         bases.push(place.commit());
     }
@@ -143,7 +143,7 @@ async fn more_bases_than_are_kept_still_give_the_right_tree() {
     }
     let runs = children(&place.scratch()).into_iter().flat_map(|project| children(&project));
     let kept = runs.map(|run| children(&run.join("bases")).len());
-    assert_eq!(kept.sum::<usize>(), bases::KEPT);
+    assert_eq!(kept.sum::<usize>(), index_cache::KEPT);
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! One pass over the lines of a diff, in the steps in which `git apply` takes them.
 
-use super::flags::Oddities;
-use super::lines::{Fault, Lines};
-use super::outside::Outside;
-use super::parts::ZeroContext;
-use super::{header, names};
+use super::apply_parts::ZeroContext;
+use super::cursor::{LineCursor, ParseError};
+use super::flags::SuspiciousChars;
+use super::skipped_text::SkippedText;
+use super::{header, paths};
 
 /// One file's part of a diff. A name is `None` where the file does not exist on that side.
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ pub(super) struct Patch<'a> {
     pub(super) removed: u32,
     pub(super) binary: bool,
     pub(super) first_added: Option<&'a str>,
-    pub(super) oddities: Oddities,
+    pub(super) suspicious: SuspiciousChars,
 }
 
 impl Patch<'_> {
-    pub(super) fn shown_path(&self) -> String {
-        self.new.as_deref().or(self.old.as_deref()).map(names::shown).unwrap_or_default()
+    pub(super) fn display_path(&self) -> String {
+        self.new.as_deref().or(self.old.as_deref()).map(paths::to_display).unwrap_or_default()
     }
 
     fn changes_without_content(&self) -> bool {
@@ -37,10 +37,10 @@ impl Patch<'_> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Walk<'a> {
+pub(super) struct ParsedDiff<'a> {
     pub(super) patches: Vec<Patch<'a>>,
-    pub(super) outside: Outside,
-    pub(super) fault: Option<Fault>,
+    pub(super) skipped: SkippedText,
+    pub(super) error: Option<ParseError>,
     with_context: bool,
     without_context: bool,
     /// Seen a hunk without context that does not begin at the top of its file.
@@ -48,27 +48,27 @@ pub(super) struct Walk<'a> {
 }
 
 /// Line numbers in what it gives count from `first_line`.
-pub(super) fn walk(diff: &str, first_line: usize, level: u8) -> Walk<'_> {
-    let mut walk = Walk::default();
-    let mut lines = Lines::new(diff, first_line);
+pub(super) fn parse(diff: &str, first_line: usize, level: u8) -> ParsedDiff<'_> {
+    let mut parsed = ParsedDiff::default();
+    let mut lines = LineCursor::new(diff, first_line);
     while let Some(line) = lines.line {
-        match walk.patch_at(&mut lines, line, level) {
+        match parsed.patch_at(&mut lines, line, level) {
             Ok(true) => {}
             Ok(false) => {
-                walk.outside.skip(lines.number, line);
+                parsed.skipped.skip(lines.number, line);
                 lines.advance();
             }
-            Err(fault) => {
-                walk.fault = Some(fault);
-                walk.outside.give_up(lines);
+            Err(error) => {
+                parsed.error = Some(error);
+                parsed.skipped.give_up(lines);
                 break;
             }
         }
     }
-    walk
+    parsed
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ParsedDiff<'a> {
     pub(super) fn zero_context(&self) -> ZeroContext {
         match (self.with_context, self.adrift, self.without_context) {
             (false, true, _) => ZeroContext::Certain,
@@ -78,12 +78,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes the patch that begins at this line; `false`, and `lines` unmoved, where none does.
-    fn patch_at(&mut self, lines: &mut Lines<'a>, line: &'a str, level: u8) -> Result<bool, Fault> {
+    fn patch_at(&mut self, lines: &mut LineCursor<'a>, line: &'a str, level: u8) -> Result<bool, ParseError> {
         if line.strip_prefix("@@ -").is_some_and(|rest| hunk_range(rest).is_some()) {
-            return Err(lines.fault("a hunk without a file header"));
+            return Err(lines.error("a hunk without a file header"));
         }
         let header = if let Some(rest) = line.strip_prefix("diff --git ") {
-            Some(header::git(*lines, rest, level, &mut self.outside)?)
+            Some(header::git(*lines, rest, level, &mut self.skipped)?)
         } else if line.starts_with("--- ") {
             header::plain(*lines, level)?
         } else {
@@ -91,13 +91,13 @@ impl<'a> Walk<'a> {
         };
         let Some((mut patch, after)) = header else { return Ok(false) };
         *lines = after;
-        self.outside.enter_patch();
+        self.skipped.enter_patch();
         let read = self.body(lines, &mut patch);
         self.patches.push(patch);
         read.map(|()| true)
     }
 
-    fn body(&mut self, lines: &mut Lines<'a>, patch: &mut Patch<'a>) -> Result<(), Fault> {
+    fn body(&mut self, lines: &mut LineCursor<'a>, patch: &mut Patch<'a>) -> Result<(), ParseError> {
         while let Some(rest) = lines.line.and_then(|line| line.strip_prefix("@@ -")) {
             self.hunk(lines, rest, patch)?;
         }
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
                 patch.binary = true;
                 lines.advance();
                 if !binary_data(lines)? {
-                    return Err(lines.fault("a binary patch without data"));
+                    return Err(lines.error("a binary patch without data"));
                 }
                 // the way back, which git writes but does not need
                 binary_data(lines)?;
@@ -119,29 +119,29 @@ impl<'a> Walk<'a> {
                 lines.advance();
             }
             _ if patch.changes_without_content() => {}
-            _ => return Err(lines.fault("a file header without any change")),
+            _ => return Err(lines.error("a file header without any change")),
         }
         Ok(())
     }
 
-    fn hunk(&mut self, lines: &mut Lines<'a>, rest: &str, patch: &mut Patch<'a>) -> Result<(), Fault> {
-        let range = hunk_range(rest).ok_or_else(|| lines.fault("a hunk header that cannot be read"))?;
+    fn hunk(&mut self, lines: &mut LineCursor<'a>, rest: &str, patch: &mut Patch<'a>) -> Result<(), ParseError> {
+        let range = hunk_range(rest).ok_or_else(|| lines.error("a hunk header that cannot be read"))?;
         let (mut old, mut new) = (range.old, range.new);
         let (added, removed) = (patch.added, patch.removed);
         let (mut context, mut to_the_end) = (false, false);
         let too_long = "a hunk longer than its header says";
         lines.advance();
         while old > 0 || new > 0 {
-            let line = lines.line.ok_or_else(|| lines.fault("a hunk shorter than its header says"))?;
+            let line = lines.line.ok_or_else(|| lines.error("a hunk shorter than its header says"))?;
             let (takes_old, takes_new) = match line.as_bytes().first() {
                 None | Some(b' ') => (1, 1),
                 Some(b'-') => (1, 0),
                 Some(b'+') => (0, 1),
                 Some(b'\\') if line.starts_with("\\ ") => (0, 0),
-                Some(_) => return Err(lines.fault("a hunk shorter than its header says")),
+                Some(_) => return Err(lines.error("a hunk shorter than its header says")),
             };
-            old = old.checked_sub(takes_old).ok_or_else(|| lines.fault(too_long))?;
-            new = new.checked_sub(takes_new).ok_or_else(|| lines.fault(too_long))?;
+            old = old.checked_sub(takes_old).ok_or_else(|| lines.error(too_long))?;
+            new = new.checked_sub(takes_new).ok_or_else(|| lines.error(too_long))?;
             match (takes_old, takes_new) {
                 (0, 0) => {
                     to_the_end = true;
@@ -152,14 +152,14 @@ impl<'a> Walk<'a> {
                     let text = line.get(1..).unwrap_or_default();
                     patch.added = patch.added.saturating_add(1);
                     patch.first_added.get_or_insert(text);
-                    patch.oddities.scan(text, lines.number);
+                    patch.suspicious.scan(text, lines.number);
                 }
                 _ => context = true,
             }
             lines.advance();
         }
         if added == patch.added && removed == patch.removed {
-            return Err(lines.fault("a hunk that changes nothing"));
+            return Err(lines.error("a hunk that changes nothing"));
         }
         if let Some(line) = lines.line
             && line.starts_with("\\ ")
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
     /// git takes any text behind `\ ` for "no newline at end of file".
     fn end_marker(&mut self, number: usize, line: &str) {
         if line.trim_end() != "\\ No newline at end of file" {
-            self.outside.flag(number, line);
+            self.skipped.flag(number, line);
         }
     }
 }
@@ -192,7 +192,7 @@ fn is_binary_marker(line: &str) -> bool {
 }
 
 /// Skips one `literal` or `delta` block, or gives `false` where there is none.
-fn binary_data(lines: &mut Lines<'_>) -> Result<bool, Fault> {
+fn binary_data(lines: &mut LineCursor<'_>) -> Result<bool, ParseError> {
     if !lines.line.is_some_and(|line| line.starts_with("literal ") || line.starts_with("delta ")) {
         return Ok(false);
     }
@@ -205,7 +205,7 @@ fn binary_data(lines: &mut Lines<'_>) -> Result<bool, Fault> {
         let encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&()*+-;<=>?@^_`{|}~".contains(&byte);
         let length_fits = length.bytes().all(|byte| byte.is_ascii_alphabetic());
         if !length_fits || data.is_empty() || data.len() % 5 != 0 || !data.bytes().all(encoded) {
-            return Err(lines.fault("binary data that cannot be read"));
+            return Err(lines.error("binary data that cannot be read"));
         }
     }
     Ok(true)

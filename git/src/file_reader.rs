@@ -8,8 +8,8 @@ use std::io::ErrorKind;
 
 use domain::diff::apply_parts;
 
-use super::job::{Git, Job};
-use super::{GitError, Repository};
+use crate::process::{Git, Job};
+use crate::{GitError, Repository};
 
 /// A file above this is not worth holding in memory: nobody reviews it line by line.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -79,7 +79,7 @@ impl Repository {
     }
 
     /// Fills the job's index with `base`, or empties it, and applies `diff` to it.
-    pub(super) async fn fill_index(
+    pub(crate) async fn fill_index(
         &self,
         job: &mut Job,
         base: Option<&str>,

@@ -2,22 +2,22 @@
 
 /// Where and why the walk ended before the end; git refuses the diff there too.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct ParseError {
     pub(super) line: usize,
     pub(super) what: &'static str,
 }
 
 /// The line under the reader, without its newline, and its number from 1.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lines<'a> {
+pub(super) struct LineCursor<'a> {
     pub(super) line: Option<&'a str>,
     rest: &'a str,
     pub(super) number: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCursor<'a> {
     pub(super) fn new(text: &'a str, first_line: usize) -> Self {
-        let mut lines = Lines { line: None, rest: text, number: first_line.saturating_sub(1) };
+        let mut lines = LineCursor { line: None, rest: text, number: first_line.saturating_sub(1) };
         lines.advance();
         lines
     }
@@ -32,7 +32,7 @@ impl<'a> Lines<'a> {
         self.line
     }
 
-    pub(super) fn fault(&self, what: &'static str) -> Fault {
-        Fault { line: self.number, what }
+    pub(super) fn error(&self, what: &'static str) -> ParseError {
+        ParseError { line: self.number, what }
     }
 }

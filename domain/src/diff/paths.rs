@@ -116,7 +116,7 @@ pub(super) fn is_dev_null(rest: &str) -> bool {
     rest.strip_prefix("/dev/null").is_some_and(|end| end.is_empty() || end.starts_with([' ', '\t', '\r']))
 }
 
-pub(super) fn shown(name: &[u8]) -> String {
+pub(super) fn to_display(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 

@@ -1,21 +1,21 @@
 //! Text that git skips: it is shown to a reviewer but is no part of the change.
 
-use super::flags::{Oddities, visible};
-use super::lines::Lines;
+use super::cursor::LineCursor;
+use super::flags::{SuspiciousChars, visible};
 use super::{Flag, FlagKind};
 
 /// Collects skipped lines; what git itself writes around patches is expected and not flagged.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
-    place: Place,
+pub(super) struct SkippedText {
+    place: Section,
     lines: usize,
     first: Option<(usize, String)>,
     misnamed: Vec<Flag>,
-    oddities: Oddities,
+    suspicious: SuspiciousChars,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum Place {
+enum Section {
     #[default]
     Bare,
     /// Head and message of a `git format-patch` mail.
@@ -26,36 +26,36 @@ enum Place {
     Signature,
 }
 
-impl Outside {
+impl SkippedText {
     /// A patch begins, so the head of the mail or commit has ended.
     pub(super) fn enter_patch(&mut self) {
-        self.place = Place::Bare;
+        self.place = Section::Bare;
     }
 
     pub(super) fn skip(&mut self, number: usize, line: &str) {
         if line.trim().is_empty() {
             return;
         }
-        self.oddities.scan(line, number);
+        self.suspicious.scan(line, number);
         if is_mail_start(line) {
-            self.place = Place::Mail;
+            self.place = Section::Mail;
         } else if is_commit_line(line) {
-            self.place = Place::Log;
+            self.place = Section::Log;
         } else {
             match self.place {
-                Place::Mail => {}
-                Place::Log if is_log_line(line) => {}
-                Place::Bare if line.trim_end() == "--" => self.place = Place::Signature,
-                Place::Signature if is_version(line) => self.place = Place::Bare,
-                Place::Bare | Place::Log | Place::Signature => self.flag(number, line),
+                Section::Mail => {}
+                Section::Log if is_log_line(line) => {}
+                Section::Bare if line.trim_end() == "--" => self.place = Section::Signature,
+                Section::Signature if is_version(line) => self.place = Section::Bare,
+                Section::Bare | Section::Log | Section::Signature => self.flag(number, line),
             }
         }
     }
 
     /// The rest cannot be read as a diff, but it is shown, so its characters count.
-    pub(super) fn give_up(&mut self, mut lines: Lines<'_>) {
+    pub(super) fn give_up(&mut self, mut lines: LineCursor<'_>) {
         while let Some(line) = lines.line {
-            self.oddities.scan(line, lines.number);
+            self.suspicious.scan(line, lines.number);
             lines.advance();
         }
     }
@@ -83,7 +83,7 @@ impl Outside {
             };
             flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: None, detail });
         }
-        flags.extend(self.oddities.flags(None));
+        flags.extend(self.suspicious.flags(None));
         flags
     }
 }

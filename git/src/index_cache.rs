@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use super::GitError;
+use crate::GitError;
 
-pub(super) const KEPT: usize = 32;
+pub(crate) const KEPT: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Bases {
+pub(crate) struct Bases {
     folder: PathBuf,
     /// The least recently used first.
     known: Mutex<Vec<Base>>,
@@ -25,20 +25,20 @@ struct Base {
 }
 
 impl Bases {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder, known: Mutex::default() }
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    pub(super) fn file(&self, id: &str) -> PathBuf {
+    pub(crate) fn file(&self, id: &str) -> PathBuf {
         self.folder.join(id)
     }
 
     /// The index of `id`; `read` makes it, for one caller at a time, where there is none.
-    pub(super) async fn get_or_read<F>(&self, id: &str, read: impl FnOnce() -> F) -> Result<PathBuf, GitError>
+    pub(crate) async fn get_or_read<F>(&self, id: &str, read: impl FnOnce() -> F) -> Result<PathBuf, GitError>
     where
         F: Future<Output = Result<(), GitError>>,
     {
@@ -47,7 +47,7 @@ impl Bases {
         Ok(self.file(id))
     }
 
-    pub(super) fn forget(&self, id: &str) {
+    pub(crate) fn forget(&self, id: &str) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|base| base.id != id);
     }
 

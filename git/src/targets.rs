@@ -6,9 +6,9 @@
 use domain::diff::is_hidden;
 use domain::review::{TargetCommit, TargetKind};
 
-use super::job::Job;
-use super::project::{check_branch, check_name};
-use super::{GitError, Repository};
+use crate::discovery::{check_branch, check_name};
+use crate::process::Job;
+use crate::{GitError, Repository};
 
 /// Enough to see what a branch is about.
 const MAX_COMMITS: usize = 100;
@@ -156,7 +156,7 @@ impl Repository {
         }
     }
 
-    pub(super) async fn empty_tree(&self, job: &mut Job) -> Result<String, GitError> {
+    pub(crate) async fn empty_tree(&self, job: &mut Job) -> Result<String, GitError> {
         self.fill_index(job, None, None).await?;
         self.write_tree(job).await
     }

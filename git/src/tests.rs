@@ -1,13 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::disallowed_methods, reason = "a test has nothing else to do while git runs")]
 
-#[path = "git_contents_tests.rs"]
-mod contents;
-#[path = "git_process_tests.rs"]
+mod diff_parser;
+mod files;
 mod processes;
-#[path = "git_reading_tests.rs"]
-mod reading;
-#[path = "git_safety_tests.rs"]
 mod safety;
 
 use std::fs;

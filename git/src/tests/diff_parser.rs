@@ -1,10 +1,10 @@
-//! What `domain::diff::read` says, against what git says of the same change.
+//! What `domain::diff::summarize` says, against what git says of the same change.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
 
-use domain::diff::{AffectedFile, Operation, read};
+use domain::diff::{AffectedFile, Operation, summarize};
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn the_affected_files_are_those_git_names() {
             [&["--binary"][..], &["--full-index"], &["-U0"], &["--no-prefix", "--binary"], &["--src-prefix=o/"]]
         {
             let diff = place.git(&[&["diff"], variant, &COPIES, &[&base, &next]].concat());
-            let reading = read(&diff);
+            let reading = summarize(&diff);
             assert_eq!(reading.note, None, "{step} {variant:?}\n{diff}");
             assert_eq!(reading.files, expected, "{step} {variant:?}\n{diff}");
         }
@@ -118,7 +118,7 @@ async fn whatever_git_applies_is_what_was_read() {
     for diff in traps {
         let outcome = repository.check(Some(&base), &diff).await.unwrap();
         let CheckOutcome::Applies { tree_id: Some(tree), .. } = outcome else { continue };
-        let reading = read(&diff);
+        let reading = summarize(&diff);
         if reading.note.is_some() {
             // refusing to say is allowed, saying something else is not
             continue;
@@ -246,7 +246,7 @@ fn random_headers_are_read_as_git_reads_them_or_not_at_all() {
             .map(|n| PIECES[n % PIECES.len()])
             .map(|pieces| pieces[below(pieces.len())])
             .collect();
-        let reading = read(&diff);
+        let reading = summarize(&diff);
         if reading.note.is_some() {
             continue;
         }

@@ -13,44 +13,44 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-pub(super) use super::command::Git;
-use super::{GitError, GitSettings};
+pub(crate) use crate::command::Git;
+use crate::{GitError, GitSettings};
 
 /// Enough of what git says to act on, and no more memory than that for a flood of it.
 const KEPT_OUTPUT: usize = 8 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Output {
-    pub(super) success: bool,
+pub(crate) struct Output {
+    pub(crate) success: bool,
     /// Ended by a signal, so what it did not say means nothing.
-    pub(super) killed: bool,
+    pub(crate) killed: bool,
     stdout: Kept,
     stderr: Kept,
 }
 
 impl Output {
     /// What git printed, for commands that print one word.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout.bytes).trim_end().to_owned()
     }
 
     /// All that git printed, as far as the command was to keep it.
-    pub(super) fn printed(&self) -> &[u8] {
+    pub(crate) fn printed(&self) -> &[u8] {
         &self.stdout.bytes
     }
 
     /// How much git printed in all, where that is more than was to be kept.
-    pub(super) fn overflow(&self) -> Option<usize> {
+    pub(crate) fn overflow(&self) -> Option<usize> {
         self.stdout.cut.then_some(self.stdout.seen)
     }
 
     /// Whether it reported an error, whatever its exit status.
-    pub(super) fn complained(&self) -> bool {
+    pub(crate) fn complained(&self) -> bool {
         self.stderr.cut || self.stderr.bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"error: "))
     }
 
     /// What git complained of.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let mut words = String::from_utf8_lossy(&self.stderr.bytes).trim_end().to_owned();
         if self.stderr.cut {
             words.push('…');
@@ -64,36 +64,36 @@ impl Output {
 /// Dropped in the middle, it kills the process group at once, and gives back the place and the
 /// folder only after git is gone: a dying process could still write.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     settings: Arc<GitSettings>,
     deadline: Instant,
     remains: Remains,
 }
 
 impl Job {
-    pub(super) fn new(permit: OwnedSemaphorePermit, settings: Arc<GitSettings>) -> Self {
+    pub(crate) fn new(permit: OwnedSemaphorePermit, settings: Arc<GitSettings>) -> Self {
         let deadline = Instant::now() + settings.time_limit;
         let remains = Remains { child: None, folder: None, permit: Some(permit), handed_on: false };
         Self { settings, deadline, remains }
     }
 
     /// Makes `folder` the job's own, to be removed with it.
-    pub(super) fn own(&mut self, folder: PathBuf) {
+    pub(crate) fn own(&mut self, folder: PathBuf) {
         self.remains.folder = Some(folder);
     }
 
     /// The job's own folder; an empty path in a job without one.
-    pub(super) fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.remains.folder.clone().unwrap_or_default()
     }
 
     /// The private index, in a job with a folder.
-    pub(super) fn index(&self) -> PathBuf {
+    pub(crate) fn index(&self) -> PathBuf {
         self.folder().join("index")
     }
 
     /// Runs to the end or to the deadline; `stdin` is written while the output is read.
-    pub(super) async fn run(&mut self, git: Git, stdin: &[&[u8]]) -> Result<Output, GitError> {
+    pub(crate) async fn run(&mut self, git: Git, stdin: &[&[u8]]) -> Result<Output, GitError> {
         let spawned = git.command(&self.settings.program, self.remains.folder.as_deref()).spawn();
         let child = match spawned {
             Ok(child) => self.remains.child.insert(child),
