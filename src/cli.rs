@@ -7,10 +7,11 @@ mod actors;
 mod acts;
 mod audit;
 mod caller;
-mod compose;
+mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod editor;
 mod events;
 mod export;
 mod failure;
@@ -22,7 +23,6 @@ mod issue;
 mod issues;
 mod list;
 mod locate;
-mod manual;
 mod mcp;
 mod patch;
 mod personas;
@@ -30,6 +30,7 @@ mod place;
 mod progress;
 mod receipt;
 mod remote;
+mod render;
 mod repo;
 mod request;
 mod respond;
@@ -43,7 +44,7 @@ mod signals;
 mod stats;
 mod status;
 mod tandem;
-mod text;
+mod terminal;
 mod timeline;
 mod token;
 mod top;
@@ -156,9 +157,9 @@ enum Command {
     /// Watch queue, reviewers, events and actors, with keys to act
     Top(top::Args),
     /// A script that completes our commands in a shell
-    Completions(manual::CompletionsArgs),
+    Completions(completions::CompletionsArgs),
     /// The manual page, or one for each command
-    Man(manual::ManArgs),
+    Man(completions::ManArgs),
     /// Connect the clients that are here with the broker, or take that out again
     Init(init::Args),
     /// Whether this project works in tandem, by its .planning/config.json
@@ -234,8 +235,8 @@ impl Cli {
             Command::Hook(args) => small(hook::run(args)),
             Command::Webhooks(args) => small(webhooks::run(args)),
             Command::Top(args) => small(top::run(args)),
-            Command::Completions(args) => manual::completions(&args),
-            Command::Man(args) => manual::man(&args),
+            Command::Completions(args) => completions::completions(&args),
+            Command::Man(args) => completions::man(&args),
             Command::Init(args) => small(init::run(args)),
             Command::Tandem(args) => tandem::run(&args),
             Command::Shim => return shim::run(),

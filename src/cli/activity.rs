@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::{age, one_line, print, rows, table, text},
+    render::{age, one_line, print, rows, table, text},
 };
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::screen,
+    terminal,
 };
 
 pub(super) async fn run(at: At) -> Result<(), Failure> {
@@ -12,5 +12,5 @@ pub(super) async fn run(at: At) -> Result<(), Failure> {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    screen::write_raw(text.as_bytes())
+    terminal::write_raw(text.as_bytes())
 }

@@ -3,8 +3,9 @@
 use super::{
     Failure,
     caller::{By, Caller, Side},
-    compose, review, status,
-    text::{indented, one_line, print, text},
+    editor,
+    render::{indented, one_line, print, text},
+    review, status,
     which::Which,
 };
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ pub(super) struct CommentArgs {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
-    text: compose::Text,
+    text: editor::TextArgs,
     /// Which seat's discussion, where there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
@@ -106,7 +107,7 @@ pub(super) async fn say(
 }
 
 fn status_word(of: &Value) -> String {
-    super::text::style::status(of["status"].as_str().unwrap_or_default()).painted()
+    super::render::style::status(of["status"].as_str().unwrap_or_default()).painted()
 }
 
 #[derive(Debug, clap::Args)]
@@ -114,7 +115,7 @@ pub(super) struct CancelArgs {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
-    text: compose::Text,
+    text: editor::TextArgs,
     #[command(flatten)]
     by: By,
 }

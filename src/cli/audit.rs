@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::{local_short, print, rows, table, text},
+    render::{local_short, print, rows, table, text},
     which,
 };
 use serde_json::{Value, json};

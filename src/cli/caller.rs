@@ -92,13 +92,13 @@ impl Caller {
 
     /// Whether the speaker holds a seat of it.
     pub(super) fn holds(&self, review: &Value) -> bool {
-        let seats = super::text::rows(review, "seats");
+        let seats = super::render::rows(review, "seats");
         self.is(&review["claimed_by"]) || seats.iter().any(|seat| self.is(&seat["claimed_by"]))
     }
 
     /// The seat that the speaker holds, or that is kept for it.
     pub(super) fn seat(&self, review: &Value) -> Option<String> {
-        let seats = super::text::rows(review, "seats");
+        let seats = super::render::rows(review, "seats");
         let own = seats.iter().find(|seat| self.is(&seat["claimed_by"]) || self.is(&seat["reserved_for"]))?;
         own["persona"].as_str().map(str::to_owned)
     }
@@ -111,7 +111,7 @@ impl Caller {
         if !is_anothers {
             return Ok(review);
         }
-        let (number, owner) = (super::text::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
+        let (number, owner) = (super::render::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
         let words = format!("{number} was proposed by {owner}; to act in that name give --as {owner}");
         Err(Failure::refuse("not_the_proposer", words))
     }

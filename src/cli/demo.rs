@@ -1,13 +1,13 @@
 //! `countersign demo`: a whole review in a few seconds. Broker, repository and git are real; only the two minds
 //! are scripted. No key, no network, nothing of the user's is read or touched, and nothing is left behind.
 
-mod script;
-mod stage;
+mod sandbox;
+mod scenario;
 
-use super::{Failure, signals::Signals, text::screen};
+use super::{Failure, signals::Signals, terminal};
 use anyhow::anyhow;
-use script::Script;
-use stage::Stage;
+use sandbox::Sandbox;
+use scenario::Scenario;
 use std::{
     io::{self, IsTerminal as _},
     time::Duration,
@@ -29,37 +29,37 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { READING_TIME };
-    let teller = Teller { began: Instant::now(), json: args.json, pause };
-    // Whatever ends it, the stage is cleared: a temporary folder, and a broker.
+    let narrator = Narrator { began: Instant::now(), json: args.json, pause };
+    // Whatever ends it, the sandbox is cleared: a temporary folder, and a broker.
     let mut signals = Signals::catch()?;
     let stopped = |name| Err(anyhow!("{name}: stopped; nothing is left behind").into());
-    let mut stage = tokio::select! {
-        built = Stage::build() => built?,
+    let mut sandbox = tokio::select! {
+        built = Sandbox::build() => built?,
         name = signals.next() => return stopped(name),
     };
     let played = tokio::select! {
-        played = play(&stage, &teller) => played,
+        played = play(&sandbox, &narrator) => played,
         name = signals.next() => stopped(name),
     };
-    stage.clear().await;
+    sandbox.clear().await;
     played
 }
 
-async fn play(stage: &Stage, teller: &Teller) -> Result<(), Failure> {
-    teller.opening(stage)?;
-    Script { stage, teller }.play().await?;
-    teller.closing()
+async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), Failure> {
+    narrator.opening(sandbox)?;
+    Scenario { sandbox, narrator }.play().await?;
+    narrator.closing()
 }
 
 /// What the audience hears.
-struct Teller {
+struct Narrator {
     began: Instant,
     json: bool,
     pause: Duration,
 }
 
-impl Teller {
-    fn opening(&self, stage: &Stage) -> Result<(), Failure> {
+impl Narrator {
+    fn opening(&self, sandbox: &Sandbox) -> Result<(), Failure> {
         self.text(&format!(
             "A review from end to end: a real broker, a real repository, two scripted minds. Nothing of yours is touched.
 
@@ -67,8 +67,8 @@ impl Teller {
   repository  {}
 
 ",
-            stage.url(),
-            stage.repo().root().display(),
+            sandbox.url(),
+            sandbox.repo().root().display(),
         ))
     }
 
@@ -104,5 +104,5 @@ Broker and repository are gone again. To have your own agents reviewed like this
 }
 
 fn put(text: &str) -> Result<(), Failure> {
-    screen::write_raw(text.as_bytes())
+    terminal::write_raw(text.as_bytes())
 }

@@ -3,11 +3,11 @@
 use super::{
     Failure,
     caller::By,
-    text::{
-        screen,
+    render::{
         style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
         text,
     },
+    terminal,
     which::Which,
     whole,
 };
@@ -44,10 +44,10 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     });
     let proposal = whole::proposal(&caller.remote, arguments).await?;
     if caller.json {
-        return screen::write_json(&format!("{proposal:#}\n"));
+        return terminal::write_json(&format!("{proposal:#}\n"));
     }
     if let Some(note) = proposal["since_note"].as_str() {
-        screen::remark(&visible(note));
+        terminal::remark(&visible(note));
     }
     match proposal["diff"].as_str() {
         Some(diff) => show(diff),
@@ -58,12 +58,12 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 /// Coloured on a terminal, with nothing in it that acts on it.
 pub(super) fn show(diff: &str) -> Result<(), Failure> {
-    if !screen::is_terminal() {
+    if !terminal::is_terminal() {
         let end = if diff.ends_with('\n') { "" } else { "\n" };
-        return screen::write_raw(format!("{diff}{end}").as_bytes());
+        return terminal::write_raw(format!("{diff}{end}").as_bytes());
     }
     let lines = diff.lines().map(|line| paint(style(line), &visible(&line.replace('\t', "    "))) + "\n");
-    screen::write(&lines.collect::<String>())
+    terminal::write(&lines.collect::<String>())
 }
 
 fn style(line: &str) -> anstyle::Style {

@@ -3,9 +3,9 @@
 
 mod broker;
 mod clients;
-mod machine;
+mod system;
 
-use super::{Failure, place::Place, text::print};
+use super::{Failure, place::Place, render::print};
 use anyhow::anyhow;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -21,27 +21,27 @@ pub(super) struct Args {
 
 /// How a look at one thing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Good,
+enum Severity {
+    Ok,
     /// Works, but somebody should know.
-    Odd,
-    Bad,
+    Warning,
+    Failure,
 }
 
-impl Found {
+impl Severity {
     fn word(self) -> &'static str {
         match self {
-            Self::Good => "ok",
-            Self::Odd => "warn",
-            Self::Bad => "fail",
+            Self::Ok => "ok",
+            Self::Warning => "warn",
+            Self::Failure => "fail",
         }
     }
 
     fn glyph(self) -> char {
         match self {
-            Self::Good => '✓',
-            Self::Odd => '!',
-            Self::Bad => '✗',
+            Self::Ok => '✓',
+            Self::Warning => '!',
+            Self::Failure => '✗',
         }
     }
 }
@@ -51,41 +51,41 @@ impl Found {
 struct Check {
     group: &'static str,
     name: String,
-    found: Found,
+    severity: Severity,
     says: String,
     /// What to do about it.
     fix: Option<String>,
 }
 
 impl Check {
-    fn good(group: &'static str, name: &str, says: impl Into<String>) -> Self {
-        Self { group, name: name.to_owned(), found: Found::Good, says: says.into(), fix: None }
+    fn ok(group: &'static str, name: &str, says: impl Into<String>) -> Self {
+        Self { group, name: name.to_owned(), severity: Severity::Ok, says: says.into(), fix: None }
     }
 
-    fn odd(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { found: Found::Odd, fix: Some(fix.into()), ..Self::good(group, name, says) }
+    fn warning(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, fix: Some(fix.into()), ..Self::ok(group, name, says) }
     }
 
-    fn bad(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { found: Found::Bad, ..Self::odd(group, name, says, fix) }
+    fn failure(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { severity: Severity::Failure, ..Self::warning(group, name, says, fix) }
     }
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let mut checks = vec![machine::git().await];
+    let mut checks = vec![system::git().await];
     match args.place.load(None) {
         Err(failure) => {
             let fix = "mend the setting; `countersign serve --help` names the files that are read";
-            checks.push(Check::bad("Broker", "settings", format!("{:#}", failure.error), fix));
+            checks.push(Check::failure("Broker", "settings", format!("{:#}", failure.error), fix));
         }
         Ok((loaded, repo)) => {
-            checks.extend(machine::repository(repo.as_deref()));
-            checks.push(machine::disk(&loaded.config.server.data_dir));
+            checks.extend(system::repository(repo.as_deref()));
+            checks.push(system::disk(&loaded.config.server.data_dir));
             checks.extend(broker::checks(&loaded.config).await);
             checks.extend(clients::checks(&loaded.config, &args.place).await);
         }
     }
-    let bad = checks.iter().filter(|check| check.found == Found::Bad).count();
+    let bad = checks.iter().filter(|check| check.severity == Severity::Failure).count();
     print(args.json, &report(&checks), |_| shown(&checks))?;
     match bad {
         0 => Ok(()),
@@ -96,14 +96,14 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 fn report(checks: &[Check]) -> Value {
     let row = |check: &Check| {
-        json!({ "group": check.group, "name": check.name, "found": check.found.word(), "says": check.says,
+        json!({ "group": check.group, "name": check.name, "found": check.severity.word(), "says": check.says,
                 "fix": check.fix })
     };
     let rows: Vec<_> = checks.iter().map(row).collect();
-    let count = |found| checks.iter().filter(|check| check.found == found).count();
+    let count = |found| checks.iter().filter(|check| check.severity == found).count();
     json!({
-        "version": env!("CARGO_PKG_VERSION"), "checks": rows, "ok": count(Found::Good), "warn": count(Found::Odd),
-        "fail": count(Found::Bad),
+        "version": env!("CARGO_PKG_VERSION"), "checks": rows, "ok": count(Severity::Ok), "warn": count(Severity::Warning),
+        "fail": count(Severity::Failure),
     })
 }
 
@@ -116,13 +116,19 @@ fn shown(checks: &[Check]) -> String {
             group = check.group;
             let _ = writeln!(out, "{group}");
         }
-        let _ = writeln!(out, "  {} {:width$}  {}", check.found.glyph(), check.name, check.says);
+        let _ = writeln!(out, "  {} {:width$}  {}", check.severity.glyph(), check.name, check.says);
         if let Some(fix) = &check.fix {
             let _ = writeln!(out, "    {:width$}  → {fix}", "");
         }
     }
-    let count = |found| checks.iter().filter(|check| check.found == found).count();
-    let _ = writeln!(out, "\n{} ok · {} warn · {} fail", count(Found::Good), count(Found::Odd), count(Found::Bad));
+    let count = |found| checks.iter().filter(|check| check.severity == found).count();
+    let _ = writeln!(
+        out,
+        "\n{} ok · {} warn · {} fail",
+        count(Severity::Ok),
+        count(Severity::Warning),
+        count(Severity::Failure)
+    );
     out
 }
 
@@ -133,9 +139,9 @@ mod tests {
     #[test]
     fn each_trouble_comes_with_what_to_do() {
         let checks = [
-            Check::good("Machine", "git", "2.47.0"),
-            Check::odd("Machine", "disk", "300 MiB free", "make room"),
-            Check::bad("Broker", "database", "is damaged", "restore a copy"),
+            Check::ok("Machine", "git", "2.47.0"),
+            Check::warning("Machine", "disk", "300 MiB free", "make room"),
+            Check::failure("Broker", "database", "is damaged", "restore a copy"),
         ];
         let text = "\
 Machine

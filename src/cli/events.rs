@@ -3,8 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::screen,
-    which,
+    terminal, which,
 };
 use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
@@ -95,8 +94,8 @@ async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64
                 }
                 Some("dropped") => return Ok(Ended::Cut),
                 Some("ready") => {}
-                _ if args.at.json => screen::write_json(&format!("{event}\n"))?,
-                _ => screen::write(&format!("{}\n", line(&event)))?,
+                _ if args.at.json => terminal::write_json(&format!("{event}\n"))?,
+                _ => terminal::write(&format!("{}\n", line(&event)))?,
             }
             *since = event["seq"].as_u64().or(*since);
         }

@@ -1,13 +1,14 @@
 //! `countersign export`: reviews as files for other tools and other people: SARIF, JSON or Markdown.
 
-mod dossier;
+mod bundle;
 mod markdown;
 mod sarif;
 
 use super::{
     Failure, USAGE,
     remote::{At, Remote},
-    text::{rows, screen, text},
+    render::{rows, text},
+    terminal,
 };
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
@@ -58,21 +59,21 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         [] => listed(&broker, args.status.as_deref(), args.project.as_deref()).await?,
         named => chosen(named)?,
     };
-    let mut dossiers = Vec::with_capacity(ids.len());
+    let mut bundles = Vec::with_capacity(ids.len());
     for id in &ids {
-        dossiers.push(dossier::gather(&broker, id).await?);
+        bundles.push(bundle::gather(&broker, id).await?);
     }
     let text = match format {
-        Format::Json => format!("{:#}\n", json!({ "reviews": dossiers })),
-        Format::Sarif => format!("{:#}\n", sarif::of(&dossiers)),
-        Format::Markdown => markdown::of(&dossiers),
+        Format::Json => format!("{:#}\n", json!({ "reviews": bundles })),
+        Format::Sarif => format!("{:#}\n", sarif::of(&bundles)),
+        Format::Markdown => markdown::of(&bundles),
     };
     match args.output {
-        None => screen::write_raw(text.as_bytes())?,
+        None => terminal::write_raw(text.as_bytes())?,
         Some(file) => {
             fs::write(&file, text).with_context(|| file.display().to_string())?;
-            let issues: usize = dossiers.iter().map(|dossier| rows(dossier, "issues").len()).sum();
-            let _ = writeln!(io::stderr(), "{} reviews, {issues} issues → {}", dossiers.len(), file.display());
+            let issues: usize = bundles.iter().map(|bundle| rows(bundle, "issues").len()).sum();
+            let _ = writeln!(io::stderr(), "{} reviews, {issues} issues → {}", bundles.len(), file.display());
         }
     }
     Ok(())

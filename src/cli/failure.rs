@@ -1,6 +1,6 @@
 //! Why a command ended, for people and for programs.
 
-use super::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, text::screen};
+use super::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
 use crate::telemetry::visible;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
@@ -58,16 +58,16 @@ impl Failure {
 
     /// Says it on stderr, in words or as one JSON object.
     pub(super) fn end(self, json: bool) -> ExitCode {
-        if self.error.is::<screen::Unread>() {
+        if self.error.is::<terminal::OutputClosed>() {
             return ExitCode::SUCCESS;
         }
         if self.error.is::<Answered>() {
             return ExitCode::from(self.code);
         }
         if json {
-            screen::remark(&self.object().to_string());
+            terminal::remark(&self.object().to_string());
         } else {
-            screen::remark(&format!("countersign: {:#}", self.error));
+            terminal::remark(&format!("countersign: {:#}", self.error));
         }
         ExitCode::from(self.code)
     }

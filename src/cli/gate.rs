@@ -17,7 +17,7 @@ pub(super) use range::{Update, judge_push, judge_range};
 pub(super) use required::{Point, is_required};
 pub(super) use words::{as_json, line, told};
 
-use super::{Failure, USAGE, place::Place, repo::Repo, text::screen};
+use super::{Failure, USAGE, place::Place, repo::Repo, terminal};
 use crate::{
     config::{Config, Fail},
     telemetry::visible,
@@ -88,7 +88,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             let answer = || json!({ "answer": "unknown", "words": words, "changes": [] });
             // No answer is no data, so people read it beside them.
             if !args.json && !args.quiet {
-                screen::remark(&words);
+                terminal::remark(&words);
             }
             if args.json { print(&args, "", answer) } else { Ok(()) }
         }
@@ -104,9 +104,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 fn print(args: &Args, text: &str, answer: impl Fn() -> serde_json::Value) -> Result<(), Failure> {
     match (args.json, args.quiet) {
-        (true, _) => screen::write_json(&format!("{:#}\n", answer())),
+        (true, _) => terminal::write_json(&format!("{:#}\n", answer())),
         (false, true) => Ok(()),
-        (false, false) => screen::write(text),
+        (false, false) => terminal::write(text),
     }
 }
 

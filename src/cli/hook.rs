@@ -3,15 +3,15 @@
 //! A hook file holds one line that calls one of these, so what it does comes with the program and not with the file.
 //! Whatever goes wrong with us must not stop anybody's work, unless that was asked for (`gate.fail = "closed"`).
 
-mod client;
 mod git;
-mod intent;
-mod session;
+mod git_actions;
+mod index_simulation;
+mod pre_tool_use;
+mod protocol;
+mod seen_feedback;
+mod session_start;
 mod shell;
-mod staging;
 mod stop;
-mod told;
-mod tool;
 
 use super::{Failure, gate::Failing, place::Place};
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ struct PrePush {
 struct Message {
     /// The file with the commit's message
     file: PathBuf,
-    /// What else git tells a hook
+    /// ActionKind else git tells a hook
     #[arg(hide = true)]
     rest: Vec<String>,
     #[command(flatten)]
@@ -107,8 +107,8 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             git::post_commit(args).await;
             Ok(())
         }
-        Hook::PreToolUse(args) => tool::run(args).await,
+        Hook::PreToolUse(args) => pre_tool_use::run(args).await,
         Hook::Stop(args) => stop::run(args).await,
-        Hook::SessionStart(args) => session::run(args).await,
+        Hook::SessionStart(args) => session_start::run(args).await,
     }
 }

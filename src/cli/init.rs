@@ -1,32 +1,32 @@
 //! `countersign init`: puts the broker where clients, git and agents find it, and takes exactly that out again.
 //!
-//! What is wanted is a list of [`Target`]s; [`edit`] says on paper what becomes of a text, [`change`] what of a file,
+//! What is wanted is a list of [`InitTarget`]s; [`edit`] says on paper what becomes of a text, [`change`] what of a file,
 //! and only an applied [`Change`] touches one.
 
+mod atomic_write;
 mod change;
 mod clients;
 mod edit;
-mod files;
 mod git_hooks;
 mod instructions;
-mod program;
-mod record;
-mod show;
+mod manifest;
+mod report;
+mod self_path;
 mod target;
 
 use super::{Failure, USAGE, locate, place::Place, repo::Repo};
 use anyhow::anyhow;
 use change::Change;
-use clients::{Client, Homes, Scope, Way};
-use edit::{Piece, Standing};
-use program::Program;
-use record::{Record, Records};
-use show::{Drift, Report};
+use clients::{Client, Scope, Transport, UserDirs};
+use edit::{Fragment, FragmentState};
+use manifest::{Manifest, ManifestEntry};
+use report::{Drift, Report};
+use self_path::Program;
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
-use target::{Kind, Target};
+use target::{InitTarget, Kind};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -81,17 +81,17 @@ pub(super) struct Args {
 }
 
 /// What is known of where it runs.
-struct Around {
-    homes: Homes,
+struct Environment {
+    homes: UserDirs,
     scope: Scope,
     /// The repository's root, or the user's home.
     root: PathBuf,
     repo: Option<Repo>,
-    records: Records,
+    manifest: Manifest,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let around = Around::look(&args).await?;
+    let around = Environment::look(&args).await?;
     let mut report = Report::new(&around.root, args.user);
     let wanted = wanted(&args, &around, &mut report).await?;
     if args.check {
@@ -147,18 +147,19 @@ impl Args {
     }
 }
 
-impl Around {
+impl Environment {
     async fn look(args: &Args) -> Result<Self, Failure> {
         let usage = |error: anyhow::Error| Failure::new(USAGE, error);
-        let homes = Homes::of_this_user().ok_or_else(|| usage(anyhow!("there is no home folder (HOME is not set)")))?;
+        let homes =
+            UserDirs::of_this_user().ok_or_else(|| usage(anyhow!("there is no home folder (HOME is not set)")))?;
         let settled = args.place.settle(None)?;
-        let records = Records::of(&settled.config.server.data_dir);
+        let manifest = Manifest::of(&settled.config.server.data_dir);
         if args.user {
             if args.git_hooks {
                 return Err(usage(anyhow!("--git-hooks are a repository's: run it there without --user")));
             }
             let root = homes.home.clone();
-            return Ok(Self { homes, scope: Scope::User, root, repo: None, records });
+            return Ok(Self { homes, scope: Scope::User, root, repo: None, manifest });
         }
         let dir = match &args.place.repo {
             Some(dir) => dir.clone(),
@@ -166,13 +167,13 @@ impl Around {
         };
         let repo = Repo::find(&dir).await.map_err(|error| usage(anyhow!("{error:#}; or use --user")))?;
         let root = repo.root().to_owned();
-        Ok(Self { homes, scope: Scope::Project(root.clone()), root, repo: Some(repo), records })
+        Ok(Self { homes, scope: Scope::Project(root.clone()), root, repo: Some(repo), manifest })
     }
 }
 
 /// All that could be wanted here; what of it is asked for is another question.
-async fn wanted(args: &Args, around: &Around, report: &mut Report) -> Result<Vec<Target>, Failure> {
-    let Around { homes, scope, repo, .. } = around;
+async fn wanted(args: &Args, around: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, Failure> {
+    let Environment { homes, scope, repo, .. } = around;
     let options = args.options()?;
     let program = if args.user { Program::by_place()? } else { Program::by_name()? }.with(&options);
     let way = way(args, &program).await?;
@@ -206,7 +207,7 @@ async fn wanted(args: &Args, around: &Around, report: &mut Report) -> Result<Vec
 }
 
 /// Those that are named, else those that are here. To take something out, all.
-fn clients(args: &Args, around: &Around, report: &mut Report) -> Result<Vec<Client>, Failure> {
+fn clients(args: &Args, around: &Environment, report: &mut Report) -> Result<Vec<Client>, Failure> {
     if !args.client.is_empty() {
         return Ok(Client::ALL.into_iter().filter(|client| args.client.contains(client)).collect());
     }
@@ -231,24 +232,24 @@ fn clients(args: &Args, around: &Around, report: &mut Report) -> Result<Vec<Clie
 }
 
 /// The bridge survives a change of the port and starts the broker, so it is the default.
-async fn way(args: &Args, program: &Program) -> Result<Way, Failure> {
+async fn way(args: &Args, program: &Program) -> Result<Transport, Failure> {
     if !args.http {
         let args = std::iter::once("mcp".to_owned()).chain(program.options.iter().cloned()).collect();
-        return Ok(Way::Stdio { program: program.name.clone(), args });
+        return Ok(Transport::Stdio { program: program.name.clone(), args });
     }
     let server = args.place.settle(None)?.config.server;
     let running = locate::find(&locate::client()?, &server.data_dir).await;
     let url = running.map_or_else(|| format!("http://{}", server.listen), |note| note.url);
-    Ok(Way::Http { url: format!("{url}/mcp") })
+    Ok(Transport::Http { url: format!("{url}/mcp") })
 }
 
 /// A link that came with the repository and leads out of it is not followed; one that the user has made is.
-async fn is_safe(target: &Target, around: &Around, report: &mut Report) -> bool {
+async fn is_safe(target: &InitTarget, around: &Environment, report: &mut Report) -> bool {
     let Some(repo) = &around.repo else { return true };
     if target.kind == Kind::GitHooks {
         return true;
     }
-    let Some(link) = files::link_out_of(&around.root, &target.path) else { return true };
+    let Some(link) = atomic_write::link_out_of(&around.root, &target.path) else { return true };
     let tracked = repo.try_git(["ls-files", "--error-unmatch", "--", &link.to_string_lossy()]).await;
     let is_theirs = tracked.is_ok_and(|said| said.success);
     if is_theirs {
@@ -258,19 +259,19 @@ async fn is_safe(target: &Target, around: &Around, report: &mut Report) -> bool 
     !is_theirs
 }
 
-fn put(target: &Target, around: &Around, changes: &mut Vec<Change>, report: &mut Report) {
+fn put(target: &InitTarget, around: &Environment, changes: &mut Vec<Change>, report: &mut Report) {
     if let Some(aside) = target.aside.as_deref().filter(|aside| aside.exists()) {
         report.problem(&target.path, format!("it would be moved to {}, which exists", aside.display()));
         return;
     }
-    match Change::put(target, &around.root, &around.records) {
+    match Change::put(target, &around.root, &around.manifest) {
         Ok(change) => changes.extend(change),
         Err(error) => report.problem(&target.path, format!("{error:#}")),
     }
 }
 
-fn take(target: &Target, around: &Around, changes: &mut Vec<Change>, report: &mut Report) {
-    match Change::take(target, &around.records) {
+fn take(target: &InitTarget, around: &Environment, changes: &mut Vec<Change>, report: &mut Report) {
+    match Change::take(target, &around.manifest) {
         Ok(taking) => {
             changes.extend(taking.change);
             report.kept.extend(taking.kept.into_iter().map(|word| (target.path.clone(), word)));
@@ -280,32 +281,32 @@ fn take(target: &Target, around: &Around, changes: &mut Vec<Change>, report: &mu
 }
 
 /// What may be taken out: what is known here, and what was noted for places that are not used any more.
-fn removable(args: &Args, wanted: Vec<Target>, around: &Around) -> Vec<Target> {
-    let mut targets: Vec<Target> = wanted.into_iter().filter(|target| args.takes_out(target.kind)).collect();
+fn removable(args: &Args, wanted: Vec<InitTarget>, around: &Environment) -> Vec<InitTarget> {
+    let mut targets: Vec<InitTarget> = wanted.into_iter().filter(|target| args.takes_out(target.kind)).collect();
     for target in &mut targets {
         // What was moved is moved back by what was noted.
         target.aside = None;
     }
-    for record in around.records.list(&around.root) {
+    for record in around.manifest.list(&around.root) {
         let kind = Kind::named(&record.kind);
         if args.client.is_empty()
             && kind.is_some_and(|kind| args.takes_out(kind))
             && !targets.iter().any(|target| target.path == record.path)
         {
-            targets.push(Target::new(record.path, kind.unwrap_or(Kind::Server), Vec::new()));
+            targets.push(InitTarget::new(record.path, kind.unwrap_or(Kind::Server), Vec::new()));
         }
     }
     targets
 }
 
 /// What is asked for must be there; what was put in before must still be as it was.
-fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) -> Result<(), Failure> {
+fn check(args: &Args, wanted: &[InitTarget], around: &Environment, mut report: Report) -> Result<(), Failure> {
     for target in wanted {
-        let record = around.records.find(&target.path);
+        let record = around.manifest.find(&target.path);
         if !args.asks_for(target.kind) && record.is_none() {
             continue;
         }
-        let text = match files::read(&target.path) {
+        let text = match atomic_write::read(&target.path) {
             Ok(text) => text.unwrap_or_default(),
             Err(error) => {
                 report.problem(&target.path, format!("{error:#}"));
@@ -320,7 +321,10 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
                 Err(why) => report.problem(&target.path, why),
             }
         }
-        if target.make == files::Make::Runnable && !text.is_empty() && !files::is_executable(&target.path) {
+        if target.make == atomic_write::FileMode::Executable
+            && !text.is_empty()
+            && !atomic_write::is_executable(&target.path)
+        {
             let what = "git does not run it: it is not executable".to_owned();
             report.drift.push(Drift { path: target.path.clone(), piece: "mode".into(), what });
         }
@@ -336,28 +340,28 @@ fn check(args: &Args, wanted: &[Target], around: &Around, mut report: Report) ->
 }
 
 /// Put in with other options than those of today, and still calling this program.
-fn is_as_put(piece: &Piece, text: &str, record: Option<&Record>) -> bool {
+fn is_as_put(piece: &Fragment, text: &str, record: Option<&ManifestEntry>) -> bool {
     let put = record.and_then(|record| record.pieces.get(&piece.name()));
     let now = piece.read(text).ok().flatten();
     now.is_some_and(|now| put == Some(&now) && piece.has_same_program(&now))
 }
 
 /// Missing here, and registered by the user for all projects.
-fn is_elsewhere(target: &Target, piece: &Piece, text: &str) -> bool {
-    let other = target.or_at.as_deref().and_then(|path| files::read(path).ok().flatten()).unwrap_or_default();
+fn is_elsewhere(target: &InitTarget, piece: &Fragment, text: &str) -> bool {
+    let other = target.or_at.as_deref().and_then(|path| atomic_write::read(path).ok().flatten()).unwrap_or_default();
     matches!(piece.read(text), Ok(None)) && matches!(piece.read(&other), Ok(Some(_)))
 }
 
-fn standing(piece: &Piece, text: &str) -> Result<Option<String>, String> {
+fn standing(piece: &Fragment, text: &str) -> Result<Option<String>, String> {
     match piece.stands(text).map_err(|trouble| trouble.to_string())? {
-        Standing::AsWanted => Ok(None),
-        Standing::Missing => Ok(Some("missing".into())),
-        Standing::Other(what) => Ok(Some(what)),
+        FragmentState::UpToDate => Ok(None),
+        FragmentState::Missing => Ok(Some("missing".into())),
+        FragmentState::Different(what) => Ok(Some(what)),
     }
 }
 
 /// Shows, asks and does it.
-fn go_ahead(args: &Args, changes: &[Change], around: &Around, mut report: Report) -> Result<(), Failure> {
+fn go_ahead(args: &Args, changes: &[Change], around: &Environment, mut report: Report) -> Result<(), Failure> {
     let has_work = changes.iter().any(|change| !change.is_silent());
     let may_write = |report: &Report| -> Result<bool, Failure> {
         if args.yes || !has_work {
@@ -375,7 +379,7 @@ fn go_ahead(args: &Args, changes: &[Change], around: &Around, mut report: Report
     let shown = has_work && !args.yes;
     let mut done = Vec::new();
     for change in changes {
-        match change.apply(&around.records) {
+        match change.apply(&around.manifest) {
             Ok(()) => done.push(change),
             Err(error) => report.problem(&change.path, format!("{error:#}")),
         }

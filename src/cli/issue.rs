@@ -1,6 +1,6 @@
 //! Issues as text.
 
-use super::text::{Cell, indented, one_line, style, table, text};
+use super::render::{Cell, indented, one_line, style, table, text};
 use serde_json::Value;
 
 /// Lists, with the review each is of where that is not clear.

@@ -4,7 +4,7 @@ use super::{
     Failure,
     caller::By,
     issue,
-    text::{print, rows, style, text},
+    render::{print, rows, style, text},
     which,
 };
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use super::{
     Failure,
     caller::{By, Caller, proposer},
-    text::{Cell, age, one_line, print, rows, style, table, text},
+    render::{Cell, age, one_line, print, rows, style, table, text},
     watch,
 };
 use serde_json::{Value, json};

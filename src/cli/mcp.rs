@@ -1,8 +1,8 @@
 //! `countersign mcp`: JSON-RPC lines on stdin and stdout, carried to the running broker's HTTP door
 //! and back. It knows no tool and keeps no session, so it lives through any restart of the broker.
 
-mod carrier;
-mod envelope;
+mod forwarder;
+mod jsonrpc;
 
 use super::{
     Failure,
@@ -10,9 +10,9 @@ use super::{
     place::Place,
 };
 use crate::mcp;
-use carrier::{Carrier, Target};
-use envelope::Envelope;
+use forwarder::{BrokerTarget, Forwarder};
 use git::ClientRepo;
+use jsonrpc::Envelope;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -47,7 +47,7 @@ pub(super) struct Args {
 }
 
 /// Requests under way by their id, so that a cancellation finds its request.
-type UnderWay = Arc<Mutex<HashMap<String, AbortHandle>>>;
+type PendingRequests = Arc<Mutex<HashMap<String, AbortHandle>>>;
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let path = match args.role {
@@ -59,18 +59,18 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let dir = args.place.repo.clone().or_else(|| std::env::current_dir().ok());
     let beside = dir.and_then(|dir| ClientRepo::find(&dir)).and_then(mcp::workplace_header).into_iter().collect();
     let target = match args.url {
-        Some(url) => Target::Fixed(url.trim_end_matches('/').to_owned()),
+        Some(url) => BrokerTarget::Fixed(url.trim_end_matches('/').to_owned()),
         None => {
             let settled = args.place.settle(None)?;
             let data_dir = settled.config.server.data_dir;
-            Target::Found(Starter { place: args.place, data_dir, repo: settled.repo })
+            BrokerTarget::Found(Starter { place: args.place, data_dir, repo: settled.repo })
         }
     };
-    let carrier = Arc::new(Carrier::new(client()?, target, path, beside, given_token()?));
+    let forwarder = Arc::new(Forwarder::new(client()?, target, path, beside, given_token()?));
     let (answers, queue) = mpsc::channel(64);
     let mut writer = tokio::spawn(write(queue));
     let mut tasks = JoinSet::new();
-    let under_way = UnderWay::default();
+    let under_way = PendingRequests::default();
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     loop {
         let line = tokio::select! {
@@ -81,7 +81,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         };
         let Some(line) = line else { break };
         if !line.trim_ascii().is_empty() {
-            take(line, &carrier, &answers, &mut tasks, &under_way).await;
+            take(line, &forwarder, &answers, &mut tasks, &under_way).await;
         }
     }
     // What is about to be answered still is. A call that waits would only wait for nobody.
@@ -95,10 +95,10 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 /// Sets one message under way; answers come in any order.
 async fn take(
     line: Vec<u8>,
-    carrier: &Arc<Carrier>,
+    forwarder: &Arc<Forwarder>,
     answers: &mpsc::Sender<Vec<u8>>,
     tasks: &mut JoinSet<()>,
-    under_way: &UnderWay,
+    under_way: &PendingRequests,
 ) {
     let envelope = match Envelope::read(&line) {
         Ok(envelope) => envelope,
@@ -115,12 +115,12 @@ async fn take(
         }
         return;
     }
-    let (carrier, answers, ended) = (carrier.clone(), answers.clone(), under_way.clone());
+    let (forwarder, answers, ended) = (forwarder.clone(), answers.clone(), under_way.clone());
     let id = envelope.id.clone();
     let key = id.clone();
     let mut requests = locked(under_way);
     let task = tasks.spawn(async move {
-        for answer in carrier.carry(line, envelope).await {
+        for answer in forwarder.carry(line, envelope).await {
             let _ = answers.send(answer).await;
         }
         if let Some(key) = key {
@@ -132,7 +132,7 @@ async fn take(
     }
 }
 
-fn locked(under_way: &UnderWay) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
+fn locked(under_way: &PendingRequests) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,8 +3,9 @@
 use super::{
     Failure,
     caller::{By, Side},
-    diff, status,
-    text::{print, screen, text},
+    diff,
+    render::{print, text},
+    status, terminal,
     which::Which,
     whole,
 };
@@ -51,7 +52,7 @@ async fn show(one: One) -> Result<(), Failure> {
     let which = one.which.find_any(&caller).await?;
     let proposal = whole::proposal(&caller.remote, json!({ "review_id": which, "persona": one.persona })).await?;
     if caller.json {
-        return screen::write_json(&format!("{proposal:#}\n"));
+        return terminal::write_json(&format!("{proposal:#}\n"));
     }
     let none = || anyhow!("nobody has offered a counter-patch in this round of {}", text(&proposal, "number"));
     diff::show(proposal["counter_patch"].as_str().ok_or_else(none)?)

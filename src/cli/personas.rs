@@ -1,10 +1,6 @@
 //! `countersign personas`: who can review, as the settings say. It needs no broker.
 
-use super::{
-    Failure,
-    place::Place,
-    text::{screen, table},
-};
+use super::{Failure, place::Place, render::table, terminal};
 use crate::{
     config::{Loaded, Origin, PanelRule},
     telemetry::visible,
@@ -24,7 +20,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (loaded, _) = args.place.load(None)?;
-    if args.json { screen::write_json(&format!("{}\n", all(&loaded))) } else { screen::write(&shown(&loaded)) }
+    if args.json { terminal::write_json(&format!("{}\n", all(&loaded))) } else { terminal::write(&shown(&loaded)) }
 }
 
 fn all(loaded: &Loaded) -> Value {

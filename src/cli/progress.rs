@@ -1,6 +1,6 @@
 //! Something that moves while a call takes long: only on a terminal, only after a second, gone when the call is done.
 
-use super::text::{screen, style};
+use super::{render::style, terminal};
 use std::{
     io::{self, Write as _},
     time::Duration,
@@ -13,7 +13,7 @@ const SIGNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧
 
 /// Waits for `work`, and says for what if that takes longer than a moment.
 pub(super) async fn during<T>(what: &str, work: impl Future<Output = T>) -> T {
-    if !screen::is_watched() {
+    if !terminal::is_watched() {
         return work.await;
     }
     let start = Instant::now();

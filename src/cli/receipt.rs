@@ -9,7 +9,7 @@ use super::{
     gate::{Answer, Judge, Judgement, Landing, judge_range, line, short, surroundings},
     place::Place,
     repo::Repo,
-    text::screen,
+    terminal,
 };
 use crate::config;
 use anyhow::{Context as _, anyhow};
@@ -217,8 +217,8 @@ fn report(args: &Args, judged: &Judgement) -> Result<(), Failure> {
     };
     let value = json!({ "commit": judged.landing.commit, "receipt": receipt, "words": words });
     match args.json {
-        true => screen::write_json(&format!("{value}\n")),
-        false => screen::write(&format!("{words}\n")),
+        true => terminal::write_json(&format!("{value}\n")),
+        false => terminal::write(&format!("{words}\n")),
     }
 }
 
@@ -226,7 +226,7 @@ async fn show(args: &Args, repo: &Repo) -> Result<(), Failure> {
     let commit = Landing::commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
     if args.json {
-        return screen::write_json(&format!("{:#}\n", json!({ "commit": commit.commit, "receipts": receipts })));
+        return terminal::write_json(&format!("{:#}\n", json!({ "commit": commit.commit, "receipts": receipts })));
     }
     let text = match receipts.is_empty() {
         true => format!("{} has no receipt\n", commit.name()),
@@ -234,7 +234,7 @@ async fn show(args: &Args, repo: &Repo) -> Result<(), Failure> {
             receipts.iter().map(|receipt| format!("{}\n", crate::telemetry::visible(&receipt.trailer()))).collect()
         }
     };
-    screen::write(&text)
+    terminal::write(&text)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ pub(super) mod words;
 use super::{
     Failure,
     caller::{By, Caller},
-    review,
-    text::{
-        indented, one_line, print, screen, strings,
+    render::{
+        indented, one_line, print, strings,
         style::{self, BOLD, paint},
         text,
     },
+    review, terminal,
     wait::{self, For},
     which::own_of_branch,
 };
@@ -134,7 +134,7 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
     let is = |review: &Value, words: &[&str]| words.iter().any(|word| review["status"] == *word);
     let open = ["pending", "claimed", "in_review", "changes_requested"];
     if let Some(review) = reviews.iter().find(|review| is(review, &open)) {
-        screen::remark(&format!("a new round of {}, which is open for {branch}", text(review, "number")));
+        terminal::remark(&format!("a new round of {}, which is open for {branch}", text(review, "number")));
         let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
         let arguments = json!({
             "review_id": review["review_id"], "intent": title, "description": description,
@@ -146,13 +146,13 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
         let head = text(&review["target"], "head");
         let from = Source { base: Some(head.clone()), ..args.source.clone() };
         gathered = from.gather(&caller.dir).await?;
-        screen::remark(&format!(
+        terminal::remark(&format!(
             "since {}, up to which {} is approved",
             &head[..head.len().min(12)],
             text(review, "number")
         ));
     } else {
-        screen::remark(&format!("nothing of {branch} was approved yet, so all of it"));
+        terminal::remark(&format!("nothing of {branch} was approved yet, so all of it"));
     }
     let (title, description) = args.words.or(&gathered, None)?;
     let arguments = args.arguments(caller, &mut gathered, &title, description)?;
@@ -167,7 +167,7 @@ pub(super) async fn submit(caller: &Caller, arguments: Value, waiting: &For, by:
     }
     // With --json the outcome is the answer.
     if !caller.json {
-        screen::write(&shown(&submitted, false))?;
+        terminal::write(&shown(&submitted, false))?;
     }
     wait::until_decided(&by.at, &text(&submitted, "review_id"), submitted["version"].as_u64(), waiting).await
 }

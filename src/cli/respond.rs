@@ -5,10 +5,10 @@ mod written;
 use super::{
     Failure,
     caller::{By, Caller, Side},
-    compose, issue,
+    editor, issue,
+    render::{print, rows, style, text},
     request::source::read,
-    review,
-    text::{print, rows, screen, style, text},
+    review, terminal,
     which::Which,
 };
 use anyhow::{Context as _, anyhow};
@@ -90,7 +90,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         let words = "is your own proposal, which somebody else has to review; are you another? then --as NAME";
         return Err(Failure::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
     }
-    if !caller.is_named() && !screen::is_interactive() {
+    if !caller.is_named() && !terminal::is_interactive() {
         return Err(Failure::usage(anyhow!("who gives this verdict? --as NAME, or COUNTERSIGN_NAME")));
     }
     let mut said = args.said(&review).await?;
@@ -129,7 +129,7 @@ impl Args {
     async fn said(&self, review: &Value) -> Result<Map<String, Value>, Failure> {
         let mut said = match &self.file {
             Some(file) => written::read(&read(file)?, Some(file)).with_context(|| file.display().to_string()),
-            None if self.edit || self.wants_editor() => written::prose(&compose::edit(&template(review)).await?),
+            None if self.edit || self.wants_editor() => written::prose(&editor::edit(&template(review)).await?),
             None => Ok(Map::new()),
         }
         .map_err(Failure::usage)?;
@@ -158,7 +158,7 @@ impl Args {
 
     fn wants_editor(&self) -> bool {
         let says_nothing = self.verdict.word().is_none() && self.reason.is_none() && self.issues.is_empty();
-        says_nothing && screen::is_interactive()
+        says_nothing && terminal::is_interactive()
     }
 }
 

@@ -3,12 +3,13 @@
 use super::{
     Failure,
     caller::{By, Caller, Side},
+    render::text,
     request::{
         source::{Gathered, Source},
         submit,
         words::Words,
     },
-    text::{screen, text},
+    terminal,
     wait::For,
     which::Which,
 };
@@ -56,7 +57,7 @@ async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
     }
     let proposal = caller.call("get_proposal", json!({ "review_id": review["review_id"] })).await?;
     if proposal["counter_patch_status"] == "accepted" {
-        screen::remark("with the accepted counter-patch as it is");
+        terminal::remark("with the accepted counter-patch as it is");
         return Ok(());
     }
     let from = review["target"]["kind"].as_str().unwrap_or("diff");

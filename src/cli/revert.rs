@@ -9,8 +9,9 @@ use super::{
     Failure, USAGE,
     gate::{Judge, Landing, short, surroundings},
     place::Place,
+    render::clipped,
     repo::Repo,
-    text::{clipped, screen},
+    terminal,
 };
 use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
@@ -201,7 +202,7 @@ async fn apply(repo: &Repo, patch: &str) -> Patched {
 fn print(args: &Args, plan: &Plan, patched: &Patched, dry_run: bool) -> Result<(), Failure> {
     let number = plan.case.number;
     if args.json {
-        return screen::write_json(&format!("{:#}\n", as_json(plan, patched, dry_run)));
+        return terminal::write_json(&format!("{:#}\n", as_json(plan, patched, dry_run)));
     }
     let did = if dry_run { "would revert" } else { "reverted" };
     let mut out = format!("{number}: {did} {} commits, the newest first\n", plan.commits.len());
@@ -221,7 +222,7 @@ fn print(args: &Args, plan: &Plan, patched: &Patched, dry_run: bool) -> Result<(
         (Patched::No, true, Some(_)) => out.push_str("would then stage the accepted counter-patch\n"),
         (Patched::No, ..) => {}
     }
-    screen::write(&out)
+    terminal::write(&out)
 }
 
 fn as_json(plan: &Plan, patched: &Patched, dry_run: bool) -> Value {

@@ -2,7 +2,7 @@
 
 use super::{
     caller::proposer,
-    text::{
+    render::{
         Cell, age, indented, number, one_line, rows,
         style::{self, BOLD, DIM, paint},
         table, text,

@@ -6,7 +6,7 @@ mod table;
 use super::{
     Failure,
     remote::{At, Remote},
-    text::ask,
+    render::ask,
     watch,
 };
 use serde_json::json;

@@ -3,13 +3,13 @@
 use super::{
     Failure,
     caller::{By, Caller},
-    issue, review,
-    text::{
+    issue,
+    render::{
         age, indented, one_line, print, rows,
         style::{self, DIM, paint},
         text,
     },
-    watch,
+    review, watch,
     which::Which,
     whole,
 };

@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::At,
-    text::{ask, clipped, duration, local, number, rows, table, text},
+    render::{ask, clipped, duration, local, number, rows, table, text},
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! `countersign status`: where one review stands, in a few lines.
 
-use super::{Failure, caller::By, review, text::print, watch, which::Which};
+use super::{Failure, caller::By, render::print, review, watch, which::Which};
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]

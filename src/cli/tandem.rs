@@ -1,6 +1,6 @@
 //! `countersign tandem`: how this project wants to be worked on. It needs no broker.
 
-use super::{Failure, USAGE, place::Place, text::screen};
+use super::{Failure, USAGE, place::Place, terminal};
 use crate::tandem::{FILE, Tandem};
 use anyhow::anyhow;
 use serde_json::json;
@@ -27,9 +27,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let written = if args.json {
         let mut all = json!(tandem);
         all["file"] = json!(file.exists().then_some(&file));
-        screen::write_json(&format!("{all:#}\n"))
+        terminal::write_json(&format!("{all:#}\n"))
     } else {
-        screen::write(&shown(&tandem))
+        terminal::write(&shown(&tandem))
     };
     match (tandem.tandem_enabled, file.exists()) {
         (true, _) => written,

@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::{clipped, duration, local, number, print, rows, text},
+    render::{clipped, duration, local, number, print, rows, text},
     which, whole,
 };
 use serde_json::{Value, json};

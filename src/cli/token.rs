@@ -5,7 +5,8 @@ use super::{
     Failure, USAGE,
     instance::{Instance, InstanceError},
     place::Place,
-    text::{Cell, screen, style, table},
+    render::{Cell, style, table},
+    terminal,
 };
 use crate::{
     broker::{DATABASE, create_private},
@@ -131,7 +132,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
             "id": id, "role": authority, "name": args.name, "project": args.project, "token": secret,
         }))?;
     } else {
-        screen::write_raw(format!("{secret}\n").as_bytes())?;
+        terminal::write_raw(format!("{secret}\n").as_bytes())?;
     }
     let _ = writeln!(
         io::stderr(),
@@ -157,7 +158,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
     } else if all.is_empty() {
         writeln!(io::stderr(), "no tokens; `countersign token create` makes one")?;
     } else {
-        screen::write(&shown(&all))?;
+        terminal::write(&shown(&all))?;
     }
     Ok(())
 }
@@ -252,5 +253,5 @@ fn shown(tokens: &[Token]) -> String {
 }
 
 fn print(value: &serde_json::Value) -> Result<(), Failure> {
-    screen::write_json(&format!("{value}\n"))
+    terminal::write_json(&format!("{value}\n"))
 }

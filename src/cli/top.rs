@@ -1,19 +1,19 @@
 //! `countersign top`: the queue, the reviewers, what happens and the actor tree on one screen, live, with keys to act.
 //!
-//! [`app`] is what is on the screen and what a key means, decided on paper; [`view`] draws it; [`news`] asks the broker.
+//! [`app`] is what is on the screen and what a key means, decided on paper; [`view`] draws it; [`data`] asks the broker.
 
 mod app;
-mod news;
+mod data;
 mod view;
 
 use super::{
     Failure, acts,
     caller::{By, Caller},
+    render::print,
     respond, show,
-    text::print,
 };
 use anyhow::anyhow;
-use app::{Act, App};
+use app::{Action, App};
 use crossterm::event::{Event, EventStream};
 use futures::StreamExt as _;
 use ratatui::DefaultTerminal;
@@ -36,7 +36,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
-    let seen = news::look(&caller).await?;
+    let seen = data::fetch(&caller).await?;
     if args.by.at.json {
         return print(true, &seen.told(), |_| String::new());
     }
@@ -53,7 +53,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut DefaultTerminal) -> Result<(), Failure> {
     let (told, mut heard) = mpsc::channel(256);
-    let mut feed = pin!(news::follow(&by.at, told));
+    let mut feed = pin!(data::follow_events(&by.at, told));
     let (mut keys, mut tick) = (EventStream::new(), interval(TICK));
     loop {
         terminal.draw(|frame| view::draw(&app, frame))?;
@@ -68,14 +68,14 @@ async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut Default
                 app.hear(event.into_iter());
                 // What comes in one go is shown in one go.
                 app.hear(std::iter::from_fn(|| heard.try_recv().ok()));
-                Some(Act::Look)
+                Some(Action::Refresh)
             }
-            _ = tick.tick() => Some(Act::Look),
+            _ = tick.tick() => Some(Action::Refresh),
             () = &mut feed => return Ok(()),
         };
         match act {
             None => {}
-            Some(Act::Quit) => return Ok(()),
+            Some(Action::Quit) => return Ok(()),
             Some(act) => {
                 // A broker that was started again may listen elsewhere.
                 if app.is_cut_off()
@@ -91,29 +91,29 @@ async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut Default
 }
 
 /// Does it, and looks at what came of it.
-async fn perform(act: Act, caller: &Caller, app: &mut App) -> Result<Option<String>, Failure> {
+async fn perform(act: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, Failure> {
     let done = match act {
-        Act::Quit | Act::Look => None,
-        Act::Open(review) => {
+        Action::Quit | Action::Refresh => None,
+        Action::Open(review) => {
             app.open(&review, &show::text_of(caller, &review).await?);
             return Ok(None);
         }
-        Act::Approve(id) => {
+        Action::Approve(id) => {
             let review = caller.call("get_review_status", json!({ "review_id": id })).await?;
             let verdict = [("verdict".to_owned(), json!("approved"))].into_iter().collect();
             respond::give(caller, &review, None, verdict).await?;
             Some(format!("approved {id}"))
         }
-        Act::Comment(id, text) => {
+        Action::Comment(id, text) => {
             let review = caller.call("get_review_status", json!({ "review_id": id })).await?;
             acts::say(caller, &review, None, None, text).await?;
             Some(format!("said so in {id}"))
         }
-        Act::Kill(reviewer) => {
+        Action::Kill(reviewer) => {
             caller.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await?;
             Some(format!("told {reviewer} to end"))
         }
     };
-    app.take(news::look(caller).await?);
+    app.take(data::fetch(caller).await?);
     Ok(done)
 }

@@ -5,8 +5,9 @@ use super::{
     gate::{Answer, Judge, Judgement, cannot_tell, judge_range, line, short, surroundings},
     place::Place,
     receipt::Receipt,
+    render::{clipped, table},
     repo::Repo,
-    text::{clipped, screen, table},
+    terminal,
 };
 use crate::{broker::DATABASE, config::Config};
 use anyhow::anyhow;
@@ -76,8 +77,8 @@ struct Row {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let rows = verify(&args).await.map_err(cannot_tell)?;
     let written = match args.json {
-        true => screen::write_json(&format!("{:#}\n", as_json(&rows))),
-        false => screen::write(&shown(&rows)),
+        true => terminal::write_json(&format!("{:#}\n", as_json(&rows))),
+        false => terminal::write(&shown(&rows)),
     };
     // A no stays a no where nobody reads it.
     if rows.iter().all(|row| row.is_good) { written } else { Err(Failure::answer(1)) }

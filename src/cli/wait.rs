@@ -6,8 +6,8 @@ use super::{
     caller::{By, Side},
     progress,
     remote::{At, Remote},
-    status,
-    text::{print, screen, text},
+    render::{print, text},
+    status, terminal,
     which::Which,
 };
 use anyhow::anyhow;
@@ -170,7 +170,7 @@ fn reason(status: &Value) -> String {
     match status["verdict_reason"].as_str() {
         Some(words) => {
             let title = super::review::part(&format!("{} says", text(status, "verdict_by")));
-            title + &super::text::indented(words, 2)
+            title + &super::render::indented(words, 2)
         }
         None => String::new(),
     }
@@ -180,6 +180,6 @@ fn undecided(at: &At, last: Option<Value>) -> Result<(), Failure> {
     if let Some(status) = last {
         print(at.json, &status, status::shown)?;
     }
-    screen::remark("not decided within the time");
+    terminal::remark("not decided within the time");
     Err(Failure::answer(UNDECIDED))
 }

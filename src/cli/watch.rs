@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote},
-    text::screen,
+    terminal,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -73,9 +73,9 @@ fn tells(chunk: &[u8]) -> bool {
 /// Over the last one on a terminal, else below it.
 fn draw(json: bool, answer: &Value, show: &impl Fn(&Value) -> String) -> Result<(), Failure> {
     if json {
-        return screen::write_json(&format!("{answer}\n"));
+        return terminal::write_json(&format!("{answer}\n"));
     }
-    let before = if screen::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
-    screen::write_raw(before.as_bytes())?;
-    screen::write(&show(answer))
+    let before = if terminal::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
+    terminal::write_raw(before.as_bytes())?;
+    terminal::write(&show(answer))
 }

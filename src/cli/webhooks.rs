@@ -3,7 +3,7 @@
 use super::{
     Failure,
     remote::{At, Remote, encoded},
-    text::{local, number, print, rows, strings, table, text},
+    render::{local, number, print, rows, strings, table, text},
 };
 use clap::Subcommand;
 use serde_json::{Value, json};

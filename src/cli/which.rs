@@ -3,8 +3,9 @@
 use super::{
     Failure,
     caller::{Caller, Side},
+    render::{clipped, rows, text},
     repo::Repo,
-    text::{clipped, rows, screen, text},
+    terminal,
 };
 use anyhow::anyhow;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
         [] => Err(Failure::usage(anyhow!("which review? {who} {what} no open one; `countersign list` shows all"))),
         [only] => {
             let intent = clipped(only["intent"].as_str().unwrap_or_default(), INTENT_COLUMNS);
-            screen::remark(&format!("{}: {intent}", text(only, "number")));
+            terminal::remark(&format!("{}: {intent}", text(only, "number")));
             Ok(text(only, "number"))
         }
         several => {

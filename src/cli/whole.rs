@@ -1,6 +1,6 @@
 //! Answers that come in pages, put together.
 
-use super::{Failure, remote::Remote, text::rows};
+use super::{Failure, remote::Remote, render::rows};
 use serde_json::{Value, json};
 
 /// The texts of a proposal that go on from page to page.

@@ -37,22 +37,24 @@ async fn running(config: &Config) -> Check {
     };
     let (note, listen) = (Note::read(data_dir), config.server.listen);
     match (alive, note) {
-        (Some(note), _) => Check::good(GROUP, "running", format!("pid {}, {}", note.pid, note.url)),
-        (None, Some(note)) => Check::bad(
+        (Some(note), _) => Check::ok(GROUP, "running", format!("pid {}, {}", note.pid, note.url)),
+        (None, Some(note)) => Check::failure(
             GROUP,
             "running",
             format!("pid {} said that it listens at {}, and does not answer", note.pid, note.url),
             "if that process still lives, it hangs: stop it; then `countersign serve`",
         ),
         (None, None) => match TcpListener::bind(listen) {
-            Ok(_) => Check::odd(GROUP, "running", format!("no; {listen} is free for one"), "`countersign serve`"),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Check::odd(
+            Ok(_) => Check::warning(GROUP, "running", format!("no; {listen} is free for one"), "`countersign serve`"),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Check::warning(
                 GROUP,
                 "running",
                 format!("no, and something else listens on {listen}"),
                 "`countersign serve --listen 127.0.0.1:0` picks a free port; clients find it through the data folder",
             ),
-            Err(error) => Check::bad(GROUP, "running", format!("no, and {listen} is no use: {error}"), "server.listen"),
+            Err(error) => {
+                Check::failure(GROUP, "running", format!("no, and {listen} is no use: {error}"), "server.listen")
+            }
         },
     }
 }
@@ -60,28 +62,30 @@ async fn running(config: &Config) -> Check {
 async fn database(file: &Path) -> Vec<Check> {
     let name = "database";
     let Ok(there) = fs::metadata(file) else {
-        return vec![Check::good(GROUP, name, "none yet: the first start makes it")];
+        return vec![Check::ok(GROUP, name, "none yet: the first start makes it")];
     };
     let wal = fs::metadata(beside(file, "-wal")).map_or(0, |wal| wal.len());
     let says = format!("{}, {} not yet merged from its log", size(there.len()), size(wal));
     let mut ledger = match Ledger::open(file).await {
         Ok(ledger) => ledger,
-        Err(error) => return vec![Check::bad(GROUP, name, error.to_string(), "see docs/operations.md, \"Backup\"")],
+        Err(error) => {
+            return vec![Check::failure(GROUP, name, error.to_string(), "see docs/operations.md, \"Backup\"")];
+        }
     };
     let sound = ledger.faults().await;
     ledger.close().await;
     let whole = match sound {
-        Ok(faults) if faults.is_empty() => Check::good(GROUP, name, format!("whole, {says}")),
+        Ok(faults) if faults.is_empty() => Check::ok(GROUP, name, format!("whole, {says}")),
         Ok(faults) => {
             let fix = "stop the broker, keep the file, and restore a copy: docs/operations.md, \"Backup\"";
-            Check::bad(GROUP, name, format!("damaged: {}", faults.join("; ")), fix)
+            Check::failure(GROUP, name, format!("damaged: {}", faults.join("; ")), fix)
         }
-        Err(error) => Check::bad(GROUP, name, format!("cannot be checked: {error}"), "look at the disk"),
+        Err(error) => Check::failure(GROUP, name, format!("cannot be checked: {error}"), "look at the disk"),
     };
     let mut checks = vec![whole];
     if wal > LONG_WAL {
         let fix = "restart the broker; if it stays so long, somebody reads the file and never ends";
-        checks.push(Check::odd(GROUP, "write-ahead log", size(wal), fix));
+        checks.push(Check::warning(GROUP, "write-ahead log", size(wal), fix));
     }
     checks
 }
@@ -95,10 +99,10 @@ fn private(data_dir: &Path) -> Vec<Check> {
     let exposed: Vec<_> = found.iter().filter(|path| open(path)).map(|path| path.display().to_string()).collect();
     match (found.len(), exposed.as_slice()) {
         (0, _) => Vec::new(),
-        (_, []) => vec![Check::good(GROUP, "files", "only you can read them")],
+        (_, []) => vec![Check::ok(GROUP, "files", "only you can read them")],
         (_, exposed) => {
             let says = format!("others can read {}", exposed.join(", "));
-            vec![Check::bad(GROUP, "files", says, format!("chmod 600 {}", exposed.join(" ")))]
+            vec![Check::failure(GROUP, "files", says, format!("chmod 600 {}", exposed.join(" ")))]
         }
     }
 }

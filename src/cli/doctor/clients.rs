@@ -21,15 +21,15 @@ pub(super) async fn checks(config: &Config, place: &Place) -> Vec<Check> {
     for (program, name) in CLIENTS {
         if let Some(version) = version(program).await {
             checks.push(match version {
-                Ok(words) => Check::good(GROUP, name, words),
-                Err(words) => Check::bad(GROUP, name, words, format!("run `{program} --version` and see")),
+                Ok(words) => Check::ok(GROUP, name, words),
+                Err(words) => Check::failure(GROUP, name, words, format!("run `{program} --version` and see")),
             });
         }
     }
     if checks.is_empty() {
         let fix =
             "install Claude Code, Codex or Gemini; people need none: `countersign request`, `countersign respond`";
-        checks.push(Check::odd(GROUP, "agents", "none found in PATH", fix));
+        checks.push(Check::warning(GROUP, "agents", "none found in PATH", fix));
     }
     checks.extend(connected(place).await);
     checks.push(reviewers(&config.pool).await);
@@ -59,9 +59,9 @@ async fn connected(place: &Place) -> Option<Check> {
     }
     let said = command.stdin(Stdio::null()).output().await.ok()?;
     Some(if said.status.success() {
-        Check::good(GROUP, "connected", "as `countersign init` would do it")
+        Check::ok(GROUP, "connected", "as `countersign init` would do it")
     } else {
-        Check::odd(
+        Check::warning(
             GROUP,
             "connected",
             "not all of them, or not as today",
@@ -73,20 +73,20 @@ async fn connected(place: &Place) -> Option<Check> {
 async fn reviewers(pool: &Pool) -> Check {
     let name = "reviewers";
     if !pool.enabled {
-        return Check::good(GROUP, name, "come by themselves: the pool is off (pool.enabled)");
+        return Check::ok(GROUP, name, "come by themselves: the pool is off (pool.enabled)");
     }
     let settings = pool.runtime_settings();
     let fix = "install it and log in, or set pool.program to where it is";
     let found = match find_program(&settings, std::env::var_os("PATH").as_deref()) {
         Ok(found) => found,
-        Err(error) => return Check::bad(GROUP, name, error.to_string(), fix),
+        Err(error) => return Check::failure(GROUP, name, error.to_string(), fix),
     };
     match settings.runtime {
-        Runtime::Command => Check::good(GROUP, name, found.display().to_string()),
+        Runtime::Command => Check::ok(GROUP, name, found.display().to_string()),
         Runtime::Codex | Runtime::Claude => match version(&found).await {
-            Some(Ok(words)) => Check::good(GROUP, name, runs(&found, &words)),
-            Some(Err(words)) => Check::bad(GROUP, name, runs(&found, &words), fix),
-            None => Check::bad(GROUP, name, format!("{} does not start", found.display()), fix),
+            Some(Ok(words)) => Check::ok(GROUP, name, runs(&found, &words)),
+            Some(Err(words)) => Check::failure(GROUP, name, runs(&found, &words), fix),
+            None => Check::failure(GROUP, name, format!("{} does not start", found.display()), fix),
         },
     }
 }

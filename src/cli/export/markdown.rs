@@ -2,25 +2,25 @@
 //! fences longer than any they hold, and words of a line are escaped.
 
 use crate::{
-    cli::text::{number, rows},
+    cli::render::{number, rows},
     telemetry::visible,
 };
 use serde_json::Value;
 use std::fmt::Write as _;
 
-pub(super) fn of(dossiers: &[Value]) -> String {
+pub(super) fn of(bundles: &[Value]) -> String {
     let mut out = String::new();
-    for (index, dossier) in dossiers.iter().enumerate() {
+    for (index, bundle) in bundles.iter().enumerate() {
         if index > 0 {
             out.push_str("\n---\n\n");
         }
-        report(&mut out, dossier);
+        report(&mut out, bundle);
     }
     out
 }
 
-fn report(out: &mut String, dossier: &Value) {
-    let (review, rounds) = (&dossier["review"], rows(dossier, "rounds"));
+fn report(out: &mut String, bundle: &Value) {
+    let (review, rounds) = (&bundle["review"], rows(bundle, "rounds"));
     let latest = rounds.last().unwrap_or(&Value::Null);
     let _ = writeln!(out, "# {}: {}\n", word(review, "number"), word(latest, "intent"));
     let _ = writeln!(out, "| | |\n|---|---|");
@@ -32,8 +32,8 @@ fn report(out: &mut String, dossier: &Value) {
     for round in rounds {
         self::round(out, round);
     }
-    issues(out, rows(dossier, "issues"));
-    discussion(out, rows(dossier, "messages"));
+    issues(out, rows(bundle, "issues"));
+    discussion(out, rows(bundle, "messages"));
 }
 
 fn facts(review: &Value, latest: &Value) -> Vec<(&'static str, String)> {

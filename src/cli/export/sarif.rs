@@ -1,16 +1,16 @@
 //! Issues as SARIF 2.1.0, for code scanning, editors and dashboards.
 
-use crate::cli::text::rows;
+use crate::cli::render::rows;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn of(dossiers: &[Value]) -> Value {
-    let found = |dossier: &'_ Value| -> Vec<(Value, Value)> {
-        rows(dossier, "issues").iter().map(|issue| (dossier["review"].clone(), issue.clone())).collect()
+pub(super) fn of(bundles: &[Value]) -> Value {
+    let found = |bundle: &'_ Value| -> Vec<(Value, Value)> {
+        rows(bundle, "issues").iter().map(|issue| (bundle["review"].clone(), issue.clone())).collect()
     };
-    let found: Vec<_> = dossiers.iter().flat_map(found).collect();
+    let found: Vec<_> = bundles.iter().flat_map(found).collect();
     let kinds: BTreeSet<&str> = found.iter().map(|(_, issue)| kind(issue)).collect();
     let rules: Vec<_> = kinds.iter().map(|kind| json!({ "id": kind, "name": kind })).collect();
     let results: Vec<_> = found.iter().map(|(review, issue)| result(review, issue)).collect();

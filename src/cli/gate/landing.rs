@@ -1,6 +1,6 @@
 //! What is about to land, or has: a tree and what it stands on.
 
-use crate::cli::{repo::Repo, text::clipped};
+use crate::cli::{render::clipped, repo::Repo};
 use anyhow::{Context as _, anyhow};
 use std::fs;
 

@@ -4,7 +4,7 @@ use super::{
     judge::{Judge, Relation, paths_of},
     landing::Landing,
 };
-use crate::cli::text::clipped;
+use crate::cli::render::clipped;
 use domain::review::Status;
 use std::collections::BTreeSet;
 use store::ledger::Case;

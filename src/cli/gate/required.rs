@@ -3,7 +3,7 @@
 pub(in crate::cli) use crate::tandem::Point;
 
 use crate::{
-    cli::text::screen,
+    cli::terminal,
     tandem::{FILE, Tandem},
 };
 use std::path::Path;
@@ -21,13 +21,13 @@ pub(in crate::cli) fn is_required(point: Point, root: &Path) -> bool {
         Point::Push => "push",
     };
     if committed(root).is_none_or(asks) {
-        screen::remark(&format!(
+        terminal::remark(&format!(
             "countersign: {FILE} asks for no approval of a {what}, but HEAD does not have it so; it counts once that is \
              committed"
         ));
         return true;
     }
-    screen::remark(&format!("countersign: no approval of this {what} was asked for, as {FILE} says"));
+    terminal::remark(&format!("countersign: no approval of this {what} was asked for, as {FILE} says"));
     false
 }
 

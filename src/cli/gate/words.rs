@@ -6,7 +6,7 @@ use super::{
     nearest::{How, Near, next_step},
     range::MAX_COMMITS,
 };
-use crate::{cli::text::clipped, telemetry::visible};
+use crate::{cli::render::clipped, telemetry::visible};
 use domain::time::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

@@ -63,7 +63,7 @@ fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Fa
     }
 }
 
-/// What was asked for on the command line, else in the settings. Settings that cannot be read ask for nothing.
+/// ActionKind was asked for on the command line, else in the settings. Settings that cannot be read ask for nothing.
 pub(super) fn failing(chosen: Option<Fail>, place: &Place) -> Fail {
     chosen.or_else(|| settings(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
 }

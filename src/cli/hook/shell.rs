@@ -1,40 +1,40 @@
 //! A command line as a shell would read it, taken apart and never run.
 //!
 //! Quotes, expansions, substitutions, here-documents and subshells are read as POSIX says, as far as it takes to see
-//! which programs are started with which words. What an expansion stands for is not known: such a word is uncertain.
+//! which programs are started with which words. ActionKind an expansion stands for is not known: such a word is uncertain.
 
-mod reader;
+mod lexer;
 
-/// What a shell would do, in order.
+/// ActionKind a shell would do, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
-    Command(Simple),
-    /// What changes a folder from here on is forgotten at the matching [`Item::Close`].
-    Open,
-    Close,
+    Command(SimpleCommand),
+    /// ActionKind changes a folder from here on is forgotten at the matching [`Item::SubshellEnd`].
+    SubshellStart,
+    SubshellEnd,
 }
 
 /// A program and its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     pub words: Vec<Word>,
-    /// What a here-document gives it to read.
+    /// ActionKind a here-document gives it to read.
     pub input: Option<String>,
     /// Its output goes to a file.
     pub writes: bool,
-    pub joint: Joint,
+    pub connector: Connector,
 }
 
 /// How a command hangs on what stands before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Joint {
+pub(super) enum Connector {
     #[default]
-    Then,
+    Sequence,
     And,
     Or,
     Pipe,
     /// Beside one that goes on in the background.
-    Beside,
+    Background,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) struct Script {
 }
 
 pub(super) fn read(text: &str) -> Script {
-    reader::Reader::new(text).read()
+    lexer::Lexer::new(text).read()
 }
 
 #[cfg(test)]

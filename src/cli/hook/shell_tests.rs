@@ -1,11 +1,11 @@
-use super::{Item, Joint, read};
+use super::{Connector, Item, read};
 
 /// Words with spaces between them, uncertain ones with a `?`; commands with `;`.
 fn shown(line: &str) -> String {
     let script = read(line);
     let items = script.items.iter().map(|item| match item {
-        Item::Open => "(".to_owned(),
-        Item::Close => ")".to_owned(),
+        Item::SubshellStart => "(".to_owned(),
+        Item::SubshellEnd => ")".to_owned(),
         Item::Command(command) => {
             let words = command.words.iter().map(|word| {
                 let text = word.text.replace(' ', "_");
@@ -64,10 +64,10 @@ d",
 
 #[test]
 fn how_commands_hang_together_is_kept() {
-    use Joint::{And, Beside, Or, Pipe, Then};
+    use Connector::{And, Background, Or, Pipe, Sequence};
     let joints = read("a && b || c; d & e | f |& g |\n h\n(i) | j").items.into_iter().filter_map(|item| match item {
-        Item::Command(command) => Some(command.joint),
-        Item::Open | Item::Close => None,
+        Item::Command(command) => Some(command.connector),
+        Item::SubshellStart | Item::SubshellEnd => None,
     });
-    assert_eq!(joints.collect::<Vec<_>>(), [Then, And, Or, Then, Beside, Pipe, Pipe, Pipe, Then, Pipe]);
+    assert_eq!(joints.collect::<Vec<_>>(), [Sequence, And, Or, Sequence, Background, Pipe, Pipe, Pipe, Sequence, Pipe]);
 }

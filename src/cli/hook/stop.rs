@@ -5,19 +5,19 @@
 
 use super::{
     Agent,
-    client::{Input, answer, in_time, is_reviewer},
-    told::Told,
+    protocol::{HookInput, answer, in_time, is_reviewer},
+    seen_feedback::SeenFeedback,
 };
 use crate::{
     broker::DATABASE,
-    cli::{Failure, gate::settings, place::Place, repo::Repo, text::clipped},
+    cli::{Failure, gate::settings, place::Place, render::clipped, repo::Repo},
 };
 use domain::{review::Status, time::Timestamp};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::ledger::{Feedback, Ledger};
 
-/// What is older is not this session's.
+/// ActionKind is older is not this session's.
 const RECENT: Duration = Duration::from_secs(7 * 24 * 3600);
 const TEXT_CHARS: usize = 300;
 
@@ -27,9 +27,9 @@ pub(super) async fn run(args: Agent) -> Result<(), Failure> {
 }
 
 async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
-    let input = Input::read()?;
+    let input = HookInput::read()?;
     let Ok(repo) = Repo::find(&input.dir()?).await else { return Ok(None) };
-    let mut told = Told::of(&repo, &input.session_id).await?;
+    let mut told = SeenFeedback::of(&repo, &input.session_id).await?;
     if input.stop_hook_active && !told.is_empty() {
         return Ok(None);
     }

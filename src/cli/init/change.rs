@@ -1,10 +1,10 @@
 //! What has to be done to a file, decided before anything is touched.
 
 use super::{
-    edit::{Piece, Standing},
-    files::{self, Make},
-    record::{Record, Records},
-    target::{Kind, Target},
+    atomic_write::{self, FileMode},
+    edit::{Fragment, FragmentState},
+    manifest::{Manifest, ManifestEntry},
+    target::{InitTarget, Kind},
 };
 use anyhow::{Context as _, anyhow};
 use std::{
@@ -19,17 +19,17 @@ pub(super) struct Change {
     pub kind: Kind,
     pub before: Option<String>,
     pub after: Option<String>,
-    pub make: Make,
+    pub make: FileMode,
     /// The user's own file: from where to where.
     pub moved: Option<(PathBuf, PathBuf)>,
     /// What to remember of it; `None` to forget it.
-    record: Option<Record>,
+    record: Option<ManifestEntry>,
     folders: Vec<PathBuf>,
 }
 
 /// What is found when something is to be taken out.
 #[derive(Debug, Default)]
-pub(super) struct Taking {
+pub(super) struct Removal {
     pub change: Option<Change>,
     /// What stays because somebody has changed it.
     pub kept: Vec<String>,
@@ -37,10 +37,10 @@ pub(super) struct Taking {
 
 impl Change {
     /// What it takes to have the target as it is wanted; `None` if it is.
-    pub(super) fn put(target: &Target, scope: &Path, records: &Records) -> anyhow::Result<Option<Self>> {
-        let there = if target.aside.is_some() { None } else { files::read(&target.path)? };
+    pub(super) fn put(target: &InitTarget, scope: &Path, manifest: &Manifest) -> anyhow::Result<Option<Self>> {
+        let there = if target.aside.is_some() { None } else { atomic_write::read(&target.path)? };
         let before = there.clone().unwrap_or_default();
-        let mut record = records.find(&target.path).unwrap_or_default();
+        let mut record = manifest.find(&target.path).unwrap_or_default();
         let mut after = before.clone();
         for piece in &target.pieces {
             for made in piece.containers(&after)? {
@@ -50,7 +50,7 @@ impl Change {
             }
             after = piece.put(&after)?;
         }
-        let can_run = target.make != Make::Runnable || files::is_executable(&target.path);
+        let can_run = target.make != FileMode::Executable || atomic_write::is_executable(&target.path);
         if there.is_some() && after == before && can_run {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl Change {
         for piece in &target.pieces {
             record.pieces.extend(piece.read(&after)?.map(|text| (piece.name(), text)));
         }
-        record.folders.extend(files::missing_folders(&target.path));
+        record.folders.extend(atomic_write::missing_folders(&target.path));
         record.aside = target.aside.clone().or(record.aside);
         Ok(Some(Self {
             path: target.path.clone(),
@@ -76,9 +76,9 @@ impl Change {
     }
 
     /// What it takes to have nothing of ours in the target.
-    pub(super) fn take(target: &Target, records: &Records) -> anyhow::Result<Taking> {
-        let record = records.find(&target.path);
-        let there = files::read(&target.path)?;
+    pub(super) fn take(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<Removal> {
+        let record = manifest.find(&target.path);
+        let there = atomic_write::read(&target.path)?;
         let known = record.clone().unwrap_or_default();
         let (after, mut kept) = match (&there, known.undone(there.as_deref().unwrap_or_default())) {
             (None, _) => (None, Vec::new()),
@@ -86,7 +86,7 @@ impl Change {
             (Some(text), None) => cut(&target.pieces, text, record.as_ref())?,
         };
         if there == after && (record.is_none() || !kept.is_empty()) {
-            return Ok(Taking { change: None, kept });
+            return Ok(Removal { change: None, kept });
         }
         if let Some(aside) = known.aside.as_deref().filter(|aside| after.is_some() && aside.exists()) {
             kept.push(format!("it has other lines now, so {} is not put back", aside.display()));
@@ -102,44 +102,44 @@ impl Change {
             kind: target.kind,
             before: there,
             after,
-            make: Make::Plain,
+            make: FileMode::Default,
             moved,
             // Of what stays we still know that it was ours.
             record: (!kept.is_empty()).then_some(record),
             folders: known.folders,
         };
-        Ok(Taking { change: Some(change), kept })
+        Ok(Removal { change: Some(change), kept })
     }
 
     /// Only what is remembered changes, not the file.
     pub(super) fn is_silent(&self) -> bool {
-        self.before == self.after && self.moved.is_none() && self.make != Make::Runnable
+        self.before == self.after && self.moved.is_none() && self.make != FileMode::Executable
     }
 
     /// Does it, if the file is still what it was.
-    pub(super) fn apply(&self, records: &Records) -> anyhow::Result<()> {
+    pub(super) fn apply(&self, manifest: &Manifest) -> anyhow::Result<()> {
         let putting = self.after.is_some() && self.record.is_some();
         if let (true, Some((from, to))) = (putting, &self.moved) {
             self.move_file(from, to)?;
         }
-        let there = files::read(&self.path)?;
+        let there = atomic_write::read(&self.path)?;
         if there != self.before {
             return Err(anyhow!("{} has changed in the meantime; run it again", self.path.display()));
         }
         // First the note: without it nobody could take out what a crash has left.
         if let Some(record) = &self.record {
-            records.keep(record)?;
+            manifest.keep(record)?;
         }
         match (&self.after, &self.before) {
-            (Some(after), _) => files::write(&self.path, after, self.make)?,
-            (None, Some(_)) => files::remove(&self.path, &self.folders)?,
+            (Some(after), _) => atomic_write::write(&self.path, after, self.make)?,
+            (None, Some(_)) => atomic_write::remove(&self.path, &self.folders)?,
             (None, None) => {}
         }
         if let (false, Some((from, to))) = (putting, &self.moved) {
             self.move_file(from, to)?;
         }
         if self.record.is_none() {
-            records.forget(&self.path);
+            manifest.forget(&self.path);
         }
         Ok(())
     }
@@ -153,22 +153,26 @@ impl Change {
 }
 
 /// The text without what is still as it was put there; and in words, what is not.
-fn cut(pieces: &[Piece], text: &str, record: Option<&Record>) -> anyhow::Result<(Option<String>, Vec<String>)> {
+fn cut(
+    pieces: &[Fragment],
+    text: &str,
+    record: Option<&ManifestEntry>,
+) -> anyhow::Result<(Option<String>, Vec<String>)> {
     let (mut left, mut kept) = (text.to_owned(), Vec::new());
     let made = record.map(|record| record.made.as_slice()).unwrap_or_default();
     for piece in pieces {
         let Some(now) = piece.read(&left)? else { continue };
         let put = record.and_then(|record| record.pieces.get(&piece.name()));
         let is_ours =
-            put.map_or_else(|| piece.stands(&left).map(|it| it == Standing::AsWanted), |put| Ok(*put == now))?;
+            put.map_or_else(|| piece.stands(&left).map(|it| it == FragmentState::UpToDate), |put| Ok(*put == now))?;
         match (is_ours, piece, record) {
             (true, _, _) => left = piece.cut(&left, made)?,
             // Of a file that was never ours there is nothing to say.
-            (false, Piece::Whole(_), None) => {}
+            (false, Fragment::Whole(_), None) => {}
             (false, _, _) => kept.push(format!("{} was changed since, so it stays", piece.name())),
         }
     }
-    let whole = pieces.iter().any(|piece| matches!(piece, Piece::Whole(_)));
+    let whole = pieces.iter().any(|piece| matches!(piece, Fragment::Whole(_)));
     let made_file = record.is_some_and(|record| record.made_file) || whole;
     let is_nothing = pieces.iter().all(|piece| piece.is_nothing(&left));
     Ok(if made_file && is_nothing && left != text { (None, kept) } else { (Some(left), kept) })

@@ -1,10 +1,10 @@
 //! The clients we know: how to tell that one is here, where it keeps its settings, and what it wants to hear.
 
 use super::{
-    edit::Piece,
-    files::Make,
-    program::Program,
-    target::{Kind, Target},
+    atomic_write::FileMode,
+    edit::Fragment,
+    self_path::Program,
+    target::{InitTarget, Kind},
 };
 use serde_json::{Value, json};
 use std::{
@@ -35,7 +35,7 @@ pub(super) enum Client {
 
 /// How a client reaches the broker.
 #[derive(Debug, Clone)]
-pub(super) enum Way {
+pub(super) enum Transport {
     /// The bridge, which finds the broker or starts it.
     Stdio {
         program: String,
@@ -48,7 +48,7 @@ pub(super) enum Way {
 
 /// Where the user's own settings are.
 #[derive(Debug, Clone)]
-pub(super) struct Homes {
+pub(super) struct UserDirs {
     pub home: PathBuf,
     /// `~/.claude`, or where the user has put it.
     pub claude: PathBuf,
@@ -56,7 +56,7 @@ pub(super) struct Homes {
     pub codex: PathBuf,
 }
 
-impl Homes {
+impl UserDirs {
     pub(super) fn of_this_user() -> Option<Self> {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty())?;
         let given = |name: &str| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
@@ -95,8 +95,8 @@ impl Client {
     }
 
     /// By what one can tell that it is used here, if it is.
-    pub(super) fn found(self, homes: &Homes, scope: &Scope) -> Option<String> {
-        if let Some(program) = super::program::in_path(self.program()) {
+    pub(super) fn found(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
+        if let Some(program) = super::self_path::in_path(self.program()) {
             return Some(program.display().to_string());
         }
         let own = match self {
@@ -114,7 +114,7 @@ impl Client {
     }
 
     /// The entry among the servers that it uses.
-    pub(super) fn server(self, homes: &Homes, scope: &Scope, way: &Way) -> Target {
+    pub(super) fn server(self, homes: &UserDirs, scope: &Scope, way: &Transport) -> InitTarget {
         let own = match self {
             Self::Claude => homes.claude_json.clone(),
             Self::Codex => homes.codex.join("config.toml"),
@@ -129,26 +129,28 @@ impl Client {
         let piece = match self {
             Self::Claude | Self::Gemini => {
                 let path = vec!["mcpServers".into(), NAME.into()];
-                Piece::Json { path, value: self.entry(way), keys: JSON_KEYS }
+                Fragment::Json { path, value: self.entry(way), keys: JSON_KEYS }
             }
             Self::Codex => {
                 let path = vec!["mcp_servers".into(), NAME.into()];
-                Piece::Toml { path, value: self.entry(way), keys: TOML_KEYS }
+                Fragment::Toml { path, value: self.entry(way), keys: TOML_KEYS }
             }
         };
-        let make = if or_at.is_some() { Make::Plain } else { Make::Private };
-        Target { or_at, make, ..Target::new(path, Kind::Server, vec![piece]) }
+        let make = if or_at.is_some() { FileMode::Default } else { FileMode::Private };
+        InitTarget { or_at, make, ..InitTarget::new(path, Kind::Server, vec![piece]) }
     }
 
-    fn entry(self, way: &Way) -> Value {
+    fn entry(self, way: &Transport) -> Value {
         let mut entry = match (way, self) {
-            (Way::Stdio { program, args }, Self::Claude) => {
+            (Transport::Stdio { program, args }, Self::Claude) => {
                 json!({ "type": "stdio", "command": program, "args": args })
             }
-            (Way::Stdio { program, args }, Self::Codex | Self::Gemini) => json!({ "command": program, "args": args }),
-            (Way::Http { url }, Self::Claude) => json!({ "type": "http", "url": url }),
-            (Way::Http { url }, Self::Codex) => json!({ "url": url }),
-            (Way::Http { url }, Self::Gemini) => json!({ "httpUrl": url }),
+            (Transport::Stdio { program, args }, Self::Codex | Self::Gemini) => {
+                json!({ "command": program, "args": args })
+            }
+            (Transport::Http { url }, Self::Claude) => json!({ "type": "http", "url": url }),
+            (Transport::Http { url }, Self::Codex) => json!({ "url": url }),
+            (Transport::Http { url }, Self::Gemini) => json!({ "httpUrl": url }),
         };
         match self {
             Self::Claude => entry["timeout"] = json!(CALL_SECONDS * 1_000),
@@ -166,7 +168,7 @@ impl Client {
     }
 
     /// What it runs before a command, at the end of a turn and at the start of a session. Gemini has other hooks.
-    pub(super) fn hooks(self, homes: &Homes, scope: &Scope, program: &Program, start: bool) -> Option<Target> {
+    pub(super) fn hooks(self, homes: &UserDirs, scope: &Scope, program: &Program, start: bool) -> Option<InitTarget> {
         let path = match (scope, self) {
             (Scope::Project(root), Self::Claude) => root.join(".claude/settings.json"),
             (Scope::User, Self::Claude) => homes.claude.join("settings.json"),
@@ -176,7 +178,7 @@ impl Client {
         };
         let hook = |event, matcher, ending: &'static str, option: &str| {
             let command = format!("{} {ending}{option}{}", program.in_shell(), program.options_in_shell());
-            Piece::Hook {
+            Fragment::Hook {
                 event,
                 matcher,
                 ending,
@@ -189,11 +191,11 @@ impl Client {
             hook("Stop", None, "hook stop", ""),
             hook("SessionStart", None, "hook session-start", option),
         ];
-        Some(Target::new(path, Kind::ClientHooks, pieces))
+        Some(InitTarget::new(path, Kind::ClientHooks, pieces))
     }
 
     /// What it still asks the user, or what the user has to do.
-    pub(super) fn word(self, homes: &Homes, scope: &Scope) -> Option<String> {
+    pub(super) fn word(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
         let Scope::Project(root) = scope else { return None };
         match self {
             Self::Claude => {

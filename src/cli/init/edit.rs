@@ -2,13 +2,13 @@
 //!
 //! Everything that is not ours comes out as it went in: comments, order, indentation, line ends, a byte order mark.
 
-mod block;
 mod json;
-mod lines;
+mod line_diff;
+mod marked_block;
 mod toml;
 
-pub(super) use block::{Block, Marks, Spot};
-pub(super) use lines::{Splice, splices, undo, unified};
+pub(super) use line_diff::{Splice, splices, undo, unified};
+pub(super) use marked_block::{BlockPosition, MarkedBlock, Markers};
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const BOM: char = '\u{feff}';
 
 /// Why a text is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum EditError {
     #[error("line {line}, column {column}: {what}")]
     Unreadable { line: usize, column: usize, what: String },
     #[error("`{at}` is no {needed}")]
@@ -25,7 +25,7 @@ pub(super) enum Trouble {
     OpenMark { line: usize, mark: &'static str },
 }
 
-impl Trouble {
+impl EditError {
     /// Something wrong at this byte.
     fn at(text: &str, offset: usize, what: impl Into<String>) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -37,29 +37,29 @@ impl Trouble {
 
 /// Something in a file that is ours.
 #[derive(Debug, Clone)]
-pub(super) enum Piece {
+pub(super) enum Fragment {
     /// An object in JSON, with or without comments. Of what stands there, only `keys` are ours to judge and change.
     Json { path: Vec<String>, value: Value, keys: &'static [&'static str] },
     /// A command in the lists of hooks that Claude Code and Codex share, told by how it ends.
     Hook { event: &'static str, matcher: Option<&'static str>, handler: Value, ending: &'static str },
-    /// The same as [`Piece::Json`] as a table in TOML.
+    /// The same as [`Fragment::Json`] as a table in TOML.
     Toml { path: Vec<String>, value: Value, keys: &'static [&'static str] },
-    /// Lines between two marks.
-    Block(Block),
+    /// Lines between two markers.
+    Block(MarkedBlock),
     /// All of the file.
     Whole(String),
 }
 
 /// How a piece stands in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum FragmentState {
     Missing,
-    AsWanted,
+    UpToDate,
     /// What is different, in words.
-    Other(String),
+    Different(String),
 }
 
-impl Piece {
+impl Fragment {
     /// A name that stays the same from version to version.
     pub(super) fn name(&self) -> String {
         match self {
@@ -71,7 +71,7 @@ impl Piece {
     }
 
     /// All that stands there now in its place, in a form that can be compared.
-    pub(super) fn read(&self, text: &str) -> Result<Option<String>, Trouble> {
+    pub(super) fn read(&self, text: &str) -> Result<Option<String>, EditError> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         Ok(match self {
             Self::Json { path, .. } => json::read(text, path)?.map(|value| value.to_string()),
@@ -82,7 +82,7 @@ impl Piece {
         })
     }
 
-    pub(super) fn stands(&self, text: &str) -> Result<Standing, Trouble> {
+    pub(super) fn stands(&self, text: &str) -> Result<FragmentState, EditError> {
         let bare = text.strip_prefix(BOM).unwrap_or(text);
         Ok(match self {
             Self::Json { path, value, keys } => compared(json::read(bare, path)?, value, keys),
@@ -108,14 +108,14 @@ impl Piece {
                 now.get("command").is_none() || value.get("command").is_none() || now["command"] == value["command"]
             }
             Self::Hook { matcher, handler, .. } => before_hook(&now) == before_hook(&json::group(*matcher, handler)),
-            Self::Block(block) => block.marks == Marks::SHELL && read.lines().next() == block.body.lines().next(),
+            Self::Block(block) => block.markers == Markers::SHELL && read.lines().next() == block.body.lines().next(),
             Self::Whole(_) => false,
         }
     }
 
     /// The text with the piece as it is wanted.
-    pub(super) fn put(&self, text: &str) -> Result<String, Trouble> {
-        if self.stands(text)? == Standing::AsWanted {
+    pub(super) fn put(&self, text: &str) -> Result<String, EditError> {
+        if self.stands(text)? == FragmentState::UpToDate {
             return Ok(text.to_owned());
         }
         with_bom(text, |text| match self {
@@ -128,7 +128,7 @@ impl Piece {
     }
 
     /// The text without the piece, and without those of `made` that hold nothing any more.
-    pub(super) fn cut(&self, text: &str, made: &[String]) -> Result<String, Trouble> {
+    pub(super) fn cut(&self, text: &str, made: &[String]) -> Result<String, EditError> {
         with_bom(text, |text| match self {
             Self::Json { path, .. } => json::cut(text, path, made),
             Self::Toml { path, .. } => toml::cut(text, path, made),
@@ -139,7 +139,7 @@ impl Piece {
     }
 
     /// What it has to make around itself where it is not there.
-    pub(super) fn containers(&self, text: &str) -> Result<Vec<String>, Trouble> {
+    pub(super) fn containers(&self, text: &str) -> Result<Vec<String>, EditError> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         let around: Vec<Vec<String>> = match self {
             Self::Json { path, .. } | Self::Toml { path, .. } => (1..path.len()).map(|n| path[..n].to_vec()).collect(),
@@ -169,23 +169,23 @@ impl Piece {
     }
 }
 
-fn with_bom(text: &str, edit: impl FnOnce(&str) -> Result<String, Trouble>) -> Result<String, Trouble> {
+fn with_bom(text: &str, edit: impl FnOnce(&str) -> Result<String, EditError>) -> Result<String, EditError> {
     match text.strip_prefix(BOM) {
         Some(rest) => Ok(format!("{BOM}{}", edit(rest)?)),
         None => edit(text),
     }
 }
 
-fn said(there: Option<&str>, wanted: &str) -> Standing {
+fn said(there: Option<&str>, wanted: &str) -> FragmentState {
     match there {
-        None => Standing::Missing,
-        Some(there) if there == wanted => Standing::AsWanted,
-        Some(_) => Standing::Other("its text is another".into()),
+        None => FragmentState::Missing,
+        Some(there) if there == wanted => FragmentState::UpToDate,
+        Some(_) => FragmentState::Different("its text is another".into()),
     }
 }
 
-fn compared(there: Option<Value>, wanted: &Value, keys: &[&str]) -> Standing {
-    let Some(there) = there else { return Standing::Missing };
+fn compared(there: Option<Value>, wanted: &Value, keys: &[&str]) -> FragmentState {
+    let Some(there) = there else { return FragmentState::Missing };
     let different = keys.iter().filter(|key| there.get(**key) != wanted.get(**key));
     let words: Vec<String> = different
         .map(|key| match (there.get(*key), wanted.get(*key)) {
@@ -196,9 +196,9 @@ fn compared(there: Option<Value>, wanted: &Value, keys: &[&str]) -> Standing {
         })
         .collect();
     match (there.is_object(), words.is_empty()) {
-        (true, true) => Standing::AsWanted,
-        (true, false) => Standing::Other(words.join(", ")),
-        (false, _) => Standing::Other(format!("it is {there}")),
+        (true, true) => FragmentState::UpToDate,
+        (true, false) => FragmentState::Different(words.join(", ")),
+        (false, _) => FragmentState::Different(format!("it is {there}")),
     }
 }
 

@@ -1,27 +1,27 @@
-use super::{Block, Marks, Piece, Spot, Standing, Trouble, splices, undo, unified};
+use super::{BlockPosition, EditError, Fragment, FragmentState, MarkedBlock, Markers, splices, undo, unified};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const KEYS: &[&str] = &["type", "command", "args", "url", "timeout"];
 
-fn server() -> Piece {
+fn server() -> Fragment {
     let value = json!({ "type": "stdio", "command": "countersign", "args": ["mcp"], "timeout": 120_000 });
-    Piece::Json { path: vec!["mcpServers".into(), "countersign".into()], value, keys: KEYS }
+    Fragment::Json { path: vec!["mcpServers".into(), "countersign".into()], value, keys: KEYS }
 }
 
-fn table() -> Piece {
+fn table() -> Fragment {
     let value = json!({ "command": "countersign", "args": ["mcp"], "timeout": 120 });
-    Piece::Toml { path: vec!["mcp_servers".into(), "countersign".into()], value, keys: KEYS }
+    Fragment::Toml { path: vec!["mcp_servers".into(), "countersign".into()], value, keys: KEYS }
 }
 
-fn hook(event: &'static str, matcher: Option<&'static str>) -> Piece {
+fn hook(event: &'static str, matcher: Option<&'static str>) -> Fragment {
     let handler = json!({ "type": "command", "command": "countersign hook stop", "timeout": 30 });
-    Piece::Hook { event, matcher, handler, ending: "hook stop" }
+    Fragment::Hook { event, matcher, handler, ending: "hook stop" }
 }
 
-fn block(marks: Marks, spot: Spot) -> Piece {
-    Piece::Block(Block { marks, spot, body: "one\ntwo\n".into() })
+fn block(markers: Markers, spot: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { markers, spot, body: "one\ntwo\n".into() })
 }
 
 /// Configs as people keep them.
@@ -67,15 +67,15 @@ const TEXT: [&str; 8] = [
     "#!/usr/bin/env bash",
 ];
 
-fn all() -> Vec<(Piece, &'static [&'static str])> {
+fn all() -> Vec<(Fragment, &'static [&'static str])> {
     vec![
         (server(), &JSON),
         (hook("Stop", None), &JSON),
         (hook("PreToolUse", Some("Bash")), &JSON),
         (table(), &TOML),
-        (block(Marks::MARKDOWN, Spot::End), &TEXT),
-        (block(Marks::MARKDOWN, Spot::AfterFrontMatter), &TEXT),
-        (block(Marks::SHELL, Spot::AfterShebang), &TEXT),
+        (block(Markers::MARKDOWN, BlockPosition::End), &TEXT),
+        (block(Markers::MARKDOWN, BlockPosition::AfterFrontMatter), &TEXT),
+        (block(Markers::SHELL, BlockPosition::AfterShebang), &TEXT),
     ]
 }
 
@@ -83,29 +83,29 @@ fn all() -> Vec<(Piece, &'static [&'static str])> {
 fn what_is_put_in_stands_there_once_and_can_be_taken_back() {
     for (piece, texts) in all() {
         for text in texts {
-            assert_eq!(piece.stands(text), Ok(Standing::Missing), "{text}");
+            assert_eq!(piece.stands(text), Ok(FragmentState::Missing), "{text}");
             let put = piece.put(text).unwrap_or_else(|trouble| panic!("{trouble}: {text}"));
-            assert_eq!(piece.stands(&put), Ok(Standing::AsWanted), "{text}\n->\n{put}");
+            assert_eq!(piece.stands(&put), Ok(FragmentState::UpToDate), "{text}\n->\n{put}");
             assert_eq!(piece.put(&put).unwrap(), put, "a second time changes nothing");
             assert_eq!(undo(&put, &splices(text, &put)).as_deref(), Some(*text), "the bytes come back");
             let made = piece.containers(text).unwrap();
             let cut = piece.cut(&put, &made).unwrap();
-            assert_eq!(piece.stands(&cut), Ok(Standing::Missing), "{put}\n->\n{cut}");
+            assert_eq!(piece.stands(&cut), Ok(FragmentState::Missing), "{put}\n->\n{cut}");
             assert_eq!(meaning(&piece, &cut), meaning(&piece, text), "{text}\n->\n{put}\n->\n{cut}");
         }
     }
 }
 
 /// What a text says, whatever it looks like.
-fn meaning(piece: &Piece, text: &str) -> Value {
+fn meaning(piece: &Fragment, text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     match piece {
-        Piece::Json { .. } | Piece::Hook { .. } => {
+        Fragment::Json { .. } | Fragment::Hook { .. } => {
             let value = super::json::read(text, &[]).unwrap();
             value.filter(|value| *value != json!({})).unwrap_or_default()
         }
-        Piece::Toml { .. } => super::toml::read(text, &[]).unwrap().unwrap_or_default(),
-        Piece::Block(_) | Piece::Whole(_) => {
+        Fragment::Toml { .. } => super::toml::read(text, &[]).unwrap().unwrap_or_default(),
+        Fragment::Block(_) | Fragment::Whole(_) => {
             text.replace("\r\n", "\n").trim_end().trim_start_matches("#!/bin/sh").into()
         }
     }
@@ -129,7 +129,7 @@ fn nothing_of_the_users_is_lost() {
     }
 }
 
-fn joined(texts: &[Result<String, Trouble>]) -> String {
+fn joined(texts: &[Result<String, EditError>]) -> String {
     let texts: Vec<&str> = texts.iter().map(|text| text.as_deref().unwrap()).collect();
     texts.join("\n--------\n")
 }
@@ -155,16 +155,16 @@ fn toml_keeps_its_comments_and_order() {
 #[test]
 fn what_the_user_has_added_stays_when_ours_changes() {
     let text = server().put("{}").unwrap().replace("\"timeout\": 120000", "\"timeout\": 5, \"env\": { \"A\": \"1\" }");
-    let Ok(Standing::Other(what)) = server().stands(&text) else { panic!("{text}") };
+    let Ok(FragmentState::Different(what)) = server().stands(&text) else { panic!("{text}") };
     assert_eq!(what, "timeout is 5, not 120000");
     let again = server().put(&text).unwrap();
-    assert_eq!(server().stands(&again), Ok(Standing::AsWanted));
+    assert_eq!(server().stands(&again), Ok(FragmentState::UpToDate));
     assert!(again.contains("\"env\": { \"A\": \"1\" }"), "{again}");
 
     let text = table().put("").unwrap().replace("timeout = 120", "# mine\nenv = { A = '1' }\nurl = 'http://x'");
     let again = table().put(&text).unwrap();
     assert!(again.contains("# mine\nenv = { A = '1' }") && !again.contains("url"), "{again}");
-    assert_eq!(table().stands(&again), Ok(Standing::AsWanted));
+    assert_eq!(table().stands(&again), Ok(FragmentState::UpToDate));
 }
 
 #[test]
@@ -191,17 +191,17 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         (hook("Stop", None), "{ \"hooks\": { \"Stop\": {} } }"),
         (table(), "a = 1\nb = \n"),
         (table(), "mcp_servers = 1"),
-        (block(Marks::MARKDOWN, Spot::End), "a\n<!-- countersign: begin -->\nb\n"),
+        (block(Markers::MARKDOWN, BlockPosition::End), "a\n<!-- countersign: begin -->\nb\n"),
     ];
     let words: Vec<String> = unreadable.iter().map(|(piece, text)| piece.put(text).unwrap_err().to_string()).collect();
     assert_snapshot!("unreadable", words.join("\n"));
-    assert_eq!(Trouble::at("a\nöx", 4, "x").to_string(), "line 2, column 2: x");
+    assert_eq!(EditError::at("a\nöx", 4, "x").to_string(), "line 2, column 2: x");
 }
 
 #[test]
 fn a_block_that_is_there_is_replaced_where_it_stands() {
     let text = "a\n<!-- countersign: begin -->\nold\n<!-- countersign: end -->\nb\n";
-    let piece = block(Marks::MARKDOWN, Spot::End);
+    let piece = block(Markers::MARKDOWN, BlockPosition::End);
     assert_eq!(piece.put(text).unwrap(), "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n");
     assert_eq!(piece.cut(text, &[]).unwrap(), "a\nb\n");
 }
@@ -252,7 +252,7 @@ proptest! {
     fn whatever_the_config_only_ours_is_added_and_the_bytes_come_back(text in config()) {
         for piece in [server(), hook("Stop", None)] {
             let put = piece.put(&text).unwrap();
-            prop_assert_eq!(piece.stands(&put).unwrap(), Standing::AsWanted);
+            prop_assert_eq!(piece.stands(&put).unwrap(), FragmentState::UpToDate);
             prop_assert_eq!(undo(&put, &splices(&text, &put)).unwrap(), text.clone());
             let cut = piece.cut(&put, &piece.containers(&text).unwrap()).unwrap();
             prop_assert_eq!(meaning(&piece, &cut), meaning(&piece, &text));

@@ -3,9 +3,9 @@
 //! The texts stand in `integrations/`.
 
 use super::{
-    clients::{Client, Homes, Scope},
-    edit::{Block, Marks, Piece, Spot},
-    target::{Kind, Target},
+    clients::{Client, Scope, UserDirs},
+    edit::{BlockPosition, Fragment, MarkedBlock, Markers},
+    target::{InitTarget, Kind},
 };
 use std::path::{Path, PathBuf};
 
@@ -31,23 +31,23 @@ const COMMAND: &str = include_str!("../../../integrations/gsd/command.md");
 const POINTER: &str = include_str!("../../../integrations/gsd/pointer.md");
 
 /// How the loop goes, for agents that are not told by the broker itself.
-pub(super) fn skills(client: Client, homes: &Homes, scope: &Scope) -> Option<Target> {
+pub(super) fn skills(client: Client, homes: &UserDirs, scope: &Scope) -> Option<InitTarget> {
     let (path, piece) = match (client, scope) {
         (Client::Claude, _) => {
-            (claude(homes, scope).join("skills/countersign/SKILL.md"), Piece::Whole(SKILL.to_owned()))
+            (claude(homes, scope).join("skills/countersign/SKILL.md"), Fragment::Whole(SKILL.to_owned()))
         }
-        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), part(AGENTS, Spot::End)),
-        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), part(AGENTS, Spot::End)),
+        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), part(AGENTS, BlockPosition::End)),
+        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), part(AGENTS, BlockPosition::End)),
         (Client::Gemini, _) => return None,
     };
-    Some(Target::new(path, Kind::Skills, vec![piece]))
+    Some(InitTarget::new(path, Kind::Skills, vec![piece]))
 }
 
-fn part(body: &str, spot: Spot) -> Piece {
-    Piece::Block(Block { marks: Marks::MARKDOWN, spot, body: body.to_owned() })
+fn part(body: &str, spot: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { markers: Markers::MARKDOWN, spot, body: body.to_owned() })
 }
 
-fn claude(homes: &Homes, scope: &Scope) -> PathBuf {
+fn claude(homes: &UserDirs, scope: &Scope) -> PathBuf {
     match scope {
         Scope::Project(root) => root.join(".claude"),
         Scope::User => homes.claude.clone(),
@@ -55,14 +55,14 @@ fn claude(homes: &Homes, scope: &Scope) -> PathBuf {
 }
 
 /// The guards, the commands that put them around the user's own, and a pointer in each of these that is here.
-pub(super) fn gsd(homes: &Homes, scope: &Scope) -> Vec<Target> {
+pub(super) fn gsd(homes: &UserDirs, scope: &Scope) -> Vec<InitTarget> {
     let base = claude(homes, scope);
     // As an agent finds it: from the project's root, or from anywhere.
     let folder = match scope {
         Scope::Project(_) => ".claude/countersign/gsd".to_owned(),
         Scope::User => base.join("countersign/gsd").display().to_string(),
     };
-    let whole = |path: PathBuf, text: String| Target::new(path, Kind::Gsd, vec![Piece::Whole(text)]);
+    let whole = |path: PathBuf, text: String| InitTarget::new(path, Kind::Gsd, vec![Fragment::Whole(text)]);
     let guard = |(name, text): (&str, &str)| {
         whole(base.join(format!("countersign/gsd/{name}.md")), text.replace("{folder}", &folder))
     };
@@ -79,9 +79,9 @@ pub(super) fn gsd(homes: &Homes, scope: &Scope) -> Vec<Target> {
     guards.chain(commands).chain(pointers).collect()
 }
 
-fn pointer(name: &str, path: &Path, folder: &str) -> Target {
+fn pointer(name: &str, path: &Path, folder: &str) -> InitTarget {
     let body = POINTER.replace("{name}", name).replace("{folder}", folder);
-    Target::new(path.to_owned(), Kind::Gsd, vec![part(&body, Spot::AfterFrontMatter)])
+    InitTarget::new(path.to_owned(), Kind::Gsd, vec![part(&body, BlockPosition::AfterFrontMatter)])
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What there is to install, and where.
 
-use super::{edit::Piece, files::Make};
+use super::{atomic_write::FileMode, edit::Fragment};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -35,19 +35,19 @@ impl Kind {
 
 /// A file, and what of it is ours.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct InitTarget {
     pub path: PathBuf,
     pub kind: Kind,
-    pub pieces: Vec<Piece>,
-    pub make: Make,
+    pub pieces: Vec<Fragment>,
+    pub make: FileMode,
     /// Where the user's own file goes that is in the way.
     pub aside: Option<PathBuf>,
     /// Where the same may stand for all projects of the user.
     pub or_at: Option<PathBuf>,
 }
 
-impl Target {
-    pub(super) fn new(path: PathBuf, kind: Kind, pieces: Vec<Piece>) -> Self {
-        Self { path, kind, pieces, make: Make::Plain, aside: None, or_at: None }
+impl InitTarget {
+    pub(super) fn new(path: PathBuf, kind: Kind, pieces: Vec<Fragment>) -> Self {
+        Self { path, kind, pieces, make: FileMode::Default, aside: None, or_at: None }
     }
 }

@@ -1,6 +1,6 @@
 //! What is proposed: commits, what is staged, the files as they are, a diff, a plan.
 
-use crate::cli::{Failure, repo::Repo, text::screen};
+use crate::cli::{Failure, repo::Repo, terminal};
 use anyhow::{Context as _, anyhow};
 use serde_json::{Map, Value, json};
 use std::{
@@ -113,7 +113,7 @@ impl Source {
             return Err(anyhow!("{of} has nothing that {base} has not; {words}").into());
         }
         if !repo.git(["status", "--porcelain", "--untracked-files=no"]).await?.is_empty() {
-            screen::remark("note: what is not committed is not part of it (--worktree takes the files as they are)");
+            terminal::remark("note: what is not committed is not part of it (--worktree takes the files as they are)");
         }
         let target = match branch {
             Some(branch) => json!({ "branch": branch, "base": base }),

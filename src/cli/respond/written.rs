@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> anyhow::Result<Map<String
 
 /// A text: the head, the reason, then a heading for each finding.
 pub(super) fn prose(text: &str) -> anyhow::Result<Map<String, Value>> {
-    let text = super::super::compose::without_comments(text);
+    let text = super::super::editor::without_comments(text);
     let mut fields = Map::new();
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty()).peekable();
     while let Some((key, value)) = lines.peek().and_then(|line| head(line)) {

@@ -1,7 +1,7 @@
 //! `countersign reviewer logs`: the file that a reviewer's output is kept in.
 
 use crate::{
-    cli::{Failure, place::Place, text::screen},
+    cli::{Failure, place::Place, terminal},
     reviewer_log,
 };
 use anyhow::{Context as _, anyhow};
@@ -43,9 +43,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     if args.json {
         let lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
         let answer = json!({ "reviewer": path.file_stem().map(|name| name.to_string_lossy()), "lines": lines });
-        return screen::write_json(&format!("{answer:#}\n"));
+        return terminal::write_json(&format!("{answer:#}\n"));
     }
-    screen::write_raw(text)?;
+    terminal::write_raw(text)?;
     if args.follow { follow(&path, file).await } else { Ok(()) }
 }
 
@@ -55,7 +55,7 @@ async fn follow(path: &Path, mut file: File) -> Result<(), Failure> {
         tokio::time::sleep(PAUSE).await;
         more.clear();
         file.read_to_end(&mut more)?;
-        screen::write_raw(&more)?;
+        terminal::write_raw(&more)?;
         // Turned over: what is left of the old one has been read, the new one begins.
         let at = file.stream_position()?;
         if fs::metadata(path).is_ok_and(|meta| meta.len() < at) {

@@ -1,7 +1,7 @@
 //! The pool as text.
 
 use crate::{
-    cli::text::{clipped, duration, rows, strings, table, text},
+    cli::render::{clipped, duration, rows, strings, table, text},
     telemetry::visible,
 };
 use serde_json::Value;

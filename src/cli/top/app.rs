@@ -1,11 +1,11 @@
 //! What is on the screen, and what each key means. Nothing here asks or draws.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a keyboard has more keys than we give a meaning to")]
 
-use super::news::Seen;
+use super::data::BrokerState;
 use crate::{
     cli::{
         Failure,
-        text::{one_line, rows, text},
+        render::{one_line, rows, text},
     },
     telemetry::visible,
 };
@@ -40,20 +40,20 @@ impl Pane {
 /// What the keys are for just now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    Watching,
+    Browse,
     Help,
     /// A review in full.
-    Reading {
+    Detail {
         title: String,
         lines: Vec<String>,
         first: usize,
     },
     /// No single key decides anything.
-    Sure {
+    Confirm {
         question: String,
-        act: Act,
+        act: Action,
     },
-    Writing {
+    Compose {
         review: String,
         text: String,
     },
@@ -61,10 +61,10 @@ pub(super) enum Mode {
 
 /// What is to be done outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum Action {
     Quit,
     /// Ask the broker again.
-    Look,
+    Refresh,
     Open(String),
     Approve(String),
     Comment(String, String),
@@ -73,7 +73,7 @@ pub(super) enum Act {
 
 #[derive(Debug)]
 pub(super) struct App {
-    pub seen: Seen,
+    pub seen: BrokerState,
     pub events: VecDeque<Value>,
     pub pane: Pane,
     /// Which line of each pane is chosen.
@@ -85,12 +85,12 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(seen: Seen) -> Self {
+    pub(super) fn new(seen: BrokerState) -> Self {
         let (events, chosen) = (VecDeque::new(), [0; Pane::ALL.len()]);
-        Self { seen, events, pane: Pane::Reviews, chosen, mode: Mode::Watching, words: String::new(), cut_off: false }
+        Self { seen, events, pane: Pane::Reviews, chosen, mode: Mode::Browse, words: String::new(), cut_off: false }
     }
 
-    pub(super) fn take(&mut self, seen: Seen) {
+    pub(super) fn take(&mut self, seen: BrokerState) {
         self.seen = seen;
         self.cut_off = false;
     }
@@ -121,7 +121,7 @@ impl App {
 
     pub(super) fn open(&mut self, review: &str, text: &str) {
         let lines = text.lines().map(|line| visible(line).into_owned()).collect();
-        self.mode = Mode::Reading { title: review.to_owned(), lines, first: 0 };
+        self.mode = Mode::Detail { title: review.to_owned(), lines, first: 0 };
     }
 
     pub(super) fn reviewers(&self) -> &[Value] {
@@ -157,32 +157,32 @@ impl App {
         row.map(|row| text(row, "reviewer_id"))
     }
 
-    pub(super) fn on_key(&mut self, key: KeyEvent) -> Option<Act> {
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Option<Action> {
         if key.kind == KeyEventKind::Release {
             return None;
         }
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
-            return Some(Act::Quit);
+            return Some(Action::Quit);
         }
-        match std::mem::replace(&mut self.mode, Mode::Watching) {
-            Mode::Watching => self.watching(key.code),
+        match std::mem::replace(&mut self.mode, Mode::Browse) {
+            Mode::Browse => self.watching(key.code),
             Mode::Help => None,
-            Mode::Reading { title, lines, first } => self.reading(key.code, title, lines, first),
-            Mode::Sure { act, .. } => match key.code {
+            Mode::Detail { title, lines, first } => self.reading(key.code, title, lines, first),
+            Mode::Confirm { act, .. } => match key.code {
                 KeyCode::Char('y' | 'Y') => Some(act),
                 _ => {
                     self.words = "left as it was".to_owned();
                     None
                 }
             },
-            Mode::Writing { review, text } => self.writing(key.code, review, text),
+            Mode::Compose { review, text } => self.writing(key.code, review, text),
         }
     }
 
-    fn watching(&mut self, key: KeyCode) -> Option<Act> {
+    fn watching(&mut self, key: KeyCode) -> Option<Action> {
         self.words.clear();
         match key {
-            KeyCode::Char('q') | KeyCode::Esc => return Some(Act::Quit),
+            KeyCode::Char('q') | KeyCode::Esc => return Some(Action::Quit),
             KeyCode::Char('?') | KeyCode::Char('h') => self.mode = Mode::Help,
             KeyCode::Char('j') | KeyCode::Down => self.choose(self.chosen(self.pane) + 1),
             KeyCode::Char('k') | KeyCode::Up => self.choose(self.chosen(self.pane).saturating_sub(1)),
@@ -190,20 +190,20 @@ impl App {
             KeyCode::Char('G') | KeyCode::End => self.choose(usize::MAX),
             KeyCode::Tab => self.turn(1),
             KeyCode::BackTab => self.turn(Pane::ALL.len() - 1),
-            KeyCode::Char('r') => return Some(Act::Look),
-            KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Act::Open),
+            KeyCode::Char('r') => return Some(Action::Refresh),
+            KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Action::Open),
             KeyCode::Char('a') => {
-                if let Some(review) = self.with_review(Act::Approve) {
+                if let Some(review) = self.with_review(Action::Approve) {
                     self.mode = sure(review);
                 }
             }
             KeyCode::Char('c') => {
-                if let Some(Act::Open(review)) = self.with_review(Act::Open) {
-                    self.mode = Mode::Writing { review, text: String::new() };
+                if let Some(Action::Open(review)) = self.with_review(Action::Open) {
+                    self.mode = Mode::Compose { review, text: String::new() };
                 }
             }
             KeyCode::Char('K') => match self.reviewer() {
-                Some(reviewer) => self.mode = sure(Act::Kill(reviewer)),
+                Some(reviewer) => self.mode = sure(Action::Kill(reviewer)),
                 None => self.words = "choose a reviewer first: Tab leads to them".to_owned(),
             },
             _ => {}
@@ -211,7 +211,7 @@ impl App {
         None
     }
 
-    fn with_review(&mut self, act: impl Fn(String) -> Act) -> Option<Act> {
+    fn with_review(&mut self, act: impl Fn(String) -> Action) -> Option<Action> {
         let review = self.review();
         if review.is_none() {
             self.words = "choose a review first: Tab leads to them".to_owned();
@@ -227,7 +227,7 @@ impl App {
         self.pane = Pane::ALL[(self.pane as usize + steps) % Pane::ALL.len()];
     }
 
-    fn reading(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Act> {
+    fn reading(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Action> {
         let last = lines.len().saturating_sub(1);
         let first = match key {
             KeyCode::Char('j') | KeyCode::Down => first + 1,
@@ -239,34 +239,34 @@ impl App {
             KeyCode::Char('q') | KeyCode::Esc | KeyCode::Enter => return None,
             _ => first,
         };
-        self.mode = Mode::Reading { title, lines, first: first.min(last) };
+        self.mode = Mode::Detail { title, lines, first: first.min(last) };
         None
     }
 
-    fn writing(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Act> {
+    fn writing(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
         match key {
             KeyCode::Esc => {
                 self.words = "nothing was sent".to_owned();
                 return None;
             }
             KeyCode::Enter if text.trim().is_empty() => return None,
-            KeyCode::Enter => return Some(Act::Comment(review, text)),
+            KeyCode::Enter => return Some(Action::Comment(review, text)),
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char(c) => text.push(c),
             _ => {}
         }
-        self.mode = Mode::Writing { review, text };
+        self.mode = Mode::Compose { review, text };
         None
     }
 }
 
-fn sure(act: Act) -> Mode {
+fn sure(act: Action) -> Mode {
     let question = match &act {
-        Act::Approve(review) => format!("Sign {review} as it stands?"),
-        Act::Kill(reviewer) => format!("End {reviewer}? What it holds goes back to the queue."),
-        Act::Quit | Act::Look | Act::Open(_) | Act::Comment(..) => String::new(),
+        Action::Approve(review) => format!("Sign {review} as it stands?"),
+        Action::Kill(reviewer) => format!("End {reviewer}? What it holds goes back to the queue."),
+        Action::Quit | Action::Refresh | Action::Open(_) | Action::Comment(..) => String::new(),
     };
-    Mode::Sure { question: format!("{question} y/n"), act }
+    Mode::Confirm { question: format!("{question} y/n"), act }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How it looks.
 
 use super::app::{App, Mode, Pane};
-use crate::cli::text::{Cell, age, clipped, number, one_line, rows, strings, style, text};
+use crate::cli::render::{Cell, age, clipped, number, one_line, rows, strings, style, text};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -29,8 +29,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame) {
     let [head, body, foot] = areas.areas(frame.area());
     frame.render_widget(Line::from(headline(app)).bold(), head);
     match &app.mode {
-        Mode::Reading { title, lines, first } => reading(frame, body, title, lines, *first),
-        Mode::Watching | Mode::Help | Mode::Sure { .. } | Mode::Writing { .. } => panes(app, frame, body),
+        Mode::Detail { title, lines, first } => reading(frame, body, title, lines, *first),
+        Mode::Browse | Mode::Help | Mode::Confirm { .. } | Mode::Compose { .. } => panes(app, frame, body),
     }
     if app.mode == Mode::Help {
         help(frame, body);
@@ -51,11 +51,11 @@ fn headline(app: &App) -> String {
 
 fn footline(app: &App) -> String {
     match &app.mode {
-        Mode::Sure { question, .. } => format!(" {question}"),
-        Mode::Writing { review, text } => format!(" say in {review}: {text}▏  Enter sends, Esc does not"),
-        Mode::Reading { .. } => " j/k, Space move  q back".to_owned(),
-        Mode::Watching | Mode::Help if !app.words.is_empty() => format!(" {}", app.words),
-        Mode::Watching | Mode::Help => KEYS.to_owned(),
+        Mode::Confirm { question, .. } => format!(" {question}"),
+        Mode::Compose { review, text } => format!(" say in {review}: {text}▏  Enter sends, Esc does not"),
+        Mode::Detail { .. } => " j/k, Space move  q back".to_owned(),
+        Mode::Browse | Mode::Help if !app.words.is_empty() => format!(" {}", app.words),
+        Mode::Browse | Mode::Help => KEYS.to_owned(),
     }
 }
 

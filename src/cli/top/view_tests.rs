@@ -1,5 +1,5 @@
 use super::draw;
-use crate::cli::top::{app::App, news::Seen};
+use crate::cli::top::{app::App, data::BrokerState};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{Terminal, backend::TestBackend};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn app() -> App {
     ];
     let reviewer = json!({ "name": "codex-r1", "state": "busy", "reviews": ["R-12"], "completed": 4, "cost_usd": 0.5 });
     let pool = json!({ "state": "ready", "waiting": [{ "pending": 3 }], "reviewers": [reviewer] });
-    let mut app = App::new(Seen { reviews, pool, actors: "broker\n└─ store\n".into() });
+    let mut app = App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() });
     let event = json!({ "seq": 41, "at": "2026-11-16T10:11:12.345Z", "number": "R-12", "kind": "claimed",
                         "actor": "second-mind", "data": {} });
     app.hear([event].into_iter());

@@ -1,6 +1,6 @@
 //! Values in JSON that may have comments and commas too many, as the settings of clients do.
 
-use super::Trouble;
+use super::EditError;
 use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
@@ -23,22 +23,22 @@ fn options() -> ParseOptions {
     }
 }
 
-fn parsed(text: &str) -> Result<CstRootNode, Trouble> {
+fn parsed(text: &str) -> Result<CstRootNode, EditError> {
     CstRootNode::parse(text, &options())
-        .map_err(|error| Trouble::at(text, error.range().start, error.kind().to_string()))
+        .map_err(|error| EditError::at(text, error.range().start, error.kind().to_string()))
 }
 
 /// The object of the file. A file without any value has an empty one.
-fn object(root: &CstRootNode) -> Result<CstObject, Trouble> {
+fn object(root: &CstRootNode) -> Result<CstObject, EditError> {
     root.object_value_or_create().ok_or_else(|| shape(&[], "object"))
 }
 
-fn shape(path: &[String], needed: &'static str) -> Trouble {
+fn shape(path: &[String], needed: &'static str) -> EditError {
     let at = if path.is_empty() { "the whole file".to_owned() } else { path.join(".") };
-    Trouble::Shape { at, needed }
+    EditError::Shape { at, needed }
 }
 
-pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble> {
+pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     let root = parsed(text)?;
     let Some(value) = root.value() else { return Ok(None) };
     let Some(mut value) = value.to_serde_value() else { return Ok(None) };
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble
     Ok(Some(value))
 }
 
-pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, Trouble> {
+pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, EditError> {
     let root = parsed(text)?;
     let Some((name, around)) = path.split_last() else { return Ok(text.to_owned()) };
     let mut at = object(&root)?;
@@ -88,7 +88,7 @@ fn change(there: &CstObject, value: &Value, keys: &[&str]) {
     }
 }
 
-pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, Trouble> {
+pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, EditError> {
     let root = parsed(text)?;
     if let Some(found) = find(&root, path) {
         found.remove();
@@ -130,7 +130,7 @@ pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
     }
 }
 
-pub(super) fn read_hook(text: &str, event: &str, ending: &str) -> Result<Option<Value>, Trouble> {
+pub(super) fn read_hook(text: &str, event: &str, ending: &str) -> Result<Option<Value>, EditError> {
     let path = ["hooks".to_owned(), event.to_owned()];
     let Some(groups) = read(text, &path)? else { return Ok(None) };
     let Value::Array(groups) = groups else { return Err(shape(&path, "list")) };
@@ -151,7 +151,7 @@ pub(super) fn put_hook(
     matcher: Option<&str>,
     handler: &Value,
     ending: &str,
-) -> Result<String, Trouble> {
+) -> Result<String, EditError> {
     let text = cut_hook(text, event, ending, &[])?;
     let root = parsed(&text)?;
     let path = ["hooks".to_owned(), event.to_owned()];
@@ -161,7 +161,7 @@ pub(super) fn put_hook(
     Ok(root.to_string())
 }
 
-pub(super) fn cut_hook(text: &str, event: &str, ending: &str, made: &[String]) -> Result<String, Trouble> {
+pub(super) fn cut_hook(text: &str, event: &str, ending: &str, made: &[String]) -> Result<String, EditError> {
     let root = parsed(text)?;
     if let Some(list) = find(&root, &["hooks".to_owned(), event.to_owned()]).and_then(|prop| prop.array_value()) {
         for group in list.elements() {

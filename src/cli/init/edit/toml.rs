@@ -1,17 +1,17 @@
 //! Tables in TOML.
 
-use super::{Trouble, lines::woven};
+use super::{EditError, line_diff::woven};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-fn parsed(text: &str) -> Result<DocumentMut, Trouble> {
+fn parsed(text: &str) -> Result<DocumentMut, EditError> {
     text.parse::<DocumentMut>().map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        Trouble::at(text, offset, error.message().to_owned())
+        EditError::at(text, offset, error.message().to_owned())
     })
 }
 
-pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble> {
+pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     let document = parsed(text)?;
     let mut item = document.as_item();
     for name in path {
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, Trouble
     Ok(Some(value(item)))
 }
 
-pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, Trouble> {
+pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, EditError> {
     let mut document = parsed(text)?;
     let Some((name, around)) = path.split_last() else { return Ok(text.to_owned()) };
     let is_first = document.is_empty();
@@ -33,7 +33,7 @@ pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> 
             table.set_implicit(true);
             at.insert(name, Item::Table(table));
         }
-        let shape = || Trouble::Shape { at: path[..=depth].join("."), needed: "table" };
+        let shape = || EditError::Shape { at: path[..=depth].join("."), needed: "table" };
         at = at.get_mut(name).and_then(Item::as_table_like_mut).ok_or_else(shape)?;
     }
     let can_have_headers = at.get_values().is_empty();
@@ -70,7 +70,7 @@ fn change(there: &mut dyn TableLike, value: &Value, keys: &[&str]) {
     }
 }
 
-pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, Trouble> {
+pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, EditError> {
     let mut document = parsed(text)?;
     remove(&mut document, path, |_| true);
     for made in made.iter().rev() {

@@ -1,6 +1,6 @@
 //! All that is known of a review, gathered page by page.
 
-use crate::cli::{Failure, remote::Remote, text::number, whole};
+use crate::cli::{Failure, remote::Remote, render::number, whole};
 use serde_json::{Value, json};
 
 /// Pages bound the broker's work; this bounds ours.

@@ -17,12 +17,12 @@ const TOO_LITTLE: u64 = 100 * MIB;
 pub(super) async fn git() -> Check {
     let fix = "install git 2.38 or newer, and see that it is in PATH";
     let said = tokio::process::Command::new("git").arg("--version").output().await;
-    let Ok(said) = said else { return Check::bad(GROUP, "git", "is not there", fix) };
+    let Ok(said) = said else { return Check::failure(GROUP, "git", "is not there", fix) };
     let words = String::from_utf8_lossy(&said.stdout).trim().trim_start_matches("git version ").to_owned();
     match version(&words) {
-        Some(version) if version >= GIT_NEEDED => Check::good(GROUP, "git", words),
-        Some(_) => Check::odd(GROUP, "git", format!("{words} is old: the gate cannot judge merges"), fix),
-        None => Check::bad(GROUP, "git", format!("does not say its version: {words}"), fix),
+        Some(version) if version >= GIT_NEEDED => Check::ok(GROUP, "git", words),
+        Some(_) => Check::warning(GROUP, "git", format!("{words} is old: the gate cannot judge merges"), fix),
+        None => Check::failure(GROUP, "git", format!("does not say its version: {words}"), fix),
     }
 }
 
@@ -34,8 +34,8 @@ fn version(words: &str) -> Option<(u32, u32)> {
 pub(super) fn repository(repo: Option<&Path>) -> Option<Check> {
     let fix = "go to a repository, or name one with --repo: without one a broker refuses diffs";
     Some(match repo {
-        Some(root) => Check::good(GROUP, "repository", root.display().to_string()),
-        None => Check::odd(GROUP, "repository", "the current folder is in none", fix),
+        Some(root) => Check::ok(GROUP, "repository", root.display().to_string()),
+        None => Check::warning(GROUP, "repository", "the current folder is in none", fix),
     })
 }
 
@@ -44,14 +44,14 @@ pub(super) fn disk(data_dir: &Path) -> Check {
     let there = data_dir.ancestors().find(|dir| dir.exists()).unwrap_or(data_dir);
     let fix = format!("make room on the disk of {}, or move the data folder: server.data_dir", there.display());
     match statvfs(there) {
-        Err(error) => Check::odd(GROUP, "disk", format!("{}: {error}", there.display()), fix),
+        Err(error) => Check::warning(GROUP, "disk", format!("{}: {error}", there.display()), fix),
         Ok(disk) => {
             let free = disk.blocks_available().saturating_mul(disk.fragment_size());
             let says = format!("{} free for {}", super::broker::size(free), data_dir.display());
             match free {
-                ..TOO_LITTLE => Check::bad(GROUP, "disk", says, fix),
-                TOO_LITTLE..SCARCE => Check::odd(GROUP, "disk", says, fix),
-                SCARCE.. => Check::good(GROUP, "disk", says),
+                ..TOO_LITTLE => Check::failure(GROUP, "disk", says, fix),
+                TOO_LITTLE..SCARCE => Check::warning(GROUP, "disk", says, fix),
+                SCARCE.. => Check::ok(GROUP, "disk", says),
             }
         }
     }

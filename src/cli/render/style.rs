@@ -15,7 +15,7 @@ pub(in crate::cli) const BAD: Style = colour(AnsiColor::Red);
 pub(in crate::cli) const CARE: Style = colour(AnsiColor::Yellow);
 pub(in crate::cli) const BUSY: Style = colour(AnsiColor::Cyan);
 
-/// The text in its style; [`super::screen::write`] takes the colours out again where nobody sees them.
+/// The text in its style; [`crate::cli::terminal::write`] takes the colours out again where nobody sees them.
 pub(in crate::cli) fn paint(style: Style, text: &str) -> String {
     if style == PLAIN || text.is_empty() { text.to_owned() } else { format!("{style}{text}{style:#}") }
 }

@@ -1,23 +1,23 @@
-//! What stands in front of a program, and what is known of programs and subcommands.
+//! ActionKind stands in front of a program, and what is known of programs and subcommands.
 
 use crate::cli::hook::shell::Word;
 use std::path::{Path, PathBuf};
 
 /// A program and its words, without what stands in front: assignments, reserved words, programs that start others.
 #[derive(Default)]
-pub(super) struct Bare {
+pub(super) struct UnwrappedCommand {
     pub words: Vec<Word>,
     /// Where `env -C` and the like start it.
     pub dir: Option<Word>,
     /// Its surroundings say which repository git works in.
     pub redirected: bool,
-    /// What the words in front are to be run as, as with `env -S` and `flock FILE -c`.
+    /// ActionKind the words in front are to be run as, as with `env -S` and `flock FILE -c`.
     pub script: Option<String>,
     /// `NAME=VALUE`
     pub assigned: Vec<(String, String)>,
 }
 
-impl Bare {
+impl UnwrappedCommand {
     pub(super) fn of(words: &[Word]) -> Self {
         let mut bare = Self::default();
         let mut rest = words;

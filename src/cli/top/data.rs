@@ -4,7 +4,7 @@ use crate::cli::{
     Failure,
     caller::Caller,
     remote::{At, Remote},
-    text::rows,
+    render::rows,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,21 +21,21 @@ const OPEN: [&str; 5] = ["changes_requested", "approved", "in_review", "claimed"
 
 /// The broker at one moment.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct BrokerState {
     pub reviews: Vec<Value>,
     /// Null for whoever may not see it.
     pub pool: Value,
     pub actors: String,
 }
 
-impl Seen {
+impl BrokerState {
     pub(super) fn told(&self) -> Value {
         let actors: Vec<_> = self.actors.lines().collect();
         json!({ "reviews": self.reviews, "pool": self.pool, "actors": actors })
     }
 }
 
-pub(super) async fn look(caller: &Caller) -> Result<Seen, Failure> {
+pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, Failure> {
     let mut reviews = Vec::new();
     for status in OPEN {
         let page = caller.remote.call_quietly("list_reviews", json!({ "status": status, "limit": ROWS })).await?;
@@ -44,7 +44,7 @@ pub(super) async fn look(caller: &Caller) -> Result<Seen, Failure> {
     // Both are for operators only; whoever is none sees the rest.
     let pool = optional(caller.remote.call_quietly("list_reviewers", json!({})).await)?.unwrap_or_default();
     let actors = optional(caller.remote.get("/debug/actors?format=text").await)?.unwrap_or_default();
-    Ok(Seen { reviews, pool, actors })
+    Ok(BrokerState { reviews, pool, actors })
 }
 
 fn optional<T>(asked: Result<T, Failure>) -> Result<Option<T>, Failure> {
@@ -56,7 +56,7 @@ fn optional<T>(asked: Result<T, Failure>) -> Result<Option<T>, Failure> {
 }
 
 /// Tells every event, also through restarts of the broker, until nobody listens.
-pub(super) async fn follow(at: &At, told: mpsc::Sender<Value>) {
+pub(super) async fn follow_events(at: &At, told: mpsc::Sender<Value>) {
     let mut since = None;
     loop {
         if stream(at, &told, &mut since).await.is_err() {

@@ -1,4 +1,4 @@
-//! What a `git commit` would take, worked out in an index of our own.
+//! ActionKind a `git commit` would take, worked out in an index of our own.
 
 use super::shell::Word;
 use crate::cli::{gate::Landing, repo::Repo};
@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// What the words behind `git commit` ask for.
+/// ActionKind the words behind `git commit` ask for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct CommitWords {
+pub(super) struct CommitOptions {
     pub all: bool,
     pub amend: bool,
     pub include: bool,
@@ -56,7 +56,7 @@ const PLAIN: &[&str] = &[
 ];
 const IDLE: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
 
-impl CommitWords {
+impl CommitOptions {
     pub(super) fn read(words: &[Word]) -> Self {
         let mut read = Self::default();
         let mut words = words.iter();
@@ -116,7 +116,7 @@ fn is_open(word: &Word) -> bool {
 }
 
 /// A copy of the user's index, in which what a command line stages is staged.
-pub(super) struct Staging {
+pub(super) struct IndexSimulation {
     repo: Repo,
     user: Repo,
     folder: TempDir,
@@ -124,7 +124,7 @@ pub(super) struct Staging {
     unsure: bool,
 }
 
-impl Staging {
+impl IndexSimulation {
     pub(super) async fn new(user: &Repo) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("countersign-hook-").tempdir()?;
         let index = folder.path().join("index");
@@ -135,7 +135,7 @@ impl Staging {
         Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false, unsure: false })
     }
 
-    /// `git add` and `git rm` of the same line. What cannot be told is left out, and remembered.
+    /// `git add` and `git rm` of the same line. ActionKind cannot be told is left out, and remembered.
     pub(super) async fn stage(&mut self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
         self.staged = true;
         if !words.iter().all(|word| is_read(how, word)) || !dir.is_dir() {
@@ -162,8 +162,8 @@ impl Staging {
         self.staged
     }
 
-    /// What would be committed, and on top of what.
-    pub(super) async fn commit(&self, dir: &Path, words: &CommitWords) -> anyhow::Result<Landing> {
+    /// ActionKind would be committed, and on top of what.
+    pub(super) async fn commit(&self, dir: &Path, words: &CommitOptions) -> anyhow::Result<Landing> {
         let root = self.repo.root();
         let repo = match (words.all, words.paths.is_empty()) {
             (true, _) => {
@@ -211,12 +211,12 @@ fn is_read(how: &str, word: &Word) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommitWords, is_read};
+    use super::{CommitOptions, is_read};
     use crate::cli::hook::shell::Word;
 
-    fn read(line: &str) -> CommitWords {
+    fn read(line: &str) -> CommitOptions {
         let word = |text: &str| Word { text: text.into(), ..Word::default() };
-        CommitWords::read(&line.split(' ').map(word).collect::<Vec<_>>())
+        CommitOptions::read(&line.split(' ').map(word).collect::<Vec<_>>())
     }
 
     #[test]
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn the_words_of_a_commit_are_read_as_git_does() {
-        let plain = CommitWords::default;
+        let plain = CommitOptions::default;
         assert_eq!(read("-m text"), plain());
-        assert_eq!(read("-am text"), CommitWords { all: true, ..plain() });
-        assert_eq!(read("-mall -S --amend"), CommitWords { amend: true, ..plain() });
-        assert_eq!(read("--message text a b"), CommitWords { paths: vec!["a".into(), "b".into()], ..plain() });
+        assert_eq!(read("-am text"), CommitOptions { all: true, ..plain() });
+        assert_eq!(read("-mall -S --amend"), CommitOptions { amend: true, ..plain() });
+        assert_eq!(read("--message text a b"), CommitOptions { paths: vec!["a".into(), "b".into()], ..plain() });
         assert_eq!(read("-i a -m x -- -b").paths, ["a", "-b"]);
         for line in
             ["-p -m x", "-pm x", "--patch", "--interactive", "--pathspec-from-file=- -m x", "--unheard", "--inter"]

@@ -1,6 +1,7 @@
 //! The terminal, or whatever stands in its place: how wide it is, whether it shows colours, whether anybody reads.
 
-use crate::{cli::Failure, telemetry::visible_json};
+use super::Failure;
+use crate::telemetry::visible_json;
 use anstream::AutoStream;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -10,10 +11,10 @@ const NARROWEST: usize = 20;
 /// Whoever read our output has gone: `countersign list | head -1`. No reason to complain.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output")]
-pub(in crate::cli) struct Unread;
+pub(super) struct OutputClosed;
 
 /// Columns of the terminal, or what COLUMNS says. `None`: a file or a pipe, which takes lines of any length.
-pub(in crate::cli) fn width() -> Option<usize> {
+pub(super) fn width() -> Option<usize> {
     if cfg!(test) {
         return None;
     }
@@ -23,45 +24,45 @@ pub(in crate::cli) fn width() -> Option<usize> {
 }
 
 /// Whether somebody watches who can be shown something that moves.
-pub(in crate::cli) fn is_watched() -> bool {
+pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
 /// Whether a person sits there who can be asked.
-pub(in crate::cli) fn is_interactive() -> bool {
+pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
 /// Writes to stdout. Colours are left out where nobody sees them (NO_COLOR, CLICOLOR, a pipe).
-pub(in crate::cli) fn write(text: &str) -> Result<(), Failure> {
+pub(super) fn write(text: &str) -> Result<(), Failure> {
     let mut out = AutoStream::auto(io::stdout().lock());
     read(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// JSON, in which nothing acts on the screen.
-pub(in crate::cli) fn write_json(text: &str) -> Result<(), Failure> {
+pub(super) fn write_json(text: &str) -> Result<(), Failure> {
     write_raw(visible_json(text).as_bytes())
 }
 
 /// Writes bytes as they are, for other programs.
-pub(in crate::cli) fn write_raw(bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write_raw(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     read(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// Whether stdout is a terminal, which acts on what is written to it.
-pub(in crate::cli) fn is_terminal() -> bool {
+pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
 /// A remark beside the data. A terminal that takes none is no reason to fail.
-pub(in crate::cli) fn remark(text: &str) {
+pub(super) fn remark(text: &str) {
     let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{text}");
 }
 
 fn read(written: io::Result<()>) -> Result<(), Failure> {
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         other => Ok(other?),
     }
 }

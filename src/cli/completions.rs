@@ -1,6 +1,6 @@
 //! `countersign completions` and `countersign man`: what shells and readers are told of the commands.
 
-use super::{Cli, EXIT_CODES, Failure, text::screen};
+use super::{Cli, EXIT_CODES, Failure, terminal};
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -17,7 +17,7 @@ pub(super) struct CompletionsArgs {
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut commands(), NAME, &mut script);
-    screen::write_raw(&script)
+    terminal::write_raw(&script)
 }
 
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
-    screen::write_raw(&page)
+    terminal::write_raw(&page)
 }
 
 /// What is meant for people: not what the broker starts for itself.

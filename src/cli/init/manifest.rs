@@ -18,7 +18,7 @@ use std::{
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct ManifestEntry {
     pub path: PathBuf,
     /// The repository or home that it belongs to.
     pub scope: PathBuf,
@@ -48,7 +48,7 @@ fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Record {
+impl ManifestEntry {
     /// Notes a change. One on top of our own last one is one with it.
     pub(super) fn note(&mut self, before: Option<&str>, after: &str) {
         let (mut base, mut made_file) = (before.unwrap_or_default().to_owned(), before.is_none());
@@ -78,11 +78,11 @@ impl Record {
 }
 
 /// The notes of a data folder.
-pub(super) struct Records {
+pub(super) struct Manifest {
     dir: PathBuf,
 }
 
-impl Records {
+impl Manifest {
     pub(super) fn of(data_dir: &Path) -> Self {
         Self { dir: data_dir.join("init") }
     }
@@ -92,21 +92,21 @@ impl Records {
         self.dir.join(format!("{}.json", &name[..16]))
     }
 
-    pub(super) fn find(&self, path: &Path) -> Option<Record> {
-        let record: Record = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
+    pub(super) fn find(&self, path: &Path) -> Option<ManifestEntry> {
+        let record: ManifestEntry = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
         (record.path == path).then_some(record)
     }
 
-    pub(super) fn list(&self, scope: &Path) -> Vec<Record> {
+    pub(super) fn list(&self, scope: &Path) -> Vec<ManifestEntry> {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let mut records: Vec<Record> =
+        let mut manifest: Vec<ManifestEntry> =
             files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect();
-        records.retain(|record| record.scope == scope);
-        records.sort_by(|a, b| a.path.cmp(&b.path));
-        records
+        manifest.retain(|record| record.scope == scope);
+        manifest.sort_by(|a, b| a.path.cmp(&b.path));
+        manifest
     }
 
-    pub(super) fn keep(&self, record: &Record) -> anyhow::Result<()> {
+    pub(super) fn keep(&self, record: &ManifestEntry) -> anyhow::Result<()> {
         let inner = || -> std::io::Result<()> {
             if let Some(data_dir) = self.dir.parent() {
                 make_private(data_dir)?;
@@ -130,5 +130,5 @@ impl Records {
 }
 
 #[cfg(test)]
-#[path = "record_tests.rs"]
+#[path = "manifest_tests.rs"]
 mod tests;

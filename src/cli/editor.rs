@@ -1,12 +1,12 @@
 //! A text that somebody writes: given as an argument, in a file, on stdin, or in an editor.
 
-use super::{Failure, request::source::read, text::screen};
+use super::{Failure, request::source::read, terminal};
 use anyhow::{Context as _, anyhow};
 use std::{io::IsTerminal as _, path::PathBuf, process::Stdio};
 use tokio::process::Command;
 
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Text {
+pub(super) struct TextArgs {
     /// What to say
     #[arg(long, short = 'm', value_name = "TEXT", conflicts_with = "file")]
     message: Option<String>,
@@ -15,13 +15,15 @@ pub(super) struct Text {
     file: Option<PathBuf>,
 }
 
-impl Text {
+impl TextArgs {
     /// What was given, what stdin holds, or what is written in the editor.
     pub(super) async fn get(&self, what: &str) -> Result<String, Failure> {
         let text = match (&self.message, &self.file) {
             (Some(text), _) => text.clone(),
             (None, Some(file)) => read(file)?,
-            (None, None) if screen::is_interactive() => without_comments(&edit(&format!("\n<!-- {what} -->\n")).await?),
+            (None, None) if terminal::is_interactive() => {
+                without_comments(&edit(&format!("\n<!-- {what} -->\n")).await?)
+            }
             (None, None) if !std::io::stdin().is_terminal() => read("-".as_ref())?,
             (None, None) => String::new(),
         };

@@ -1,12 +1,12 @@
-//! Before an agent runs a command: is it a commit or a push of something that nobody has approved?
+//! PriorEffect an agent runs a command: is it a commit or a push of something that nobody has approved?
 
 use super::{
     Gated,
-    client::{Input, answer, in_time, is_reviewer},
     git::failing,
-    intent::{Act, Before, What, acts},
+    git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
+    index_simulation::{CommitOptions, IndexSimulation},
+    protocol::{HookInput, answer, in_time, is_reviewer},
     shell::Word,
-    staging::{CommitWords, Staging},
 };
 use crate::{
     cli::{
@@ -59,35 +59,35 @@ fn deny(reason: &str) -> Value {
 
 /// Why not; `None` is no opinion.
 async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
-    let input = Input::read()?;
+    let input = HookInput::read()?;
     let Some(line) = command_line(&input.tool_input) else { return Ok(None) };
     let dir = input.dir()?;
-    let mut acts = acts(&line, &dir);
-    if acts.iter().all(|act| matches!(act.what, What::Stage(_))) {
+    let mut acts = git_actions(&line, &dir);
+    if acts.iter().all(|act| matches!(act.what, ActionKind::Stage(_))) {
         return Ok(None);
     }
     let mut aliases = 0;
-    let mut stages: HashMap<PathBuf, Staging> = HashMap::new();
+    let mut stages: HashMap<PathBuf, IndexSimulation> = HashMap::new();
     let mut refused = Vec::new();
     while !acts.is_empty() {
         let mut act = acts.remove(0);
         let Some(repo) = place_of(&mut act, &dir).await else {
             // Outside of a repository git itself will say so.
-            let lands = matches!(act.what, What::Commit | What::Push);
-            refused.extend((lands && act.before == Before::Folder).then(|| NOWHERE.to_owned()));
+            let lands = matches!(act.what, ActionKind::Commit | ActionKind::Push);
+            refused.extend((lands && act.before == PriorEffect::Directory).then(|| NOWHERE.to_owned()));
             continue;
         };
         let stage = match stages.entry(repo.root().to_owned()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(Staging::new(&repo).await?),
+            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(IndexSimulation::new(&repo).await?),
         };
         match &act.what {
-            What::Stage(how) => stage.stage(&act.dir, how, &act.args).await?,
-            What::Commit => refused.extend(judge_commit(place, &repo, stage, &act).await?),
-            What::Push => refused.extend(judge_pushing(place, &repo, &act).await?),
+            ActionKind::Stage(how) => stage.stage(&act.dir, how, &act.args).await?,
+            ActionKind::Commit => refused.extend(judge_commit(place, &repo, stage, &act).await?),
+            ActionKind::Push => refused.extend(judge_pushing(place, &repo, &act).await?),
             // They may stand for each other.
-            What::Unknown(_) if aliases == MAX_ALIASES => {}
-            What::Unknown(name) => {
+            ActionKind::Unknown(_) if aliases == MAX_ALIASES => {}
+            ActionKind::Unknown(name) => {
                 aliases += 1;
                 let meant = alias(&repo, name, &act).await?;
                 acts.splice(0..0, meant);
@@ -98,15 +98,15 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
 }
 
 /// The repository that it works in. A `cd` to a folder that is not there leaves the shell where it was.
-async fn place_of(act: &mut Act, dir: &Path) -> Option<Repo> {
+async fn place_of(act: &mut GitAction, dir: &Path) -> Option<Repo> {
     if let Ok(repo) = Repo::find(&act.dir).await {
         return Some(repo);
     }
-    if act.dir.is_dir() && act.before != Before::Folder {
+    if act.dir.is_dir() && act.before != PriorEffect::Directory {
         return None;
     }
     let repo = Repo::find(dir).await.ok()?;
-    act.before = Before::Folder;
+    act.before = PriorEffect::Directory;
     dir.clone_into(&mut act.dir);
     Some(repo)
 }
@@ -131,8 +131,13 @@ async fn judge(place: &Place, repo: &Repo) -> anyhow::Result<Judge> {
     Judge::open(repo, &settings(&place)?).await
 }
 
-async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) -> anyhow::Result<Option<String>> {
-    let words = CommitWords::read(&act.args);
+async fn judge_commit(
+    place: &Place,
+    repo: &Repo,
+    stage: &IndexSimulation,
+    act: &GitAction,
+) -> anyhow::Result<Option<String>> {
+    let words = CommitOptions::read(&act.args);
     if (words.nothing && !words.unsure) || !is_required(Point::Commit, repo.root()) {
         return Ok(None);
     }
@@ -140,18 +145,18 @@ async fn judge_commit(place: &Place, repo: &Repo, stage: &Staging, act: &Act) ->
     if !judged.passes() {
         return Ok(Some(told(&[judged])));
     }
-    // What is staged already stays so, whatever else the line does; files may not.
+    // ActionKind is staged already stays so, whatever else the line does; files may not.
     let empty = matches!(judged.answer, Answer::Needless(Needless::Empty)) && !words.amend && !words.allow_empty;
     let reads_files = words.all || !words.paths.is_empty() || stage.has_staged() || empty;
     let open = match act.before {
-        Before::Nothing | Before::Refs => false,
-        Before::Files => reads_files,
-        Before::Index | Before::Folder => true,
+        PriorEffect::None | PriorEffect::Refs => false,
+        PriorEffect::Files => reads_files,
+        PriorEffect::Index | PriorEffect::Directory => true,
     };
     Ok((words.unsure || stage.is_unsure() || open).then(|| UNSEEN.to_owned()))
 }
 
-async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<Option<String>> {
+async fn judge_pushing(place: &Place, repo: &Repo, act: &GitAction) -> anyhow::Result<Option<String>> {
     if !is_required(Point::Push, repo.root()) {
         return Ok(None);
     }
@@ -170,7 +175,7 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
     };
     let mut updates = Vec::new();
     for name in names {
-        // What cannot be pushed, git will refuse by itself.
+        // ActionKind cannot be pushed, git will refuse by itself.
         if let Ok(Landing { commit: Some(local), .. }) = Landing::commit(repo, &name).await {
             updates.push(Update { local, remote: None });
         }
@@ -183,7 +188,7 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &Act) -> anyhow::Result<
     if judged.iter().any(|judged| !judged.passes()) {
         return Ok(Some(told(&judged)));
     }
-    Ok((act.before > Before::Nothing).then(|| UNSEEN_PUSH.to_owned()))
+    Ok((act.before > PriorEffect::None).then(|| UNSEEN_PUSH.to_owned()))
 }
 
 /// Where git pushes to when nobody says.
@@ -228,8 +233,8 @@ fn push_words(words: &[Word]) -> (Option<String>, Option<Vec<String>>) {
     (remote, Some(sources))
 }
 
-/// What the user has made of a subcommand that git does not have.
-async fn alias(repo: &Repo, name: &str, act: &Act) -> anyhow::Result<Vec<Act>> {
+/// ActionKind the user has made of a subcommand that git does not have.
+async fn alias(repo: &Repo, name: &str, act: &GitAction) -> anyhow::Result<Vec<GitAction>> {
     let key = format!("alias.{name}");
     let said = repo.try_git(["config", "--get", &key]).await?;
     if !said.success {
@@ -240,9 +245,9 @@ async fn alias(repo: &Repo, name: &str, act: &Act) -> anyhow::Result<Vec<Act>> {
         Some(shell) => format!("{shell} {rest}"),
         None => format!("git {} {rest}", said.text()),
     };
-    let again = |act: &Act| act.what != What::Unknown(name.to_owned());
-    let later = |meant: Act| Act { before: meant.before.max(act.before), ..meant };
-    Ok(acts(&line, &act.dir).into_iter().filter(again).map(later).collect())
+    let again = |act: &GitAction| act.what != ActionKind::Unknown(name.to_owned());
+    let later = |meant: GitAction| GitAction { before: meant.before.max(act.before), ..meant };
+    Ok(git_actions(&line, &act.dir).into_iter().filter(again).map(later).collect())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a session has been told already, kept beside the repository's own files.
+//! ActionKind a session has been told already, kept beside the repository's own files.
 
 use crate::cli::repo::Repo;
 use anyhow::Context as _;
@@ -14,12 +14,12 @@ use std::{
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// By review: the feedback that was told last.
-pub(super) struct Told {
+pub(super) struct SeenFeedback {
     file: PathBuf,
     reviews: BTreeMap<String, u64>,
 }
 
-impl Told {
+impl SeenFeedback {
     pub(super) async fn of(repo: &Repo, session: &str) -> anyhow::Result<Self> {
         let folder = repo.root().join(repo.git(["rev-parse", "--git-path", "countersign/told"]).await?);
         let file = folder.join(format!("{}.json", digest(&[session])));

@@ -1,43 +1,45 @@
-//! What a command line means to do with git: stage, commit, push, and where.
+//! ActionKind a command line means to do with git: stage, commit, push, and where.
 
-mod words;
+mod command_tables;
 
-use super::shell::{Item, Joint, Simple, Word, read};
+use super::shell::{Connector, Item, SimpleCommand, Word, read};
+use command_tables::{
+    HARMLESS, KNOWN, MOVING, READING, TALKING, UnwrappedCommand, assignment, folder, joined, redirects,
+};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
-use words::{Bare, HARMLESS, KNOWN, MOVING, READING, TALKING, assignment, folder, joined, redirects};
 
 /// Shells within shells; deeper is no honest command line.
 const MAX_DEPTH: usize = 8;
 
 /// A git command that matters to a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Act {
+pub(super) struct GitAction {
     pub dir: PathBuf,
-    pub what: What,
+    pub what: ActionKind,
     /// Behind the subcommand.
     pub args: Vec<Word>,
-    pub before: Before,
+    pub before: PriorEffect,
 }
 
-/// What runs before it in the same line may change, so that nobody knows yet how it will be then.
+/// ActionKind runs before it in the same line may change, so that nobody knows yet how it will be then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Before {
-    Nothing,
+pub(super) enum PriorEffect {
+    None,
     /// Branches and tags.
     Refs,
     /// Files, but not what is staged.
     Files,
-    /// What is staged, or what is checked out.
+    /// ActionKind is staged, or what is checked out.
     Index,
     /// The folder, so that it may be any repository.
-    Folder,
+    Directory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ActionKind {
     /// Stages, so that a later commit takes more: `add` or `rm`.
     Stage(&'static str),
     Commit,
@@ -48,12 +50,12 @@ pub(super) enum What {
 
 /// Everything in the order in which it would run. A line that cannot be read to its end is searched for the words, and so
 /// is what unknown programs are given.
-pub(super) fn acts(line: &str, dir: &Path) -> Vec<Act> {
-    let mut walk = Walk {
+pub(super) fn git_actions(line: &str, dir: &Path) -> Vec<GitAction> {
+    let mut walk = Analyzer {
         acts: Vec::new(),
-        at: Spot { dir: dir.to_owned(), lost: false },
+        at: WorkingDir { dir: dir.to_owned(), lost: false },
         earlier: Vec::new(),
-        before: Before::Nothing,
+        before: PriorEffect::None,
         aliases: false,
         values: HashMap::new(),
         loose: Vec::new(),
@@ -65,28 +67,28 @@ pub(super) fn acts(line: &str, dir: &Path) -> Vec<Act> {
 }
 
 #[derive(Clone)]
-struct Spot {
+struct WorkingDir {
     dir: PathBuf,
     /// It may be another.
     lost: bool,
 }
 
-struct Walk {
-    acts: Vec<Act>,
-    at: Spot,
+struct Analyzer {
+    acts: Vec<GitAction>,
+    at: WorkingDir,
     /// Where it was, for `cd -` and `popd`.
-    earlier: Vec<Spot>,
-    before: Before,
+    earlier: Vec<WorkingDir>,
+    before: PriorEffect,
     /// The line makes aliases of its own.
     aliases: bool,
-    /// What variables of the line stand for.
+    /// ActionKind variables of the line stand for.
     values: HashMap<String, String>,
     /// Words that programs get which may run them.
     loose: Vec<String>,
     depth: usize,
 }
 
-impl Walk {
+impl Analyzer {
     fn script(&mut self, text: &str) {
         if self.depth == MAX_DEPTH {
             return self.suspect(text);
@@ -96,12 +98,12 @@ impl Walk {
         let mut outer = Vec::new();
         for (at, item) in script.items.iter().enumerate() {
             match item {
-                Item::Open => outer.push(self.at.clone()),
-                Item::Close => self.at = outer.pop().unwrap_or_else(|| self.at.clone()),
+                Item::SubshellStart => outer.push(self.at.clone()),
+                Item::SubshellEnd => self.at = outer.pop().unwrap_or_else(|| self.at.clone()),
                 Item::Command(command) => {
                     let next = script.items[at + 1..].iter().find_map(|item| match item {
-                        Item::Command(next) => Some(next.joint),
-                        Item::Open | Item::Close => None,
+                        Item::Command(next) => Some(next.connector),
+                        Item::SubshellStart | Item::SubshellEnd => None,
                     });
                     self.command(command, next.unwrap_or_default(), text);
                 }
@@ -113,30 +115,30 @@ impl Walk {
         self.depth -= 1;
     }
 
-    fn raise(&mut self, before: Before) {
+    fn raise(&mut self, before: PriorEffect) {
         self.before = self.before.max(before);
     }
 
     /// When in doubt, it is a commit.
     fn suspect(&mut self, text: &str) {
         let found = |word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|part| part == word);
-        for (word, what) in [("commit", What::Commit), ("push", What::Push)] {
+        for (word, what) in [("commit", ActionKind::Commit), ("push", ActionKind::Push)] {
             if found("git") && found(word) {
                 self.suspected(what);
             }
         }
     }
 
-    fn suspected(&mut self, what: What) {
+    fn suspected(&mut self, what: ActionKind) {
         if self.acts.iter().all(|act| act.what != what) {
-            let before = if self.at.lost { Before::Folder } else { self.before.max(Before::Index) };
-            self.acts.push(Act { dir: self.at.dir.clone(), what, args: Vec::new(), before });
+            let before = if self.at.lost { PriorEffect::Directory } else { self.before.max(PriorEffect::Index) };
+            self.acts.push(GitAction { dir: self.at.dir.clone(), what, args: Vec::new(), before });
         }
     }
 
     /// No act was found: do words that an unknown program gets look like one?
     fn last_net(&mut self) {
-        if self.acts.iter().any(|act| matches!(act.what, What::Commit | What::Push)) {
+        if self.acts.iter().any(|act| matches!(act.what, ActionKind::Commit | ActionKind::Push)) {
             return;
         }
         for text in std::mem::take(&mut self.loose) {
@@ -145,32 +147,32 @@ impl Walk {
             let git = words.any(|word| word.rsplit('/').next() == Some("git"));
             for word in words.filter(|_| git) {
                 match word {
-                    "commit" => self.suspected(What::Commit),
-                    "push" => self.suspected(What::Push),
+                    "commit" => self.suspected(ActionKind::Commit),
+                    "push" => self.suspected(ActionKind::Push),
                     _ => {}
                 }
             }
         }
     }
 
-    fn command(&mut self, command: &Simple, next: Joint, line: &str) {
+    fn command(&mut self, command: &SimpleCommand, next: Connector, line: &str) {
         if command.writes {
-            self.raise(Before::Files);
+            self.raise(PriorEffect::Files);
         }
-        let bare = Bare::of(&command.words);
+        let bare = UnwrappedCommand::of(&command.words);
         if let Some(script) = &bare.script {
             self.nested(script);
         }
         let Some((program, args)) = bare.words.split_first() else {
             if bare.redirected {
-                self.raise(Before::Folder);
+                self.raise(PriorEffect::Directory);
             }
             return self.values.extend(bare.assigned);
         };
         let name = program.text.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = name.strip_suffix(".exe").unwrap_or(name);
         match name {
-            "cd" | "pushd" | "popd" => self.change_dir(name, args, is_certain(command.joint, next)),
+            "cd" | "pushd" | "popd" => self.change_dir(name, args, is_certain(command.connector, next)),
             "eval" => self.script(&joined(args)),
             "trap" => args.iter().take(1).for_each(|word| self.nested(&word.text)),
             "export" | "declare" | "typeset" | "readonly" | "local" => self.export(args),
@@ -183,7 +185,7 @@ impl Walk {
             _ if program.uncertain => self.expanded(program, args),
             harmless if HARMLESS.contains(&harmless) => {}
             talking => {
-                self.raise(Before::Files);
+                self.raise(PriorEffect::Files);
                 if !TALKING.contains(&talking) {
                     self.loose.push(joined(&bare.words));
                     self.loose.extend(command.input.clone());
@@ -198,7 +200,7 @@ impl Walk {
         match self.values.get(name).cloned() {
             Some(value) if self.depth < MAX_DEPTH => self.script(&format!("{value} {}", joined(args))),
             Some(_) | None => {
-                self.raise(Before::Files);
+                self.raise(PriorEffect::Files);
                 self.loose.push(joined(args));
                 self.loose.extend(self.values.values().cloned());
             }
@@ -208,7 +210,7 @@ impl Walk {
     fn export(&mut self, args: &[Word]) {
         for (name, value) in args.iter().filter_map(|word| assignment(&word.text)) {
             if redirects(name) {
-                self.raise(Before::Folder);
+                self.raise(PriorEffect::Directory);
             }
             self.values.insert(name.to_owned(), value.to_owned());
         }
@@ -227,23 +229,23 @@ impl Walk {
         if how != "popd" {
             self.earlier.push(here.clone());
         }
-        self.at = to.unwrap_or(Spot { lost: true, ..here });
+        self.at = to.unwrap_or(WorkingDir { lost: true, ..here });
         self.at.lost |= !certain;
     }
 
     /// Where a word leads. One that nobody can know is guessed at.
-    fn spot(&self, from: &Spot, word: &Word) -> Spot {
+    fn spot(&self, from: &WorkingDir, word: &Word) -> WorkingDir {
         match folder(&from.dir, word) {
-            Some(dir) => Spot { lost: from.lost && dir.starts_with(&from.dir), dir },
+            Some(dir) => WorkingDir { lost: from.lost && dir.starts_with(&from.dir), dir },
             None => {
                 let name = word.text.trim_start_matches(['$', '{']).trim_end_matches('}');
                 let dir = self.values.get(name).map_or_else(|| from.dir.clone(), |value| from.dir.join(value));
-                Spot { dir, lost: true }
+                WorkingDir { dir, lost: true }
             }
         }
     }
 
-    fn shell(&mut self, args: &[Word], command: &Simple, line: &str) {
+    fn shell(&mut self, args: &[Word], command: &SimpleCommand, line: &str) {
         const LONG: &[&str] = &["--rcfile", "--init-file"];
         let (mut commands, mut input) = (false, false);
         let mut words = args.iter();
@@ -263,15 +265,15 @@ impl Walk {
                 None if commands => return self.given(word),
                 None if input => break,
                 // A file with commands, which nobody has read.
-                None => return self.raise(Before::Files),
+                None => return self.raise(PriorEffect::Files),
             }
         }
         match &command.input {
             Some(input) => self.nested(input),
-            // What it is told to do, another program says.
+            // ActionKind it is told to do, another program says.
             None => {
-                self.raise(Before::Files);
-                if command.joint == Joint::Pipe {
+                self.raise(PriorEffect::Files);
+                if command.connector == Connector::Pipe {
                     self.suspect(line);
                 }
             }
@@ -282,7 +284,7 @@ impl Walk {
     fn given(&mut self, script: &Word) {
         self.nested(&script.text);
         if script.uncertain {
-            self.raise(Before::Files);
+            self.raise(PriorEffect::Files);
             self.loose.extend(self.values.values().cloned());
         }
     }
@@ -293,7 +295,7 @@ impl Walk {
         self.at = at;
     }
 
-    fn git(&mut self, args: &[Word], bare: &Bare) {
+    fn git(&mut self, args: &[Word], bare: &UnwrappedCommand) {
         let mut at = self.at.clone();
         if let Some(dir) = &bare.dir {
             at = self.spot(&at, dir);
@@ -326,36 +328,36 @@ impl Walk {
         };
         let args: Vec<_> = words.cloned().collect();
         let Some(what) = self.meant(sub, &args) else { return };
-        let before = if at.lost || elsewhere { Before::Folder } else { self.before };
+        let before = if at.lost || elsewhere { PriorEffect::Directory } else { self.before };
         // `git add "$FILE"`
-        if matches!(what, What::Stage(_)) && args.iter().any(|word| word.uncertain) {
-            self.raise(Before::Files);
+        if matches!(what, ActionKind::Stage(_)) && args.iter().any(|word| word.uncertain) {
+            self.raise(PriorEffect::Files);
         }
-        self.acts.push(Act { dir: at.dir, what, args, before });
+        self.acts.push(GitAction { dir: at.dir, what, args, before });
     }
 
-    fn meant(&mut self, sub: &Word, args: &[Word]) -> Option<What> {
+    fn meant(&mut self, sub: &Word, args: &[Word]) -> Option<ActionKind> {
         let changes = match sub.text.as_str() {
             // `git $WHAT`
-            _ if sub.uncertain => return Some(What::Commit),
-            "commit" => return Some(What::Commit),
-            "push" => return Some(What::Push),
-            "add" | "stage" => return Some(What::Stage("add")),
-            "rm" => return Some(What::Stage("rm")),
-            "branch" | "tag" if is_listing(args) => Before::Nothing,
-            "branch" | "tag" => Before::Refs,
-            "checkout" | "switch" if is_new_branch(args) => Before::Refs,
-            known if READING.contains(&known) => Before::Nothing,
-            known if MOVING.contains(&known) => Before::Index,
+            _ if sub.uncertain => return Some(ActionKind::Commit),
+            "commit" => return Some(ActionKind::Commit),
+            "push" => return Some(ActionKind::Push),
+            "add" | "stage" => return Some(ActionKind::Stage("add")),
+            "rm" => return Some(ActionKind::Stage("rm")),
+            "branch" | "tag" if is_listing(args) => PriorEffect::None,
+            "branch" | "tag" => PriorEffect::Refs,
+            "checkout" | "switch" if is_new_branch(args) => PriorEffect::Refs,
+            known if READING.contains(&known) => PriorEffect::None,
+            known if MOVING.contains(&known) => PriorEffect::Index,
             known if KNOWN.contains(&known) => {
                 self.aliases |= known == "config" && args.iter().any(makes_alias);
-                Before::Files
+                PriorEffect::Files
             }
             _ if self.aliases => {
-                self.raise(Before::Index);
-                return Some(What::Commit);
+                self.raise(PriorEffect::Index);
+                return Some(ActionKind::Commit);
             }
-            other => return Some(What::Unknown(other.to_owned())),
+            other => return Some(ActionKind::Unknown(other.to_owned())),
         };
         self.raise(changes);
         None
@@ -363,13 +365,13 @@ impl Walk {
 }
 
 /// Whether a `cd` between these has surely been run, in the same shell, when the next command is.
-fn is_certain(joint: Joint, next: Joint) -> bool {
-    match (joint, next) {
-        (Joint::Then, Joint::Then | Joint::And) | (Joint::And, Joint::And) => true,
-        (_, Joint::Or | Joint::Pipe | Joint::Beside) | (Joint::Or | Joint::Pipe, _) | (Joint::And, Joint::Then) => {
-            false
-        }
-        (Joint::Beside, Joint::Then | Joint::And) => true,
+fn is_certain(connector: Connector, next: Connector) -> bool {
+    match (connector, next) {
+        (Connector::Sequence, Connector::Sequence | Connector::And) | (Connector::And, Connector::And) => true,
+        (_, Connector::Or | Connector::Pipe | Connector::Background)
+        | (Connector::Or | Connector::Pipe, _)
+        | (Connector::And, Connector::Sequence) => false,
+        (Connector::Background, Connector::Sequence | Connector::And) => true,
     }
 }
 
@@ -390,5 +392,5 @@ fn is_new_branch(args: &[Word]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "intent_tests.rs"]
+#[path = "git_actions_tests.rs"]
 mod tests;

@@ -1,9 +1,10 @@
-use super::{Before, What, acts};
+use super::{ActionKind, PriorEffect, git_actions};
 use std::path::Path;
 
 #[test]
 fn what_runs_before_may_change_what_is_committed() {
-    let unseen = |line: &str| acts(line, Path::new("/r")).last().is_some_and(|act| act.before >= Before::Files);
+    let unseen =
+        |line: &str| git_actions(line, Path::new("/r")).last().is_some_and(|act| act.before >= PriorEffect::Files);
     for line in [
         "echo x > a; git commit",
         "cargo fmt && git commit",
@@ -31,46 +32,46 @@ fn what_runs_before_may_change_what_is_committed() {
 
 #[test]
 fn what_changes_the_index_or_the_folder_leaves_a_commit_open() {
-    let before = |line: &str| acts(line, Path::new("/r")).last().map(|act| act.before);
+    let before = |line: &str| git_actions(line, Path::new("/r")).last().map(|act| act.before);
     let table = [
-        ("git mv a b", Before::Index),
-        ("git apply --cached p", Before::Index),
-        ("git checkout main -- f", Before::Index),
-        ("git restore --staged f", Before::Index),
-        ("git update-index --add f", Before::Index),
-        ("git read-tree x", Before::Index),
-        ("git reset", Before::Index),
-        ("git stash pop --index", Before::Index),
-        ("git merge --squash x", Before::Index),
-        ("git switch -c x", Before::Refs),
-        ("git branch -f main x", Before::Refs),
-        ("git branch --show-current", Before::Nothing),
-        ("git config user.name x", Before::Files),
-        ("cd $R", Before::Folder),
-        ("cd \"$(mktemp -d)\"", Before::Folder),
-        ("(cd $R)", Before::Nothing),
-        ("cd $R && cd /x", Before::Nothing),
-        ("export GIT_DIR=/x", Before::Folder),
-        ("false || cd /x", Before::Folder),
-        ("cd /x | true", Before::Folder),
+        ("git mv a b", PriorEffect::Index),
+        ("git apply --cached p", PriorEffect::Index),
+        ("git checkout main -- f", PriorEffect::Index),
+        ("git restore --staged f", PriorEffect::Index),
+        ("git update-index --add f", PriorEffect::Index),
+        ("git read-tree x", PriorEffect::Index),
+        ("git reset", PriorEffect::Index),
+        ("git stash pop --index", PriorEffect::Index),
+        ("git merge --squash x", PriorEffect::Index),
+        ("git switch -c x", PriorEffect::Refs),
+        ("git branch -f main x", PriorEffect::Refs),
+        ("git branch --show-current", PriorEffect::None),
+        ("git config user.name x", PriorEffect::Files),
+        ("cd $R", PriorEffect::Directory),
+        ("cd \"$(mktemp -d)\"", PriorEffect::Directory),
+        ("(cd $R)", PriorEffect::None),
+        ("cd $R && cd /x", PriorEffect::None),
+        ("export GIT_DIR=/x", PriorEffect::Directory),
+        ("false || cd /x", PriorEffect::Directory),
+        ("cd /x | true", PriorEffect::Directory),
     ];
     for (line, expected) in table {
         assert_eq!(before(&format!("{line} && git commit")), Some(expected), "{line}");
     }
     for line in ["git -C $R commit", "GIT_DIR=/x git commit", "git --git-dir=/x commit", "cd /x & git commit"] {
-        assert_eq!(before(line), Some(Before::Folder), "{line}");
+        assert_eq!(before(line), Some(PriorEffect::Directory), "{line}");
     }
 }
 
 /// `DIR WHAT ARGS`, one for each.
 fn found(line: &str) -> String {
-    let acts = acts(line, Path::new("/r"));
+    let acts = git_actions(line, Path::new("/r"));
     let shown = acts.iter().map(|act| {
         let what = match &act.what {
-            What::Stage(how) => (*how).to_owned(),
-            What::Commit => "commit".to_owned(),
-            What::Push => "push".to_owned(),
-            What::Unknown(name) => format!("{name}?"),
+            ActionKind::Stage(how) => (*how).to_owned(),
+            ActionKind::Commit => "commit".to_owned(),
+            ActionKind::Push => "push".to_owned(),
+            ActionKind::Unknown(name) => format!("{name}?"),
         };
         let args = act.args.iter().map(|word| word.text.as_str());
         std::iter::once(act.dir.display().to_string()).chain([what]).chain(args.map(str::to_owned)).collect::<Vec<_>>()

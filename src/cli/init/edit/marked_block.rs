@@ -1,14 +1,14 @@
-//! Lines between two marks, in files that people write: instructions and scripts.
+//! Lines between two markers, in files that people write: instructions and scripts.
 
-use super::{Trouble, lines::newline};
+use super::{EditError, line_diff::newline};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Marks {
+pub(in super::super) struct Markers {
     pub begin: &'static str,
     pub end: &'static str,
 }
 
-impl Marks {
+impl Markers {
     pub(in super::super) const MARKDOWN: Self =
         Self { begin: "<!-- countersign: begin -->", end: "<!-- countersign: end -->" };
     pub(in super::super) const SHELL: Self = Self { begin: "# countersign: begin", end: "# countersign: end" };
@@ -16,7 +16,7 @@ impl Marks {
 
 /// Where a block goes that is not there yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Spot {
+pub(in super::super) enum BlockPosition {
     /// After all else.
     End,
     /// Before all else but the YAML between `---` and `---`.
@@ -26,78 +26,78 @@ pub(in super::super) enum Spot {
 }
 
 #[derive(Debug, Clone)]
-pub(in super::super) struct Block {
-    pub marks: Marks,
-    pub spot: Spot,
+pub(in super::super) struct MarkedBlock {
+    pub markers: Markers,
+    pub spot: BlockPosition,
     /// Whole lines, each with its newline.
     pub body: String,
 }
 
 const SHEBANG: &str = "#!/bin/sh\n";
 
-impl Block {
-    /// What stands between the marks, with plain newlines.
-    pub(super) fn read(&self, text: &str) -> Result<Option<String>, Trouble> {
+impl MarkedBlock {
+    /// What stands between the markers, with plain newlines.
+    pub(super) fn read(&self, text: &str) -> Result<Option<String>, EditError> {
         let Some((begin, end)) = self.find(text)? else { return Ok(None) };
         let inside: Vec<&str> = text[begin..end].lines().collect();
         let body = inside.get(1..inside.len().saturating_sub(1)).unwrap_or_default();
         Ok(Some(body.iter().map(|line| format!("{line}\n")).collect()))
     }
 
-    pub(super) fn put(&self, text: &str) -> Result<String, Trouble> {
+    pub(super) fn put(&self, text: &str) -> Result<String, EditError> {
         let newline = newline(text);
-        let Marks { begin, end } = self.marks;
+        let Markers { begin, end } = self.markers;
         let block = format!("{begin}\n{}{end}\n", self.body).replace('\n', newline);
         if let Some((start, stop)) = self.find(text)? {
             return Ok([&text[..start], &block, &text[stop..]].concat());
         }
         if text.is_empty() {
-            let head = if self.spot == Spot::AfterShebang { SHEBANG } else { "" };
+            let head = if self.spot == BlockPosition::AfterShebang { SHEBANG } else { "" };
             return Ok(format!("{head}{block}"));
         }
         let at = self.spot.offset(text);
         let (before, after) = text.split_at(at);
         let closed = if before.is_empty() || before.ends_with('\n') { "" } else { newline };
-        let air = if self.spot == Spot::End && !before.trim().is_empty() { newline } else { "" };
+        let air = if self.spot == BlockPosition::End && !before.trim().is_empty() { newline } else { "" };
         Ok([before, closed, air, &block, after].concat())
     }
 
-    pub(super) fn cut(&self, text: &str) -> Result<String, Trouble> {
+    pub(super) fn cut(&self, text: &str) -> Result<String, EditError> {
         let Some((start, stop)) = self.find(text)? else { return Ok(text.to_owned()) };
         let before = &text[..start];
         // The empty line that came with it.
         let before = match self.spot {
-            Spot::End if text[stop..].is_empty() => before.strip_suffix(newline(text)).unwrap_or(before),
-            Spot::End | Spot::AfterFrontMatter | Spot::AfterShebang => before,
+            BlockPosition::End if text[stop..].is_empty() => before.strip_suffix(newline(text)).unwrap_or(before),
+            BlockPosition::End | BlockPosition::AfterFrontMatter | BlockPosition::AfterShebang => before,
         };
         Ok([before, &text[stop..]].concat())
     }
 
     pub(super) fn is_nothing(&self, text: &str) -> bool {
-        text.trim().is_empty() || (self.spot == Spot::AfterShebang && text == SHEBANG)
+        text.trim().is_empty() || (self.spot == BlockPosition::AfterShebang && text == SHEBANG)
     }
 
     /// From the first byte of the line with the first mark to the last of the line with the second.
-    fn find(&self, text: &str) -> Result<Option<(usize, usize)>, Trouble> {
+    fn find(&self, text: &str) -> Result<Option<(usize, usize)>, EditError> {
         let mut offset = 0;
         let mut begun = None;
         for (number, line) in text.split_inclusive('\n').enumerate() {
             let end = offset + line.len();
             match begun {
-                None if line.trim() == self.marks.begin => begun = Some((offset, number + 1)),
-                Some((start, _)) if line.trim() == self.marks.end => return Ok(Some((start, end))),
+                None if line.trim() == self.markers.begin => begun = Some((offset, number + 1)),
+                Some((start, _)) if line.trim() == self.markers.end => return Ok(Some((start, end))),
                 None | Some(_) => {}
             }
             offset = end;
         }
         match begun {
-            Some((_, line)) => Err(Trouble::OpenMark { line, mark: self.marks.begin }),
+            Some((_, line)) => Err(EditError::OpenMark { line, mark: self.markers.begin }),
             None => Ok(None),
         }
     }
 }
 
-impl Spot {
+impl BlockPosition {
     fn offset(self, text: &str) -> usize {
         match self {
             Self::End => text.len(),

@@ -19,7 +19,7 @@ const MAX_INPUT: u64 = 32 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Input {
+pub(super) struct HookInput {
     pub session_id: String,
     pub cwd: Option<PathBuf>,
     pub tool_name: String,
@@ -27,7 +27,7 @@ pub(super) struct Input {
     pub stop_hook_active: bool,
 }
 
-impl Input {
+impl HookInput {
     pub(super) fn read() -> anyhow::Result<Self> {
         let mut text = String::new();
         io::stdin().take(MAX_INPUT).read_to_string(&mut text).context("cannot read what the client says")?;

@@ -1,6 +1,7 @@
 //! Tables that fit: columns as wide as their widest cell, and where the terminal is narrower, clipped cells.
 
-use super::{screen, style};
+use super::style;
+use crate::cli::terminal;
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -44,7 +45,7 @@ impl<T: Into<String>> From<T> for Cell {
 
 /// A table under its head, indented. What does not fit into the terminal is clipped, the last column first.
 pub(in crate::cli) fn table<const N: usize, C: Into<Cell> + Clone>(head: [&str; N], rows: &[[C; N]]) -> String {
-    table_in(screen::width(), head, rows)
+    table_in(terminal::width(), head, rows)
 }
 
 /// The same for a known width.

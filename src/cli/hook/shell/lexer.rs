@@ -1,26 +1,26 @@
 //! Character by character.
 
-use super::{Item, Joint, Script, Simple, Word};
+use super::{Connector, Item, Script, SimpleCommand, Word};
 use std::{iter::Peekable, str::Chars};
 
 /// Nested deeper, it is no honest command line.
 const MAX_DEPTH: usize = 20;
 
-pub(super) struct Reader<'a> {
+pub(super) struct Lexer<'a> {
     chars: Peekable<Chars<'a>>,
     script: Script,
-    command: Simple,
+    command: SimpleCommand,
     word: Option<Word>,
     /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
     documents: Vec<(String, bool)>,
     /// Stands before the command that is read.
-    joint: Joint,
+    connector: Connector,
     /// Parentheses that are open.
     open: usize,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self::nested(text, 0)
     }
@@ -29,10 +29,10 @@ impl<'a> Reader<'a> {
         Self {
             chars: text.chars().peekable(),
             script: Script::default(),
-            command: Simple::default(),
+            command: SimpleCommand::default(),
             word: None,
             documents: Vec::new(),
-            joint: Joint::Then,
+            connector: Connector::Sequence,
             open: 0,
             depth,
         }
@@ -70,12 +70,12 @@ impl<'a> Reader<'a> {
             '(' => {
                 self.end_command();
                 self.open += 1;
-                self.script.items.push(Item::Open);
+                self.script.items.push(Item::SubshellStart);
             }
             ')' => {
                 self.end_command();
                 self.open = self.open.saturating_sub(1);
-                self.script.items.push(Item::Close);
+                self.script.items.push(Item::SubshellEnd);
             }
             c if c.is_whitespace() => self.end_word(),
             '~' if self.word.is_none() => {
@@ -102,22 +102,22 @@ impl<'a> Reader<'a> {
         self.end_word();
         let command = std::mem::take(&mut self.command);
         if !command.words.is_empty() || command.writes {
-            let joint = std::mem::take(&mut self.joint);
-            self.script.items.push(Item::Command(Simple { joint, ..command }));
+            let connector = std::mem::take(&mut self.connector);
+            self.script.items.push(Item::Command(SimpleCommand { connector, ..command }));
         }
     }
 
     fn operator(&mut self, first: char) {
         self.end_command();
         let twice = self.chars.next_if_eq(&first).is_some();
-        self.joint = match (first, twice) {
-            ('&', true) => Joint::And,
-            ('&', false) => Joint::Beside,
-            (_, true) => Joint::Or,
+        self.connector = match (first, twice) {
+            ('&', true) => Connector::And,
+            ('&', false) => Connector::Background,
+            (_, true) => Connector::Or,
             (_, false) => {
                 // `|&`
                 self.chars.next_if_eq(&'&');
-                Joint::Pipe
+                Connector::Pipe
             }
         };
     }
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
     /// others. It runs before the command that it stands in.
     fn substitution(&mut self) {
         self.current().uncertain = true;
-        let mut inner = Reader::nested("", self.depth + 1);
+        let mut inner = Lexer::nested("", self.depth + 1);
         std::mem::swap(&mut inner.chars, &mut self.chars);
         let mut ended = self.depth >= MAX_DEPTH;
         while !ended && let Some(c) = inner.chars.next() {
@@ -261,16 +261,16 @@ impl<'a> Reader<'a> {
         self.script.broken |= !ended || self.depth >= MAX_DEPTH;
         self.current().uncertain = true;
         if self.depth < MAX_DEPTH {
-            self.include(Reader::nested(&inner, self.depth + 1).read());
+            self.include(Lexer::nested(&inner, self.depth + 1).read());
         }
     }
 
     /// In a shell of its own.
     fn include(&mut self, inner: Script) {
         self.script.broken |= inner.broken;
-        self.script.items.push(Item::Open);
+        self.script.items.push(Item::SubshellStart);
         self.script.items.extend(inner.items);
-        self.script.items.push(Item::Close);
+        self.script.items.push(Item::SubshellEnd);
     }
 
     fn comment(&mut self) {
@@ -348,7 +348,7 @@ impl<'a> Reader<'a> {
     fn feed(&mut self, at: usize, text: String) {
         let earlier = self.script.items.iter_mut().filter_map(|item| match item {
             Item::Command(command) => Some(command),
-            Item::Open | Item::Close => None,
+            Item::SubshellStart | Item::SubshellEnd => None,
         });
         let waiting = earlier.chain([&mut self.command]).find(|command| command.input == Some(placeholder(at)));
         if let Some(command) = waiting {

@@ -1,10 +1,10 @@
 //! What `init` says: the change as a diff, and what it leaves to the user.
 
 use super::{
-    super::{Failure, text::screen},
+    super::{Failure, terminal},
+    atomic_write::FileMode,
     change::Change,
     edit::unified,
-    files::Make,
     short,
 };
 use crate::telemetry::visible;
@@ -59,9 +59,9 @@ impl Report {
 
     pub(super) fn print(&self, json: bool, changes: &[Change], applied: bool) -> Result<(), Failure> {
         if json {
-            return screen::write_json(&format!("{:#}\n", self.json(changes, applied)));
+            return terminal::write_json(&format!("{:#}\n", self.json(changes, applied)));
         }
-        screen::write(&self.text(changes, applied))?;
+        terminal::write(&self.text(changes, applied))?;
         self.remark(changes.iter().any(|change| !change.is_silent()))
     }
 
@@ -75,13 +75,13 @@ impl Report {
 
     pub(super) fn print_check(&self, json: bool) -> Result<(), Failure> {
         if json {
-            return screen::write_json(&format!("{:#}\n", self.check_json()));
+            return terminal::write_json(&format!("{:#}\n", self.check_json()));
         }
         let text = match self.drift.is_empty() && self.problems.is_empty() {
             true => "all is as it should be\n".to_owned(),
             false => self.drift.iter().map(|drift| format!("{}\n", self.line(drift))).collect(),
         };
-        screen::write(&text)?;
+        terminal::write(&text)?;
         self.remark(false)
     }
 
@@ -126,7 +126,7 @@ impl Report {
             let _ = writeln!(out, "move {} to {}", self.name(from), self.name(to));
         }
         if change.before == change.after {
-            if change.make == Make::Runnable {
+            if change.make == FileMode::Executable {
                 let _ = writeln!(out, "make {name} executable");
             }
             return out;

@@ -2,7 +2,7 @@
 
 use super::{
     SessionStart,
-    client::{Input, answer, in_time, is_reviewer},
+    protocol::{HookInput, answer, in_time, is_reviewer},
     stop::{is_unread, open_reviews, words},
 };
 use crate::cli::{
@@ -22,7 +22,7 @@ pub(super) async fn run(args: SessionStart) -> Result<(), Failure> {
 }
 
 async fn decide(args: &SessionStart) -> anyhow::Result<Option<Value>> {
-    let input = Input::read()?;
+    let input = HookInput::read()?;
     let Ok(repo) = Repo::find(&input.dir()?).await else { return Ok(None) };
     let mut lines = vec![broker(args, &repo).await];
     // No database yet is nothing that waits.

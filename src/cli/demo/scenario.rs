@@ -1,13 +1,13 @@
-//! What is played: a change with a fault in it, found, discussed, mended and signed.
+//! What is played: a change with a fault in it, found, discussed, fixed and signed.
 
 use super::{
-    Teller,
-    stage::{FILE, Stage},
+    Narrator,
+    sandbox::{FILE, Sandbox},
 };
 use crate::cli::{
     Failure,
     remote::Remote,
-    text::{rows, text},
+    render::{rows, text},
 };
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub fn discounted(total: u32, percent: u32) -> u32 {
 }
 ";
 
-const MENDED: &str = "
+const COUNTER_PATCHED: &str = "
 /// The total with so many percent taken off: at most all of it.
 pub fn discounted(total: u32, percent: u32) -> u32 {
     let kept = 100 - u64::from(percent.min(100));
@@ -49,35 +49,35 @@ struct Issue {
     title: &'static str,
 }
 
-pub(super) struct Script<'a> {
-    pub stage: &'a Stage,
-    pub teller: &'a Teller,
+pub(super) struct Scenario<'a> {
+    pub sandbox: &'a Sandbox,
+    pub narrator: &'a Narrator,
 }
 
-impl Script<'_> {
+impl Scenario<'_> {
     pub(super) async fn play(&self) -> Result<(), Failure> {
-        let broker = self.stage.remote()?;
+        let broker = self.sandbox.remote()?;
         let review = self.propose(&broker).await?;
         let issue = Issue { severity: "high", glyph: '▲', title: "A discount over 100 % panics" };
         self.request_changes(&broker, &review, issue, "One input breaks it.", None).await?;
         self.revise(&broker, &review).await?;
         let issue = Issue { severity: "medium", glyph: '●', title: "A total over 42,949,672 overflows" };
-        let mended = self.stage.diff_that_adds(MENDED).await?;
-        self.request_changes(&broker, &review, issue, "Nearly. Take my version?", Some(&mended)).await?;
+        let fixed = self.sandbox.diff_that_adds(COUNTER_PATCHED).await?;
+        self.request_changes(&broker, &review, issue, "Nearly. Take my version?", Some(&fixed)).await?;
         self.accept(&broker, &review).await?;
         self.approve(&broker, &review).await?;
         self.land(&broker, &review).await
     }
 
     async fn propose(&self, broker: &Remote) -> Result<String, Failure> {
-        let diff = self.stage.diff_that_adds(PROPOSED).await?;
+        let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
         let proposal = json!({
             "intent": INTENT, "agent_type": "demo", "agent_role": "proposer", "phase": "1", "proposer_id": BUILDER,
             "category": "code_change", "diff": diff,
         });
         let answer = broker.call("create_review", proposal).await?;
         let review = text(&answer, "number");
-        self.teller.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
+        self.narrator.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
         Ok(review)
     }
 
@@ -90,7 +90,7 @@ impl Script<'_> {
         counter_patch: Option<&str>,
     ) -> Result<(), Failure> {
         let claim = self.claim(broker, review).await?;
-        self.teller.step(REVIEWER, &format!("claims {review}; git says that it applies"), &[]).await?;
+        self.narrator.step(REVIEWER, &format!("claims {review}; git says that it applies"), &[]).await?;
         let raised = json!({
             "title": issue.title, "severity": issue.severity, "type": "bug", "file": FILE,
             "line_start": FAULTY_LINE, "line_end": FAULTY_LINE, "description": "The result is not a u32 then.",
@@ -105,23 +105,23 @@ impl Script<'_> {
         let mut lines = vec![format!("{} {id} {FILE}:{FAULTY_LINE} {}", issue.glyph, issue.title)];
         let offered = counter_patch.map(|diff| ["with a counter-patch:".to_owned()].into_iter().chain(added(diff)));
         lines.extend(offered.into_iter().flatten());
-        self.teller.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
+        self.narrator.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
     }
 
     async fn revise(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         let words = "Callers check it, but you are right: it costs nothing here.";
         let message = json!({ "review_id": review, "sender_role": "proposer", "body": words, "caller_id": BUILDER });
         broker.call("add_message", message).await?;
-        self.teller.step(BUILDER, &format!("answers: {words}"), &[]).await?;
-        let diff = self.stage.diff_that_adds(REVISED).await?;
+        self.narrator.step(BUILDER, &format!("answers: {words}"), &[]).await?;
+        let diff = self.sandbox.diff_that_adds(REVISED).await?;
         let revision = json!({ "review_id": review, "intent": INTENT, "diff": diff, "proposer_id": BUILDER });
         broker.call("create_review", revision).await?;
-        self.teller.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
+        self.narrator.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
     }
 
     async fn accept(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         broker.call("accept_counter_patch", json!({ "review_id": review })).await?;
-        self.teller.step(BUILDER, "accepts the counter-patch: it is now what is under review", &[]).await
+        self.narrator.step(BUILDER, "accepts the counter-patch: it is now what is under review", &[]).await
     }
 
     async fn open_issues(&self, broker: &Remote, review: &str) -> Result<Vec<String>, Failure> {
@@ -141,7 +141,7 @@ impl Script<'_> {
             broker.call("update_issue", fixed).await?;
         }
         if !settled.is_empty() {
-            self.teller.step(REVIEWER, &format!("reads it, and finds {} fixed", settled.join(" and ")), &[]).await?;
+            self.narrator.step(REVIEWER, &format!("reads it, and finds {} fixed", settled.join(" and ")), &[]).await?;
         }
         let verdict = json!({
             "review_id": review, "verdict": "approved", "reviewer_id": REVIEWER,
@@ -151,15 +151,15 @@ impl Script<'_> {
         let hash: String = text(&proposal, "content_hash").chars().take(12).collect();
         let tree: String = text(&proposal, "tree_id").chars().take(12).collect();
         let lines = [format!("signed: content {hash}…, which makes the tree {tree}…")];
-        self.teller.step(REVIEWER, &format!("approves {review}"), &lines).await
+        self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await
     }
 
     async fn land(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         let proposal = broker.call("get_proposal", json!({ "review_id": review })).await?;
         let diff = proposal["diff"].as_str().unwrap_or_default();
-        let commit = self.stage.commit(diff, INTENT).await?;
+        let commit = self.sandbox.commit(diff, INTENT).await?;
         broker.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await?;
-        self.teller
+        self.narrator
             .step(BUILDER, &format!("commits {commit}, exactly what was approved, and closes {review}"), &[])
             .await
     }

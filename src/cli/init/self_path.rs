@@ -61,5 +61,5 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&path)
         .filter(absolute)
         .map(|dir| dir.join(OsStr::new(name)))
-        .find(|file| file.is_file() && super::files::is_executable(file))
+        .find(|file| file.is_file() && super::atomic_write::is_executable(file))
 }

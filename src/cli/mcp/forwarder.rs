@@ -1,6 +1,6 @@
 //! Carries one message to the broker and its answer back, through restarts of the broker.
 
-use super::envelope::Envelope;
+use super::jsonrpc::Envelope;
 use crate::{
     cli::{
         instance::Note,
@@ -39,14 +39,14 @@ const LOST: &str = "the broker went away before it answered, so the call may or 
 
 /// Whom to talk to.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum BrokerTarget {
     Fixed(String),
     Found(Starter),
 }
 
-pub(super) struct Carrier {
+pub(super) struct Forwarder {
     client: Client,
-    target: Target,
+    target: BrokerTarget,
     path: &'static str,
     /// Goes along with every message: what of the client the broker cannot know by itself.
     beside: HeaderMap,
@@ -58,10 +58,10 @@ pub(super) struct Carrier {
     agreed: RwLock<Option<String>>,
 }
 
-impl Carrier {
+impl Forwarder {
     pub(super) fn new(
         client: Client,
-        target: Target,
+        target: BrokerTarget,
         path: &'static str,
         beside: HeaderMap,
         token: Option<HeaderValue>,
@@ -103,8 +103,8 @@ impl Carrier {
     /// Where the broker is, and which process; `dead` is one that did not answer.
     async fn locate(&self, dead: Option<u32>) -> anyhow::Result<(String, Option<u32>)> {
         let starter = match &self.target {
-            Target::Fixed(url) => return Ok((url.clone(), None)),
-            Target::Found(starter) => starter,
+            BrokerTarget::Fixed(url) => return Ok((url.clone(), None)),
+            BrokerTarget::Found(starter) => starter,
         };
         let mut known = self.known.lock().await;
         let note = match known.take().filter(|known| dead != Some(known.pid)) {
@@ -119,8 +119,8 @@ impl Carrier {
     fn token(&self) -> Option<HeaderValue> {
         match (&self.token, &self.target) {
             (Some(token), _) => Some(token.clone()),
-            (None, Target::Found(starter)) => local_token(&starter.data_dir),
-            (None, Target::Fixed(_)) => None,
+            (None, BrokerTarget::Found(starter)) => local_token(&starter.data_dir),
+            (None, BrokerTarget::Fixed(_)) => None,
         }
     }
 

@@ -1,6 +1,5 @@
 //! Answers of the broker as text for people: tables that fit, words with signs, short times, nothing hidden.
 
-pub(super) mod screen;
 pub(super) mod style;
 mod table;
 mod time;
@@ -11,13 +10,14 @@ pub(super) use time::{age, duration, local, local_short};
 use super::{
     Failure,
     remote::{At, Remote},
+    terminal,
 };
 use crate::telemetry::visible;
 use serde_json::Value;
 
 /// Writes an answer as it came, or as `show` says it.
 pub(super) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    if json { screen::write_json(&format!("{answer:#}\n")) } else { screen::write(&show(answer)) }
+    if json { terminal::write_json(&format!("{answer:#}\n")) } else { terminal::write(&show(answer)) }
 }
 
 /// Calls a tool of the running broker and writes its answer.
@@ -38,7 +38,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// A text of several lines, indented, broken where the terminal ends, with nothing hidden in it.
 pub(super) fn indented(text: &str, indent: usize) -> String {
-    let room = screen::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
+    let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
     let lines = text.trim_end().lines().map(|line| visible(&line.replace('\t', "    ")).into_owned());
     let lines = lines.flat_map(|line| table::wrapped(&line, room));
     let mut out = String::new();

@@ -22,7 +22,7 @@ pub fn total(prices: &[u32]) -> u32 {
 }
 ";
 
-pub(super) struct Stage {
+pub(super) struct Sandbox {
     repo: Repo,
     broker: Child,
     url: String,
@@ -30,7 +30,7 @@ pub(super) struct Stage {
     _folder: TempDir,
 }
 
-impl Stage {
+impl Sandbox {
     pub(super) async fn build() -> Result<Self, Failure> {
         let folder = tempfile::Builder::new().prefix("countersign-demo-").tempdir().context("no temporary folder")?;
         let repo = build_repo(&folder.path().join("shop")).await?;

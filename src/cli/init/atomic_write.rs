@@ -26,17 +26,17 @@ pub(super) fn is_executable(path: &Path) -> bool {
 
 /// Who may do what with a file that is new. One that was there keeps its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Make {
+pub(super) enum FileMode {
     /// As the user's other files.
-    Plain,
+    Default,
     /// For its owner only: clients will put more into it than we do.
     Private,
     /// Git runs only what can be run, so also one that was there becomes so.
-    Runnable,
+    Executable,
 }
 
 /// Readers see the old file or the new one. A link stays a link: what it leads to is replaced.
-pub(super) fn write(path: &Path, text: &str, make: Make) -> anyhow::Result<()> {
+pub(super) fn write(path: &Path, text: &str, make: FileMode) -> anyhow::Result<()> {
     let real = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
     let dir = real.parent().context("a file has a folder")?;
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -50,15 +50,15 @@ pub(super) fn write(path: &Path, text: &str, make: Make) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", real.display()))
 }
 
-fn fill(draft: &Path, text: &str, mode: Option<u32>, make: Make) -> io::Result<()> {
+fn fill(draft: &Path, text: &str, mode: Option<u32>, make: FileMode) -> io::Result<()> {
     let _ = fs::remove_file(draft);
     let mut file = File::create_new(draft)?;
     let plain = file.metadata()?.permissions().mode();
     let mode = match (make, mode) {
-        (Make::Private, None) => 0o600,
-        (Make::Plain | Make::Private, mode) => mode.unwrap_or(plain),
+        (FileMode::Private, None) => 0o600,
+        (FileMode::Default | FileMode::Private, mode) => mode.unwrap_or(plain),
         // Whoever may read it may run it, as git makes its own.
-        (Make::Runnable, mode) => mode.unwrap_or(plain) | (mode.unwrap_or(plain) & 0o444) >> 2,
+        (FileMode::Executable, mode) => mode.unwrap_or(plain) | (mode.unwrap_or(plain) & 0o444) >> 2,
     };
     file.set_permissions(Permissions::from_mode(mode))?;
     file.write_all(text.as_bytes())?;
