@@ -11,6 +11,7 @@
 mod agents;
 mod answers;
 mod codes;
+mod contract;
 mod demo;
 mod doctor;
 mod down;
