@@ -3,10 +3,11 @@
 use crate::{config::Config, mcp::Endpoint};
 use actors::{
     Limits, ProjectSource, Projects, Running, Settings,
-    pool::{PoolSettings, process::this_program, prompt},
+    pool::{PoolSettings, prompt},
+    reviewer_process::this_program,
 };
 use anyhow::Context as _;
-use domain::{review::Rules, scaling};
+use domain::{pool::scaling, review::Rules};
 use git::GitSettings;
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},

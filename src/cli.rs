@@ -55,7 +55,7 @@ mod webhooks;
 mod which;
 mod whole;
 
-use ::actors::pool::shim;
+use ::actors::reviewer_process::shim;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use failure::Failure;
 use std::{ffi::OsString, process::ExitCode};

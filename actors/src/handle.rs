@@ -28,8 +28,8 @@ use crate::{
     vitals::Mailbox,
 };
 use domain::{
-    authority::Scope,
     content::{Content, ContentHash},
+    credential::Scope,
     ids::{ReviewId, ReviewNumber},
     panel::Chosen,
     review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},

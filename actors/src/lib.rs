@@ -14,6 +14,7 @@
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
 mod clock;
+pub mod credentials;
 mod deadlines;
 mod error;
 mod findings;
@@ -24,13 +25,13 @@ mod limits;
 mod link;
 pub mod meters;
 mod panel;
-pub mod passes;
 pub mod personas;
 pub mod pool;
 mod prepare;
 mod projects;
 pub mod request;
 mod review;
+pub mod reviewer_process;
 mod secrets;
 mod shared_lists;
 mod supervisor;
@@ -40,10 +41,10 @@ mod vitals;
 mod workspace;
 
 pub use clock::Clock;
+pub use credentials::{Caller, Pass, Passes};
 pub use error::BrokerError;
 pub use handle::{Bases, Broker, Changes};
 pub use limits::Limits;
-pub use passes::{Caller, Pass, Passes};
 pub use projects::{ProjectSource, Projects, ProjectsError};
 
 use domain::{

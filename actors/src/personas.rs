@@ -1,6 +1,6 @@
 //! Who reviews, in the sense of what they look for.
 
-use crate::pool::runtime::{Effort, Runtime};
+use crate::reviewer_process::runtime::{Effort, Runtime};
 use domain::globs::Globs;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};

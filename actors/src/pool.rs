@@ -1,37 +1,30 @@
 //! Reviewers on demand: processes that are started when reviews wait and ended when none do.
 //!
-//! How many there should be is decided by [`domain::scaling`]; this actor carries it out, one decision at a
+//! How many there should be is decided by [`domain::pool::scaling`]; this actor carries it out, one decision at a
 //! time. What reviewers do it learns from the log, like anybody else, so that a review knows nothing of pools.
 //!
 //! ```text
 //! log ──► ReviewerPool ── one child per process ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
 //! ```
 
-mod ends;
-mod follow;
-mod launch;
-mod member;
-mod news;
+mod backoff;
+mod exits;
+mod log_events;
+mod log_follower;
 mod one_shot;
-pub mod output;
-mod posts;
-pub mod process;
-mod procfs;
+mod one_shot_queue;
 pub mod prompt;
-mod reclaim;
-mod reviewer;
-mod run;
-pub mod runtime;
+mod release_claims;
+mod reviewer_actor;
+mod reviewers;
+mod runner;
+mod scaler;
 mod settings;
-pub mod shim;
-mod staff;
-pub mod sweep;
-mod trouble;
-pub mod usage;
-mod view;
+mod spawn;
+mod status;
 
 pub use settings::PoolSettings;
-pub use view::{LiveReviewer, PoolState, PoolView};
+pub use status::{LiveReviewer, PoolState, PoolView};
 
 use crate::{
     Context,
@@ -39,11 +32,12 @@ use crate::{
     tree::Node,
     vitals::{Mailbox, Vitals},
 };
+use backoff::Troubles;
 use domain::time::Tick;
-use ends::Unsettled;
-use member::Member;
+use exits::Unsettled;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use reviewer::{Ended, ReviewerMessage};
+use reviewer_actor::{Ended, ReviewerMessage};
+use reviewers::Member;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
@@ -51,7 +45,6 @@ use std::{
 };
 use store::{Feed, Logged, ReviewerRow, SeatRow};
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
-use trouble::Troubles;
 
 type Answer<T> = oneshot::Sender<Result<T, BrokerError>>;
 
@@ -161,11 +154,11 @@ impl Actor for ReviewerPool {
             let closing = context.closing.clone();
             let work = async {
                 tokio::time::sleep(pause).await;
-                let left = reclaim::clean_up(&context).await;
+                let left = release_claims::clean_up(&context).await;
                 mailbox.send(PoolMessage::CleanedUp { left });
                 // Also without a pool of today, somebody may be asked back who was in an earlier one.
                 if enabled || context.reader.has_reviewers().await.unwrap_or(true) {
-                    follow::follow(&context, &mailbox, &feed, followed).await;
+                    log_follower::follow(&context, &mailbox, &feed, followed).await;
                 }
             };
             if closing.run_until_cancelled(work).await.is_some() {

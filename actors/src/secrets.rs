@@ -3,8 +3,8 @@
 
 use crate::{
     Context,
+    credentials::{DIGITS, PREFIX, SecretHash},
     error::BrokerError,
-    passes::{DIGITS, PREFIX, SecretHash},
     prepare::unreadable,
     request::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
 };
@@ -114,7 +114,7 @@ fn hashes_in(text: &str) -> Vec<SecretHash> {
 #[cfg(test)]
 mod tests {
     use super::{SecretHash, hashes_in};
-    use crate::passes::new_secret;
+    use crate::credentials::new_secret;
 
     #[test]
     fn a_secret_is_found_wherever_it_stands() {

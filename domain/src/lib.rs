@@ -8,14 +8,14 @@
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`finding`]: what reviewers find, and what becomes of it
 //! - [`panel`], [`globs`]: who is to sign where nobody is named
-//! - [`scaling`], [`pool`]: how many reviewer processes there should be, and what becomes of them
-//! - [`authority`]: what a token lets its holder do
+//! - [`pool`]: when reviewer processes are started and stopped, and their events
+//! - [`credential`]: what a token lets its holder do
 //! - [`topic`]: under which name a subscriber hears of an event
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
-pub mod authority;
 pub mod consensus;
 pub mod content;
+pub mod credential;
 pub mod diff;
 pub mod finding;
 pub mod globs;
@@ -25,7 +25,6 @@ pub mod panel;
 pub mod pool;
 pub mod priority;
 pub mod review;
-pub mod scaling;
 pub mod time;
 pub mod topic;
 pub mod verdict;

@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     telemetry::{is_hidden, visible},
 };
-use actors::passes::{Authority, LOCAL_OPERATOR, SecretHash, new_secret};
+use actors::credentials::{Authority, LOCAL_OPERATOR, SecretHash, new_secret};
 use anyhow::{Context as _, anyhow};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde_json::json;

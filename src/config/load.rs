@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use actors::pool::runtime;
+use actors::reviewer_process::runtime;
 use domain::panel::MAX_SEATS;
 use serde::Deserialize;
 use toml::Value;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::personas::{Mode, Persona, Personas};
-use actors::pool::runtime::{Effort, Runtime};
+use actors::reviewer_process::runtime::{Effort, Runtime};
 use domain::globs::Globs;
 use domain::panel::{PERSONA_CHARS, is_persona_name};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use actors::pool::prompt;
-use actors::pool::runtime::{Effort, Runtime, RuntimeSettings, Wsl};
+use actors::reviewer_process::runtime::{Effort, Runtime, RuntimeSettings, Wsl};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 use toml::Value;

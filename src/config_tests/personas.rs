@@ -1,7 +1,7 @@
 //! Personas and panels: who reviews, what they are told, and what a project may say of it.
 
 use actors::personas::{Mode, Persona};
-use actors::pool::runtime::{Effort, Runtime};
+use actors::reviewer_process::runtime::{Effort, Runtime};
 use domain::review::Category;
 
 use super::super::rules::PERSONA_RULES;

@@ -7,7 +7,7 @@ use super::{
     answer::problem,
     events::{Tickets, ticket::Holder},
 };
-use actors::{Broker, BrokerError, Caller, passes};
+use actors::{Broker, BrokerError, Caller, credentials};
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
@@ -149,16 +149,16 @@ impl Door {
                 let secret = secret(header).ok_or(Shut::UnknownToken)?;
                 let found = broker.identify(secret).await.map_err(|error| Shut::unreadable(&error))?;
                 let caller = found.ok_or(Shut::UnknownToken)?;
-                Holder { caller: Some(caller), secret: Some(passes::SecretHash::of(secret)) }
+                Holder { caller: Some(caller), secret: Some(credentials::SecretHash::of(secret)) }
             }
             (Some(_), _, _) => return Err(Shut::UnknownToken),
         };
         let needs = Route::all().find(|route| route.path() == path).map_or(Needs::Token, Route::needs);
-        let is_operator = |caller: &Caller| caller.authority == passes::Authority::Operator;
+        let is_operator = |caller: &Caller| caller.authority == credentials::Authority::Operator;
         match (needs, &holder.caller) {
             (Needs::Token | Needs::Operator | Needs::AllProjects, None) if self.token_required => Err(Shut::NoToken),
             (Needs::Operator | Needs::AllProjects, Some(caller)) if !is_operator(caller) => Err(Shut::NotOperator),
-            (Needs::AllProjects, Some(caller)) if caller.scope != passes::Scope::All => Err(Shut::OneProject),
+            (Needs::AllProjects, Some(caller)) if caller.scope != credentials::Scope::All => Err(Shut::OneProject),
             (Needs::Nothing | Needs::Token | Needs::Operator | Needs::AllProjects, _) => Ok(holder),
         }
     }
@@ -258,7 +258,7 @@ fn ticket(uri: &Uri) -> Option<&str> {
 fn secret(header: &HeaderValue) -> Option<&str> {
     let (scheme, secret) = header.to_str().ok()?.split_once(' ')?;
     let secret = secret.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(passes::PREFIX)).then_some(secret)
+    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(credentials::PREFIX)).then_some(secret)
 }
 
 /// Two spellings of one host are the same.

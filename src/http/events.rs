@@ -14,7 +14,7 @@ pub(crate) use present::Told;
 pub use ticket::Tickets;
 
 use crate::mcp::{Failure, Refused};
-use actors::{Broker, BrokerError, Caller, passes::SecretHash};
+use actors::{Broker, BrokerError, Caller, credentials::SecretHash};
 use filter::Wanted;
 use hub::Hub;
 use place::Places;

@@ -6,7 +6,7 @@ use super::{
     who::Who,
 };
 use crate::{broker, config::Config};
-use actors::{Caller, Running, passes::Scope};
+use actors::{Caller, Running, credentials::Scope};
 use rmcp::model::RequestMetaObject;
 use serde_json::{Value, json};
 use std::{sync::OnceLock, time::Duration};

@@ -7,7 +7,7 @@ use super::{
     tools::{self, Asked, Stop},
     who::Who,
 };
-use actors::{BrokerError, passes::Scope, request::ListQuery};
+use actors::{BrokerError, credentials::Scope, request::ListQuery};
 use domain::ids::ReviewId;
 use rmcp::{
     ErrorData,

@@ -66,7 +66,7 @@ word_schemas! {
     finding_wish = domain::finding::Wish,
     anchor = domain::finding::AnchorState,
     says = domain::finding::Says,
-    authority = domain::authority::Authority,
+    authority = domain::credential::Authority,
     escalation = domain::consensus::Escalation,
     log_kind = domain::history::LogKind,
     log_order = domain::history::LogOrder,

@@ -22,7 +22,7 @@ use super::{
     refusal::Refused,
     who::Who,
 };
-use actors::{BrokerError, passes::Scope, request::Wait};
+use actors::{BrokerError, credentials::Scope, request::Wait};
 use axum::http::HeaderMap;
 use domain::{ids::ReviewId, review::Role};
 use rmcp::model::{JsonObject, RequestMetaObject};

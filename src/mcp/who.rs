@@ -8,7 +8,7 @@ use super::{
 };
 use actors::{
     BrokerError, Caller, Pass, Passes,
-    passes::{Authority, Scope},
+    credentials::{Authority, Scope},
     request::ListQuery,
 };
 use axum::http::request::Parts;

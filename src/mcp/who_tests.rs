@@ -1,7 +1,7 @@
 use super::{Tool, Who, Whose};
 use actors::{
     Caller, Passes,
-    passes::{Authority, Scope},
+    credentials::{Authority, Scope},
     request::ListQuery,
 };
 use domain::review::Role;

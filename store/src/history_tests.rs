@@ -10,7 +10,7 @@ use domain::{
     history::{LogKind, LogOrder},
     ids::ReviewNumber,
     pool::PoolEvent,
-    scaling::SpawnReason,
+    pool::scaling::SpawnReason,
     time::{Tick, Timestamp},
 };
 use rusqlite::Connection;

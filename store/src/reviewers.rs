@@ -7,9 +7,9 @@ use crate::{
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
+    pool::scaling::SpawnReason,
     priority::Priority,
     review::Status,
-    scaling::SpawnReason,
     time::Timestamp,
 };
 

@@ -3,7 +3,7 @@
 
 use crate::{Reader, StoreError, reader::word};
 use domain::{
-    authority::{Authority, Scope, SecretHash},
+    credential::{Authority, Scope, SecretHash},
     time::Timestamp,
 };
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};

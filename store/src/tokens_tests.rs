@@ -1,7 +1,7 @@
 use super::{NewToken, Revoked, Tokens};
 use crate::{Settings, Store};
 use domain::{
-    authority::{Authority, Scope, SecretHash},
+    credential::{Authority, Scope, SecretHash},
     time::Timestamp,
 };
 

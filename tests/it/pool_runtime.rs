@@ -7,8 +7,8 @@ use crate::support::{
     clients::{Client, are_skipped, installed},
     model::{ModelServer, Script},
 };
-use actors::pool::{
-    prompt,
+use actors::pool::prompt;
+use actors::reviewer_process::{
     runtime::{Effort, Errand, Launch, Runtime, RuntimeSettings, invocation},
     usage::Usage,
 };

@@ -5,10 +5,7 @@ use crate::support::{
     eventually::eventually,
     reviewer::{begun, ended, living, plan, run, script, shim, until_gone, until_living},
 };
-use actors::pool::{
-    process::{Exit, Process},
-    sweep::sweep,
-};
+use actors::reviewer_process::{Exit, Process, orphans::sweep};
 use std::{path::Path, process::Stdio, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command};
 

@@ -1,7 +1,7 @@
 //! Who a token belongs to.
 
 use super::{Answer, Broker};
-use crate::passes::{Caller, SecretHash};
+use crate::credentials::{Caller, SecretHash};
 
 impl Broker {
     /// The caller that shows this secret, if it is one of ours and not revoked. Looked up each time, so

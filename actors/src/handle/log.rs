@@ -2,8 +2,8 @@
 
 use super::{Answer, Broker};
 use crate::{
+    credentials::{Caller, SecretHash},
     meters::Meters,
-    passes::{Caller, SecretHash},
     pool::PoolView,
     prepare::unreadable,
 };

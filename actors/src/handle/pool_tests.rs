@@ -1,20 +1,19 @@
 //! A pool that fails, which no caller can bring about.
 
+use crate::reviewer_process::{
+    Plan,
+    runtime::{Runtime, RuntimeSettings, TOKEN},
+};
 use crate::{
     Broker, Limits, Projects, Running, Settings,
-    pool::{
-        PoolSettings,
-        process::Plan,
-        prompt,
-        runtime::{Runtime, RuntimeSettings, TOKEN},
-    },
+    pool::{PoolSettings, prompt},
     request::{NewProposal, PolicyRequest, Wait},
     start,
 };
 use domain::{
     ids::ReviewId,
+    pool::scaling,
     review::{Proposer, Review, Rules, Status},
-    scaling,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 

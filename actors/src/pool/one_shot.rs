@@ -9,29 +9,29 @@
 //! The shim comes first, so that the next broker knows whose the claim was should this one be killed. Whatever goes
 //! wrong ends in words for the record and a seat that others may take.
 
-mod answer;
-mod asking;
-mod ending;
-mod listen;
-mod matter;
+mod context;
+mod outcome;
 mod prompt;
+mod response;
+mod run;
+mod stdout;
 
 use super::{
-    launch::Program,
-    process::Process,
-    reviewer::{Ended, spawned},
-    run::{CutShort, Runner, end},
-    runtime::RuntimeSettings,
+    reviewer_actor::{Ended, spawned},
+    runner::{CutShort, Runner, end},
+    spawn::Program,
 };
-use crate::{Context, error::BrokerError, passes::Pass, personas::Persona};
-use asking::{Asked, Question, Wrong};
+use crate::reviewer_process::Process;
+use crate::reviewer_process::runtime::RuntimeSettings;
+use crate::{Context, credentials::Pass, error::BrokerError, personas::Persona};
 use domain::{
     ids::ReviewId,
     pool::PoolEvent,
     review::{Check, ClaimSeat, Command, Review},
 };
-use ending::persistently;
+use outcome::persistently;
 use prompt::Matter;
+use run::{Asked, Question, Wrong};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -121,7 +121,7 @@ impl OneShot {
             tracing::warn!(review.id = %review.id, reviewer.id = id, %error, "no copy for the reviewer");
             None
         });
-        let matter = matter::gather(context, review, &self.persona.name).await;
+        let matter = context::gather(context, review, &self.persona.name).await;
         let mut matter = matter.map_err(|error| format!("the proposal cannot be read: {error}"))?;
         matter.has_copy = copy.is_some();
         Ok((matter, copy.unwrap_or_else(|| self.folder.clone())))

@@ -1,7 +1,7 @@
 //! What the pool is told at its start.
 
-use super::runtime::RuntimeSettings;
-use domain::scaling::Limits;
+use crate::reviewer_process::runtime::RuntimeSettings;
+use domain::pool::scaling::Limits;
 use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Clone)]
@@ -24,6 +24,6 @@ pub struct PoolSettings {
     pub folder: PathBuf,
     /// Where reviewers reach the broker.
     pub mcp_url: String,
-    /// The program that stands between broker and reviewer, see [`super::shim`].
+    /// The program that stands between broker and reviewer, see [`crate::reviewer_process::shim`].
     pub shim: PathBuf,
 }

@@ -1,7 +1,7 @@
 //! A finding from the verdict that raised it to its end.
 
 use super::{AnchorState, FindingNumber, FindingStatus, Grounding, NewFinding, Place, Severity};
-use crate::{authority::Authority, consensus::Policy, content::ContentHash, time::Timestamp};
+use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Where a finding's lines are in the active content.

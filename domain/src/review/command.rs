@@ -2,9 +2,9 @@
 
 use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role, Target};
 use crate::{
-    authority::Authority,
     consensus::Policy,
     content::ContentHash,
+    credential::Authority,
     finding::{Anchor, FindingNumber, Grounding, NewFinding, Wish},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,

@@ -2,9 +2,9 @@
 
 use super::{Category, DiffFacts, Proposer, Reservation, Review, Role, Round, Status};
 use crate::{
-    authority::Authority,
     consensus::{Escalation, Policy},
     content::ContentHash,
+    credential::Authority,
     finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, Wish},
     history::LogKind,
     ids::{ReviewId, ReviewNumber},

@@ -5,7 +5,7 @@ use crate::{
     cli::place::Place,
     config::{Config, Pool},
 };
-use actors::pool::runtime::{Runtime, find_program};
+use actors::reviewer_process::runtime::{Runtime, find_program};
 use std::{ffi::OsStr, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};
 

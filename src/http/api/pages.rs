@@ -8,7 +8,7 @@ use crate::{
     mcp::{Answer, Failure, Refused, Who, Whose},
     reviewer_log,
 };
-use actors::{BrokerError, passes::Scope, personas::Persona};
+use actors::{BrokerError, credentials::Scope, personas::Persona};
 use axum::{http::StatusCode, response::Response};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

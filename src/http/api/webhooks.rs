@@ -5,7 +5,7 @@ use crate::{
     mcp::{Answer, Failure, Refused, Who, Whose, moment},
     webhooks::HookView,
 };
-use actors::{BrokerError, passes::Scope};
+use actors::{BrokerError, credentials::Scope};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use super::present::Told;
 use crate::mcp::{Failure, Refused};
 use actors::{
     Broker, Caller,
-    passes::{Authority, Scope},
+    credentials::{Authority, Scope},
 };
 use domain::{
     ids::ReviewNumber,

@@ -1,7 +1,7 @@
 //! Places for streams: so many for all, and of those a share for each token, so that none takes everybody's.
 
 use crate::mcp::{Failure, Refused};
-use actors::passes::SecretHash;
+use actors::credentials::SecretHash;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},

@@ -10,7 +10,7 @@ use crate::{
     http::{api::problem, server::Line},
     mcp::{Failure, Malformed},
 };
-use actors::{Caller, passes::SecretHash};
+use actors::{Caller, credentials::SecretHash};
 use axum::{
     Extension,
     body::Body,

@@ -7,7 +7,7 @@ use super::{
     place::Place,
     present::Told,
 };
-use actors::{Broker, passes::SecretHash};
+use actors::{Broker, credentials::SecretHash};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};

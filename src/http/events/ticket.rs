@@ -8,7 +8,7 @@ use crate::{
 };
 use actors::{
     Caller,
-    passes::{SecretHash, new_secret},
+    credentials::{SecretHash, new_secret},
 };
 use axum::{
     Extension,

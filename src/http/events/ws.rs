@@ -7,7 +7,7 @@ use super::{
     stream::{BEAT, End, Stream, Turn},
 };
 use crate::http::{answer, api::problem, server::Line};
-use actors::{Caller, passes::SecretHash};
+use actors::{Caller, credentials::SecretHash};
 use axum::{
     Extension,
     extract::{

@@ -3,7 +3,7 @@
 use super::{consensus::Consensus, excerpt, moment, next};
 use crate::mcp::schema;
 use domain::{
-    authority::Authority,
+    credential::Authority,
     finding::{AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Place, Says, Severity},
     ids::ReviewId,
     review::{Review, Status},

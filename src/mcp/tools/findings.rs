@@ -6,7 +6,7 @@ use crate::mcp::{
     present::{Answer, FindingRow, IssueUpdated, Issues},
     refusal::Refused,
 };
-use actors::{passes::Authority, request::FindingQuery};
+use actors::{credentials::Authority, request::FindingQuery};
 use domain::{
     finding::{BadFinding, FindingNumber, FindingStatus, NewFinding, Severity, ToldFinding, Wish},
     review::{Role, UpdateFinding},

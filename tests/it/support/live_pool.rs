@@ -1,9 +1,9 @@
 //! The pool of a running broker, whose reviewers are shell scripts.
 
 use super::{broker::TestBroker, client::TestClient, eventually::eventually};
-use actors::pool::{
+use actors::reviewer_process::{
+    orphans::MARK,
     runtime::{MCP_URL, TOKEN},
-    sweep::MARK,
 };
 use serde_json::{Value, json};
 use std::{

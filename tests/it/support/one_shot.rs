@@ -9,8 +9,8 @@ use super::{
 use domain::{
     ids::ReviewNumber,
     pool::PoolEvent,
+    pool::scaling::SpawnReason,
     review::{Event, Reclaimed, Review},
-    scaling::SpawnReason,
 };
 use serde_json::{Value, json};
 use std::{

@@ -1,10 +1,7 @@
 //! Reviewers that do not behave, each with a mark in its environment by which what is left of it is found.
 
 use super::{broker::PATIENCE, live_pool::environments};
-use actors::pool::{
-    process::{Exit, Plan, Process},
-    sweep::MARK,
-};
+use actors::reviewer_process::{Exit, Plan, Process, orphans::MARK};
 use std::{
     collections::BTreeSet,
     path::Path,

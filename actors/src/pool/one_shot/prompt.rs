@@ -3,7 +3,7 @@
 //! What the proposal and the discussion say was written by those whose work is judged. So it stands between marks that
 //! nobody can know beforehand, and is never an instruction.
 
-use super::answer;
+use super::response;
 use crate::personas::Persona;
 use domain::verdict::Verdict;
 use std::fmt::Write as _;
@@ -119,7 +119,7 @@ fn form() -> String {
          change leaves the file; \
          code_snippet: quoted from there, word for word. Name only what you have seen there. confidence is from 0 to 1. \
          files_reviewed and lines_analyzed: how many you have read.",
-        answer::schema()
+        response::schema()
     )
 }
 

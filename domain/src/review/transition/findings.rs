@@ -2,7 +2,7 @@
 
 use super::{Asked, Refusal, Review, Seat, Status, or_proposer, verdicts, wrong_status};
 use crate::{
-    authority::Authority,
+    credential::Authority,
     finding::{
         AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Severity, Wish,
         double::{Told, is_same},

@@ -2,9 +2,9 @@
 
 use super::{START, after, claim_as, decide, found, now, proposal, propose, revise, says, seats, verdict};
 use crate::{
-    authority::Authority,
     consensus::{Escalation, Rule},
     content::ContentHash,
+    credential::Authority,
     finding::{
         Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Lines, NewFinding, Place, Severity, Wish,
     },

@@ -3,8 +3,8 @@
 
 use super::super::{acceptance, applies, facts, fails, hash, message, proposal, revision};
 use crate::{
-    authority::Authority,
     consensus::Rule,
+    credential::Authority,
     finding::{FindingNumber, Grounding, Lines, NewFinding, Place, Severity, Wish},
     ids::VALIDATOR,
     review::{

@@ -2,7 +2,7 @@
 
 use super::settle;
 use crate::{
-    authority::Authority,
+    credential::Authority,
     finding::{
         Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Reply, Resolution, Says,
         Wish,

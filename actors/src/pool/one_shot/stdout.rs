@@ -1,7 +1,7 @@
 //! Which of all that a client prints is its answer.
 
-use super::answer::{MAX_BYTES, too_long};
-use crate::pool::runtime::Runtime;
+use super::response::{MAX_BYTES, too_long};
+use crate::reviewer_process::runtime::Runtime;
 use serde::Deserialize;
 
 /// Takes in stdout, line by line, and keeps no more of it than an answer may be long.
@@ -110,5 +110,5 @@ fn said(text: String) -> Said {
 }
 
 #[cfg(test)]
-#[path = "listen_tests.rs"]
+#[path = "stdout_tests.rs"]
 mod tests;

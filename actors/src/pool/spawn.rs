@@ -3,20 +3,20 @@
 use super::{
     PoolSettings,
     one_shot::OneShot,
-    process::Plan,
     prompt,
-    reviewer::{Job, Start},
-    runtime::{self, Errand, Invocation, Launch, RuntimeSettings},
+    reviewer_actor::{Job, Start},
 };
+use crate::reviewer_process::Plan;
+use crate::reviewer_process::runtime::{self, Errand, Invocation, Launch, RuntimeSettings};
 use crate::{
     Context,
-    passes::Pass,
+    credentials::Pass,
     personas::Persona,
     workspace::{self, make},
 };
 use domain::{
-    authority::Scope,
-    scaling::{Spawn, SpawnReason},
+    credential::Scope,
+    pool::scaling::{Spawn, SpawnReason},
 };
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use store::{FreeSeat, ProcessRow, ReviewerRow, Work};

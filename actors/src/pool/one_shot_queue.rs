@@ -1,13 +1,14 @@
 //! Seats that one-shot reviewers serve: which of them wait, and who is started for them.
 
 use super::{
-    PoolMessage, ReviewerPool, State, launch,
-    member::{Leaving, Member},
-    reviewer::ReviewerMessage,
-    trouble::Post,
+    PoolMessage, ReviewerPool, State,
+    backoff::Post,
+    reviewer_actor::ReviewerMessage,
+    reviewers::{Leaving, Member},
+    spawn,
 };
 use crate::personas::Mode;
-use domain::{ids::ReviewId, scaling::DrainReason, time::Tick};
+use domain::{ids::ReviewId, pool::scaling::DrainReason, time::Tick};
 use ractor::ActorRef;
 use std::collections::BTreeSet;
 use store::{FreeSeat, StoreError};
@@ -67,7 +68,7 @@ impl ReviewerPool {
         let Some(persona) = self.context.settings.personas.get(&free.seat.persona) else { return };
         let post = Post { project: free.project.clone(), persona: Some(persona.name.clone()) };
         let taken: BTreeSet<_> = state.members.values().map(|member| member.row.name.as_str()).collect();
-        let started = match launch::prepare_one_shot(&self.context, self.settings(), persona, free, &taken) {
+        let started = match spawn::prepare_one_shot(&self.context, self.settings(), persona, free, &taken) {
             Ok(prepared) => self.hire(myself, state, prepared).await,
             Err(why) => Err(why),
         };

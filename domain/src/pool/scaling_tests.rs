@@ -1,6 +1,5 @@
-use super::{
-    Activity, Breaker, Decision, Drain, DrainReason, Ended, Limits, Member, Queue, Spawn, SpawnReason, decide,
-};
+use super::{Activity, Decision, Drain, DrainReason, Limits, Member, Queue, Spawn, SpawnReason, decide};
+use crate::pool::circuit_breaker::{Breaker, Ended};
 use crate::time::Tick;
 use proptest::prelude::*;
 use std::time::Duration;

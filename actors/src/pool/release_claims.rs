@@ -1,6 +1,8 @@
 //! Gives back what reviewers held that will not come back.
 
-use super::{process::ProcessIdentity, run::note, sweep::sweep};
+use super::runner::note;
+use crate::reviewer_process::ProcessIdentity;
+use crate::reviewer_process::orphans::sweep;
 use crate::{Context, error::BrokerError, workspace};
 use domain::{
     ids::ReviewId,

@@ -1,13 +1,13 @@
 //! What becomes of a seat once there is an answer, or none.
 
-use super::{Held, OneShot, answer::Answer};
+use super::{Held, OneShot, response::Answer};
 use crate::{
     error::BrokerError,
-    pool::{reviewer::Ended, run::Runner},
+    pool::{reviewer_actor::Ended, runner::Runner},
     request::VerdictRequest,
 };
 use domain::{
-    authority::Authority,
+    credential::Authority,
     finding::{FindingNumber, Wish},
     review::{Command, ReleaseSeat, UpdateFinding},
     verdict::Metrics,

@@ -13,7 +13,7 @@
 //! Exit codes: the reviewer's, or 128 + the signal that ended it; 127 its program was not found, 126 it
 //! cannot be run, 125 the shim itself failed.
 
-mod tree;
+mod process_tree;
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write as _};
@@ -29,8 +29,8 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::process::{Plan, this_program};
-use tree::Tree;
+use super::{Plan, this_program};
+use process_tree::Tree;
 
 const FAILED: u8 = 125;
 const NOT_RUNNABLE: u8 = 126;

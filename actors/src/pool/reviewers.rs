@@ -1,11 +1,12 @@
 //! One live reviewer, as the pool knows it.
 
-use super::{reviewer::ReviewerMessage, trouble::Post, usage::Usage, view::LiveReviewer};
-use crate::{passes::Pass, tree::Node, vitals::Mailbox, workspace};
+use super::{backoff::Post, reviewer_actor::ReviewerMessage, status::LiveReviewer};
+use crate::reviewer_process::usage::Usage;
+use crate::{credentials::Pass, tree::Node, vitals::Mailbox, workspace};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::ReviewerState,
-    scaling::{self, Activity, DrainReason},
+    pool::scaling::{self, Activity, DrainReason},
     time::Tick,
     verdict::Verdict,
 };

@@ -2,12 +2,12 @@
 
 use super::{
     PoolMessage,
-    member::SharedUsage,
-    output::{Log, Output},
-    process::{Exit, Plan, Process, ProcessIdentity},
-    reviewer::{Ended, ReviewerMessage},
-    sweep::sweep,
+    reviewer_actor::{Ended, ReviewerMessage},
+    reviewers::SharedUsage,
 };
+use crate::reviewer_process::orphans::sweep;
+use crate::reviewer_process::output::{Log, Output};
+use crate::reviewer_process::{Exit, Plan, Process, ProcessIdentity};
 use crate::{Context, gateway::GatewayMessage, vitals::Mailbox};
 use domain::pool::PoolEvent;
 use std::{path::PathBuf, sync::Arc, time::Duration};

@@ -1,9 +1,9 @@
 //! What keeps reviewers from being started, project by project: one whose folder is gone must not stop the
 //! others. And persona by persona, where these have one-shot reviewers: each may have a client of its own.
 
-use super::view::PoolState;
+use super::status::PoolState;
 use domain::{
-    scaling::{Breaker, Ended},
+    pool::circuit_breaker::{Breaker, Ended},
     time::Tick,
 };
 use std::{collections::BTreeMap, time::Duration};

@@ -3,12 +3,12 @@
 
 use super::{
     PoolMessage,
-    member::SharedUsage,
     one_shot::{self, OneShot},
-    output::{Caps, Log},
-    process::{Exit, Plan},
-    run::{Run, Runner},
+    reviewers::SharedUsage,
+    runner::{Run, Runner},
 };
+use crate::reviewer_process::output::{Caps, Log};
+use crate::reviewer_process::{Exit, Plan};
 use crate::{Context, vitals::Mailbox, vitals::Vitals};
 use domain::pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};

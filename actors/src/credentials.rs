@@ -1,7 +1,7 @@
 //! Who a caller is that has shown a token, and the passes of this run: they are kept in memory only, so
 //! that none is good for longer than the broker that gave it.
 
-pub use domain::authority::{Authority, Scope, SecretHash};
+pub use domain::credential::{Authority, Scope, SecretHash};
 
 use std::{
     collections::HashMap,

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Caps;
+use super::last_lines::Tail;
 use super::line::{Line, cut_to, redacted, visible};
-use super::tail::Tail;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {

@@ -1,10 +1,6 @@
 //! How many reviewers there should be: queue and pool in, spawn or drain out. Time is a tick, so the same
 //! moment always gives the same decision.
 
-mod breaker;
-
-pub use breaker::{Breaker, Ended};
-
 use crate::time::Tick;
 use std::{cmp::Reverse, time::Duration};
 

@@ -168,12 +168,12 @@ fn a_line_of_200_megabytes_takes_no_memory() {
     let mut recorder = Recorder::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), heard);
     let chunk = vec![b'x'; CHUNK];
     for _ in 0..200 * 1024 * 1024 / CHUNK {
-        recorder.take(recorder::Source::Out, &chunk);
-        recorder.take(recorder::Source::Err, b"!");
+        recorder.take(line_sink::Source::Out, &chunk);
+        recorder.take(line_sink::Source::Err, b"!");
         assert!(recorder.buffered() < 1024 * 1024);
     }
     recorder.unwritten.clear();
-    recorder.take(recorder::Source::Err, b"\n");
+    recorder.take(line_sink::Source::Err, b"\n");
     recorder.finish();
     assert!(recorder.buffered() < 1024 * 1024);
 }
@@ -182,7 +182,7 @@ fn a_line_of_200_megabytes_takes_no_memory() {
 fn the_worst_chunk_makes_a_bounded_number_of_bytes_to_write() {
     for worst in [b"\n", b"\x1b"] {
         let mut recorder = Recorder::new(Caps::default(), None, Arc::default(), |_: Option<&str>| {});
-        recorder.take(recorder::Source::Out, &worst.repeat(CHUNK));
+        recorder.take(line_sink::Source::Out, &worst.repeat(CHUNK));
         recorder.finish();
         assert!(recorder.buffered() < 2 * 1024 * 1024);
     }

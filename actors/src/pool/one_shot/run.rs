@@ -2,17 +2,17 @@
 
 use super::{
     Held, OneShot,
-    answer::{self, Answer},
-    listen::Listener,
     prompt::{self, Matter},
+    response::{self, Answer},
+    stdout::Listener,
 };
+use crate::reviewer_process::output::{Caps, Log};
+use crate::reviewer_process::runtime::{Errand, Launch};
+use crate::reviewer_process::{Exit, Plan, Process};
 use crate::{
     pool::{
-        launch,
-        output::{Caps, Log},
-        process::{Exit, Plan, Process},
-        run::{CutShort, Run, Runner, end},
-        runtime::{Errand, Launch},
+        runner::{CutShort, Run, Runner, end},
+        spawn,
     },
     workspace,
 };
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 /// A line with an answer in it, which some clients give twice.
-const LINE: usize = 3 * answer::MAX_BYTES;
+const LINE: usize = 3 * response::MAX_BYTES;
 
 pub(super) struct Question<'a> {
     pub(super) held: &'a Held,
@@ -83,7 +83,7 @@ impl OneShot {
                     &mut *listener.lock().unwrap_or_else(PoisonError::into_inner),
                     Listener::to(self.runtime.runtime),
                 );
-                match said.answer().and_then(|said| answer::read(&said)) {
+                match said.answer().and_then(|said| response::read(&said)) {
                     Ok(answer) => Asked::Answered(answer),
                     Err(words) => in_vain(words, true),
                 }
@@ -95,12 +95,12 @@ impl OneShot {
     fn plan(&self, runner: &Runner, question: &Question<'_>) -> Result<Plan, String> {
         let Question { matter, folder, wrong, budget_usd, .. } = *question;
         let home = workspace::home(&runner.context.settings.pool.folder, &runner.row.id);
-        let (schema, schema_file) = (answer::schema().to_string(), home.join("answer.schema.json"));
+        let (schema, schema_file) = (response::schema().to_string(), home.join("answer.schema.json"));
         let written = workspace::make(&home).and_then(|()| std::fs::write(&schema_file, &schema));
         written.map_err(|error| format!("{}: {error}", schema_file.display()))?;
         let errand = Errand::OneShot { schema: &schema, schema_file: &schema_file, budget_usd };
         let launch = Launch { reviewer_id: &runner.row.id, workspace: folder, errand };
-        let invocation = launch::invoke(&self.runtime, &self.program, &launch);
+        let invocation = spawn::invoke(&self.runtime, &self.program, &launch);
         let mark = Uuid::new_v4().simple().to_string();
         let prompt = prompt::write(&self.persona, matter, wrong, &mark);
         Ok(Plan { argv: invocation.argv, env: invocation.env, cwd: folder.to_owned(), prompt })

@@ -1,11 +1,11 @@
 //! What the log says of the pool's reviewers: who is busy, who has judged, and what was given to one that is
 //! gone.
 
-use super::{ReviewerPool, State, member::Held, reclaim};
+use super::{ReviewerPool, State, release_claims, reviewers::Held};
 use domain::{
     ids::{ReviewId, ReviewNumber},
+    pool::scaling::DrainReason,
     review::{Event, Reclaimed, Requeued, Status},
-    scaling::DrainReason,
     time::Tick,
 };
 use std::sync::Arc;
@@ -113,7 +113,8 @@ impl ReviewerPool {
     fn give_back(&self, review: ReviewId, reviewer: String) {
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            reclaim::tell(&context, review, &reviewer, Reclaimed::ReviewerExited, Some("it had ended before")).await;
+            release_claims::tell(&context, review, &reviewer, Reclaimed::ReviewerExited, Some("it had ended before"))
+                .await;
         });
     }
 }

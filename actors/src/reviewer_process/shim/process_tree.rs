@@ -13,7 +13,7 @@ use nix::unistd::{Pid, getpgrp};
 use tokio::time::{Instant, sleep};
 
 use super::by;
-use crate::pool::procfs;
+use crate::reviewer_process::procfs;
 
 /// After that something hangs in the kernel, and nobody is helped by waiting for it.
 const UNKILLABLE: Duration = Duration::from_secs(2);

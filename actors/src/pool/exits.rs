@@ -2,15 +2,11 @@
 //! has told all of it.
 
 use super::{
-    PoolMessage, ReviewerPool, State, launch, member::Leaving, member::Member, reclaim, reviewer::Ended, trouble::Post,
+    PoolMessage, ReviewerPool, State, backoff::Post, release_claims, reviewer_actor::Ended, reviewers::Leaving,
+    reviewers::Member, spawn,
 };
-use crate::{pool::run::note, workspace};
-use domain::{
-    pool::PoolEvent,
-    review::Reclaimed,
-    scaling::{self, DrainReason},
-    time::Now,
-};
+use crate::{pool::runner::note, workspace};
+use domain::{pool::PoolEvent, pool::circuit_breaker, pool::scaling::DrainReason, review::Reclaimed, time::Now};
 use ractor::ActorRef;
 use std::{sync::Arc, time::Duration};
 use store::{PoolChange, ReviewerEnd, ReviewerRow};
@@ -41,7 +37,7 @@ impl ReviewerPool {
                 Some(_) | None => Reclaimed::ReviewerExited,
             };
             let (context, id, exit) = (Arc::clone(&self.context), id.to_owned(), ended.exit.clone());
-            tokio::spawn(async move { reclaim::give_back(&context, &id, why, &exit).await });
+            tokio::spawn(async move { release_claims::give_back(&context, &id, why, &exit).await });
         }
         let (at, seq) = (self.context.clock.now(), *self.feed.committed.borrow());
         state.unsettled.push(Unsettled { member, ended, at, seq });
@@ -79,7 +75,7 @@ impl ReviewerPool {
             Some(_) => by_itself,
             None => !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
         };
-        let run = scaling::Ended {
+        let run = circuit_breaker::Ended {
             handled: member.handled,
             cleanly: cleanly || by_itself,
             asked: state.stopping || (why.is_some() && !by_itself),
@@ -119,7 +115,7 @@ impl ReviewerPool {
             );
             self.write(None, Some(PoolEvent::CrashLoop { project, persona, failures, last_words }));
         }
-        launch::prune(self.settings().folder.clone());
+        spawn::prune(self.settings().folder.clone());
         workspace::remove(workspace::home(&self.settings().folder, &id));
     }
 

@@ -1,13 +1,13 @@
-//! Hiring and letting go: decides by [`domain::scaling`] and carries it out.
+//! Hiring and letting go: decides by [`domain::pool::scaling`] and carries it out.
 
 use super::{
     LiveReviewer, PoolMessage, ReviewerPool, State,
-    launch::{self, Prepared},
-    member::{Leaving, Member},
-    posts::OneShotsWaiting,
-    reclaim,
-    reviewer::{ReviewerActor, ReviewerMessage},
-    trouble::Post,
+    backoff::Post,
+    one_shot_queue::OneShotsWaiting,
+    release_claims,
+    reviewer_actor::{ReviewerActor, ReviewerMessage},
+    reviewers::{Leaving, Member},
+    spawn::{self, Prepared},
 };
 use crate::{
     error::BrokerError,
@@ -15,7 +15,7 @@ use crate::{
 };
 use domain::{
     pool::PoolEvent,
-    scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
+    pool::scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
     time::Tick,
 };
 use ractor::{Actor, ActorRef};
@@ -166,7 +166,7 @@ impl ReviewerPool {
         spawn: &Spawn,
     ) -> Result<LiveReviewer, String> {
         let taken: BTreeSet<_> = state.members.values().map(|member| member.row.name.as_str()).collect();
-        let prepared = launch::prepare(&self.context, self.settings(), spawn, &taken)?;
+        let prepared = spawn::prepare(&self.context, self.settings(), spawn, &taken)?;
         let view = self.hire(myself, state, prepared).await?;
         state.last_spawn = Some(self.now());
         state.troubles.can(&Post::of_agents(spawn.project.as_ref()));
@@ -270,7 +270,7 @@ impl ReviewerPool {
             tracing::info!(reviewer.id = id, %why, "reviewer draining");
             self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why }));
             let (context, id) = (Arc::clone(&self.context), id.to_owned());
-            tokio::spawn(async move { reclaim::give_back_reservations(&context, &id).await });
+            tokio::spawn(async move { release_claims::give_back_reservations(&context, &id).await });
         }
         self.end_the_drained(state).await;
     }

@@ -175,5 +175,5 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
+#[path = "response_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use super::process::ProcessIdentity;
+use super::ProcessIdentity;
 use super::procfs::{self, Entry};
 
 /// The variable in a reviewer's environment that holds its id.
@@ -111,5 +111,5 @@ fn signal((pid, start_time): Name, signal: Signal) -> bool {
 }
 
 #[cfg(test)]
-#[path = "sweep_tests.rs"]
+#[path = "orphans_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::recorder::Source;
+use super::line_sink::Source;
 
 const LINES: usize = 20;
 const CHARACTERS: usize = 500;

@@ -4,10 +4,10 @@
 //! bounded on its own: a log file for people, the last lines for the display of a failure, and whole lines
 //! of stdout for whoever reads the usage from them.
 
-mod file;
+mod last_lines;
 mod line;
-mod recorder;
-mod tail;
+mod line_sink;
+mod log_file;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
-use file::LogFile;
-use recorder::{Recorder, Source};
-use tail::Tail;
+use last_lines::Tail;
+use line_sink::{Recorder, Source};
+use log_file::LogFile;
 
 const CHUNK: usize = 16 * 1024;
 

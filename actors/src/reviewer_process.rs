@@ -1,4 +1,11 @@
-//! One reviewer process, as the broker holds it: by the [shim](super::shim) that stands by it.
+//! One reviewer process, as the broker holds it: by the [shim](shim) that stands by it.
+
+pub mod orphans;
+pub mod output;
+mod procfs;
+pub mod runtime;
+pub mod shim;
+pub mod usage;
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -13,8 +20,6 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
-
-use super::procfs;
 
 /// What a shim needs to kill a tree; it gives up on the unkillable before.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -176,5 +181,5 @@ impl Process {
 }
 
 #[cfg(test)]
-#[path = "process_tests.rs"]
+#[path = "reviewer_process_tests.rs"]
 mod tests;
