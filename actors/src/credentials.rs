@@ -29,7 +29,7 @@ pub struct Caller {
     pub identity: String,
     pub scope: Scope,
     /// Only a reviewer that the pool has started has one.
-    pub pass: Option<Arc<Pass>>,
+    pub credential: Option<Arc<ReviewerCredential>>,
 }
 
 impl Caller {
@@ -43,7 +43,7 @@ impl Caller {
 
 /// A pool reviewer's pass: it ends with its process.
 #[derive(Debug)]
-pub struct Pass {
+pub struct ReviewerCredential {
     identity: String,
     scope: Scope,
     draining: CancellationToken,
@@ -52,7 +52,7 @@ pub struct Pass {
 
 /// A claim on its way.
 #[derive(Debug)]
-pub struct Claiming<'a>(&'a Pass);
+pub struct Claiming<'a>(&'a ReviewerCredential);
 
 impl Drop for Claiming<'_> {
     fn drop(&mut self) {
@@ -60,7 +60,7 @@ impl Drop for Claiming<'_> {
     }
 }
 
-impl Pass {
+impl ReviewerCredential {
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -97,7 +97,7 @@ impl Pass {
 
 /// All passes of this run.
 #[derive(Debug, Clone, Default)]
-pub struct Passes(Arc<RwLock<Issued>>);
+pub struct Credentials(Arc<RwLock<Issued>>);
 
 #[derive(Debug, Default)]
 struct Issued {
@@ -109,16 +109,16 @@ struct Issued {
 
 #[derive(Debug)]
 enum Holder {
-    Reviewer(Arc<Pass>),
+    Reviewer(Arc<ReviewerCredential>),
     LocalOperator,
 }
 
-impl Passes {
+impl Credentials {
     /// A reviewer's pass and its secret, which is kept nowhere. An older one of the same name ends.
-    pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<Pass>) {
+    pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<ReviewerCredential>) {
         let secret = new_secret();
         let hash = SecretHash::of(&secret);
-        let pass = Arc::new(Pass {
+        let credential = Arc::new(ReviewerCredential {
             identity: identity.to_owned(),
             scope,
             draining: CancellationToken::new(),
@@ -126,9 +126,9 @@ impl Passes {
         });
         let mut issued = self.write();
         issued.revoke(identity);
-        issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&pass)));
+        issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&credential)));
         issued.reviewers.insert(identity.to_owned(), Some(hash));
-        (secret, pass)
+        (secret, credential)
     }
 
     /// The secret by which the local user's own commands act on this broker.
@@ -157,17 +157,17 @@ impl Passes {
 
     pub fn find_hashed(&self, hash: &SecretHash) -> Option<Caller> {
         Some(match self.read().holders.get(hash)? {
-            Holder::Reviewer(pass) => Caller {
+            Holder::Reviewer(credential) => Caller {
                 authority: Authority::Reviewer,
-                identity: pass.identity.clone(),
-                scope: pass.scope.clone(),
-                pass: Some(Arc::clone(pass)),
+                identity: credential.identity.clone(),
+                scope: credential.scope.clone(),
+                credential: Some(Arc::clone(credential)),
             },
             Holder::LocalOperator => Caller {
                 authority: Authority::Operator,
                 identity: LOCAL_OPERATOR.into(),
                 scope: Scope::All,
-                pass: None,
+                credential: None,
             },
         })
     }
@@ -197,8 +197,8 @@ impl Passes {
 impl Issued {
     fn revoke(&mut self, identity: &str) {
         let ended = self.reviewers.get_mut(identity).and_then(Option::take).and_then(|hash| self.holders.remove(&hash));
-        if let Some(Holder::Reviewer(pass)) = ended {
-            pass.drain();
+        if let Some(Holder::Reviewer(credential)) = ended {
+            credential.drain();
         }
     }
 }
@@ -210,53 +210,53 @@ pub fn new_secret() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Authority, Passes, Scope, new_secret};
+    use super::{Authority, Credentials, Scope, new_secret};
 
     #[test]
     fn a_pass_is_found_by_its_secret_until_it_is_revoked() {
-        let passes = Passes::default();
-        let (secret, pass) = passes.issue("codex-r1-a7f3", Scope::Project(Some("app".into())));
-        let caller = passes.find(&secret).expect("issued");
+        let credentials = Credentials::default();
+        let (secret, credential) = credentials.issue("codex-r1-a7f3", Scope::Project(Some("app".into())));
+        let caller = credentials.find(&secret).expect("issued");
         assert_eq!((caller.authority, caller.identity.as_str()), (Authority::Reviewer, "codex-r1-a7f3"));
         assert_eq!(caller.scope, Scope::Project(Some("app".into())));
-        assert!(passes.is_issued("codex-r1-a7f3") && !passes.is_issued("codex-r1"));
-        assert!(passes.find(&secret[..secret.len() - 1]).is_none());
-        assert!(!pass.is_draining());
+        assert!(credentials.is_issued("codex-r1-a7f3") && !credentials.is_issued("codex-r1"));
+        assert!(credentials.find(&secret[..secret.len() - 1]).is_none());
+        assert!(!credential.is_draining());
 
-        passes.revoke("codex-r1-a7f3");
-        assert!(passes.find(&secret).is_none());
-        assert!(passes.is_issued("codex-r1-a7f3"), "it is still nobody else's name");
-        assert!(pass.is_draining());
+        credentials.revoke("codex-r1-a7f3");
+        assert!(credentials.find(&secret).is_none());
+        assert!(credentials.is_issued("codex-r1-a7f3"), "it is still nobody else's name");
+        assert!(credential.is_draining());
     }
 
     #[test]
     fn a_new_pass_ends_the_old_one_of_that_name() {
-        let passes = Passes::default();
-        let (old, first) = passes.issue("r1", Scope::All);
-        let (new, second) = passes.issue("r1", Scope::All);
-        assert!(passes.find(&old).is_none() && passes.find(&new).is_some());
+        let credentials = Credentials::default();
+        let (old, first) = credentials.issue("r1", Scope::All);
+        let (new, second) = credentials.issue("r1", Scope::All);
+        assert!(credentials.find(&old).is_none() && credentials.find(&new).is_some());
         assert!(first.is_draining() && !second.is_draining());
     }
 
     #[test]
     fn the_local_operator_is_no_reviewer() {
-        let passes = Passes::default();
-        let caller = passes.find(&passes.issue_local_operator()).expect("issued");
+        let credentials = Credentials::default();
+        let caller = credentials.find(&credentials.issue_local_operator()).expect("issued");
         assert_eq!(caller.authority, Authority::Operator);
-        assert!(caller.pass.is_none() && !passes.is_issued(&caller.identity));
+        assert!(caller.credential.is_none() && !credentials.is_issued(&caller.identity));
     }
 
     #[tokio::test]
     async fn whoever_waits_hears_that_draining_begins() {
-        let (_, pass) = Passes::default().issue("r1", Scope::All);
+        let (_, credential) = Credentials::default().issue("r1", Scope::All);
         let waiting = tokio::spawn({
-            let pass = std::sync::Arc::clone(&pass);
-            async move { pass.drained().await }
+            let credential = std::sync::Arc::clone(&credential);
+            async move { credential.drained().await }
         });
-        pass.drain();
+        credential.drain();
         waiting.await.expect("woken");
-        assert!(pass.is_draining());
-        pass.drained().await;
+        assert!(credential.is_draining());
+        credential.drained().await;
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod waits;
 pub use changes::{Bases, Changes};
 
 use crate::{
-    Context, Passes,
+    Context, Credentials,
     error::BrokerError,
     front_matter,
     gateway::{Attached, GatewayMessage},
@@ -78,8 +78,8 @@ impl Broker {
     }
 
     /// Who may act on this broker in this run.
-    pub fn passes(&self) -> &Passes {
-        &self.0.context.passes
+    pub fn credentials(&self) -> &Credentials {
+        &self.0.context.credentials
     }
 
     /// What is configured under this name; a seat may also be for a person.

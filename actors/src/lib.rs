@@ -41,7 +41,7 @@ mod vitals;
 mod workspace;
 
 pub use clock::Clock;
-pub use credentials::{Caller, Pass, Passes};
+pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
 pub use handle::{Bases, Broker, Changes};
 pub use limits::Limits;
@@ -85,7 +85,7 @@ pub(crate) struct Context {
     pub(crate) gateway: link::Link<gateway::GatewayMessage>,
     pub(crate) pool: link::Link<pool::PoolMessage>,
     pub(crate) sleepers: Arc<deadlines::Sleepers>,
-    pub(crate) passes: Passes,
+    pub(crate) credentials: Credentials,
     pub(crate) meters: meters::Meters,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
@@ -165,11 +165,11 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         gateway: link::Link::default(),
         pool: link::Link::default(),
         sleepers: Arc::default(),
-        passes: Passes::default(),
+        credentials: Credentials::default(),
         meters: meters::Meters::default(),
         closing: closing.clone(),
     };
-    context.passes.remember(reader.list_reviewer_ids().await?);
+    context.credentials.remember(reader.list_reviewer_ids().await?);
     let minted = gateway::Minted::after(reader.last_number().await?, reader.last_finding().await?);
     let (supervisor, supervisor_ended) =
         supervisor::start(context.clone(), writer.clone(), feed.clone(), minted).await?;

@@ -146,7 +146,7 @@ impl Actor for ReviewerPool {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         // Of a pool that failed, whose reviewers ended with it.
-        self.context.passes.revoke_reviewers();
+        self.context.credentials.revoke_reviewers();
         let (context, mailbox, feed) = (Arc::clone(&self.context), self.mailbox(&myself), self.feed.clone());
         let (enabled, pause) = (self.settings().enabled, self.pause);
         let followed = *feed.committed.borrow();

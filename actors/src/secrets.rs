@@ -21,8 +21,8 @@ impl Context {
             if hashes.is_empty() {
                 continue;
             }
-            let is_pass = hashes.iter().any(|hash| self.passes.find_hashed(hash).is_some());
-            if is_pass || self.reader.has_live_token(&hashes).await.map_err(unreadable)? {
+            let is_credential = hashes.iter().any(|hash| self.credentials.find_hashed(hash).is_some());
+            if is_credential || self.reader.has_live_token(&hashes).await.map_err(unreadable)? {
                 return Err(BrokerError::ContainsSecret { field });
             }
         }

@@ -72,7 +72,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     };
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{}", reachable(address));
-    let operator = started.running.broker.passes().issue_local_operator();
+    let operator = started.running.broker.credentials().issue_local_operator();
     instance.announce(&url, &operator).context("cannot say where the broker listens")?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),

@@ -1,4 +1,4 @@
-//! What a pool reviewer's pass does to its calls. Passes are issued inside, so this goes in behind the door.
+//! What a pool reviewer's pass does to its calls. Credentials are issued inside, so this goes in behind the door.
 
 use super::{
     Endpoint, Server, Settings,
@@ -31,8 +31,8 @@ impl World {
     }
 
     fn issue(&self, identity: &str) -> Caller {
-        let (secret, _) = self.server.broker.passes().issue(identity, Scope::Project(None));
-        self.server.broker.passes().find(&secret).unwrap()
+        let (secret, _) = self.server.broker.credentials().issue(identity, Scope::Project(None));
+        self.server.broker.credentials().find(&secret).unwrap()
     }
 
     async fn call(&self, caller: Option<&Caller>, tool: Tool, arguments: Value) -> Result<Value, Value> {
@@ -139,7 +139,7 @@ async fn a_draining_reviewer_gets_nothing_new_but_may_finish() {
         while world.server.broker.actors().await.unwrap().calls.waiting == 0 {
             tokio::task::yield_now().await;
         }
-        pool.pass.as_ref().unwrap().drain();
+        pool.credential.as_ref().unwrap().drain();
     };
     let (ended, ()) = timeout(Duration::from_secs(20), async { tokio::join!(wait, drain) }).await.expect("at once");
     for listed in [ended.unwrap(), world.call(Some(&pool), Tool::ListReviews, pending(json!({}))).await.unwrap()] {

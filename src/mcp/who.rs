@@ -7,7 +7,7 @@ use super::{
     tools::{Tool, Whose},
 };
 use actors::{
-    BrokerError, Caller, Pass, Passes,
+    BrokerError, Caller, Credentials, ReviewerCredential,
     credentials::{Authority, Scope},
     request::ListQuery,
 };
@@ -18,7 +18,7 @@ use rmcp::model::Extensions;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Who<'a> {
     caller: Option<&'a Caller>,
-    passes: &'a Passes,
+    credentials: &'a Credentials,
 }
 
 impl<'a> Who<'a> {
@@ -28,7 +28,7 @@ impl<'a> Who<'a> {
     }
 
     pub(crate) fn new(server: &'a Server, caller: Option<&'a Caller>) -> Self {
-        Self { caller, passes: server.broker.passes() }
+        Self { caller, credentials: server.broker.credentials() }
     }
 
     /// For the log.
@@ -52,8 +52,8 @@ impl<'a> Who<'a> {
     }
 
     /// Only of a reviewer that the pool has started.
-    pub(super) fn pass(self) -> Option<&'a Pass> {
-        self.caller.and_then(|caller| caller.pass.as_deref())
+    pub(super) fn credential(self) -> Option<&'a ReviewerCredential> {
+        self.caller.and_then(|caller| caller.credential.as_deref())
     }
 
     /// The one role its token lets it speak in; none if it may speak in both.
@@ -106,7 +106,7 @@ impl<'a> Who<'a> {
 
     /// The name of a pool reviewer, and this is not its pass.
     fn is_anothers(self, name: &str) -> bool {
-        self.passes.is_issued(name) && self.pass().is_none_or(|pass| pass.identity() != name)
+        self.credentials.is_issued(name) && self.credential().is_none_or(|credential| credential.identity() != name)
     }
 
     /// Whether a call of `tool` on `review` has to look at the review first.

@@ -1,13 +1,13 @@
 use super::{Tool, Who, Whose};
 use actors::{
-    Caller, Passes,
+    Caller, Credentials,
     credentials::{Authority, Scope},
     request::ListQuery,
 };
 use domain::review::Role;
 
 fn caller(authority: Authority, identity: &str, scope: Scope) -> Caller {
-    Caller { authority, identity: identity.into(), scope, pass: None }
+    Caller { authority, identity: identity.into(), scope, credential: None }
 }
 
 fn code<T>(answer: Result<T, super::Refused>) -> Result<T, &'static str> {
@@ -37,9 +37,9 @@ fn operators_tools_stand_on_the_endpoint_for_all() {
 
 #[test]
 fn a_token_speaks_in_its_own_name() {
-    let passes = Passes::default();
+    let credentials = Credentials::default();
     let ada = caller(Authority::Reviewer, "ada", Scope::All);
-    let who = Who { caller: Some(&ada), passes: &passes };
+    let who = Who { caller: Some(&ada), credentials: &credentials };
     assert_eq!(code(who.speaks_as("reviewer_id", None)), Ok(Some("ada".into())));
     assert_eq!(code(who.speaks_as("reviewer_id", Some("ada".into()))), Ok(Some("ada".into())));
     assert_eq!(code(who.speaks_as("reviewer_id", Some("bob".into()))), Err("wrong_identity"));
@@ -49,26 +49,26 @@ fn a_token_speaks_in_its_own_name() {
 
 #[test]
 fn an_operator_speaks_for_anyone_and_the_local_one_for_nobody_by_itself() {
-    let passes = Passes::default();
+    let credentials = Credentials::default();
     let boss = caller(Authority::Operator, "boss", Scope::All);
-    let who = Who { caller: Some(&boss), passes: &passes };
+    let who = Who { caller: Some(&boss), credentials: &credentials };
     assert_eq!(code(who.speaks_as("reviewer_id", Some("bob".into()))), Ok(Some("bob".into())));
     assert_eq!(code(who.speaks_as("reviewer_id", None)), Ok(Some("boss".into())));
-    let local = passes.find(&passes.issue_local_operator()).unwrap();
-    let who = Who { caller: Some(&local), passes: &passes };
+    let local = credentials.find(&credentials.issue_local_operator()).unwrap();
+    let who = Who { caller: Some(&local), credentials: &credentials };
     assert_eq!(code(who.speaks_as("reviewer_id", None)), Ok(None));
     assert_eq!((who.identity(), who.role()), (Some("operator"), None));
 }
 
 #[test]
 fn only_its_pass_speaks_for_a_reviewer_of_the_pool() {
-    let passes = Passes::default();
-    let (secret, _) = passes.issue("codex-r1", Scope::All);
-    let own = passes.find(&secret).unwrap();
+    let credentials = Credentials::default();
+    let (secret, _) = credentials.issue("codex-r1", Scope::All);
+    let own = credentials.find(&secret).unwrap();
     let name = || Some("codex-r1".to_owned());
-    let who = |caller| Who { caller, passes: &passes };
+    let who = |caller| Who { caller, credentials: &credentials };
     assert_eq!(code(who(Some(&own)).speaks_as("reviewer_id", None)), Ok(name()));
-    assert!(who(Some(&own)).pass().is_some());
+    assert!(who(Some(&own)).credential().is_some());
     let impostor = caller(Authority::Reviewer, "codex-r1", Scope::All);
     let operator = caller(Authority::Operator, "boss", Scope::All);
     for other in [None, Some(&impostor), Some(&operator)] {
@@ -76,23 +76,23 @@ fn only_its_pass_speaks_for_a_reviewer_of_the_pool() {
     }
     assert_eq!(code(who(Some(&impostor)).speaks_as("reviewer_id", None)), Err("wrong_identity"));
     // Nor does anybody once it has ended, while what it held is on its way back.
-    passes.revoke("codex-r1");
+    credentials.revoke("codex-r1");
     assert_eq!(code(who(None).speaks_as("reviewer_id", name())), Err("wrong_identity"));
 }
 
 #[test]
 fn the_queue_is_cut_to_a_reviewers_own() {
-    let passes = Passes::default();
+    let credentials = Credentials::default();
     let (ada, eve) = (caller(Authority::Reviewer, "ada", Scope::All), caller(Authority::Proposer, "eve", Scope::All));
-    let listens = |caller| code(Who { caller: Some(caller), passes: &passes }.listens_as(None));
+    let listens = |caller| code(Who { caller: Some(caller), credentials: &credentials }.listens_as(None));
     assert_eq!((listens(&ada), listens(&eve)), (Ok(Some("ada".into())), Ok(None)));
 }
 
 #[test]
 fn a_scope_bounds_lists_and_proposals() {
-    let passes = Passes::default();
+    let credentials = Credentials::default();
     let app = caller(Authority::Proposer, "eve", Scope::Project(Some("app".into())));
-    let who = Who { caller: Some(&app), passes: &passes };
+    let who = Who { caller: Some(&app), credentials: &credentials };
     let list = |projects: &[&str]| ListQuery {
         projects: projects.iter().map(|project| (*project).to_owned()).collect(),
         ..ListQuery::default()
@@ -103,9 +103,9 @@ fn a_scope_bounds_lists_and_proposals() {
     assert_eq!(code(who.proposes_in(None, Some("web"))), Ok(Some("app".into())));
     assert_eq!(code(who.proposes_in(Some("web".into()), Some("app"))), Err("wrong_project"));
 
-    let (secret, _) = passes.issue("r1", Scope::Project(None));
-    let without = passes.find(&secret).unwrap();
-    let who = Who { caller: Some(&without), passes: &passes };
+    let (secret, _) = credentials.issue("r1", Scope::Project(None));
+    let without = credentials.find(&secret).unwrap();
+    let who = Who { caller: Some(&without), credentials: &credentials };
     assert_eq!(code(who.confine(list(&[]))), Ok(ListQuery { without_project: true, ..list(&[]) }));
     assert_eq!(code(who.confine(list(&["app"]))), Err("wrong_project"));
     assert_eq!(code(who.proposes_in(None, None)), Ok(None));

@@ -49,7 +49,7 @@ impl Broker {
     }
 
     pub(super) async fn identify_hashed(&self, hash: &SecretHash) -> Answer<Option<Caller>> {
-        if let Some(caller) = self.passes().find_hashed(hash) {
+        if let Some(caller) = self.credentials().find_hashed(hash) {
             return Ok(Some(caller));
         }
         let token = self.0.context.reader.find_live_token(hash).await.map_err(unreadable)?;
@@ -57,7 +57,7 @@ impl Broker {
             authority: token.authority,
             scope: token.scope(),
             identity: token.identity,
-            pass: None,
+            credential: None,
         }))
     }
 }

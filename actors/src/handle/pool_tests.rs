@@ -106,7 +106,7 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
             let plans: Vec<Plan> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
             if let Some(plan) = plans.get(count - 1) {
                 let (_, secret) = plan.env.iter().find(|(name, _)| name == TOKEN).expect("a pass");
-                let caller = broker.passes().find(secret).expect("its pass is good");
+                let caller = broker.credentials().find(secret).expect("its pass is good");
                 return (caller.identity, secret.clone());
             }
             tokio::time::sleep(SHORT).await;
@@ -138,7 +138,7 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
     let freed = changed(broker, &claimed).await;
     assert_eq!((freed.status, freed.holders().next()), (Status::Pending, None));
     assert!(freed.claim_generation > claimed.claim_generation);
-    assert!(broker.passes().find(&secret).is_none(), "a pass ends with the pool that gave it");
+    assert!(broker.credentials().find(&secret).is_none(), "a pass ends with the pool that gave it");
 
     let (second, _) = started(broker, dir.path(), 2).await;
     assert_ne!(first, second);

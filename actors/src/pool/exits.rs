@@ -26,7 +26,7 @@ pub(super) struct Unsettled {
 impl ReviewerPool {
     /// Ends the reviewer's rights and gives back what it held.
     pub(super) fn ended(&self, state: &mut State, id: &str, ended: Ended) {
-        self.context.passes.revoke(id);
+        self.context.credentials.revoke(id);
         let Some(member) = state.members.remove(id) else { return };
         state.gone.insert(id.into());
         if !state.stopping {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::reviewer_process::Process;
 use crate::reviewer_process::runtime::RuntimeSettings;
-use crate::{Context, credentials::Pass, error::BrokerError, personas::Persona};
+use crate::{Context, credentials::ReviewerCredential, error::BrokerError, personas::Persona};
 use domain::{
     ids::ReviewId,
     pool::PoolEvent,
@@ -46,7 +46,7 @@ pub(super) struct OneShot {
     pub(super) program: Program,
     /// Where it works if there is nothing to copy.
     pub(super) folder: PathBuf,
-    pub(super) pass: Arc<Pass>,
+    pub(super) credential: Arc<ReviewerCredential>,
 }
 
 /// A claim of ours.
@@ -93,7 +93,7 @@ pub(super) async fn run(mut runner: Runner, one_shot: OneShot) -> Ended {
 impl OneShot {
     /// Takes the seat. `Err`: it is not to be had, or git found that the diff does not apply; either way it is done.
     async fn claim(&self, context: &Context, id: &str) -> Result<Held, Ended> {
-        let _claiming = self.pass.claim();
+        let _claiming = self.credential.claim();
         let since = Instant::now();
         let claimed = persistently(|| {
             let persona = Some(self.persona.name.clone());

@@ -2,7 +2,7 @@
 
 use super::{backoff::Post, reviewer_actor::ReviewerMessage, status::LiveReviewer};
 use crate::reviewer_process::usage::Usage;
-use crate::{credentials::Pass, tree::Node, vitals::Mailbox, workspace};
+use crate::{credentials::ReviewerCredential, tree::Node, vitals::Mailbox, workspace};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::ReviewerState,
@@ -24,7 +24,7 @@ pub(super) struct Member {
     pub(super) row: ReviewerRow,
     pub(super) spawned: Tick,
     pub(super) mailbox: Mailbox<ReviewerMessage>,
-    pub(super) pass: Arc<Pass>,
+    pub(super) credential: Arc<ReviewerCredential>,
     pub(super) usage: SharedUsage,
     /// The pool's, in which it has one of its own.
     pub(super) folder: PathBuf,

@@ -178,7 +178,7 @@ impl ReviewerPool {
         &self,
         myself: &ActorRef<PoolMessage>,
         state: &mut State,
-        Prepared { start, pass }: Prepared,
+        Prepared { start, credential }: Prepared,
     ) -> Result<LiveReviewer, String> {
         let vitals = Arc::new(Vitals::new());
         let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
@@ -191,7 +191,7 @@ impl ReviewerPool {
             row,
             spawned: now,
             mailbox: Mailbox::new(actor, vitals),
-            pass,
+            credential,
             usage,
             folder: self.settings().folder.clone(),
             started: false,
@@ -265,7 +265,7 @@ impl ReviewerPool {
     async fn drain(&self, state: &mut State, id: &str, why: DrainReason) {
         let Some(member) = state.members.get_mut(id) else { return };
         if member.leaving.is_none() {
-            member.pass.drain();
+            member.credential.drain();
             member.leaving = Some(Leaving::Draining(why));
             tracing::info!(reviewer.id = id, %why, "reviewer draining");
             self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why }));
@@ -282,7 +282,7 @@ impl ReviewerPool {
         let ids: Vec<_> = state.members.values().filter(draining).map(|member| member.row.id.clone()).collect();
         let mut unclear = false;
         for id in ids {
-            if state.members.get(&id).is_some_and(|member| member.pass.is_claiming()) {
+            if state.members.get(&id).is_some_and(|member| member.credential.is_claiming()) {
                 unclear = true;
                 continue;
             }

@@ -10,7 +10,7 @@ use crate::reviewer_process::Plan;
 use crate::reviewer_process::runtime::{self, Errand, Invocation, Launch, RuntimeSettings};
 use crate::{
     Context,
-    credentials::Pass,
+    credentials::ReviewerCredential,
     personas::Persona,
     workspace::{self, make},
 };
@@ -29,7 +29,7 @@ const EMPTY_WAITS: &str = "20";
 /// A reviewer about to be started.
 pub(super) struct Prepared {
     pub(super) start: Start,
-    pub(super) pass: Arc<Pass>,
+    pub(super) credential: Arc<ReviewerCredential>,
 }
 
 /// The client's program as it was found, and run whatever PATH the reviewer itself gets.
@@ -53,12 +53,12 @@ pub(super) fn prepare(
         ("empty_waits", EMPTY_WAITS),
     ];
     let prompt = prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
-    let (secret, pass) = context.passes.issue(&row.id, Scope::Project(spawn.project.clone()));
+    let (secret, credential) = context.credentials.issue(&row.id, Scope::Project(spawn.project.clone()));
     let errand = Errand::Agent { token: &secret, mcp_url: &settings.mcp_url };
     let launch = Launch { reviewer_id: &row.id, workspace: &folder, errand };
     let Invocation { argv, env } = invoke(&settings.runtime, &program, &launch);
     let job = Job::Agent { plan: Plan { argv, env, cwd: folder, prompt }, secret };
-    Ok(Prepared { start: start(settings, row, job), pass })
+    Ok(Prepared { start: start(settings, row, job), credential })
 }
 
 /// Prepares one for a seat, likewise.
@@ -74,10 +74,10 @@ pub(super) fn prepare_one_shot(
     let Hired { program, mut row, folder } = hire(context, settings, &runtime, &spawn, taken)?;
     row.seat = Some(free.seat.clone());
     // The name is its own, as any reviewer's. Nobody is given the secret: what is done in its name, the broker does.
-    let (_, pass) = context.passes.issue(&row.id, Scope::Project(free.project.clone()));
+    let (_, credential) = context.credentials.issue(&row.id, Scope::Project(free.project.clone()));
     let (persona, review) = (Arc::clone(persona), free.id);
-    let one_shot = OneShot { persona, review, runtime, program, folder, pass: Arc::clone(&pass) };
-    Ok(Prepared { start: start(settings, row, Job::OneShot(Box::new(one_shot))), pass })
+    let one_shot = OneShot { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
+    Ok(Prepared { start: start(settings, row, Job::OneShot(Box::new(one_shot))), credential })
 }
 
 /// A reviewer with a name and a place, and nothing to do yet.

@@ -17,12 +17,12 @@ pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
     let wait = call.wait(args.since, args.timeout_seconds)?;
     let broker = &call.server.broker;
     let anonymous = waits && query.caller_id.is_none();
-    let pass = call.who.pass().filter(|_| query.status == Some(ReviewStatus::Pending));
-    let listing = match pass {
-        Some(pass) if pass.is_draining() => return draining(args.since),
-        Some(pass) if waits => tokio::select! {
+    let credential = call.who.credential().filter(|_| query.status == Some(ReviewStatus::Pending));
+    let listing = match credential {
+        Some(credential) if credential.is_draining() => return draining(args.since),
+        Some(credential) if waits => tokio::select! {
             listing = broker.wait_list(query.clone(), wait) => listing?,
-            () = pass.drained() => return draining(args.since),
+            () = credential.drained() => return draining(args.since),
         },
         None if waits => broker.wait_list(query.clone(), wait).await?,
         Some(_) | None => broker.list(query.clone()).await?,

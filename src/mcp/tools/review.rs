@@ -7,7 +7,7 @@ use crate::mcp::{
     refusal::Refused,
 };
 use actors::{
-    Pass,
+    ReviewerCredential,
     request::{Release, VerdictRequest},
 };
 use domain::{ids::ReviewId, verdict::Verdict};
@@ -19,16 +19,17 @@ pub(super) async fn claim(args: ClaimReview, call: &Call<'_>) -> Done {
     non_empty("reviewer_id", &reviewer_id)?;
     let id = call.resolve(&args.review_id).await?;
     let broker = &call.server.broker;
-    let _claiming = call.who.pass().map(Pass::claim);
+    let _claiming = call.who.credential().map(ReviewerCredential::claim);
     // What it holds already it may claim again: it has lost the answer.
-    if call.who.pass().is_some_and(Pass::is_draining) && !broker.review(id).await?.holders().any(|by| by == reviewer_id)
+    if call.who.credential().is_some_and(ReviewerCredential::is_draining)
+        && !broker.review(id).await?.holders().any(|by| by == reviewer_id)
     {
         return Err(Refused::new("draining", "the broker ends this reviewer: no new claims; end now").into());
     }
     let review = broker.claim(id, reviewer_id.clone(), args.persona).await?;
     let content = broker.content(&review.round.content_hash).await?;
-    let workspace = match call.who.pass() {
-        Some(pass) if !review.auto_rejected() => broker.check_out(&review, pass.identity()).await,
+    let workspace = match call.who.credential() {
+        Some(credential) if !review.auto_rejected() => broker.check_out(&review, credential.identity()).await,
         Some(_) | None => None,
     };
     let workspace = workspace.map(|folder| folder.display().to_string());
@@ -76,7 +77,7 @@ async fn fence(
     generation: Option<u32>,
 ) -> Result<(Option<String>, ReviewId), Stop> {
     let reviewer_id = call.who.speaks_as("reviewer_id", reviewer_id)?;
-    if call.who.pass().is_some() && generation.is_none() {
+    if call.who.credential().is_some() && generation.is_none() {
         return Err(generation_needed());
     }
     let id = call.resolve(review).await?;
