@@ -107,7 +107,7 @@ impl BrokerError {
     }
 
     /// The same call may succeed later.
-    pub const fn is_passing(&self) -> bool {
+    pub const fn is_retryable(&self) -> bool {
         matches!(
             self,
             Self::CheckFailed { .. }

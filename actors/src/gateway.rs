@@ -4,10 +4,10 @@
 //! review here would deadlock both. It forwards the caller's reply port instead.
 
 use crate::{
+    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    review::{Applied, ReviewMessage},
+    review::{CommandOutcome, ReviewMessage},
     supervisor::SupervisorMessage,
-    vitals::{Mailbox, Vitals},
 };
 use domain::{
     content::Content,
@@ -29,7 +29,7 @@ pub(crate) enum GatewayMessage {
     /// here.
     Propose { proposal: Box<Proposal>, content: Arc<Content>, reply: Reply },
     /// Have the review's actor decide this; the reply comes after the result is durable.
-    Apply { id: ReviewId, command: Box<Command>, attached: Attached, reply: Reply },
+    Apply { id: ReviewId, command: Box<Command>, attached: CommandPayload, reply: Reply },
     /// Write this; `done` hears once it is durable.
     Commit { change: Box<Change>, done: Done },
     /// The same for a step of the pool.
@@ -40,7 +40,7 @@ pub(crate) enum GatewayMessage {
 
 /// What goes with a command but is not for the rules to see.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Attached {
+pub(crate) struct CommandPayload {
     /// The version that the caller takes the review to have. Another one is refused by the review's actor, which
     /// alone can tell without a gap before the decision.
     pub(crate) expected: Option<u64>,
@@ -49,23 +49,23 @@ pub(crate) struct Attached {
 }
 
 /// Where the answer goes. A plain channel, because work that nobody awaits any more is to end.
-pub(crate) type Reply = oneshot::Sender<Result<Applied, BrokerError>>;
+pub(crate) type Reply = oneshot::Sender<Result<CommandOutcome, BrokerError>>;
 
 pub(crate) struct Gateway {
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
     pub(crate) writer: Writer,
-    pub(crate) vitals: Arc<Vitals>,
+    pub(crate) stats: Arc<ActorStats>,
     /// Shared with the gateway that may follow this one.
-    pub(crate) minted: Arc<Minted>,
+    pub(crate) minted: Arc<NumberAllocator>,
 }
 
 /// The numbers that were given out last. One that came to nothing is not given again.
-pub(crate) struct Minted {
+pub(crate) struct NumberAllocator {
     reviews: AtomicI64,
     findings: AtomicI64,
 }
 
-impl Minted {
+impl NumberAllocator {
     pub(crate) fn after(ReviewNumber(review): ReviewNumber, finding: i64) -> Self {
         Self { reviews: AtomicI64::new(review), findings: AtomicI64::new(finding) }
     }
@@ -95,7 +95,7 @@ impl Actor for Gateway {
         message: Self::Msg,
         (): &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        self.vitals.taken();
+        self.stats.taken();
         match message {
             GatewayMessage::Propose { mut proposal, content, reply } => {
                 let fresh = proposal.request_key.is_none();

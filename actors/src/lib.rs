@@ -13,37 +13,33 @@
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
+mod actor_slot;
+mod actor_stats;
+mod broker;
 mod clock;
 pub mod credentials;
-mod deadlines;
 mod error;
-mod findings;
-mod front_matter;
 mod gateway;
-mod handle;
+pub mod introspection;
+mod lease_wakeups;
 mod limits;
-mod link;
-pub mod meters;
-mod panel;
+pub mod metrics;
 pub mod personas;
 pub mod pool;
-mod prepare;
 mod projects;
-pub mod request;
+mod queue_cache;
+pub mod requests;
 mod review;
 pub mod reviewer_process;
-mod secrets;
-mod shared_lists;
+mod secret_scan;
+mod submission;
 mod supervisor;
-pub mod tree;
-mod verdicts;
-mod vitals;
 mod workspace;
 
+pub use broker::{Bases, Broker, Changes};
 pub use clock::Clock;
 pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
-pub use handle::{Bases, Broker, Changes};
 pub use limits::Limits;
 pub use projects::{ProjectSource, Projects, ProjectsError};
 
@@ -51,8 +47,8 @@ use domain::{
     ids::ReviewId,
     review::{Command, Rules},
 };
-use gateway::{Attached, GatewayMessage, Reply};
-use review::Applied;
+use gateway::{CommandPayload, GatewayMessage, Reply};
+use review::CommandOutcome;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -82,11 +78,11 @@ pub(crate) struct Context {
     pub(crate) clock: Clock,
     pub(crate) reader: store::Reader,
     pub(crate) projects: Projects,
-    pub(crate) gateway: link::Link<gateway::GatewayMessage>,
-    pub(crate) pool: link::Link<pool::PoolMessage>,
-    pub(crate) sleepers: Arc<deadlines::Sleepers>,
+    pub(crate) gateway: actor_slot::ActorSlot<gateway::GatewayMessage>,
+    pub(crate) pool: actor_slot::ActorSlot<pool::PoolMessage>,
+    pub(crate) sleepers: Arc<lease_wakeups::DeadlineWatermark>,
     pub(crate) credentials: Credentials,
-    pub(crate) meters: meters::Meters,
+    pub(crate) metrics: metrics::Metrics,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
@@ -112,13 +108,16 @@ impl Context {
     }
 
     /// Has a review decide a command that brings no text along.
-    pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<Applied, BrokerError> {
-        let (command, attached) = (Box::new(command), Attached::default());
+    pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<CommandOutcome, BrokerError> {
+        let (command, attached) = (Box::new(command), CommandPayload::default());
         self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
     }
 
     /// Asks the gateway, and waits for the answer of whoever it is passed on to.
-    pub(crate) async fn ask(&self, message: impl FnOnce(Reply) -> GatewayMessage) -> Result<Applied, BrokerError> {
+    pub(crate) async fn ask(
+        &self,
+        message: impl FnOnce(Reply) -> GatewayMessage,
+    ) -> Result<CommandOutcome, BrokerError> {
         let (reply, answer) = oneshot::channel();
         self.gateway.send(message(reply));
         answer.await.unwrap_or_else(|_| Err(self.unanswered()))
@@ -133,7 +132,7 @@ impl Context {
 /// A running broker and what it takes to end it.
 pub struct Running {
     pub broker: Broker,
-    supervisor: vitals::Mailbox<supervisor::SupervisorMessage>,
+    supervisor: actor_stats::Mailbox<supervisor::SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
     reader: store::Reader,
     /// Keeps the writing thread until the readers have closed.
@@ -162,18 +161,18 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         clock,
         reader: reader.clone(),
         projects,
-        gateway: link::Link::default(),
-        pool: link::Link::default(),
+        gateway: actor_slot::ActorSlot::default(),
+        pool: actor_slot::ActorSlot::default(),
         sleepers: Arc::default(),
         credentials: Credentials::default(),
-        meters: meters::Meters::default(),
+        metrics: metrics::Metrics::default(),
         closing: closing.clone(),
     };
     context.credentials.remember(reader.list_reviewer_ids().await?);
-    let minted = gateway::Minted::after(reader.last_number().await?, reader.last_finding().await?);
+    let minted = gateway::NumberAllocator::after(reader.last_number().await?, reader.last_finding().await?);
     let (supervisor, supervisor_ended) =
         supervisor::start(context.clone(), writer.clone(), feed.clone(), minted).await?;
-    tokio::spawn(deadlines::watch(context.clone(), supervisor.clone()));
+    tokio::spawn(lease_wakeups::watch(context.clone(), supervisor.clone()));
     let broker = Broker::new(context, supervisor.clone(), feed);
     Ok(Running { broker, supervisor, supervisor_ended, reader, writer, writer_thread: thread, closing })
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     error::BrokerError,
-    request::{MessageRequest, NewProposal, RequestKey, Revision, TargetRequest, VerdictRequest},
+    requests::{MessageRequest, NewProposal, RequestKey, Revision, TargetRequest, VerdictRequest},
 };
-use domain::{diff::is_hidden, finding::NewFinding, ids::VALIDATOR, verdict::Metrics};
+use domain::{diff::is_hidden, finding::NewFinding, ids::VALIDATOR, verdict::ReviewMetrics};
 
 /// Findings of one verdict. Who has more to say has not sorted them.
 const MAX_FINDINGS: usize = 100;
@@ -192,7 +192,7 @@ fn line(field: &'static str, what: &str, text: &str, limit: usize) -> Checked {
     within(field, text.chars().count(), limit, "characters in a line")
 }
 
-fn metrics(metrics: &Metrics) -> Checked {
+fn metrics(metrics: &ReviewMetrics) -> Checked {
     match metrics.cost_usd {
         Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
             let problem = format!("is {cost}; allowed is 0 to {MAX_COST_USD}");

@@ -28,9 +28,9 @@ pub use status::{LiveReviewer, PoolState, PoolView};
 
 use crate::{
     Context,
+    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    tree::Node,
-    vitals::{Mailbox, Vitals},
+    introspection::Node,
 };
 use backoff::Troubles;
 use domain::time::Tick;
@@ -91,7 +91,7 @@ pub(crate) enum PoolMessage {
 pub(crate) struct ReviewerPool {
     pub(crate) context: Arc<Context>,
     pub(crate) feed: Feed,
-    pub(crate) vitals: Arc<Vitals>,
+    pub(crate) stats: Arc<ActorStats>,
     /// Before anything is done; more than none after failures.
     pub(crate) pause: Duration,
 }
@@ -177,7 +177,7 @@ impl Actor for ReviewerPool {
         message: Self::Msg,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        self.vitals.taken();
+        self.stats.taken();
         Box::pin(self.take(&myself, message, state)).await;
         Ok(())
     }
@@ -202,7 +202,7 @@ impl ReviewerPool {
     }
 
     fn mailbox(&self, myself: &ActorRef<PoolMessage>) -> Mailbox<PoolMessage> {
-        Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+        Mailbox::new(myself.clone(), Arc::clone(&self.stats))
     }
 
     fn now(&self) -> Tick {

@@ -3,20 +3,20 @@
 //! The actor's state is always one the database has. It shows that state to readers and waiting
 //! calls through a watch channel, so reading never goes through the mailbox.
 
-mod checks;
+mod git_checks;
 
 use crate::{
     Context,
+    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    gateway::{Attached, GatewayMessage, Reply},
-    prepare::unreadable,
+    gateway::{CommandPayload, GatewayMessage, Reply},
+    submission::unreadable,
     supervisor::SupervisorMessage,
-    vitals::{Mailbox, Vitals},
 };
 use domain::{
     content::Content,
     ids::ReviewId,
-    review::{Command, Event, Proposal, Refusal, Review, Target, Transition, propose, spoken_for, transition},
+    review::{Command, Event, Proposal, Refusal, Review, ReviewTarget, Transition, propose, spoken_for, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -32,9 +32,9 @@ pub(crate) enum ReviewMessage {
     /// Become the review of this proposal, or, being it already, say so.
     Propose { proposal: Box<Proposal>, content: Arc<Content>, reply: Reply },
     /// Apply a command; the reply comes after the result is durable.
-    Apply { command: Box<Command>, attached: Attached, reply: Reply },
+    Apply { command: Box<Command>, attached: CommandPayload, reply: Reply },
     /// Git has answered for a command that waited for it.
-    Checked { command: Box<Command>, attached: Attached, outcome: Result<(), BrokerError>, reply: Reply },
+    Checked { command: Box<Command>, attached: CommandPayload, outcome: Result<(), BrokerError>, reply: Reply },
     /// A lease or reservation may have run out; also just a reason to be awake.
     Expire,
     /// Nobody needs this actor; the supervisor has already forgotten it.
@@ -60,7 +60,7 @@ impl ReviewMessage {
 
 /// A review after a command.
 #[derive(Debug, Clone)]
-pub(crate) struct Applied {
+pub(crate) struct CommandOutcome {
     pub(crate) review: Arc<Review>,
     /// `false`: it had been done before.
     pub(crate) changed: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Applied {
 
 /// What the outside may see of a review's actor.
 #[derive(Debug, Clone)]
-pub(crate) enum Head {
+pub(crate) enum Snapshot {
     /// Still reading its snapshot.
     Loading,
     Missing,
@@ -76,7 +76,7 @@ pub(crate) enum Head {
     Known(Arc<Review>),
 }
 
-pub(crate) type Heads = Arc<watch::Sender<Head>>;
+pub(crate) type SnapshotSender = Arc<watch::Sender<Snapshot>>;
 
 /// One review's actor. Everything that changes is in [`State`].
 pub(crate) struct ReviewActor {
@@ -87,8 +87,8 @@ pub(crate) struct ReviewActor {
     pub(crate) pause: Duration,
     pub(crate) context: Arc<Context>,
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
-    pub(crate) head: Heads,
-    pub(crate) vitals: Arc<Vitals>,
+    pub(crate) head: SnapshotSender,
+    pub(crate) stats: Arc<ActorStats>,
 }
 
 #[derive(Default)]
@@ -121,7 +121,7 @@ impl Actor for ReviewActor {
     /// Reads the snapshot. Here and not in `pre_start`, which the supervisor waits for.
     async fn post_start(&self, myself: ActorRef<Self::Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
         if self.fresh {
-            self.head.send_replace(Head::Missing);
+            self.head.send_replace(Snapshot::Missing);
             return Ok(());
         }
         match self.context.reader.find_review(self.id).await {
@@ -130,12 +130,12 @@ impl Actor for ReviewActor {
                 self.show(&myself, state);
             }
             Ok(None) => {
-                self.head.send_replace(Head::Missing);
+                self.head.send_replace(Snapshot::Missing);
             }
             Err(error) => {
                 tracing::error!(review.id = %self.id, %error, "snapshot cannot be read");
                 let why: Arc<str> = error.to_string().into();
-                self.head.send_replace(Head::Unreadable(Arc::clone(&why)));
+                self.head.send_replace(Snapshot::Unreadable(Arc::clone(&why)));
                 state.unreadable = Some(why);
             }
         }
@@ -160,8 +160,8 @@ impl ReviewActor {
         message: ReviewMessage,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        let _working = self.vitals.work();
-        self.vitals.taken();
+        let _working = self.stats.work();
+        self.stats.taken();
         if let Some(why) = state.unreadable.clone() {
             message.refuse(BrokerError::Unreadable { why: why.to_string() });
             return Err(why.to_string().into());
@@ -196,7 +196,7 @@ impl ReviewActor {
     }
 
     fn mailbox(&self, myself: &ActorRef<ReviewMessage>) -> Mailbox<ReviewMessage> {
-        Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+        Mailbox::new(myself.clone(), Arc::clone(&self.stats))
     }
 
     async fn propose(
@@ -210,13 +210,14 @@ impl ReviewActor {
         if let Some(review) = &state.review {
             let same = self.is_repeat(review, &proposal, &content).await;
             let _ = reply.send(same.and_then(|same| match same {
-                true => Ok(Applied { review: Arc::clone(review), changed: false }),
+                true => Ok(CommandOutcome { review: Arc::clone(review), changed: false }),
                 false => Err(Refusal::KeyReused { number: review.number }.into()),
             }));
             return Ok(());
         }
         let done = propose(proposal, self.context.clock.now());
-        self.commit(myself, state, done, Attached { content: Some(content), ..Attached::default() }, reply).await
+        self.commit(myself, state, done, CommandPayload { content: Some(content), ..CommandPayload::default() }, reply)
+            .await
     }
 
     /// Whether `proposal` is the one that made `review`, sent again. The review may have gone on since,
@@ -234,7 +235,7 @@ impl ReviewActor {
         let stored = self.context.find_content(&first.round.content_hash).await?;
         let (then, now) = (first.round.target.as_deref(), proposal.target.as_deref());
         // A branch may have moved as well.
-        let same_target = then.is_some() && then.map(Target::asked) == now.map(Target::asked);
+        let same_target = then.is_some() && then.map(ReviewTarget::asked) == now.map(ReviewTarget::asked);
         let same_texts = (&stored.intent, &stored.description) == (&content.intent, &content.description);
         Ok(same_texts && (same_target || stored.diff == content.diff))
     }
@@ -245,7 +246,7 @@ impl ReviewActor {
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         command: Box<Command>,
-        attached: Attached,
+        attached: CommandPayload,
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         let Some(review) = state.review.clone() else {
@@ -262,7 +263,7 @@ impl ReviewActor {
         }
         let needed = as_expected(&review, &attached)
             .and_then(|()| self.may_speak(&review, &command))
-            .and_then(|()| Ok(checks::needed(&review, &command, self.context.clock.now())?));
+            .and_then(|()| Ok(git_checks::needed(&review, &command, self.context.clock.now())?));
         match needed {
             Err(error) => {
                 let _ = reply.send(Err(error));
@@ -272,9 +273,9 @@ impl ReviewActor {
             Ok(Some(wanted)) => {
                 let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
                 let context = Arc::clone(&self.context);
-                let (supervisor, working) = (self.supervisor.clone(), self.vitals.work());
+                let (supervisor, working) = (self.supervisor.clone(), self.stats.work());
                 let asking = async move {
-                    checks::run(context, review, wanted, command, attached, reply, supervisor).await;
+                    git_checks::run(context, review, wanted, command, attached, reply, supervisor).await;
                     drop(working);
                 };
                 let task = tokio::spawn(asking).abort_handle();
@@ -291,7 +292,7 @@ impl ReviewActor {
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         command: Command,
-        attached: Attached,
+        attached: CommandPayload,
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         let Some(review) = &state.review else { return Ok(()) };
@@ -327,7 +328,7 @@ impl ReviewActor {
             Ok(done) if !done.events.is_empty() => {
                 tracing::info!(review.id = %self.id, review.number = %review.number, "claim or reservation ran out");
                 let (ignored, _) = oneshot::channel();
-                self.commit(myself, state, done, Attached::default(), ignored).await
+                self.commit(myself, state, done, CommandPayload::default(), ignored).await
             }
             _ => {
                 self.set_timer(myself, state);
@@ -343,7 +344,7 @@ impl ReviewActor {
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         done: Transition,
-        attached: Attached,
+        attached: CommandPayload,
         reply: Reply,
     ) -> Result<(), ActorProcessingErr> {
         let changed = !done.events.is_empty();
@@ -356,7 +357,7 @@ impl ReviewActor {
             let (sender, saved) = oneshot::channel();
             self.context.gateway.send(GatewayMessage::Commit { change: Box::new(change), done: sender });
             if let Err(error) = saved.await.unwrap_or(Err(store::StoreError::Stopped)) {
-                self.vitals.failed(&error.to_string());
+                self.stats.failed(&error.to_string());
                 let _ = reply.send(Err(BrokerError::NotSaved { why: error.to_string() }));
                 return Err(format!("not saved: {error}").into());
             }
@@ -366,7 +367,7 @@ impl ReviewActor {
             state.review = Some(Arc::clone(&review));
             self.show(myself, state);
         }
-        let _ = reply.send(Ok(Applied { review, changed }));
+        let _ = reply.send(Ok(CommandOutcome { review, changed }));
         Ok(())
     }
 
@@ -374,7 +375,7 @@ impl ReviewActor {
     fn show(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
         let Some(review) = state.review.clone() else { return };
         let is_final = review.is_final();
-        self.head.send_replace(Head::Known(review));
+        self.head.send_replace(Snapshot::Known(review));
         self.set_timer(myself, state);
         if is_final {
             self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
@@ -401,7 +402,7 @@ impl ReviewActor {
 }
 
 /// Asked with the state that is decided on, also once more after git has answered.
-fn as_expected(review: &Review, attached: &Attached) -> Result<(), BrokerError> {
+fn as_expected(review: &Review, attached: &CommandPayload) -> Result<(), BrokerError> {
     match attached.expected {
         Some(given) if given != review.version => {
             Err(BrokerError::VersionMismatch { number: review.number, given, current: review.version })

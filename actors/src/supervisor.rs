@@ -5,12 +5,12 @@
 
 use crate::{
     Context,
+    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    gateway::{Gateway, GatewayMessage, Minted},
+    gateway::{Gateway, GatewayMessage, NumberAllocator},
+    introspection::{Kind, Node},
     pool::{PoolMessage, ReviewerPool},
-    review::{Head, Heads, ReviewActor, ReviewMessage},
-    tree::{Kind, Node},
-    vitals::{Mailbox, Vitals},
+    review::{ReviewActor, ReviewMessage, Snapshot, SnapshotSender},
 };
 use domain::{ids::ReviewId, time::Tick};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
@@ -30,7 +30,7 @@ pub(crate) enum SupervisorMessage {
     Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
     /// Show a review's head. `None` if it is not live, and `start` does not ask for it or there is no
     /// room for one more.
-    Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Head>>> },
+    Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Snapshot>>> },
     /// A review's actor has nothing left to do.
     Idle { id: ReviewId, actor: ActorId },
     /// Let reviews rest that nobody has touched for long.
@@ -47,13 +47,13 @@ pub(crate) struct Supervisor {
     context: Arc<Context>,
     writer: Writer,
     feed: Feed,
-    minted: Arc<Minted>,
-    vitals: Arc<Vitals>,
+    minted: Arc<NumberAllocator>,
+    stats: Arc<ActorStats>,
 }
 
 struct Live {
     mailbox: Mailbox<ReviewMessage>,
-    head: Heads,
+    head: SnapshotSender,
 }
 
 pub(crate) struct State {
@@ -72,13 +72,13 @@ pub(crate) async fn start(
     context: Context,
     writer: Writer,
     feed: Feed,
-    minted: Minted,
+    minted: NumberAllocator,
 ) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
-    let vitals = Arc::new(Vitals::new());
+    let stats = Arc::new(ActorStats::new());
     let supervisor =
-        Supervisor { context: Arc::new(context), writer, feed, minted: Arc::new(minted), vitals: Arc::clone(&vitals) };
+        Supervisor { context: Arc::new(context), writer, feed, minted: Arc::new(minted), stats: Arc::clone(&stats) };
     let (actor, ended) = Actor::spawn(None, supervisor, ()).await?;
-    Ok((Mailbox::new(actor, vitals), ended))
+    Ok((Mailbox::new(actor, stats), ended))
 }
 
 impl Actor for Supervisor {
@@ -114,7 +114,7 @@ impl Actor for Supervisor {
         message: Self::Msg,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        self.vitals.taken();
+        self.stats.taken();
         match message {
             SupervisorMessage::Deliver { id, fresh, message } => {
                 self.deliver(&myself, state, id, fresh, *message).await?;
@@ -124,7 +124,7 @@ impl Actor for Supervisor {
                     Box::pin(self.wake(&myself, state, id, false)).await?;
                 }
                 let head = state.live.get(&id).map(|live| {
-                    live.mailbox.vitals.touch();
+                    live.mailbox.stats.touch();
                     live.head.subscribe()
                 });
                 let _ = reply.send(head);
@@ -163,7 +163,7 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
                 state.gateway = Box::pin(self.start_gateway(&myself)).await?;
                 state.gateway_restarts += 1;
-                self.context.meters.restarted("gateway");
+                self.context.metrics.restarted("gateway");
             }
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl Actor for Supervisor {
             if !state.stopping && !self.context.closing.is_cancelled() {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
                 state.pool_restarts += 1;
-                self.context.meters.restarted("pool");
+                self.context.metrics.restarted("pool");
                 state.pool = self.start_pool(&myself, restart_pause(state.pool_restarts)).await?;
             }
             return Ok(());
@@ -183,10 +183,10 @@ impl Actor for Supervisor {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
             let Some(live) = state.live.remove(&id) else { return Ok(()) };
             // A proposal that could not be saved never was a review; nobody will ask for it again.
-            if !matches!(&*live.head.borrow(), Head::Missing) {
+            if !matches!(&*live.head.borrow(), Snapshot::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
                 state.failures.insert(id, (count + 1, error));
-                self.context.meters.restarted("review");
+                self.context.metrics.restarted("review");
                 if state.failures.len() > self.context.settings.max_live {
                     state.failures.retain(|failed, _| *failed == id || state.live.contains_key(failed));
                 }
@@ -194,7 +194,7 @@ impl Actor for Supervisor {
             let needed = live.head.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
                 Box::pin(self.wake(&myself, state, id, false)).await?;
-            } else if matches!(&*live.head.borrow(), Head::Unreadable(_)) && !state.stopping {
+            } else if matches!(&*live.head.borrow(), Snapshot::Unreadable(_)) && !state.stopping {
                 // What it was woken for, a deadline perhaps, is still to be done.
                 self.expire_later(&myself, id, restart_pause(state.failures.get(&id).map_or(1, |(count, _)| *count)));
             }
@@ -205,7 +205,7 @@ impl Actor for Supervisor {
 
 impl Supervisor {
     fn mailbox(&self, myself: &ActorRef<SupervisorMessage>) -> Mailbox<SupervisorMessage> {
-        Mailbox::new(myself.clone(), Arc::clone(&self.vitals))
+        Mailbox::new(myself.clone(), Arc::clone(&self.stats))
     }
 
     fn expire_later(&self, myself: &ActorRef<SupervisorMessage>, id: ReviewId, pause: Duration) {
@@ -234,15 +234,15 @@ impl Supervisor {
     }
 
     async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
-        let vitals = Arc::new(Vitals::new());
+        let stats = Arc::new(ActorStats::new());
         let gateway = Gateway {
             supervisor: self.mailbox(myself),
             writer: self.writer.clone(),
-            vitals: Arc::clone(&vitals),
+            stats: Arc::clone(&stats),
             minted: Arc::clone(&self.minted),
         };
         let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
-        let gateway = Mailbox::new(actor, vitals);
+        let gateway = Mailbox::new(actor, stats);
         self.context.gateway.set(gateway.clone());
         Ok(gateway)
     }
@@ -253,11 +253,11 @@ impl Supervisor {
         myself: &ActorRef<SupervisorMessage>,
         pause: Duration,
     ) -> Result<Mailbox<PoolMessage>, SpawnErr> {
-        let vitals = Arc::new(Vitals::new());
+        let stats = Arc::new(ActorStats::new());
         let (context, feed) = (Arc::clone(&self.context), self.feed.clone());
-        let pool = ReviewerPool { context, feed, vitals: Arc::clone(&vitals), pause };
+        let pool = ReviewerPool { context, feed, stats: Arc::clone(&stats), pause };
         let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
-        let pool = Mailbox::new(actor, vitals);
+        let pool = Mailbox::new(actor, stats);
         self.context.pool.set(pool.clone());
         Ok(pool)
     }
@@ -284,7 +284,7 @@ impl Supervisor {
             // Boxed, so that the many messages for reviews that are awake do not carry room for it.
             None => Box::pin(self.wake(myself, state, id, fresh)).await?,
         };
-        if message.is_call() && live.mailbox.vitals.mailbox() >= self.context.settings.limits.calls_per_review {
+        if message.is_call() && live.mailbox.stats.mailbox() >= self.context.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
             return Ok(());
         }
@@ -300,8 +300,8 @@ impl Supervisor {
         id: ReviewId,
         fresh: bool,
     ) -> Result<&'a Live, SpawnErr> {
-        let head: Heads = Arc::new(watch::Sender::new(Head::Loading));
-        let vitals = Arc::new(Vitals::new());
+        let head: SnapshotSender = Arc::new(watch::Sender::new(Snapshot::Loading));
+        let stats = Arc::new(ActorStats::new());
         let review = ReviewActor {
             id,
             fresh,
@@ -309,10 +309,10 @@ impl Supervisor {
             context: Arc::clone(&self.context),
             supervisor: self.mailbox(myself),
             head: Arc::clone(&head),
-            vitals: Arc::clone(&vitals),
+            stats: Arc::clone(&stats),
         };
         let (actor, _) = Actor::spawn_linked(None, review, (), myself.get_cell()).await?;
-        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, vitals), head }))
+        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), head }))
     }
 
     fn sweep(&self, state: &mut State) {
@@ -320,7 +320,7 @@ impl Supervisor {
         let idle: Vec<_> = state
             .live
             .iter()
-            .filter(|(_, live)| live.mailbox.vitals.idle() >= idle_after && may_rest(live))
+            .filter(|(_, live)| live.mailbox.stats.idle() >= idle_after && may_rest(live))
             .map(|(id, _)| *id)
             .collect();
         for id in idle {
@@ -339,7 +339,7 @@ impl Supervisor {
             .live
             .iter()
             .filter(|(_, live)| may_rest(live))
-            .map(|(id, live)| (live.mailbox.vitals.idle(), *id))
+            .map(|(id, live)| (live.mailbox.stats.idle(), *id))
             .collect();
         resting.sort_unstable_by(|a, b| b.cmp(a));
         for (_, id) in resting.into_iter().take(max_live / 10 + 1) {
@@ -360,37 +360,37 @@ impl Supervisor {
     }
 
     fn draw(&self, myself: &ActorRef<SupervisorMessage>, state: &State) -> (Node, usize) {
-        let node = |kind, id: String, status: String, vitals: &Vitals, restarts, last_error: Option<String>| Node {
+        let node = |kind, id: String, status: String, stats: &ActorStats, restarts, last_error: Option<String>| Node {
             kind,
             id,
             state: status,
-            mailbox: vitals.mailbox(),
-            handled: vitals.handled(),
+            mailbox: stats.mailbox(),
+            handled: stats.handled(),
             restarts,
-            uptime_ms: u64::try_from(vitals.uptime().as_millis()).unwrap_or(u64::MAX),
-            last_error: last_error.or_else(|| vitals.last_error()),
+            uptime_ms: u64::try_from(stats.uptime().as_millis()).unwrap_or(u64::MAX),
+            last_error: last_error.or_else(|| stats.last_error()),
             children: Vec::new(),
         };
         let gateway = node(
             "gateway",
             state.gateway.id().to_string(),
             "running".into(),
-            &state.gateway.vitals,
+            &state.gateway.stats,
             state.gateway_restarts,
             None,
         );
         let pool = &state.pool;
-        let pool = node("pool", pool.id().to_string(), "running".into(), &pool.vitals, state.pool_restarts, None);
+        let pool = node("pool", pool.id().to_string(), "running".into(), &pool.stats, state.pool_restarts, None);
         let mut reviews: Vec<_> = state
             .live
             .iter()
             .map(|(id, live)| match &*live.head.borrow() {
-                Head::Known(review) => {
+                Snapshot::Known(review) => {
                     (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id)
                 }
-                Head::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
-                Head::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
-                Head::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
+                Snapshot::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
+                Snapshot::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
+                Snapshot::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
             })
             .collect();
         reviews.sort_unstable();
@@ -399,22 +399,22 @@ impl Supervisor {
         let reviews = reviews.into_iter().filter_map(|(_, name, status, id)| {
             let live = state.live.get(&id)?;
             let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
-            Some(node("review", name, status, &live.mailbox.vitals, restarts, error))
+            Some(node("review", name, status, &live.mailbox.stats, restarts, error))
         });
         let status = format!("running, {} live reviews", state.live.len());
-        let mut root = node("supervisor", myself.get_id().to_string(), status, &self.vitals, 0, None);
+        let mut root = node("supervisor", myself.get_id().to_string(), status, &self.stats, 0, None);
         root.children = [gateway, pool].into_iter().chain(reviews).collect();
         (root, more_reviews)
     }
 
     /// Only reads counters: also with very many reviews nobody waits for it.
     fn count(&self, state: &State) -> Vec<Kind> {
-        let one = |name, vitals: &Vitals| Kind { name, live: 1, mailbox: vitals.mailbox() };
-        let mailbox = state.live.values().map(|live| live.mailbox.vitals.mailbox()).sum();
+        let one = |name, stats: &ActorStats| Kind { name, live: 1, mailbox: stats.mailbox() };
+        let mailbox = state.live.values().map(|live| live.mailbox.stats.mailbox()).sum();
         vec![
-            one("supervisor", &self.vitals),
-            one("gateway", &state.gateway.vitals),
-            one("pool", &state.pool.vitals),
+            one("supervisor", &self.stats),
+            one("gateway", &state.gateway.stats),
+            one("pool", &state.pool.stats),
             Kind { name: "review", live: state.live.len() as u64, mailbox },
         ]
     }
@@ -423,15 +423,15 @@ impl Supervisor {
 /// A review with work to do stays awake, and so does one whose next change somebody waits for. Its
 /// deadlines are kept for it.
 fn may_rest(live: &Live) -> bool {
-    let loading = matches!(&*live.head.borrow(), Head::Loading);
-    !loading && !live.mailbox.vitals.is_busy() && live.head.receiver_count() == 0
+    let loading = matches!(&*live.head.borrow(), Snapshot::Loading);
+    !loading && !live.mailbox.stats.is_busy() && live.head.receiver_count() == 0
 }
 
 /// When its next lease or reservation runs out.
 fn deadline(live: &Live) -> Option<Tick> {
     match &*live.head.borrow() {
-        Head::Known(review) => review.next_deadline(),
-        Head::Loading | Head::Missing | Head::Unreadable(_) => None,
+        Snapshot::Known(review) => review.next_deadline(),
+        Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
     }
 }
 

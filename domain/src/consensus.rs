@@ -3,7 +3,7 @@
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-crate::words! {
+crate::string_enum! {
     /// The rules by name, as callers ask for them.
     RuleName {
         RequireAll = "require_all",
@@ -58,7 +58,7 @@ impl Default for Policy {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     /// Why a person is asked.
     Escalation {
         Rounds = "max_rounds",
@@ -68,7 +68,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     Outcome {
         Undecided = "undecided",
         Approved = "approved",

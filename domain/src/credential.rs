@@ -3,7 +3,7 @@
 use crate::content::hex;
 use sha2::{Digest as _, Sha256};
 
-crate::words! {
+crate::string_enum! {
     /// What a token lets its holder do. An operator may do what the others may, in anybody's name.
     Authority { Proposer = "proposer", Reviewer = "reviewer", Operator = "operator" }
 }

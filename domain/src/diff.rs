@@ -15,7 +15,7 @@ mod skipped_text;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words;
+use crate::string_enum;
 pub use apply_parts::{ApplyPart, ZeroContext, apply_parts};
 use files::Files;
 pub use flags::is_hidden;
@@ -34,7 +34,7 @@ pub struct AffectedFile {
     pub binary: bool,
 }
 
-words! {
+string_enum! {
     Operation {
         Create = "create",
         Modify = "modify",
@@ -57,7 +57,7 @@ pub struct Flag {
     pub detail: String,
 }
 
-words! {
+string_enum! {
     FlagKind {
         Symlink = "symlink",
         Gitlink = "gitlink",

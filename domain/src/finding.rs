@@ -1,19 +1,19 @@
 //! What a reviewer finds in a proposal, and what becomes of it from round to round.
 
 pub mod anchor;
-pub mod double;
-pub mod ground;
-mod told;
-mod tracked;
+pub mod duplicate;
+pub mod grounding;
+mod lifecycle;
+mod raw;
 mod wording;
 
-pub use told::{BadFinding, ToldFinding};
-pub use tracked::{Anchor, Finding, Reply, Resolution, Says, Wish};
+pub use lifecycle::{Anchor, Finding, ProposerResponse, Reply, RequestedStatus, Resolution};
+pub use raw::{BadFinding, RawFinding};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-crate::words! {
+crate::string_enum! {
     FindingKind {
         Bug = "bug",
         Security = "security",
@@ -21,19 +21,12 @@ crate::words! {
         Performance = "performance",
         Architecture = "architecture",
         TestGap = "test_gap",
-        GuidelineViolation = "guideline_violation",
+        GuidelineViolation = "guideline_violation" | "claude_md_violation",
         Other = "other",
     }
 }
 
-impl FindingKind {
-    /// Reads its own spelling, and the one that an older protocol has for a broken guideline.
-    pub fn parse(word: &str) -> Option<Self> {
-        if word == "claude_md_violation" { Some(Self::GuidelineViolation) } else { Self::from_word(word) }
-    }
-}
-
-crate::words! {
+crate::string_enum! {
     /// In rising order, so that the higher of two is their maximum.
     Severity {
         Low = "low",
@@ -43,7 +36,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     FindingStatus {
         Open = "open",
         Fixed = "fixed",
@@ -54,7 +47,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     /// What became of a finding's lines in the content of today.
     AnchorState {
         /// The same lines, where they were.
@@ -97,7 +90,7 @@ pub struct Lines {
 /// Where in the content a finding stands: in the file as the proposal leaves it, or, where the proposal
 /// deletes the file, as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct Location {
     pub file: String,
     /// `None`: the file as a whole.
     pub lines: Option<Lines>,
@@ -125,7 +118,7 @@ pub struct NewFinding {
     pub is_issue: bool,
     pub kind: FindingKind,
     pub severity: Severity,
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     pub title: String,
     pub description: Option<String>,
     /// The code it is about, quoted.

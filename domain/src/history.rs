@@ -1,6 +1,6 @@
 //! The words in which the past is asked for.
 
-crate::words! {
+crate::string_enum! {
     /// What can stand in the log, of reviews and of the pool of reviewers.
     LogKind {
         Proposed = "proposed",
@@ -77,11 +77,11 @@ impl LogKind {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     LogOrder { Newest = "newest", Oldest = "oldest" }
 }
 
-crate::words! {
+crate::string_enum! {
     /// By what statistics are told apart. A day is one in UTC.
     GroupBy {
         None = "none",

@@ -29,23 +29,27 @@ pub mod time;
 pub mod topic;
 pub mod verdict;
 
-/// An enum whose variants have one spelling everywhere: database, JSON, tool arguments, messages.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+/// Defines an enum whose variants are spelled the same in the database, JSON, tool arguments and messages.
+///
+/// `Variant = "name" | "alias"`: aliases are accepted as input and never written.
+macro_rules! string_enum {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$vmeta:meta])* $variant:ident = $text:literal $(| $alias:literal)*),+ $(,)?
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
+        pub enum $name { $($(#[$vmeta])* #[serde(rename = $text $(, alias = $alias)*)] $variant),+ }
 
         impl $name {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+                match self { $(Self::$variant => $text),+ }
             }
 
-            /// The variant with exactly this spelling.
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
+            /// The variant with this name or alias.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text $(| $alias)* => Some(Self::$variant),)+ _ => None }
             }
         }
 
@@ -54,6 +58,20 @@ macro_rules! words {
                 f.write_str(self.as_str())
             }
         }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": [$($text),+] })
+            }
+        }
     };
 }
-pub(crate) use words;
+pub(crate) use string_enum;

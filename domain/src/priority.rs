@@ -1,6 +1,6 @@
 //! Which review goes next.
 
-crate::words! {
+crate::string_enum! {
     /// Fixed when a proposal is submitted. The order of the variants is the order of the queue.
     Priority { Critical = "critical", Normal = "normal", Low = "low" }
 }

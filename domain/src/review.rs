@@ -7,12 +7,15 @@ mod target;
 mod transition;
 
 pub use command::{
-    AcceptCounterPatch, AddMessage, Asked, Check, CheckNeeded, ClaimSeat, Command, GiveVerdict, OfferedFinding,
+    AcceptCounterPatch, AddMessage, Check, CheckNeeded, ClaimSeat, Command, CommandKind, GiveVerdict, OfferedFinding,
     OfferedFindings, OfferedPatch, Proposal, ReleaseSeat, Revise, UpdateFinding,
 };
-pub use event::{Anchored, Double, Event, Proposed, Raised, Reclaimed, Recorded, Requeued, Settled, Updated};
+pub use event::{
+    Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
+    Proposed, Requeued,
+};
 pub use refusal::Refusal;
-pub use target::{Target, TargetCommit, TargetKind};
+pub use target::{ReviewTarget, TargetCommit, TargetKind};
 pub use transition::{
     Rules, Transition, apply, check_needed, followed, propose, replay, seats_for, spoken_for, transition,
 };
@@ -29,7 +32,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-crate::words! {
+crate::string_enum! {
     Status {
         Pending = "pending",
         Claimed = "claimed",
@@ -49,7 +52,7 @@ impl Status {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     Category {
         PlanReview = "plan_review",
         CodeChange = "code_change",
@@ -58,11 +61,11 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     Role { Proposer = "proposer", Reviewer = "reviewer" }
 }
 
-crate::words! {
+crate::string_enum! {
     /// What a diff was found to apply to.
     AppliesTo { Base = "base", Worktree = "worktree" }
 }
@@ -125,7 +128,7 @@ pub struct Round {
     pub request_key: Option<String>,
     /// Where the diff was taken from, as long as it is the active one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Box<Target>>,
+    pub target: Option<Box<ReviewTarget>>,
 }
 
 /// A seat taken by a reviewer.

@@ -2,7 +2,7 @@
 
 use crate::{pool::PoolEvent, review::Event};
 
-crate::words! {
+crate::string_enum! {
     /// What an event means to somebody who only shows reviews.
     Topic {
         /// Look at the review again: its status, its seats or its content is another.

@@ -2,26 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-crate::words! {
+crate::string_enum! {
     Verdict {
-        Approved = "approved",
-        ChangesRequested = "changes_requested",
+        Approved = "approved" | "approve",
+        ChangesRequested = "changes_requested" | "request_changes",
         Comment = "comment",
-        Rejected = "rejected",
+        Rejected = "rejected" | "reject",
     }
 }
 
 impl Verdict {
-    /// Reads the verdict's own spelling and the imperative forms agents like to use.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "approve" => Some(Self::Approved),
-            "request_changes" => Some(Self::ChangesRequested),
-            "reject" => Some(Self::Rejected),
-            other => Self::from_word(other),
-        }
-    }
-
     /// A comment is no vote: the seat still owes one.
     pub const fn is_vote(self) -> bool {
         !matches!(self, Self::Comment)
@@ -37,7 +27,7 @@ impl Verdict {
     }
 }
 
-impl Metrics {
+impl ReviewMetrics {
     /// The cost in millionths of a dollar, which add up without rounding.
     pub fn cost_millionths(&self) -> u64 {
         self.cost_usd.map_or(0, |cost| (cost.clamp(0.0, 1e6) * 1e6).round() as u64)
@@ -47,7 +37,7 @@ impl Metrics {
 /// What a review cost, as far as the reviewer says so.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Metrics {
+pub struct ReviewMetrics {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_reviewed: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

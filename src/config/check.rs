@@ -88,7 +88,7 @@ impl Kind {
             Kind::OneOf(words) => words.contains(&text?),
             Kind::Hosts => value.as_array()?.iter().all(|item| item.as_str().is_some_and(is_host)),
             Kind::FlagKinds => {
-                let known = |item: &Value| item.as_str().and_then(FlagKind::from_word).is_some();
+                let known = |item: &Value| item.as_str().and_then(FlagKind::parse).is_some();
                 value.as_array()?.iter().all(known)
             }
             Kind::Argument => text?.len() <= MAX_ARGUMENT_BYTES,

@@ -68,7 +68,7 @@ fn faults_of(rule: &Table) -> Vec<String> {
         .filter(|key| !KEYS.contains(&key.as_str()))
         .map(|key| format!("{key:?}: {}", unknown_key(key, KEYS)))
         .collect();
-    let is_category = |value: &Value| value.as_str().and_then(Category::from_word).is_some();
+    let is_category = |value: &Value| value.as_str().and_then(Category::parse).is_some();
     if rule.get("category").is_some_and(|value| !is_category(value)) {
         let all: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
         faults.push(format!("category is none of {}", all.join(", ")));

@@ -122,7 +122,7 @@ fn is_rooted(path: &str) -> bool {
 
 fn fault_of_events(events: &Value) -> Option<String> {
     let Some(events) = events.as_array() else { return Some("events is no list".into()) };
-    let is_known = |event: &&Value| event.as_str().is_some_and(|e| KINDS.contains(&e) || Topic::from_word(e).is_some());
+    let is_known = |event: &&Value| event.as_str().is_some_and(|e| KINDS.contains(&e) || Topic::parse(e).is_some());
     let unknown = events.iter().find(|event| !is_known(event))?;
     let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
     let shown = super::error::show(unknown);

@@ -3,7 +3,7 @@
 use super::answer::problem;
 use actors::{
     Broker,
-    tree::{CallVitals, Node, StoreVitals, Tree},
+    introspection::{CallStats, Node, Tree, WriterStats},
 };
 use axum::{
     Json,
@@ -43,9 +43,9 @@ fn draw(tree: &Tree) -> String {
     if tree.more_reviews > 0 {
         let _ = writeln!(text, "… and {} more live reviews", tree.more_reviews);
     }
-    let StoreVitals { commits, changes, waiting } = tree.store;
+    let WriterStats { commits, changes, waiting } = tree.store;
     let _ = writeln!(text, "store  {changes} changes in {commits} transactions, {waiting} waiting");
-    let CallVitals { in_flight, waiting } = tree.calls;
+    let CallStats { in_flight, waiting } = tree.calls;
     let _ = writeln!(text, "calls  {in_flight} in flight, {waiting} waiting for a change");
     text
 }
@@ -75,7 +75,7 @@ fn line(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::draw;
-    use actors::tree::{CallVitals, Node, StoreVitals, Tree};
+    use actors::introspection::{CallStats, Node, Tree, WriterStats};
 
     fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
         Node {
@@ -95,8 +95,8 @@ mod tests {
     fn the_tree_is_drawn_and_nothing_in_it_moves_the_cursor() {
         let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
         let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
-        let store = StoreVitals { commits: 2, changes: 9, waiting: 1 };
-        let text = draw(&Tree { root, store, calls: CallVitals { in_flight: 4, waiting: 5 }, more_reviews: 3 });
+        let store = WriterStats { commits: 2, changes: 9, waiting: 1 };
+        let text = draw(&Tree { root, store, calls: CallStats { in_flight: 4, waiting: 5 }, more_reviews: 3 });
         assert_eq!(
             text,
             "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\

@@ -3,7 +3,7 @@
 
 use super::{answer::problem, events::Events};
 use crate::{telemetry::traces, webhooks::Webhooks};
-use actors::{Broker, BrokerError, pool::LiveReviewer, tree::Kind};
+use actors::{Broker, BrokerError, introspection::Kind, pool::LiveReviewer};
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
@@ -44,19 +44,19 @@ struct Inner {
 impl Metrics {
     pub(super) fn new(broker: &Broker, events: &Events, webhooks: &Webhooks) -> Self {
         let mut counted = Registry::with_prefix("countersign");
-        let meters = broker.meters();
-        counted.register("calls", "Tool calls by how they ended", meters.calls.clone());
+        let metrics = broker.metrics();
+        counted.register("calls", "Tool calls by how they ended", metrics.calls.clone());
         let times = [
             ("commit_sync", "Time of COMMIT, which waits for the disk", broker.sync_times()),
-            ("git_check", "Time git took to try a diff", meters.git_check_seconds.clone()),
+            ("git_check", "Time git took to try a diff", metrics.git_check_seconds.clone()),
         ];
-        counted.register_with_unit("call", "Time from call to answer", Unit::Seconds, meters.call_seconds.clone());
+        counted.register_with_unit("call", "Time from call to answer", Unit::Seconds, metrics.call_seconds.clone());
         for (name, help, histogram) in times {
             counted.register_with_unit(name, help, Unit::Seconds, histogram);
         }
-        counted.register("reviewer_spawns", "Reviewer processes started", meters.spawns.clone());
-        counted.register("reviewer_crashes", "Reviewer processes that ended badly", meters.crashes.clone());
-        counted.register("actor_restarts", "Actors that were started again after a failure", meters.restarts.clone());
+        counted.register("reviewer_spawns", "Reviewer processes started", metrics.spawns.clone());
+        counted.register("reviewer_crashes", "Reviewer processes that ended badly", metrics.crashes.clone());
+        counted.register("actor_restarts", "Actors that were started again after a failure", metrics.restarts.clone());
         counted.register("event_drops", "Event subscribers dropped because they did not read", events.dropped());
         if !webhooks.is_empty() {
             let help = "Webhooks by what became of them; failed are single attempts";

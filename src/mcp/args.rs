@@ -11,7 +11,7 @@ pub(crate) use parse::Malformed;
 pub(super) use parse::parse;
 
 use super::schema;
-use domain::verdict::Metrics;
+use domain::verdict::ReviewMetrics;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -275,7 +275,7 @@ pub(super) struct MetricsArgs {
     pub model: Option<String>,
 }
 
-impl From<MetricsArgs> for Metrics {
+impl From<MetricsArgs> for ReviewMetrics {
     fn from(args: MetricsArgs) -> Self {
         let MetricsArgs { files_reviewed, lines_analyzed, duration_ms, cost_usd, input_tokens, output_tokens, model } =
             args;

@@ -13,7 +13,7 @@ use crate::{
     http::TraceId,
     telemetry::traces::{self, Started},
 };
-use actors::{Caller, meters::Outcome};
+use actors::{Caller, metrics::Outcome};
 use axum::http::{HeaderMap, request::Parts};
 use domain::ids::ReviewId;
 use futures::FutureExt as _;
@@ -53,7 +53,7 @@ pub(super) async fn run(
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
         let name: String = request.name.chars().take(80).collect();
-        server.broker.meters().call("unknown", Outcome::Malformed, std::time::Duration::ZERO);
+        server.broker.metrics().call("unknown", Outcome::Malformed, std::time::Duration::ZERO);
         info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), trace.id = trace.map(display), "call");
         let error = ErrorData::invalid_params(
             format!("unknown tool {name:?}; known: {}", known.join(", ")),
@@ -156,7 +156,7 @@ impl<'a> Line<'a> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let ((counted, outcome), took) = (self.end, self.started.elapsed());
-        self.server.broker.meters().call(self.name, counted, took);
+        self.server.broker.metrics().call(self.name, counted, took);
         info!(
             target: "countersign::call",
             tool = self.name,

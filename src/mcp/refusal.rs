@@ -55,7 +55,7 @@ impl From<BrokerError> for Refused {
             Value::Object(details) => details,
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => JsonObject::new(),
         };
-        Self { code: error.code(), error: error.to_string(), retryable: error.is_passing(), details }
+        Self { code: error.code(), error: error.to_string(), retryable: error.is_retryable(), details }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     tools::{self, Asked, Stop},
     who::Who,
 };
-use actors::{BrokerError, credentials::Scope, request::ListQuery};
+use actors::{BrokerError, credentials::Scope, requests::ListQuery};
 use domain::ids::ReviewId;
 use rmcp::{
     ErrorData,
@@ -91,7 +91,7 @@ fn refused(refused: Refused) -> ErrorData {
 }
 
 fn failed(error: &BrokerError) -> ErrorData {
-    let data = json!({ "code": error.code(), "retryable": error.is_passing() });
+    let data = json!({ "code": error.code(), "retryable": error.is_retryable() });
     match error {
         BrokerError::Invalid { .. } | BrokerError::BadCursor => {
             ErrorData::invalid_params(error.to_string(), Some(data))

@@ -63,15 +63,15 @@ word_schemas! {
     finding_kind = domain::finding::FindingKind,
     severity = domain::finding::Severity,
     finding_status = domain::finding::FindingStatus,
-    finding_wish = domain::finding::Wish,
+    finding_wish = domain::finding::RequestedStatus,
     anchor = domain::finding::AnchorState,
-    says = domain::finding::Says,
+    says = domain::finding::ProposerResponse,
     authority = domain::credential::Authority,
     escalation = domain::consensus::Escalation,
     log_kind = domain::history::LogKind,
     log_order = domain::history::LogOrder,
     group_by = domain::history::GroupBy,
-    reclaimed = domain::review::Reclaimed,
+    reclaimed = domain::review::ClaimEndReason,
 }
 
 pub(super) fn which_content(_: &mut SchemaGenerator) -> Schema {

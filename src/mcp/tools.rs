@@ -22,7 +22,7 @@ use super::{
     refusal::Refused,
     who::Who,
 };
-use actors::{BrokerError, credentials::Scope, request::Wait};
+use actors::{BrokerError, credentials::Scope, requests::Wait};
 use axum::http::HeaderMap;
 use domain::{ids::ReviewId, review::Role};
 use rmcp::model::{JsonObject, RequestMetaObject};
@@ -178,7 +178,7 @@ impl Call<'_> {
         match (given, own) {
             (None, Some(own)) => Ok(own),
             (None, None) => Err(Malformed::missing(field, "allowed: proposer, reviewer").into()),
-            (Some(word), own) => match (Role::from_word(word), own) {
+            (Some(word), own) => match (Role::parse(word), own) {
                 (None, _) => Err(Refused::unknown_word("unknown_role", field, word, ALLOWED).into()),
                 (Some(role), Some(own)) if role != own => Err(wrong_role(field, role, own).into()),
                 (Some(role), _) => Ok(role),

@@ -9,7 +9,7 @@ use super::{
 use actors::{
     BrokerError, Caller, Credentials, ReviewerCredential,
     credentials::{Authority, Scope},
-    request::ListQuery,
+    requests::ListQuery,
 };
 use axum::http::request::Parts;
 use domain::review::{Review, Role};

@@ -2,7 +2,7 @@ use super::{Tool, Who, Whose};
 use actors::{
     Caller, Credentials,
     credentials::{Authority, Scope},
-    request::ListQuery,
+    requests::ListQuery,
 };
 use domain::review::Role;
 

@@ -13,7 +13,7 @@ use crate::{
 use domain::{
     history::{LogKind, LogOrder},
     ids::ReviewNumber,
-    review::{Recorded, Status},
+    review::{LoggedEvent, Status},
     time::{Tick, Timestamp},
 };
 use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
@@ -55,7 +55,7 @@ pub struct HistoryRow {
 /// An event of one review among the others of it.
 #[derive(Debug, Clone)]
 pub struct Step {
-    pub recorded: Recorded,
+    pub recorded: LoggedEvent,
     pub actor: Option<String>,
     pub status: Status,
     pub round: u32,
@@ -127,9 +127,9 @@ impl Reader {
             .map(|row| {
                 let event = serde_json::from_str(&row.payload)?;
                 Ok(Step {
-                    recorded: Recorded { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event },
+                    recorded: LoggedEvent { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event },
                     actor: row.actor,
-                    status: word(&row.status, Status::from_word)?,
+                    status: word(&row.status, Status::parse)?,
                     round: to_u32(row.round)?,
                     before: row.before.map(Timestamp),
                     claimed_at: row.claimed_at.map(Timestamp),
@@ -273,7 +273,7 @@ fn history_row(row: &SqliteRow) -> Result<HistoryRow, StoreError> {
     Ok(HistoryRow {
         logged: Logged { seq: to_u64(row.try_get("seq")?)?, at, tick: Tick(row.try_get("tick")?), entry },
         actor: row.try_get("actor")?,
-        status: status.map(|status| word(status, Status::from_word)).transpose()?,
+        status: status.map(|status| word(status, Status::parse)).transpose()?,
         round: row.try_get::<Option<i64>, _>("round")?.map(to_u32).transpose()?,
         intent: row.try_get("intent")?,
     })

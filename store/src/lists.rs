@@ -228,7 +228,7 @@ fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
     let text = |column: &str| row.try_get::<String, _>(column);
     let optional = |column: &str| row.try_get::<Option<String>, _>(column);
     let number = |column: &str| row.try_get::<i64, _>(column);
-    let status = word(&text("status")?, Status::from_word)?;
+    let status = word(&text("status")?, Status::parse)?;
     let claimed_by = match optional("claimed_by")? {
         None if status == Status::ChangesRequested => optional("verdict_by")?.filter(|by| by == domain::ids::VALIDATOR),
         other => other,
@@ -245,7 +245,7 @@ fn listed(row: &SqliteRow) -> Result<Listed, StoreError> {
         task: optional("task")?,
         project: optional("project")?,
         proposer_id: optional("proposer_id")?,
-        category: optional("category")?.map(|category| word(&category, Category::from_word)).transpose()?,
+        category: optional("category")?.map(|category| word(&category, Category::parse)).transpose()?,
         priority: priority(number("priority")?)?,
         round: to_u32(number("round")?)?,
         claimed_by,

@@ -8,7 +8,7 @@ use crate::{
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::PoolEvent,
-    review::Recorded,
+    review::LoggedEvent,
     time::{Tick, Timestamp},
 };
 
@@ -22,7 +22,7 @@ pub struct Logged {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
-    Review { id: ReviewId, number: ReviewNumber, recorded: Box<Recorded> },
+    Review { id: ReviewId, number: ReviewNumber, recorded: Box<LoggedEvent> },
     Pool(PoolEvent),
 }
 
@@ -132,7 +132,7 @@ impl NewsRow {
         let (entry, project) = match (self.id, self.number, self.version) {
             (Some(id), Some(number), Some(version)) => {
                 let event = serde_json::from_str(&self.payload)?;
-                let recorded = Box::new(Recorded { at, version: to_u64(version)?, event });
+                let recorded = Box::new(LoggedEvent { at, version: to_u64(version)?, event });
                 (Entry::Review { id: to_id(&id)?, number: ReviewNumber(number), recorded }, Some(self.project))
             }
             _ => {
@@ -163,7 +163,7 @@ impl Entry {
     ) -> Result<Self, StoreError> {
         match (review, version) {
             (Some((id, number)), Some(version)) => {
-                let recorded = Recorded { at, version: to_u64(version)?, event: serde_json::from_str(payload)? };
+                let recorded = LoggedEvent { at, version: to_u64(version)?, event: serde_json::from_str(payload)? };
                 Ok(Self::Review { id: to_id(id)?, number: ReviewNumber(number), recorded: Box::new(recorded) })
             }
             _ => Ok(Self::Pool(serde_json::from_str(payload)?)),

@@ -13,7 +13,7 @@ use domain::{
         replay, transition,
     },
     time::{Now, Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use rusqlite::Connection;
 use std::{path::Path, sync::Arc, time::Duration};
@@ -194,7 +194,7 @@ impl Life {
             verdict: Verdict::ChangesRequested,
             reason: Some("line 3".into()),
             summary: None,
-            metrics: Some(Metrics { cost_usd: Some(0.1), ..Metrics::default() }),
+            metrics: Some(ReviewMetrics { cost_usd: Some(0.1), ..ReviewMetrics::default() }),
             patch,
             findings: OfferedFindings::default(),
         };

@@ -147,7 +147,7 @@ impl Reader {
                     name: row.name,
                     runtime: row.runtime,
                     project: row.project,
-                    why: word(&row.why, SpawnReason::from_word)?,
+                    why: word(&row.why, SpawnReason::parse)?,
                     seat: row
                         .review
                         .zip(row.persona)

@@ -11,7 +11,7 @@ use domain::{
     priority::Priority,
     review::{
         Answered, AppliesTo, Category, Claim, Decision, DiffCheck, DiffFacts, Event, LastMessage, LastVerdict,
-        PendingPatch, Proposer, Recorded, Reservation, Review, Reviewed, Role, Round, Seat, Status,
+        LoggedEvent, PendingPatch, Proposer, Reservation, Review, Reviewed, Role, Round, Seat, Status,
     },
     time::{Tick, Timestamp},
     verdict::Verdict,
@@ -42,7 +42,7 @@ impl Reader {
             None => None,
             Some("skipped") => Some(DiffCheck::Skipped),
             Some("applies") => Some(DiffCheck::Applies {
-                to: word(row.applies_to.as_deref().unwrap_or_default(), AppliesTo::from_word)?,
+                to: word(row.applies_to.as_deref().unwrap_or_default(), AppliesTo::parse)?,
                 tree_id: row.tree_id,
             }),
             Some("fails") => Some(DiffCheck::Fails { words: row.check_words.unwrap_or_default() }),
@@ -52,7 +52,7 @@ impl Reader {
         let diff = check.map(|check| DiffFacts { base_commit: row.base_commit, patch_id: row.patch_id, check });
         let decision = match (row.verdict, row.verdict_by) {
             (Some(verdict), Some(by)) => {
-                Some(Decision { verdict: word(&verdict, Verdict::from_word)?, reason: row.verdict_reason, by })
+                Some(Decision { verdict: word(&verdict, Verdict::parse)?, reason: row.verdict_reason, by })
             }
             _ => None,
         };
@@ -69,9 +69,9 @@ impl Reader {
                 project: row.project,
                 proposer_id: row.proposer_id,
             },
-            category: row.category.map(|category| word(&category, Category::from_word)).transpose()?,
+            category: row.category.map(|category| word(&category, Category::parse)).transpose()?,
             priority: priority(row.priority)?,
-            status: word(&row.status, Status::from_word)?,
+            status: word(&row.status, Status::parse)?,
             round: Round {
                 number: to_u32(row.round)?,
                 content_hash: ContentHash(row.content_hash),
@@ -86,7 +86,7 @@ impl Reader {
             claim_generation: to_u32(row.claim_generation)?,
             decision,
             approved_hash: row.approved_hash.map(ContentHash),
-            escalated: row.escalated_for.map(|why| word(&why, Escalation::from_word)).transpose()?,
+            escalated: row.escalated_for.map(|why| word(&why, Escalation::parse)).transpose()?,
             findings,
             cost: to_u64(row.cost)?,
             cancel_reason: row.cancel_reason,
@@ -104,7 +104,7 @@ impl Reader {
     }
 
     /// A review's whole log, oldest first.
-    pub async fn list_events(&self, number: ReviewNumber) -> Result<Vec<Recorded>, StoreError> {
+    pub async fn list_events(&self, number: ReviewNumber) -> Result<Vec<LoggedEvent>, StoreError> {
         let rows = sqlx::query!(
             r#"SELECT version AS "version!", at_ms, payload FROM events WHERE review = ? ORDER BY version"#,
             number.0
@@ -114,7 +114,7 @@ impl Reader {
         rows.into_iter()
             .map(|row| {
                 let event = serde_json::from_str(&row.payload)?;
-                Ok(Recorded { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event })
+                Ok(LoggedEvent { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event })
             })
             .collect()
     }
@@ -163,7 +163,7 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
             let last_message = match spoken.zip(row.last_message_round.zip(row.last_message_digest)) {
                 Some(((id, role), (round, digest))) => Some(LastMessage {
                     id: to_u64(id)?,
-                    role: word(&role, Role::from_word)?,
+                    role: word(&role, Role::parse)?,
                     round: to_u32(round)?,
                     digest,
                     answers,
@@ -173,7 +173,7 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
             let last_verdict = match (row.last_verdict, row.last_verdict_generation, row.last_verdict_digest) {
                 (Some(verdict), Some(generation), Some(digest)) => Some(LastVerdict {
                     generation: to_u32(generation)?,
-                    verdict: word(&verdict, Verdict::from_word)?,
+                    verdict: word(&verdict, Verdict::parse)?,
                     digest,
                 }),
                 _ => None,
@@ -185,7 +185,7 @@ async fn list_seats(moment: &mut SqliteConnection, number: ReviewNumber) -> Resu
             Ok(Seat {
                 persona: row.persona,
                 claim,
-                vote: row.vote.map(|vote| word(&vote, Verdict::from_word)).transpose()?,
+                vote: row.vote.map(|vote| word(&vote, Verdict::parse)).transpose()?,
                 reservation: reservation.map(|(reviewer, until)| Reservation { reviewer, until: Tick(until) }),
                 patch,
                 last_message,

@@ -13,7 +13,7 @@ use domain::{
         Revise, Role, Rules, Status, Transition, propose, transition,
     },
     time::{Now, Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -81,8 +81,12 @@ impl Lives {
         let list = issues.iter().map(|severity| finding(*severity)).collect();
         let checked = Some(review.round.content_hash.clone());
         let offered = OfferedFindings { first, digest: None, checked, list };
-        let metrics =
-            Metrics { cost_usd: Some(0.1), input_tokens: Some(100), output_tokens: Some(10), ..Metrics::default() };
+        let metrics = ReviewMetrics {
+            cost_usd: Some(0.1),
+            input_tokens: Some(100),
+            output_tokens: Some(10),
+            ..ReviewMetrics::default()
+        };
         let command = GiveVerdict {
             by: Some(by.into()),
             generation: None,

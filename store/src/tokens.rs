@@ -159,7 +159,7 @@ impl Row {
     fn into_token(self) -> Result<Token, StoreError> {
         Ok(Token {
             id: self.id,
-            authority: word(&self.role, Authority::from_word)?,
+            authority: word(&self.role, Authority::parse)?,
             identity: self.identity,
             project: self.project,
             created_at: Timestamp(self.created_at_ms),

@@ -2,9 +2,9 @@
 use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Category, Role, Status, Target},
+    review::{Category, ReviewTarget, Role, Status},
     time::Timestamp,
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 
 /// One line of a list.
@@ -65,7 +65,7 @@ pub struct Iteration {
     pub verdict: Verdict,
     pub reason: Option<String>,
     pub summary: Option<String>,
-    pub metrics: Option<Metrics>,
+    pub metrics: Option<ReviewMetrics>,
     pub content_hash: String,
     pub at: Timestamp,
 }
@@ -91,6 +91,6 @@ pub struct RoundRow {
     /// The first, where it was replaced.
     pub submitted_hash: Option<String>,
     /// Where the diff it was submitted with was taken from.
-    pub target: Option<Box<Target>>,
+    pub target: Option<Box<ReviewTarget>>,
     pub submitted_at: Timestamp,
 }

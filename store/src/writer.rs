@@ -17,7 +17,7 @@ use crate::{Settings, StoreError};
 use domain::{
     content::Content,
     finding::Finding,
-    review::{Recorded, Review},
+    review::{LoggedEvent, Review},
     time::Tick,
 };
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -38,7 +38,7 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug, Clone)]
 pub struct Change {
     review: Arc<Review>,
-    events: Vec<Recorded>,
+    events: Vec<LoggedEvent>,
     /// The events as they are stored. Made by whoever asks for the change: the writer's time is
     /// everybody's.
     payloads: Vec<String>,
@@ -52,8 +52,8 @@ pub struct Change {
 impl Change {
     /// `review` is the state after the events; its version before them must be the one in the
     /// database.
-    pub fn new(review: Arc<Review>, events: Vec<Recorded>, tick: Tick) -> Result<Self, StoreError> {
-        let payload = |recorded: &Recorded| serde_json::to_string(&recorded.event);
+    pub fn new(review: Arc<Review>, events: Vec<LoggedEvent>, tick: Tick) -> Result<Self, StoreError> {
+        let payload = |recorded: &LoggedEvent| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
         let touched: BTreeSet<_> =
             events.iter().flat_map(|recorded| recorded.event.touched_findings(&review)).collect();

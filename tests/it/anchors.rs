@@ -6,8 +6,8 @@ mod score;
 mod truth;
 
 use domain::finding::anchor::{Projection, project_all};
-use domain::finding::ground::FileText;
-use domain::finding::{AnchorState, Lines, Place};
+use domain::finding::grounding::FileText;
+use domain::finding::{AnchorState, Lines, Location};
 use history::{Change, History};
 use score::Score;
 use std::path::{Path, PathBuf};
@@ -120,20 +120,20 @@ fn follow(history: &mut History, path: &[String], change: &Change, plan: &Plan) 
     (direct, stepwise)
 }
 
-fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Place> {
+fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Location> {
     let count = u32::try_from(count).unwrap();
     let mut places = Vec::new();
     for &size in SIZES {
         for start in (1..=count.saturating_sub(size - 1)).step_by(plan.lines) {
             let lines = Some(Lines { start, end: start + size - 1 });
-            places.push(Place { file: file.to_owned(), lines });
+            places.push(Location { file: file.to_owned(), lines });
         }
     }
     places
 }
 
 /// All of them stand in one file.
-fn step(history: &mut History, places: &[Place], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Projection> {
+fn step(history: &mut History, places: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Projection> {
     let Some(first) = places.first() else { return Vec::new() };
     let old = history.text(from, &first.file).unwrap();
     let text = new.and_then(|new| history.text(to, new));
@@ -142,8 +142,8 @@ fn step(history: &mut History, places: &[Place], [from, to]: [&str; 2], new: Opt
 }
 
 /// From commit to commit; the state is the one against the first.
-fn walk(history: &mut History, planted: &[Place], path: &[String]) -> Vec<Projection> {
-    let start = |place: &Place| Projection { state: AnchorState::Exact, place: Some(place.clone()) };
+fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Projection> {
+    let start = |place: &Location| Projection { state: AnchorState::Exact, place: Some(place.clone()) };
     let mut at: Vec<_> = planted.iter().map(start).collect();
     for pair in path.windows(2) {
         let here: Vec<_> = at.iter().filter_map(|projection| projection.place.clone()).collect();
@@ -167,7 +167,7 @@ fn walk(history: &mut History, planted: &[Place], path: &[String]) -> Vec<Projec
     at
 }
 
-fn record(score: &mut Score, truth: &Truth, place: &Place, path: &[String], said: &Projection) {
+fn record(score: &mut Score, truth: &Truth, place: &Location, path: &[String], said: &Projection) {
     let lines = place.lines.unwrap();
     score.add(truth.state(lines), said.state);
     if matches!(said.state, AnchorState::Modified | AnchorState::Gone) {

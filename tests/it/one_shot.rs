@@ -5,7 +5,7 @@ use crate::support::{
     live_pool::pool_of,
     one_shot::{APPROVED, OneShots, Scripted, says},
 };
-use domain::{finding::Grounding, review::Reclaimed, verdict::Verdict};
+use domain::{finding::Grounding, review::ClaimEndReason, verdict::Verdict};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -195,7 +195,7 @@ async fn a_broker_killed_in_the_middle_leaves_nothing_and_tries_again() {
     assert_eq!(ends, ["exit code 0", "its broker ended"]);
     let records = scene.records().await;
     let ends: Vec<_> = records.claim_ends(1).await.into_iter().map(|(_, reason, _)| reason).collect();
-    assert_eq!(ends, [Reclaimed::BrokerRestarted]);
+    assert_eq!(ends, [ClaimEndReason::BrokerRestarted]);
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn one_that_an_operator_stops_is_not_started_again() {
     assert_eq!(rows(&pool, "ended").len(), 1, "{pool:#}");
     let records = scene.records().await;
     let [(_, reason, detail)] = records.claim_ends(1).await.try_into().unwrap();
-    assert_eq!((reason, detail.contains("stopped")), (Reclaimed::CouldNotReview, true), "{detail}");
+    assert_eq!((reason, detail.contains("stopped")), (ClaimEndReason::CouldNotReview, true), "{detail}");
 }
 
 #[tokio::test]

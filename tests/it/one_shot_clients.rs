@@ -11,7 +11,7 @@ use crate::{
         one_shot::{OneShots, write_persona},
     },
 };
-use domain::{review::Reclaimed, verdict::Verdict};
+use domain::{review::ClaimEndReason, verdict::Verdict};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -82,7 +82,7 @@ async fn gives_up_without_its_model(client: Client, said: &str) {
     scene.broker.until_pool("it has given up", |pool| pool["ended"][0].is_object()).await;
     let records = scene.records().await;
     let [(_, reason, detail)] = records.claim_ends(1).await.try_into().unwrap();
-    assert_eq!((reason, records.retries().await), (Reclaimed::CouldNotReview, 1));
+    assert_eq!((reason, records.retries().await), (ClaimEndReason::CouldNotReview, 1));
     assert!(detail.contains(said), "{detail}");
 }
 

@@ -5,7 +5,7 @@ use crate::support::{
     figures::resident_kib,
     one_shot::{APPROVED, OneShots, Scripted, says},
 };
-use domain::review::Reclaimed;
+use domain::review::ClaimEndReason;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -59,7 +59,7 @@ async fn what_cannot_be_used_is_asked_for_once_more_and_then_given_up() {
     for (name, _, words) in USELESS {
         assert_eq!(runs.lines().filter(|line| line == &name).count(), 2, "{name}");
         let (_, reason, detail) = ends.iter().find(|(persona, _, _)| persona == name).unwrap();
-        assert_eq!(*reason, Reclaimed::CouldNotReview);
+        assert_eq!(*reason, ClaimEndReason::CouldNotReview);
         assert!(detail.contains(words), "{name}: {detail}");
     }
 }
@@ -148,5 +148,5 @@ async fn a_time_limit_beyond_the_lease_ends_before_it() {
     scene.status_becomes(&review, "pending").await;
     let records = scene.records().await;
     let ends: Vec<_> = records.claim_ends(1).await.into_iter().map(|(_, reason, _)| reason).collect();
-    assert_eq!(ends, [Reclaimed::CouldNotReview]);
+    assert_eq!(ends, [ClaimEndReason::CouldNotReview]);
 }

@@ -13,7 +13,7 @@ use crate::support::{
 };
 use domain::{
     ids::ReviewNumber,
-    review::{Event, Reclaimed},
+    review::{ClaimEndReason, Event},
 };
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
@@ -306,7 +306,7 @@ async fn dies_with_the_broker(client: Client) {
         let Event::ClaimEnded { by, reason, .. } = &recorded.event else { return None };
         Some((by.as_str(), *reason))
     });
-    assert_eq!(ended.collect::<Vec<_>>(), [(killed, Reclaimed::BrokerRestarted)]);
+    assert_eq!(ended.collect::<Vec<_>>(), [(killed, ClaimEndReason::BrokerRestarted)]);
 }
 
 #[tokio::test]

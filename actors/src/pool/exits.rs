@@ -6,7 +6,7 @@ use super::{
     reviewers::Member, spawn,
 };
 use crate::{pool::runner::note, workspace};
-use domain::{pool::PoolEvent, pool::circuit_breaker, pool::scaling::DrainReason, review::Reclaimed, time::Now};
+use domain::{pool::PoolEvent, pool::circuit_breaker, pool::scaling::DrainReason, review::ClaimEndReason, time::Now};
 use ractor::ActorRef;
 use std::{sync::Arc, time::Duration};
 use store::{PoolChange, ReviewerEnd, ReviewerRow};
@@ -32,9 +32,9 @@ impl ReviewerPool {
         if !state.stopping {
             let why = match member.leaving {
                 Some(Leaving::Draining(DrainReason::Operator) | Leaving::Stopping(DrainReason::Operator)) => {
-                    Reclaimed::ReviewerStopped
+                    ClaimEndReason::ReviewerStopped
                 }
-                Some(_) | None => Reclaimed::ReviewerExited,
+                Some(_) | None => ClaimEndReason::ReviewerExited,
             };
             let (context, id, exit) = (Arc::clone(&self.context), id.to_owned(), ended.exit.clone());
             tokio::spawn(async move { release_claims::give_back(&context, &id, why, &exit).await });
@@ -82,7 +82,7 @@ impl ReviewerPool {
             work_waits,
         };
         if !run.cleanly && !run.asked {
-            self.context.meters.crashes.inc();
+            self.context.metrics.crashes.inc();
         }
         tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
         let (post, max_failures) = (member.post(), self.settings().max_failures);

@@ -5,7 +5,7 @@ use super::{ReviewerPool, State, release_claims, reviewers::Held};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::scaling::DrainReason,
-    review::{Event, Reclaimed, Requeued, Status},
+    review::{ClaimEndReason, Event, Requeued, Status},
     time::Tick,
 };
 use std::sync::Arc;
@@ -57,13 +57,13 @@ impl ReviewerPool {
                 if let Some(member) = state.reviewer(by) {
                     member.lost(review, at);
                     match reason {
-                        Reclaimed::LeaseExpired => self.dismiss(member, review, DrainReason::Ttl),
-                        Reclaimed::Released => self.dismiss(member, review, DrainReason::NotNeeded),
+                        ClaimEndReason::LeaseExpired => self.dismiss(member, review, DrainReason::Ttl),
+                        ClaimEndReason::Released => self.dismiss(member, review, DrainReason::NotNeeded),
                         // It has given it up itself, or is gone.
-                        Reclaimed::CouldNotReview
-                        | Reclaimed::ReviewerExited
-                        | Reclaimed::ReviewerStopped
-                        | Reclaimed::BrokerRestarted => {}
+                        ClaimEndReason::CouldNotReview
+                        | ClaimEndReason::ReviewerExited
+                        | ClaimEndReason::ReviewerStopped
+                        | ClaimEndReason::BrokerRestarted => {}
                     }
                 }
             }
@@ -113,8 +113,14 @@ impl ReviewerPool {
     fn give_back(&self, review: ReviewId, reviewer: String) {
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            release_claims::tell(&context, review, &reviewer, Reclaimed::ReviewerExited, Some("it had ended before"))
-                .await;
+            release_claims::tell(
+                &context,
+                review,
+                &reviewer,
+                ClaimEndReason::ReviewerExited,
+                Some("it had ended before"),
+            )
+            .await;
         });
     }
 }

@@ -1,7 +1,7 @@
 //! The pool's eyes: the log, read on from where it was left, and the signal that something waits.
 
 use super::PoolMessage;
-use crate::{Context, vitals::Mailbox};
+use crate::{Context, actor_stats::Mailbox};
 use std::time::Duration;
 use store::Feed;
 use tokio::sync::oneshot;

@@ -7,7 +7,7 @@ use crate::{Context, error::BrokerError, workspace};
 use domain::{
     ids::ReviewId,
     pool::PoolEvent,
-    review::{Command, Reclaimed},
+    review::{ClaimEndReason, Command},
 };
 use std::time::Duration;
 use store::{PoolChange, ProcessRow, StoreError};
@@ -17,7 +17,7 @@ const TRIES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// All that `reviewer` holds, and what is kept for it.
-pub(super) async fn give_back(context: &Context, reviewer: &str, why: Reclaimed, detail: &str) {
+pub(super) async fn give_back(context: &Context, reviewer: &str, why: ClaimEndReason, detail: &str) {
     give_back_all(context, reviewer, context.reader.list_claimed_by(reviewer).await, why, detail).await;
     give_back_all(context, reviewer, context.reader.list_reserved_for(reviewer).await, why, detail).await;
 }
@@ -25,14 +25,14 @@ pub(super) async fn give_back(context: &Context, reviewer: &str, why: Reclaimed,
 /// What is kept for a reviewer that takes nothing new any more.
 pub(super) async fn give_back_reservations(context: &Context, reviewer: &str) {
     let kept = context.reader.list_reserved_for(reviewer).await;
-    give_back_all(context, reviewer, kept, Reclaimed::ReviewerStopped, "it takes nothing new").await;
+    give_back_all(context, reviewer, kept, ClaimEndReason::ReviewerStopped, "it takes nothing new").await;
 }
 
 async fn give_back_all(
     context: &Context,
     reviewer: &str,
     reviews: Result<Vec<ReviewId>, StoreError>,
-    why: Reclaimed,
+    why: ClaimEndReason,
     detail: &str,
 ) {
     match reviews {
@@ -45,7 +45,13 @@ async fn give_back_all(
     }
 }
 
-pub(super) async fn tell(context: &Context, review: ReviewId, reviewer: &str, why: Reclaimed, detail: Option<&str>) {
+pub(super) async fn tell(
+    context: &Context,
+    review: ReviewId,
+    reviewer: &str,
+    why: ClaimEndReason,
+    detail: Option<&str>,
+) {
     for attempt in 0..TRIES {
         let gone = Command::ReviewerGone { reviewer: reviewer.into(), why, detail: detail.map(Into::into) };
         match context.decide(review, gone).await {
@@ -91,7 +97,7 @@ pub(super) async fn clean_up(context: &Context) -> Vec<String> {
     match context.reader.list_left_by_pool().await {
         Ok(held) => {
             for (reviewer, review) in held {
-                tell(context, review, &reviewer, Reclaimed::BrokerRestarted, None).await;
+                tell(context, review, &reviewer, ClaimEndReason::BrokerRestarted, None).await;
             }
         }
         Err(error) => tracing::error!(%error, "what an earlier run's reviewers held cannot be read"),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::reviewer_process::output::{Caps, Log};
 use crate::reviewer_process::{Exit, Plan};
-use crate::{Context, vitals::Mailbox, vitals::Vitals};
+use crate::{Context, actor_stats::ActorStats, actor_stats::Mailbox};
 use domain::pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{
@@ -66,7 +66,7 @@ pub(super) enum Job {
 pub(crate) struct ReviewerActor {
     pub(super) context: Arc<Context>,
     pub(super) pool: Mailbox<PoolMessage>,
-    pub(super) vitals: Arc<Vitals>,
+    pub(super) stats: Arc<ActorStats>,
 }
 
 impl Actor for ReviewerActor {
@@ -98,7 +98,7 @@ impl Actor for ReviewerActor {
         message: Self::Msg,
         control: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        self.vitals.taken();
+        self.stats.taken();
         // Gone already: its end is on its way.
         let _ = control.send(message);
         Ok(())

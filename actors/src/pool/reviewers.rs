@@ -2,7 +2,7 @@
 
 use super::{backoff::Post, reviewer_actor::ReviewerMessage, status::LiveReviewer};
 use crate::reviewer_process::usage::Usage;
-use crate::{credentials::ReviewerCredential, tree::Node, vitals::Mailbox, workspace};
+use crate::{actor_stats::Mailbox, credentials::ReviewerCredential, introspection::Node, workspace};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::ReviewerState,
@@ -144,14 +144,14 @@ impl Member {
         let state = self.state();
         let numbers: Vec<_> = reviews.iter().map(ToString::to_string).collect();
         let persona: Vec<_> = self.row.seat.iter().map(|seat| seat.persona.clone()).collect();
-        let (vitals, last_error) = (&self.mailbox.vitals, self.last_error());
+        let (stats, last_error) = (&self.mailbox.stats, self.last_error());
         let last_words = last_error.iter().cloned().collect();
         let node = Node {
             kind: "reviewer",
             id: self.row.id.clone(),
             state: [vec![state.to_string()], numbers, persona].concat().join(" "),
-            mailbox: vitals.mailbox(),
-            handled: vitals.handled(),
+            mailbox: stats.mailbox(),
+            handled: stats.handled(),
             restarts: 0,
             uptime_ms: since(self.spawned),
             last_error,

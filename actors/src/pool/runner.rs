@@ -8,7 +8,7 @@ use super::{
 use crate::reviewer_process::orphans::sweep;
 use crate::reviewer_process::output::{Log, Output};
 use crate::reviewer_process::{Exit, Plan, Process, ProcessIdentity};
-use crate::{Context, gateway::GatewayMessage, vitals::Mailbox};
+use crate::{Context, actor_stats::Mailbox, gateway::GatewayMessage};
 use domain::pool::PoolEvent;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use store::{PoolChange, ProcessRow, ReviewerRow};
@@ -64,7 +64,7 @@ impl Runner {
             end(process).await;
             return Err(Ended::failed(format!("could not be started, since it could not be noted: {error}")));
         }
-        self.context.meters.spawns.inc();
+        self.context.metrics.spawns.inc();
         self.pool.send(PoolMessage::Started { row: Box::new(self.row.clone()) });
         Ok(process)
     }

@@ -10,8 +10,8 @@ use super::{
     spawn::{self, Prepared},
 };
 use crate::{
+    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    vitals::{Mailbox, Vitals},
 };
 use domain::{
     pool::PoolEvent,
@@ -180,9 +180,9 @@ impl ReviewerPool {
         state: &mut State,
         Prepared { start, credential }: Prepared,
     ) -> Result<LiveReviewer, String> {
-        let vitals = Arc::new(Vitals::new());
+        let stats = Arc::new(ActorStats::new());
         let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
-        let actor = ReviewerActor { context, pool, vitals: Arc::clone(&vitals) };
+        let actor = ReviewerActor { context, pool, stats: Arc::clone(&stats) };
         let (row, usage) = (start.row.clone(), Arc::clone(&start.usage));
         let (actor, _) =
             Actor::spawn_linked(None, actor, start, myself.get_cell()).await.map_err(|error| error.to_string())?;
@@ -190,7 +190,7 @@ impl ReviewerPool {
         let member = Member {
             row,
             spawned: now,
-            mailbox: Mailbox::new(actor, vitals),
+            mailbox: Mailbox::new(actor, stats),
             credential,
             usage,
             folder: self.settings().folder.clone(),

@@ -1,6 +1,6 @@
 //! The pool as people see it.
 
-use crate::tree::Node;
+use crate::introspection::Node;
 use domain::{ids::ReviewNumber, pool::ReviewerState};
 use store::ReviewerRow;
 

@@ -2,31 +2,31 @@
 //! that lost its place, so in doubt its lines count as modified.
 
 mod align;
-mod certain;
-mod suggested;
+mod suggestion_match;
+mod unambiguous;
 
 use std::ops::Range;
 
-use super::ground::FileText;
-use super::{AnchorState, Lines, Place};
+use super::grounding::FileText;
+use super::{AnchorState, Lines, Location};
 use align::{Aligned, Hunk};
-pub use suggested::is_as_suggested;
+pub use suggestion_match::is_as_suggested;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Projection {
     pub state: AnchorState,
     /// `None` only for lines that are gone.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
 }
 
 /// Where `place`, whose file read `old`, stands in the `new` text of that file, which is now at `new_path`.
-pub fn project(place: &Place, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
+pub fn project(place: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
     let texts = Texts::new(old, new);
     texts.project(place, new_path)
 }
 
 /// The same for several places in one file, which is compared only once.
-pub fn project_all(places: &[Place], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
+pub fn project_all(places: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
     let texts = Texts::new(old, new);
     places.iter().map(|place| texts.project(place, new_path)).collect()
 }
@@ -46,8 +46,8 @@ impl<'a> Texts<'a> {
         Self { new, aligned }
     }
 
-    fn project(&self, place: &Place, new_path: &str) -> Projection {
-        let whole = |state| Projection { state, place: Some(Place { file: new_path.to_owned(), lines: None }) };
+    fn project(&self, place: &Location, new_path: &str) -> Projection {
+        let whole = |state| Projection { state, place: Some(Location { file: new_path.to_owned(), lines: None }) };
         match (self.new, place.lines) {
             (FileText::Absent, _) => Projection { state: AnchorState::Gone, place: None },
             (FileText::Unknown, _) | (FileText::Binary, Some(_)) => whole(AnchorState::Modified),
@@ -62,8 +62,8 @@ impl<'a> Texts<'a> {
     }
 }
 
-fn project_lines(place: &Place, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
-    let at = |found: Range<usize>| Some(Place { file: new_path.to_owned(), lines: shown(&found) });
+fn project_lines(place: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
+    let at = |found: Range<usize>| Some(Location { file: new_path.to_owned(), lines: shown(&found) });
     if let Some(start) = stands_at(lines, texts) {
         let found = start..start + lines.len();
         let is_exact = place.file == new_path && found == *lines;
@@ -85,7 +85,7 @@ fn stands_at(lines: &Range<usize>, texts: &Aligned<'_>) -> Option<usize> {
         let mut pairs = lines.clone().zip(*start..);
         pairs.all(|(old, new)| texts.target(old) == Some(new))
     });
-    paired.filter(|&start| certain::is_certain(texts, lines, start)).or_else(|| certain::moved_to(texts, lines))
+    paired.filter(|&start| unambiguous::is_certain(texts, lines, start)).or_else(|| unambiguous::moved_to(texts, lines))
 }
 
 fn standing(is_exact: bool) -> AnchorState {

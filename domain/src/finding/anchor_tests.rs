@@ -1,6 +1,6 @@
 use super::{Projection, changed_lines, project, project_all};
-use crate::finding::ground::FileText;
-use crate::finding::{AnchorState, Lines, Place};
+use crate::finding::grounding::FileText;
+use crate::finding::{AnchorState, Lines, Location};
 use proptest::prelude::*;
 
 const OLD: &str = "\
@@ -19,8 +19,8 @@ fn close(file: File) -> Result<(), Error> {
 }
 ";
 
-fn place(start: u32, end: u32) -> Place {
-    Place { file: "a.rs".into(), lines: Some(Lines { start, end }) }
+fn place(start: u32, end: u32) -> Location {
+    Location { file: "a.rs".into(), lines: Some(Lines { start, end }) }
 }
 
 fn shown(projection: &Projection) -> String {
@@ -82,8 +82,8 @@ fn a_twin_is_never_taken_for_the_line_itself() {
 
 #[test]
 fn a_file_is_known_by_its_path() {
-    let whole = Place { file: "a.rs".into(), lines: None };
-    let state = |place: &Place, new, path| project(place, OLD, new, path).state;
+    let whole = Location { file: "a.rs".into(), lines: None };
+    let state = |place: &Location, new, path| project(place, OLD, new, path).state;
     assert_eq!(state(&whole, FileText::Text("other"), "a.rs"), AnchorState::Exact);
     assert_eq!(state(&whole, FileText::Binary, "b.rs"), AnchorState::Moved);
     assert_eq!(state(&whole, FileText::Absent, "a.rs"), AnchorState::Gone);
@@ -147,7 +147,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..25).prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
-fn lines_of(text: &str, place: &Place) -> Vec<String> {
+fn lines_of(text: &str, place: &Location) -> Vec<String> {
     let lines = place.lines.unwrap();
     let count = (lines.end - lines.start + 1) as usize;
     text.lines().skip(lines.start as usize - 1).take(count).map(str::to_owned).collect()

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-crate::words! {
+crate::string_enum! {
     /// What a live reviewer process does.
     ReviewerState {
         Starting = "starting",

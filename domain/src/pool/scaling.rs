@@ -55,7 +55,7 @@ pub struct Member {
     pub spent: bool,
 }
 
-crate::words! {
+crate::string_enum! {
     /// Why a reviewer is let go.
     DrainReason {
         Idle = "idle",
@@ -68,7 +68,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::string_enum! {
     /// Why a reviewer was started.
     SpawnReason {
         ColdStart = "cold_start",

@@ -1,14 +1,14 @@
 //! What can be asked of a review.
 
-use super::{AppliesTo, Category, DiffFacts, Proposer, Reclaimed, Role, Target};
+use super::{AppliesTo, Category, ClaimEndReason, DiffFacts, Proposer, ReviewTarget, Role};
 use crate::{
     consensus::Policy,
     content::ContentHash,
     credential::Authority,
-    finding::{Anchor, FindingNumber, Grounding, NewFinding, Wish},
+    finding::{Anchor, FindingNumber, Grounding, NewFinding, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 
 /// A first submission; it makes the review.
@@ -26,7 +26,7 @@ pub struct Proposal {
     pub personas: Vec<String>,
     pub policy: Policy,
     pub request_key: Option<String>,
-    pub target: Option<Box<Target>>,
+    pub target: Option<Box<ReviewTarget>>,
 }
 
 impl Proposal {
@@ -92,7 +92,7 @@ pub struct Revise {
     pub request_key: Option<String>,
     /// Where the findings that are open stand in the new content; one left out could not be followed.
     pub anchors: Vec<(FindingNumber, Anchor)>,
-    pub target: Option<Box<Target>>,
+    pub target: Option<Box<ReviewTarget>>,
 }
 
 /// Findings as a verdict brings them, looked at beforehand.
@@ -122,7 +122,7 @@ pub struct UpdateFinding {
     /// In which capacity.
     pub role: Authority,
     pub by: Option<String>,
-    pub wish: Wish,
+    pub wish: RequestedStatus,
     pub duplicate_of: Option<FindingNumber>,
     pub note: Option<String>,
 }
@@ -142,7 +142,7 @@ pub struct GiveVerdict {
     pub verdict: Verdict,
     pub reason: Option<String>,
     pub summary: Option<String>,
-    pub metrics: Option<Metrics>,
+    pub metrics: Option<ReviewMetrics>,
     pub patch: Option<OfferedPatch>,
     pub findings: OfferedFindings,
 }
@@ -179,7 +179,7 @@ pub enum Command {
     /// A reviewer that will not come back: whatever it holds or is asked back for is free again.
     ReviewerGone {
         reviewer: String,
-        why: Reclaimed,
+        why: ClaimEndReason,
         detail: Option<String>,
     },
     /// Ends what has run out by now: leases and reservations.
@@ -202,9 +202,9 @@ pub enum Command {
     },
 }
 
-crate::words! {
+crate::string_enum! {
     /// A command's name in a refusal.
-    Asked {
+    CommandKind {
         Revise = "revise",
         Claim = "claim",
         Release = "release",

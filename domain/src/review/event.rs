@@ -5,27 +5,27 @@ use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
     credential::Authority,
-    finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, Wish},
+    finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, RequestedStatus},
     history::LogKind,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     time::{Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use serde::{Deserialize, Serialize};
 
 /// An event as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct LoggedEvent {
     pub at: Timestamp,
     /// The review's version once this has happened.
     pub version: u64,
     pub event: Event,
 }
 
-crate::words! {
+crate::string_enum! {
     /// Why a claim ended without a vote.
-    Reclaimed {
+    ClaimEndReason {
         LeaseExpired = "lease_expired",
         Released = "released",
         ReviewerExited = "reviewer_exited",
@@ -67,7 +67,7 @@ pub enum Event {
     ClaimEnded {
         persona: String,
         by: String,
-        reason: Reclaimed,
+        reason: ClaimEndReason,
         /// The holder's words, or how its process ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
@@ -84,7 +84,7 @@ pub enum Event {
         verdict: Verdict,
         reason: Option<String>,
         summary: Option<String>,
-        metrics: Option<Metrics>,
+        metrics: Option<ReviewMetrics>,
         content_hash: ContentHash,
         round: u32,
         /// A counter-patch came with it; its text is stored under this event's version.
@@ -96,9 +96,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         escalate_why: Option<Escalation>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        findings: Vec<Raised>,
+        findings: Vec<FindingRaised>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        settles: Vec<Settled>,
+        settles: Vec<FindingResolved>,
         /// It undoes a decision, so that seats can be taken again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reopens: bool,
@@ -106,7 +106,7 @@ pub enum Event {
         lease_ends: Option<Tick>,
         digest: String,
     },
-    FindingUpdated(Updated),
+    FindingUpdated(FindingUpdated),
     MessageAdded {
         persona: String,
         role: Role,
@@ -162,7 +162,7 @@ pub struct Anchored {
 
 /// A finding that came with a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Raised {
+pub struct FindingRaised {
     pub number: FindingNumber,
     pub found: NewFinding,
     pub grounding: Grounding,
@@ -171,19 +171,19 @@ pub struct Raised {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub oscillating: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub double: Option<Double>,
+    pub double: Option<DuplicateLink>,
 }
 
 /// What an approval made of a finding of its own persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
+pub struct FindingResolved {
     pub number: FindingNumber,
     pub status: FindingStatus,
 }
 
 /// That a finding had been raised before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Double {
+pub struct DuplicateLink {
     pub of: FindingNumber,
     /// The first was settled and is open again.
     pub reopens: bool,
@@ -191,11 +191,11 @@ pub struct Double {
 
 /// What somebody said of a finding, and what it means for the review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Updated {
+pub struct FindingUpdated {
     pub number: FindingNumber,
     pub role: Authority,
     pub by: String,
-    pub wish: Wish,
+    pub wish: RequestedStatus,
     pub duplicate_of: Option<FindingNumber>,
     pub note: Option<String>,
     pub round: u32,
@@ -256,7 +256,7 @@ impl Event {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
             Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
             Self::FindingUpdated(updated) => Some(&updated.by),
-            Self::ClaimEnded { by, reason: Reclaimed::Released | Reclaimed::CouldNotReview, .. } => Some(by),
+            Self::ClaimEnded { by, reason: ClaimEndReason::Released | ClaimEndReason::CouldNotReview, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
             Self::MessageAdded { by, role, .. } | Self::Closed { by: role, identity: by } => {
                 Some(by.as_deref().unwrap_or(role.as_str()))
@@ -280,8 +280,8 @@ impl Event {
                 let settled = settles.iter().map(|settled| settled.number);
                 findings.iter().map(|raised| raised.number).chain(doubled).chain(settled).collect()
             }
-            Self::FindingUpdated(Updated { number, duplicate_of: None, .. }) => vec![*number],
-            Self::FindingUpdated(Updated { number, duplicate_of: Some(first), .. }) => {
+            Self::FindingUpdated(FindingUpdated { number, duplicate_of: None, .. }) => vec![*number],
+            Self::FindingUpdated(FindingUpdated { number, duplicate_of: Some(first), .. }) => {
                 let doubles = review.findings.iter().filter(|other| other.duplicate_of == Some(*first));
                 doubles.map(|double| double.number).chain([*number, *first]).collect()
             }

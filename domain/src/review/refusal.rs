@@ -1,9 +1,9 @@
 //! A business "no": what is wrong, and what is possible instead. Nothing changed.
 
-use super::{Asked, Role, Status};
+use super::{CommandKind, Role, Status};
 use crate::{
     content::ContentHash,
-    finding::{FindingNumber, FindingStatus, Wish},
+    finding::{FindingNumber, FindingStatus, RequestedStatus},
     ids::ReviewNumber,
     verdict::Verdict,
 };
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("{number} is {status}: cannot {asked} now; possible: {possible}")]
-    WrongStatus { number: ReviewNumber, status: Status, asked: Asked, possible: String },
+    WrongStatus { number: ReviewNumber, status: Status, asked: CommandKind, possible: String },
     #[error("{number} is already claimed by {by}; list_reviews(status=\"pending\") shows what is free")]
     AlreadyClaimed { number: ReviewNumber, by: String },
     #[error("{number} is being claimed by {by} (git is checking its diff); try again in a moment or take another")]
@@ -51,11 +51,11 @@ pub enum Refusal {
     #[error("{number} has no issue {issue}; list_issues shows those it has")]
     UnknownFinding { number: ReviewNumber, issue: FindingNumber },
     #[error("{issue}: a proposer cannot say {wish}; say fixed, wont_fix or disputed, and its reviewer decides")]
-    NotForProposers { issue: FindingNumber, wish: Wish },
+    NotForProposers { issue: FindingNumber, wish: RequestedStatus },
     #[error("{issue}: {wish} is the proposer's word; a reviewer says open, fixed, wont_fix or duplicate")]
-    NotForReviewers { issue: FindingNumber, wish: Wish },
+    NotForReviewers { issue: FindingNumber, wish: RequestedStatus },
     #[error("{issue}: {wish} needs a note that says why")]
-    NoteNeeded { issue: FindingNumber, wish: Wish },
+    NoteNeeded { issue: FindingNumber, wish: RequestedStatus },
     #[error("{issue} is {status} already; there is nothing to answer")]
     FindingSettled { issue: FindingNumber, status: FindingStatus },
     #[error("{issue}: duplicate needs duplicate_of, another open issue of the same review")]
@@ -63,7 +63,7 @@ pub enum Refusal {
     #[error("not your turn: the last message came from the {role}; wait for the other side")]
     OutOfTurn { role: Role },
     #[error("only the proposer may {asked}; say so with the proposer's role or id")]
-    NotTheProposer { asked: Asked },
+    NotTheProposer { asked: CommandKind },
     #[error("the content changed while git was checking; nothing was saved, try again")]
     ContentMoved,
     #[error("this idempotency_key made {number} with another content; use a new key")]

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-crate::words! {
+crate::string_enum! {
     TargetKind { Branch = "branch", Commit = "commit", Range = "range" }
 }
 
 /// What is kept of a target. The ids are full and never resolved again, wherever the names lead by now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct ReviewTarget {
     pub kind: TargetKind,
     /// As the proposer wrote it.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Target {
     pub commits_total: u64,
 }
 
-impl Target {
+impl ReviewTarget {
     /// What the proposer asked for. A repeat asks for the same, though the names may lead elsewhere by then.
     pub fn asked(&self) -> (TargetKind, &str, Option<&str>) {
         (self.kind, &self.name, self.base_name.as_deref())

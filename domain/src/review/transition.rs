@@ -3,17 +3,17 @@
 
 mod apply;
 mod claims;
+mod counter_patches;
 mod discussion;
 mod findings;
-mod patches;
 mod verdicts;
 
 pub use apply::{apply, replay};
 pub use findings::followed;
 
 use super::{
-    AddMessage, Asked, Check, CheckNeeded, Command, DiffCheck, DiffFacts, Event, GiveVerdict, Proposal, Proposed,
-    Recorded, Refusal, ReleaseSeat, Review, Revise, Role, Round, Seat, Status,
+    AddMessage, Check, CheckNeeded, Command, CommandKind, DiffCheck, DiffFacts, Event, GiveVerdict, LoggedEvent,
+    Proposal, Proposed, Refusal, ReleaseSeat, Review, Revise, Role, Round, Seat, Status,
 };
 use crate::{ids::DEFAULT_PERSONA, time::Now};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Rules {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transition {
     pub next: Review,
-    pub events: Vec<Recorded>,
+    pub events: Vec<LoggedEvent>,
 }
 
 /// A first submission.
@@ -48,7 +48,7 @@ pub fn propose(proposal: Proposal, now: Now) -> Transition {
         policy,
     };
     let next = apply::begin(&proposed, now.at, 1);
-    Transition { next, events: vec![Recorded { at: now.at, version: 1, event: Event::Proposed(proposed) }] }
+    Transition { next, events: vec![LoggedEvent { at: now.at, version: 1, event: Event::Proposed(proposed) }] }
 }
 
 /// The seats that these personas ask for: one each, whatever was asked for twice, and at least one: a seat is known by its
@@ -74,7 +74,7 @@ pub fn transition(review: &Review, command: Command, now: Now, rules: &Rules) ->
     let mut next = review.clone();
     let mut events = Vec::with_capacity(happened.len());
     for event in happened {
-        let recorded = Recorded { at: now.at, version: next.version + 1, event };
+        let recorded = LoggedEvent { at: now.at, version: next.version + 1, event };
         next = apply(next, &recorded);
         events.push(recorded);
     }
@@ -87,7 +87,7 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
     match command {
         Command::Claim(claim) => claims::check_needed(review, claim, now.tick),
         Command::GiveVerdict(verdict) => verdicts::check_needed(review, verdict),
-        Command::AcceptCounterPatch(accept) => patches::check_needed(review, accept),
+        Command::AcceptCounterPatch(accept) => counter_patches::check_needed(review, accept),
         Command::Revise(_)
         | Command::Release(_)
         | Command::ReviewerGone { .. }
@@ -105,10 +105,10 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
 pub fn spoken_for<'a>(review: &'a Review, command: &Command) -> Option<&'a str> {
     let seat = match command {
         Command::GiveVerdict(GiveVerdict { by: None, generation, .. }) => {
-            verdicts::fenced_seat(review, None, *generation, Asked::Verdict).ok()?.0
+            verdicts::fenced_seat(review, None, *generation, CommandKind::Verdict).ok()?.0
         }
         Command::Release(ReleaseSeat { by: None, generation, .. }) => {
-            verdicts::fenced_seat(review, None, *generation, Asked::Release).ok()?.0
+            verdicts::fenced_seat(review, None, *generation, CommandKind::Release).ok()?.0
         }
         Command::AddMessage(message @ AddMessage { by: None, role: Role::Reviewer, .. }) => {
             discussion::addressed_seat(review, message).ok()?
@@ -140,8 +140,8 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Result<
         Command::GiveVerdict(verdict) => verdicts::decide(review, verdict, now.at, lease_ends),
         Command::UpdateFinding(update) => findings::update(review, update, lease_ends),
         Command::AddMessage(message) => discussion::decide(review, message, lease_ends),
-        Command::AcceptCounterPatch(accept) => patches::accept(review, accept),
-        Command::RejectCounterPatch { by, persona } => patches::reject(review, by, persona.as_deref()),
+        Command::AcceptCounterPatch(accept) => counter_patches::accept(review, accept),
+        Command::RejectCounterPatch { by, persona } => counter_patches::reject(review, by, persona.as_deref()),
         Command::Cancel { by, reason } => decide_cancel(review, by, reason),
         Command::Close { by, identity } => decide_close(review, by, identity),
     }
@@ -153,7 +153,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
         return if same { Ok(Vec::new()) } else { Err(Refusal::KeyReused { number: review.number }) };
     }
     if !is_revisable(review) {
-        return Err(wrong_status(review, Asked::Revise));
+        return Err(wrong_status(review, CommandKind::Revise));
     }
     // The same content once more, without a key to tell by: a repeat after a lost answer.
     let skips = |diff: Option<&DiffFacts>| diff.map(|diff| diff.check == DiffCheck::Skipped);
@@ -161,7 +161,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
     if review.status == Status::Pending && revise.content_hash == review.round.content_hash && same_check {
         return Ok(Vec::new());
     }
-    proposer_only(review, revise.proposer_id.as_deref(), Asked::Revise)?;
+    proposer_only(review, revise.proposer_id.as_deref(), CommandKind::Revise)?;
     let by = or_proposer(review, revise.proposer_id);
     if revise.completes != review.round.content_hash {
         return Err(Refusal::ContentMoved);
@@ -181,7 +181,7 @@ fn decide_revise(review: &Review, revise: Revise) -> Result<Vec<Event>, Refusal>
 fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<Vec<Event>, Refusal> {
     match review.status {
         Status::Cancelled => Ok(Vec::new()),
-        Status::Rejected | Status::Closed => Err(wrong_status(review, Asked::Cancel)),
+        Status::Rejected | Status::Closed => Err(wrong_status(review, CommandKind::Cancel)),
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
             let by = or_proposer(review, by);
             let detached = review.holders().map(Into::into).collect();
@@ -192,7 +192,7 @@ fn decide_cancel(review: &Review, by: Option<String>, reason: String) -> Result<
 
 fn decide_close(review: &Review, by: Role, identity: Option<String>) -> Result<Vec<Event>, Refusal> {
     if by != Role::Proposer {
-        return Err(Refusal::NotTheProposer { asked: Asked::Close });
+        return Err(Refusal::NotTheProposer { asked: CommandKind::Close });
     }
     match review.status {
         Status::Closed => Ok(Vec::new()),
@@ -200,14 +200,14 @@ fn decide_close(review: &Review, by: Role, identity: Option<String>) -> Result<V
             Ok(vec![Event::Closed { by, identity: or_proposer(review, identity) }])
         }
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
-            Err(wrong_status(review, Asked::Close))
+            Err(wrong_status(review, CommandKind::Close))
         }
     }
 }
 
 /// Refuses an id that is not the proposer's. Where none was given at submission, any caller is
 /// taken at its word.
-fn proposer_only(review: &Review, id: Option<&str>, asked: Asked) -> Result<(), Refusal> {
+fn proposer_only(review: &Review, id: Option<&str>, asked: CommandKind) -> Result<(), Refusal> {
     match (&review.proposer.proposer_id, id) {
         (Some(owner), Some(id)) if owner != id => Err(Refusal::NotTheProposer { asked }),
         _ => Ok(()),
@@ -219,33 +219,35 @@ fn or_proposer(review: &Review, by: Option<String>) -> Option<String> {
     by.or_else(|| Some(review.proposer.identity().into()))
 }
 
-fn wrong_status(review: &Review, asked: Asked) -> Refusal {
+fn wrong_status(review: &Review, asked: CommandKind) -> Refusal {
     let possible = possible_now(review);
     let possible = if possible.is_empty() { "nothing, it is final".into() } else { possible.join(", ") };
     Refusal::WrongStatus { number: review.number, status: review.status, asked, possible }
 }
 
-/// What would be taken now, in the words of [`Asked`].
+/// What would be taken now, in the words of [`CommandKind`].
 fn possible_now(review: &Review) -> Vec<&'static str> {
-    Asked::ALL.iter().filter(|asked| is_possible(review, **asked)).map(|asked| asked.as_str()).collect()
+    CommandKind::ALL.iter().filter(|asked| is_possible(review, **asked)).map(|asked| asked.as_str()).collect()
 }
 
 /// Whether somebody could ask for this with success. Giving up is always possible, so it is never advice.
-fn is_possible(review: &Review, asked: Asked) -> bool {
+fn is_possible(review: &Review, asked: CommandKind) -> bool {
     use Status::{Approved, Cancelled, ChangesRequested, Claimed, InReview, Pending, Rejected};
     let any_seat = |test: fn(&Seat) -> bool| review.seats.iter().any(test);
     let offered = || any_seat(|seat| seat.patch.is_some());
     match asked {
-        Asked::Revise => is_revisable(review),
-        Asked::Claim => review.status.is_open() && any_seat(Seat::is_free),
-        Asked::Release => false,
-        Asked::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
-        Asked::UpdateIssue => !matches!(review.status, Rejected | Cancelled | Status::Closed) && has_findings(review),
-        Asked::Message => is_discussed(review),
-        Asked::AcceptCounterPatch => (review.status.is_open() || review.status == ChangesRequested) && offered(),
-        Asked::RejectCounterPatch => (review.status.is_open() || is_discussed(review)) && offered(),
-        Asked::Cancel => matches!(review.status, Pending | Claimed | InReview | ChangesRequested | Approved),
-        Asked::Close => matches!(review.status, Approved | Rejected | Cancelled),
+        CommandKind::Revise => is_revisable(review),
+        CommandKind::Claim => review.status.is_open() && any_seat(Seat::is_free),
+        CommandKind::Release => false,
+        CommandKind::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
+        CommandKind::UpdateIssue => {
+            !matches!(review.status, Rejected | Cancelled | Status::Closed) && has_findings(review)
+        }
+        CommandKind::Message => is_discussed(review),
+        CommandKind::AcceptCounterPatch => (review.status.is_open() || review.status == ChangesRequested) && offered(),
+        CommandKind::RejectCounterPatch => (review.status.is_open() || is_discussed(review)) && offered(),
+        CommandKind::Cancel => matches!(review.status, Pending | Claimed | InReview | ChangesRequested | Approved),
+        CommandKind::Close => matches!(review.status, Approved | Rejected | Cancelled),
     }
 }
 

@@ -24,8 +24,8 @@ use crate::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedFindings, OfferedPatch, Proposal, Proposer, Reclaimed, Refusal, ReleaseSeat, Review, Revise, Role,
+        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimEndReason, ClaimSeat, Command, DiffCheck, DiffFacts,
+        GiveVerdict, OfferedFindings, OfferedPatch, Proposal, Proposer, Refusal, ReleaseSeat, Review, Revise, Role,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -239,7 +239,7 @@ fn release(generation: u32) -> Command {
 }
 
 fn gone(reviewer: &str) -> Command {
-    let (why, detail) = (Reclaimed::ReviewerExited, Some("exit code 1".into()));
+    let (why, detail) = (ClaimEndReason::ReviewerExited, Some("exit code 1".into()));
     Command::ReviewerGone { reviewer: reviewer.into(), why, detail }
 }
 

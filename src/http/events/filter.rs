@@ -73,7 +73,7 @@ impl Filter {
             broker.known_project(project).map_err(refused)?;
         }
         let kinds: Vec<_> = wanted.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim).collect();
-        if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind) && Topic::from_word(kind).is_none()) {
+        if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind) && Topic::parse(kind).is_none()) {
             let unknown: String = unknown.chars().take(80).collect();
             let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
             let allowed = format!("{}; or a type: {}", KINDS.join(", "), topics.join(", "));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use domain::{
     ids::ReviewNumber,
     pool::PoolEvent,
-    review::{Event, Settled},
+    review::{Event, FindingResolved},
     topic::Topic,
 };
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ fn of_review(event: &Event) -> Value {
     }
 }
 
-fn settled(settled: &Settled) -> Value {
+fn settled(settled: &FindingResolved) -> Value {
     json!({ "issue_id": settled.number.to_string(), "status": settled.status })
 }
 

@@ -12,7 +12,7 @@ use domain::{
     finding::FindingStatus,
     ids::{ReviewId, VALIDATOR},
     priority::Priority,
-    review::{Category, Decision, Review, Status, Target},
+    review::{Category, Decision, Review, ReviewTarget, Status},
     verdict::Verdict,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -235,7 +235,7 @@ impl<'a> About<'a> {
     }
 
     /// What the content shown was taken from.
-    pub(in crate::mcp) fn with_target(self, target: Option<&'a Target>) -> Self {
+    pub(in crate::mcp) fn with_target(self, target: Option<&'a ReviewTarget>) -> Self {
         Self { target: target.map(TargetRow::of), ..self }
     }
 }

@@ -4,7 +4,10 @@ use super::{consensus::Consensus, excerpt, moment, next};
 use crate::mcp::schema;
 use domain::{
     credential::Authority,
-    finding::{AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Place, Says, Severity},
+    finding::{
+        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Location, ProposerResponse,
+        Severity,
+    },
     ids::ReviewId,
     review::{Review, Status},
 };
@@ -99,7 +102,7 @@ pub(in crate::mcp) struct FindingRow<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct ReplyRow<'a> {
     #[schemars(schema_with = "schema::says")]
-    pub says: Says,
+    pub says: ProposerResponse,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub by: &'a str,
@@ -190,7 +193,7 @@ impl<'a> FindingRow<'a> {
     }
 }
 
-fn shown(place: &Place) -> String {
+fn shown(place: &Location) -> String {
     match place.lines {
         Some(lines) if lines.start == lines.end => format!("{}:{}", place.file, lines.start),
         Some(lines) => format!("{}:{}-{}", place.file, lines.start, lines.end),

@@ -6,7 +6,7 @@ use domain::{
     ids::ReviewId,
     priority::Priority,
     review::{Category, Role, Status},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,7 +125,7 @@ pub(in crate::mcp) struct IterationRow<'a> {
     /// What it took, as far as the reviewer said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
-    pub metrics: Option<&'a Metrics>,
+    pub metrics: Option<&'a ReviewMetrics>,
     pub at: String,
 }
 

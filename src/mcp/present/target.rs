@@ -2,7 +2,7 @@
 
 use super::content::bounded;
 use crate::mcp::schema;
-use domain::review::{Target, TargetCommit, TargetKind};
+use domain::review::{ReviewTarget, TargetCommit, TargetKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -31,12 +31,12 @@ pub(in crate::mcp) struct TargetRow<'a> {
 }
 
 impl<'a> TargetRow<'a> {
-    pub(in crate::mcp) fn of(target: &'a Target) -> Self {
+    pub(in crate::mcp) fn of(target: &'a ReviewTarget) -> Self {
         Self { commits: bounded(&target.commits, usize::MAX, MAX_COMMITS_CHARS), ..Self::brief(target) }
     }
 
     /// Without the commits one by one.
-    pub(in crate::mcp) fn brief(target: &'a Target) -> Self {
+    pub(in crate::mcp) fn brief(target: &'a ReviewTarget) -> Self {
         Self {
             kind: target.kind,
             name: &target.name,
@@ -49,7 +49,7 @@ impl<'a> TargetRow<'a> {
     }
 
     /// With the newest few, beside other things.
-    pub(in crate::mcp) fn short(target: &'a Target) -> Self {
+    pub(in crate::mcp) fn short(target: &'a ReviewTarget) -> Self {
         const FEW: usize = 20;
         Self { commits: bounded(&target.commits, FEW, MAX_COMMITS_CHARS), ..Self::brief(target) }
     }

@@ -5,8 +5,8 @@ use crate::mcp::{page::cut, schema};
 use domain::{
     finding::{FindingStatus, Severity},
     ids::ReviewId,
-    review::{Event, Raised, Reclaimed, Review, Role, Settled, Status, Updated},
-    verdict::{Metrics, Verdict},
+    review::{ClaimEndReason, Event, FindingRaised, FindingResolved, FindingUpdated, Review, Role, Status},
+    verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,7 +102,7 @@ pub(in crate::mcp) struct TimelineStep<'a> {
     /// Why a claim ended without a vote.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::reclaimed")]
-    pub ended: Option<Reclaimed>,
+    pub ended: Option<ClaimEndReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::verdict")]
     pub verdict: Option<Verdict>,
@@ -114,7 +114,7 @@ pub(in crate::mcp) struct TimelineStep<'a> {
     /// What it took, as far as the reviewer said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    pub metrics: Option<&'a Metrics>,
+    pub metrics: Option<&'a ReviewMetrics>,
     /// Offered, accepted or rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_patch: Option<&'static str>,
@@ -244,7 +244,7 @@ impl<'a> TimelineStep<'a> {
 }
 
 impl<'a> RaisedRow<'a> {
-    fn of(raised: &'a Raised) -> Self {
+    fn of(raised: &'a FindingRaised) -> Self {
         let place = raised.found.place.as_ref();
         Self {
             issue_id: raised.number.to_string(),
@@ -259,12 +259,12 @@ impl<'a> RaisedRow<'a> {
 }
 
 impl SettledRow {
-    fn of(settled: &Settled) -> Self {
+    fn of(settled: &FindingResolved) -> Self {
         Self { issue_id: settled.number.to_string(), status: Some(settled.status), said: None }
     }
 
-    fn said(updated: &Updated) -> Self {
-        let status = FindingStatus::from_word(updated.wish.as_str()).filter(|_| updated.settles);
+    fn said(updated: &FindingUpdated) -> Self {
+        let status = FindingStatus::parse(updated.wish.as_str()).filter(|_| updated.settles);
         Self { issue_id: updated.number.to_string(), status, said: Some(updated.wish.as_str()) }
     }
 }

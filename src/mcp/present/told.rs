@@ -3,7 +3,7 @@
 use crate::telemetry::visible;
 use domain::{
     pool::PoolEvent,
-    review::{Event, Updated},
+    review::{Event, FindingUpdated},
     verdict::Verdict,
 };
 use store::{Entry, HistoryRow};
@@ -63,10 +63,10 @@ fn of_review(event: &Event, actor: &str, number: &str) -> String {
             let patch = if *offers_patch { ", with a counter-patch" } else { "" };
             format!("{actor} {did} {number} as {persona}{issues}{patch}; it is {status}")
         }
-        Event::FindingUpdated(Updated { number: finding, wish, settles: true, .. }) => {
+        Event::FindingUpdated(FindingUpdated { number: finding, wish, settles: true, .. }) => {
             format!("{actor} set {finding} of {number} to {wish}")
         }
-        Event::FindingUpdated(Updated { number: finding, wish, settles: false, .. }) => {
+        Event::FindingUpdated(FindingUpdated { number: finding, wish, settles: false, .. }) => {
             format!("{actor} says of {finding} of {number}: {wish}")
         }
         Event::MessageAdded { role, persona, .. } => format!("{actor} wrote on {number} as the {role}, seat {persona}"),

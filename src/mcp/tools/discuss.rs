@@ -7,7 +7,7 @@ use crate::mcp::{
     present::{Answer, Discussion, MessageAdded, MessageRow, next},
     refusal::Refused,
 };
-use actors::request::{MessageRequest, Spoken, SpokenAs};
+use actors::requests::{MessageRequest, Spoken, SpokenAs};
 
 /// Messages read at once; fewer are shown where they are long.
 const MAX_MESSAGES: u32 = 100;

@@ -6,9 +6,9 @@ use crate::mcp::{
     present::{Answer, FindingRow, IssueUpdated, Issues},
     refusal::Refused,
 };
-use actors::{credentials::Authority, request::FindingQuery};
+use actors::{credentials::Authority, requests::FindingQuery};
 use domain::{
-    finding::{BadFinding, FindingNumber, FindingStatus, NewFinding, Severity, ToldFinding, Wish},
+    finding::{BadFinding, FindingNumber, FindingStatus, NewFinding, RawFinding, RequestedStatus, Severity},
     review::{Role, UpdateFinding},
 };
 use store::FindingFilter;
@@ -27,7 +27,7 @@ pub(super) fn read(
 fn finding(args: FindingArgs, is_issue: bool, list: &str, n: usize) -> Result<NewFinding, Stop> {
     let FindingArgs { kind, severity, file, line_start, line_end, title, description, .. } = args;
     let FindingArgs { code_snippet, suggestion, rule_ref, confidence, .. } = args;
-    let told = ToldFinding {
+    let told = RawFinding {
         kind,
         severity,
         file,
@@ -49,7 +49,7 @@ fn finding(args: FindingArgs, is_issue: bool, list: &str, n: usize) -> Result<Ne
 }
 
 fn severity(field: &str, word: &str) -> Result<Severity, Refused> {
-    Severity::from_word(word).ok_or_else(|| {
+    Severity::parse(word).ok_or_else(|| {
         let allowed: Vec<_> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
         Refused::unknown_word("unknown_severity", field, word, &allowed)
     })
@@ -57,7 +57,7 @@ fn severity(field: &str, word: &str) -> Result<Severity, Refused> {
 
 pub(super) async fn list(args: ListIssues, call: &Call<'_>) -> Done {
     let status = args.status.as_deref().map(|word| {
-        FindingStatus::from_word(word).ok_or_else(|| {
+        FindingStatus::parse(word).ok_or_else(|| {
             let allowed: Vec<_> = FindingStatus::ALL.iter().map(|status| status.as_str()).collect();
             Refused::unknown_word("unknown_status", "status", word, &allowed)
         })
@@ -92,8 +92,8 @@ pub(super) async fn list(args: ListIssues, call: &Call<'_>) -> Done {
 }
 
 pub(super) async fn update(args: UpdateIssue, call: &Call<'_>) -> Done {
-    let wish = Wish::from_word(&args.status).ok_or_else(|| {
-        let allowed: Vec<_> = Wish::ALL.iter().map(|wish| wish.as_str()).collect();
+    let wish = RequestedStatus::parse(&args.status).ok_or_else(|| {
+        let allowed: Vec<_> = RequestedStatus::ALL.iter().map(|wish| wish.as_str()).collect();
         Refused::unknown_word("unknown_status", "status", &args.status, &allowed)
     })?;
     let number = number("issue_id", &args.issue_id)?;
@@ -123,7 +123,7 @@ fn capacity(call: &Call<'_>, given: Option<&str>) -> Result<Authority, Stop> {
         Some(word) => word == Authority::Operator.as_str(),
         None => authority == Some(Authority::Operator) && call.server.endpoint.role().is_none(),
     };
-    if let Some(word) = given.filter(|word| Authority::from_word(word).is_none()) {
+    if let Some(word) = given.filter(|word| Authority::parse(word).is_none()) {
         let allowed: Vec<_> = Authority::ALL.iter().map(|authority| authority.as_str()).collect();
         return Err(Refused::unknown_word("unknown_role", "role", word, &allowed).into());
     }

@@ -6,7 +6,7 @@ use crate::mcp::{
     present::{Activity, ActivityRow, Answer, Audit, AuditRow, Figures, Timeline, TimelineStep},
     refusal::Refused,
 };
-use actors::request::HistoryQuery;
+use actors::requests::HistoryQuery;
 use domain::{
     history::{GroupBy, LogKind, LogOrder},
     time::Timestamp,
@@ -30,11 +30,11 @@ pub(super) async fn activity(args: GetActivityFeed, call: &Call<'_>) -> Done {
 pub(super) async fn audit(args: GetAuditLog, call: &Call<'_>) -> Done {
     let kind = args.kind.as_deref().map(|word| {
         let allowed: Vec<_> = LogKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        LogKind::from_word(word).ok_or_else(|| Refused::unknown_word("unknown_kind", "kind", word, &allowed))
+        LogKind::parse(word).ok_or_else(|| Refused::unknown_word("unknown_kind", "kind", word, &allowed))
     });
     let order = args.order.as_deref().map(|word| {
         let allowed: Vec<_> = LogOrder::ALL.iter().map(|order| order.as_str()).collect();
-        LogOrder::from_word(word).ok_or_else(|| Refused::unknown_word("unknown_order", "order", word, &allowed))
+        LogOrder::parse(word).ok_or_else(|| Refused::unknown_word("unknown_order", "order", word, &allowed))
     });
     let (kind, order) = (kind.transpose()?, order.transpose()?.unwrap_or(LogOrder::Newest));
     let (since, until) = period(args.since.as_deref(), args.until.as_deref(), now())?;
@@ -95,7 +95,7 @@ pub(super) async fn timeline(args: GetReviewTimeline, call: &Call<'_>) -> Done {
 pub(super) async fn stats(args: GetReviewStats, call: &Call<'_>) -> Done {
     let by = args.group_by.as_deref().map(|word| {
         let allowed: Vec<_> = GroupBy::ALL.iter().map(|by| by.as_str()).collect();
-        GroupBy::from_word(word).ok_or_else(|| Refused::unknown_word("unknown_group_by", "group_by", word, &allowed))
+        GroupBy::parse(word).ok_or_else(|| Refused::unknown_word("unknown_group_by", "group_by", word, &allowed))
     });
     let (by, now) = (by.transpose()?.unwrap_or(GroupBy::None), now());
     let (since, until) = period(args.since.as_deref(), args.until.as_deref(), now)?;

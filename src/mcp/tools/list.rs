@@ -8,7 +8,7 @@ use crate::mcp::{
     refusal::Refused,
     who::Who,
 };
-use actors::request::{ListQuery, Listing};
+use actors::requests::{ListQuery, Listing};
 use domain::review::Status as ReviewStatus;
 
 pub(super) async fn list(args: ListReviews, call: &Call<'_>) -> Done {
@@ -71,7 +71,7 @@ fn read(args: &ListReviews) -> Result<(ListQuery, bool), Refused> {
 }
 
 fn status_word(word: &str) -> Result<ReviewStatus, Refused> {
-    ReviewStatus::from_word(word).ok_or_else(|| {
+    ReviewStatus::parse(word).ok_or_else(|| {
         let allowed: Vec<_> = ReviewStatus::ALL.iter().map(|status| status.as_str()).collect();
         Refused::unknown_word("unknown_status", "status", word, &allowed)
     })

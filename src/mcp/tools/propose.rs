@@ -7,7 +7,7 @@ use crate::mcp::{
     refusal::Refused,
     workplace,
 };
-use actors::request::{NewProposal, PolicyRequest, RequestKey, Revision};
+use actors::requests::{NewProposal, PolicyRequest, RequestKey, Revision};
 use domain::{
     consensus::RuleName,
     priority::Priority,
@@ -87,7 +87,7 @@ fn required(field: &'static str, given: Option<String>) -> Result<String, Stop> 
 
 fn policy(args: PolicyArgs) -> Result<PolicyRequest, Refused> {
     let rule = args.rule.as_deref().map(|word| {
-        RuleName::from_word(word).ok_or_else(|| {
+        RuleName::parse(word).ok_or_else(|| {
             let allowed: Vec<_> = RuleName::ALL.iter().map(|rule| rule.as_str()).collect();
             Refused::unknown_word("unknown_rule", "policy.rule", word, &allowed)
         })
@@ -104,14 +104,14 @@ fn policy(args: PolicyArgs) -> Result<PolicyRequest, Refused> {
 }
 
 pub(super) fn category(word: &str) -> Result<Category, Refused> {
-    Category::from_word(word).ok_or_else(|| {
+    Category::parse(word).ok_or_else(|| {
         let allowed: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
         Refused::unknown_word("unknown_category", "category", word, &allowed)
     })
 }
 
 fn priority(word: &str) -> Result<Priority, Refused> {
-    Priority::from_word(word).ok_or_else(|| {
+    Priority::parse(word).ok_or_else(|| {
         let allowed: Vec<_> = Priority::ALL.iter().map(|priority| priority.as_str()).collect();
         Refused::unknown_word("unknown_priority", "priority", word, &allowed)
     })

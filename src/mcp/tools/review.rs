@@ -8,7 +8,7 @@ use crate::mcp::{
 };
 use actors::{
     ReviewerCredential,
-    request::{Release, VerdictRequest},
+    requests::{Release, VerdictRequest},
 };
 use domain::{ids::ReviewId, verdict::Verdict};
 

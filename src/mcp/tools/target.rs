@@ -4,7 +4,7 @@ use crate::mcp::{
     args::{CreateReview, TargetArgs},
     refusal::Refused,
 };
-use actors::request::TargetRequest;
+use actors::requests::TargetRequest;
 use domain::review::TargetKind;
 
 /// The target of a call, which has no other source of a diff beside it.

@@ -8,7 +8,7 @@ use crate::{
 use domain::{
     diff::AffectedFile,
     ids::{ReviewId, ReviewNumber},
-    review::{Status, Target},
+    review::{ReviewTarget, Status},
     time::Timestamp,
 };
 
@@ -35,7 +35,7 @@ pub struct Case {
     pub base: Option<String>,
     pub diff: Option<String>,
     pub files: Vec<AffectedFile>,
-    pub target: Option<Target>,
+    pub target: Option<ReviewTarget>,
     /// An approval stands, and it is of this content.
     pub approved: bool,
     /// An earlier content was approved once.
@@ -58,7 +58,7 @@ pub struct Submitted {
     pub content_hash: String,
     pub base: Option<String>,
     pub diff: Option<String>,
-    pub target: Option<Target>,
+    pub target: Option<ReviewTarget>,
 }
 
 /// What a review touches.
@@ -200,7 +200,7 @@ impl Ledger {
             number,
             id: to_id(&row.id)?,
             version: to_u64(row.version)?,
-            status: word(&row.status, Status::from_word)?,
+            status: word(&row.status, Status::parse)?,
             round: to_u32(row.round)?,
             intent: row.intent,
             project: row.project,

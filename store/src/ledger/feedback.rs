@@ -57,7 +57,7 @@ impl Ledger {
         let feedback = rows.into_iter().map(|row| {
             Ok(Feedback {
                 number: ReviewNumber(row.number),
-                status: word(&row.status, Status::from_word)?,
+                status: word(&row.status, Status::parse)?,
                 intent: row.intent,
                 reason: row.verdict_reason,
                 project: row.project,

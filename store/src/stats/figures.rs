@@ -233,8 +233,8 @@ pub(super) fn add_findings_row(row: &SqliteRow, to: &mut Findings) -> Result<(),
         return Ok(());
     }
     to.issues += count;
-    *to.by_severity.entry(word(row.try_get("severity")?, Severity::from_word)?).or_default() += count;
-    *to.by_status.entry(word(row.try_get("status")?, FindingStatus::from_word)?).or_default() += count;
+    *to.by_severity.entry(word(row.try_get("severity")?, Severity::parse)?).or_default() += count;
+    *to.by_status.entry(word(row.try_get("status")?, FindingStatus::parse)?).or_default() += count;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Change, Committed, Counters, Done, HookChange, PoolChange, hooks, pool, statements};
 use crate::StoreError;
-use domain::review::{Event, Recorded, Review};
+use domain::review::{Event, LoggedEvent, Review};
 use rusqlite::{Connection, TransactionBehavior};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -144,7 +144,7 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
 }
 
 /// After this event, which made `review`, somebody may claim who could not before it.
-fn enters_queue(recorded: &Recorded, review: &Review) -> bool {
+fn enters_queue(recorded: &LoggedEvent, review: &Review) -> bool {
     match &recorded.event {
         Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
         Event::MessageAdded { requeued, .. } => requeued.is_some(),

@@ -6,7 +6,7 @@ use crate::StoreError;
 use domain::{
     content::{Content, ContentHash},
     ids::VALIDATOR,
-    review::{DiffCheck, DiffFacts, Event, Recorded, Review},
+    review::{DiffCheck, DiffFacts, Event, LoggedEvent, Review},
     verdict::Verdict,
 };
 use rusqlite::{Connection, params};
@@ -287,7 +287,7 @@ pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(
 pub(super) fn append_event(
     connection: &Connection,
     change: &Change,
-    recorded: &Recorded,
+    recorded: &LoggedEvent,
     payload: &str,
     seq: u64,
 ) -> Result<(), StoreError> {
@@ -309,7 +309,11 @@ pub(super) fn append_event(
 }
 
 /// The row, beside the snapshot, that an event adds or changes.
-pub(super) fn put_record_of(connection: &Connection, change: &Change, recorded: &Recorded) -> Result<(), StoreError> {
+pub(super) fn put_record_of(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+) -> Result<(), StoreError> {
     let review = change.review.number.0;
     match &recorded.event {
         Event::Proposed(proposed) => put_round(connection, change, proposed.round.number, recorded),
@@ -379,14 +383,14 @@ pub(super) fn put_findings(connection: &Connection, change: &Change) -> Result<(
     Ok(())
 }
 
-fn put_round(connection: &Connection, change: &Change, number: u32, recorded: &Recorded) -> Result<(), StoreError> {
+fn put_round(connection: &Connection, change: &Change, number: u32, recorded: &LoggedEvent) -> Result<(), StoreError> {
     let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
     let target = target_column(&change.review)?;
     connection.prepare_cached(PUT_ROUND)?.execute(params![review, number, hash, recorded.at.0, target])?;
     Ok(())
 }
 
-fn insert_verdict(connection: &Connection, change: &Change, recorded: &Recorded) -> Result<(), StoreError> {
+fn insert_verdict(connection: &Connection, change: &Change, recorded: &LoggedEvent) -> Result<(), StoreError> {
     let Event::VerdictGiven {
         persona,
         by,

@@ -10,7 +10,7 @@ use domain::{
     ids::ReviewNumber,
     pool::PoolEvent,
     pool::scaling::SpawnReason,
-    review::{Event, Reclaimed, Review},
+    review::{ClaimEndReason, Event, Review},
 };
 use serde_json::{Value, json};
 use std::{
@@ -159,7 +159,7 @@ impl Records {
     }
 
     /// Persona, reason and detail of each claim that ended without a vote.
-    pub(crate) async fn claim_ends(&self, number: i64) -> Vec<(String, Reclaimed, String)> {
+    pub(crate) async fn claim_ends(&self, number: i64) -> Vec<(String, ClaimEndReason, String)> {
         let events = self.reader.list_events(ReviewNumber(number)).await.unwrap();
         let ends = events.into_iter().filter_map(|recorded| {
             let Event::ClaimEnded { persona, reason, detail, .. } = recorded.event else { return None };

@@ -10,7 +10,7 @@ use domain::{
         Revise, Role, Rules, propose, transition,
     },
     time::{Now, Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use store::{Change, Writer};
@@ -106,7 +106,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     let back = GiveVerdict {
         verdict: Verdict::ChangesRequested,
         reason: Some("not yet".into()),
-        metrics: Some(Metrics { cost_usd: Some(0.01), input_tokens: Some(1_000), ..Metrics::default() }),
+        metrics: Some(ReviewMetrics { cost_usd: Some(0.01), input_tokens: Some(1_000), ..ReviewMetrics::default() }),
         findings: issues,
         ..approval(&by)
     };

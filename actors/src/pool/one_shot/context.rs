@@ -1,7 +1,7 @@
 //! What a one-shot reviewer is asked about, read from the database.
 
 use super::prompt::{Before, Matter};
-use crate::{Context, error::BrokerError, prepare::unreadable};
+use crate::{Context, error::BrokerError, submission::unreadable};
 use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},

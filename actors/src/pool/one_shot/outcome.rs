@@ -4,13 +4,13 @@ use super::{Held, OneShot, response::Answer};
 use crate::{
     error::BrokerError,
     pool::{reviewer_actor::Ended, runner::Runner},
-    request::VerdictRequest,
+    requests::VerdictRequest,
 };
 use domain::{
     credential::Authority,
-    finding::{FindingNumber, Wish},
+    finding::{FindingNumber, RequestedStatus},
     review::{Command, ReleaseSeat, UpdateFinding},
-    verdict::Metrics,
+    verdict::ReviewMetrics,
 };
 use std::{sync::PoisonError, time::Duration};
 use tokio::time::sleep;
@@ -57,7 +57,7 @@ impl OneShot {
     pub(super) async fn submit(&self, runner: &Runner, held: &Held, answer: Answer) -> Result<String, String> {
         let work = self.work(runner);
         let told = runner.usage.lock().unwrap_or_else(PoisonError::into_inner).model.clone();
-        let metrics = Metrics {
+        let metrics = ReviewMetrics {
             files_reviewed: answer.files_reviewed,
             lines_analyzed: answer.lines_analyzed,
             duration_ms: u64::try_from(held.since.elapsed().as_millis()).ok(),
@@ -89,7 +89,7 @@ impl OneShot {
     }
 
     /// Says what has become of its persona's earlier findings. One that it may not settle stays as it is.
-    async fn settle(&self, runner: &Runner, settled: &[(FindingNumber, Wish)]) {
+    async fn settle(&self, runner: &Runner, settled: &[(FindingNumber, RequestedStatus)]) {
         for (number, wish) in settled {
             let by = Some(runner.row.id.clone());
             let (role, duplicate_of, note) = (Authority::Reviewer, None, None);
@@ -144,7 +144,7 @@ where
         match ask().await {
             Err(BrokerError::ShuttingDown) => return Err(BrokerError::ShuttingDown),
             Err(error @ BrokerError::CheckFailed { .. }) if checks.next().is_none() => return Err(error),
-            Err(error) if error.is_passing() && tries.next().is_some() => sleep(PAUSE).await,
+            Err(error) if error.is_retryable() && tries.next().is_some() => sleep(PAUSE).await,
             answer => return answer,
         }
     }

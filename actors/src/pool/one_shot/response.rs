@@ -2,7 +2,7 @@
 //! is not as asked is refused with a reason that can be told to whoever is asked again.
 
 use domain::{
-    finding::{FindingKind, FindingNumber, NewFinding, Severity, ToldFinding, Wish},
+    finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity},
     verdict::Verdict,
 };
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     /// Issues, then suggestions.
     pub(crate) findings: Vec<NewFinding>,
     /// What it says of its own earlier findings.
-    pub(crate) settled: Vec<(FindingNumber, Wish)>,
+    pub(crate) settled: Vec<(FindingNumber, RequestedStatus)>,
     pub(crate) files_reviewed: Option<u32>,
     pub(crate) lines_analyzed: Option<u32>,
 }
@@ -36,8 +36,8 @@ struct Raw {
     verdict: String,
     summary: Option<String>,
     reason: Option<String>,
-    issues: Option<Vec<ToldFinding>>,
-    suggestions: Option<Vec<ToldFinding>>,
+    issues: Option<Vec<RawFinding>>,
+    suggestions: Option<Vec<RawFinding>>,
     settled: Option<Vec<RawSettled>>,
     files_reviewed: Option<u32>,
     lines_analyzed: Option<u32>,
@@ -104,7 +104,7 @@ pub(crate) fn read(said: &str) -> Result<Answer, String> {
         }
     }
     let settled = raw.settled.unwrap_or_default().into_iter().enumerate().map(|(at, raw)| {
-        let wish = Wish::from_word(&raw.status).filter(|_| SETTLED.contains(&raw.status.as_str()));
+        let wish = RequestedStatus::parse(&raw.status).filter(|_| SETTLED.contains(&raw.status.as_str()));
         let number = FindingNumber::parse(raw.issue_id.trim());
         number.zip(wish).ok_or_else(|| {
             let given = (quoted(&raw.issue_id), quoted(&raw.status));
@@ -122,7 +122,8 @@ pub(crate) fn read(said: &str) -> Result<Answer, String> {
 }
 
 /// What a reviewer can say of a finding that it raised before.
-const SETTLED: [&str; 3] = [Wish::Open.as_str(), Wish::Fixed.as_str(), Wish::WontFix.as_str()];
+const SETTLED: [&str; 3] =
+    [RequestedStatus::Open.as_str(), RequestedStatus::Fixed.as_str(), RequestedStatus::WontFix.as_str()];
 
 pub(crate) fn too_long() -> String {
     format!("the answer is longer than {MAX_BYTES} bytes")

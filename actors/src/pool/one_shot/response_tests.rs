@@ -1,5 +1,5 @@
 use super::*;
-use domain::finding::{Lines, Place};
+use domain::finding::{Lines, Location};
 
 fn good() -> Value {
     json!({ "verdict": "approved", "summary": "fine" })
@@ -27,7 +27,7 @@ fn what_is_as_asked_is_read() {
         (issue.kind, issue.severity, issue.title.as_str()),
         (FindingKind::GuidelineViolation, Severity::Critical, "t")
     );
-    assert_eq!(issue.place, Some(Place { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 3 }) }));
+    assert_eq!(issue.place, Some(Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 3 }) }));
     assert_eq!((issue.confidence, issue.description), (Some(80), None));
     assert_eq!(suggestion.place, None);
 }

@@ -5,14 +5,14 @@ mod findings;
 pub(super) use findings::{raise, settle_own, update_finding};
 
 use super::super::{
-    Answered, Claim, Decision, DiffCheck, Event, LastMessage, LastVerdict, PendingPatch, Proposed, Reclaimed, Recorded,
-    Review, Reviewed, Role, Seat, Status, event::Requeued,
+    Answered, Claim, ClaimEndReason, Decision, DiffCheck, Event, LastMessage, LastVerdict, LoggedEvent, PendingPatch,
+    Proposed, Review, Reviewed, Role, Seat, Status, event::Requeued,
 };
 use crate::{
     consensus::Escalation,
     content::ContentHash,
     time::{Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use findings::anchor;
 
@@ -43,7 +43,7 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
 }
 
 /// The review once `recorded` has happened to it.
-pub fn apply(mut review: Review, recorded: &Recorded) -> Review {
+pub fn apply(mut review: Review, recorded: &LoggedEvent) -> Review {
     review.version = recorded.version;
     review.updated_at = recorded.at;
     change(&mut review, &recorded.event, recorded.at);
@@ -51,7 +51,7 @@ pub fn apply(mut review: Review, recorded: &Recorded) -> Review {
 }
 
 /// The review that a whole log makes; `None` if it does not begin with a proposal.
-pub fn replay(log: &[Recorded]) -> Option<Review> {
+pub fn replay(log: &[LoggedEvent]) -> Option<Review> {
     let (first, rest) = log.split_first()?;
     let Event::Proposed(proposed) = &first.event else { return None };
     Some(rest.iter().fold(begin(proposed, first.at, first.version), apply))
@@ -100,7 +100,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.claim_generation = *generation;
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat);
-                if *reason == Reclaimed::CouldNotReview {
+                if *reason == ClaimEndReason::CouldNotReview {
                     seat.gave_up = Some(detail.clone().unwrap_or_default());
                 }
             }
@@ -233,7 +233,7 @@ fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
     if *escalate {
         review.escalated.get_or_insert(escalate_why.unwrap_or(Escalation::Rounds));
     }
-    review.cost = review.cost.saturating_add(metrics.as_ref().map_or(0, Metrics::cost_millionths));
+    review.cost = review.cost.saturating_add(metrics.as_ref().map_or(0, ReviewMetrics::cost_millionths));
     raise(review, persona, by, at, findings);
     settle_own(review, by, at, settles);
 }

@@ -1,12 +1,12 @@
 //! Taking a seat, and losing it again.
 
 use super::{
-    Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of, verdicts::fenced_seat,
-    wrong_status,
+    Check, CheckNeeded, CommandKind, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of,
+    verdicts::fenced_seat, wrong_status,
 };
 use crate::{
     ids::VALIDATOR,
-    review::{ClaimSeat, DiffCheck, DiffFacts, Reclaimed, ReleaseSeat},
+    review::{ClaimEndReason, ClaimSeat, DiffCheck, DiffFacts, ReleaseSeat},
     time::Tick,
 };
 
@@ -41,14 +41,14 @@ pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: 
 }
 
 pub(super) fn release(review: &Review, release: ReleaseSeat) -> Result<Vec<Event>, Refusal> {
-    let (seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, Asked::Release)?;
-    let why = if release.gave_up { Reclaimed::CouldNotReview } else { Reclaimed::Released };
+    let (seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, CommandKind::Release)?;
+    let why = if release.gave_up { ClaimEndReason::CouldNotReview } else { ClaimEndReason::Released };
     let event =
         owes_vote(review, seat).then(|| ended(seat, why, release.reason.as_deref(), review.claim_generation + 1));
     Ok(event.flatten().into_iter().collect())
 }
 
-pub(super) fn gone(review: &Review, reviewer: &str, why: Reclaimed, detail: Option<&str>) -> Vec<Event> {
+pub(super) fn gone(review: &Review, reviewer: &str, why: ClaimEndReason, detail: Option<&str>) -> Vec<Event> {
     let mut generation = review.claim_generation;
     let mut events = Vec::new();
     for seat in &review.seats {
@@ -74,7 +74,7 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     for seat in &review.seats {
         if seat.claim.as_ref().and_then(|claim| claim.lease_ends).is_some_and(|ends| ends <= tick) {
             generation += 1;
-            events.extend(ended(seat, Reclaimed::LeaseExpired, None, generation));
+            events.extend(ended(seat, ClaimEndReason::LeaseExpired, None, generation));
         }
         if let Some(reservation) = seat.reservation.as_ref().filter(|r| r.until <= tick) {
             let (persona, reviewer) = (seat.persona.clone(), reservation.reviewer.clone());
@@ -84,7 +84,7 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     events
 }
 
-fn ended(seat: &Seat, reason: Reclaimed, detail: Option<&str>, generation: u32) -> Option<Event> {
+fn ended(seat: &Seat, reason: ClaimEndReason, detail: Option<&str>, generation: u32) -> Option<Event> {
     let (persona, by) = (seat.persona.clone(), seat.claim.as_ref()?.by.clone());
     Some(Event::ClaimEnded { persona, by, reason, detail: detail.map(Into::into), generation })
 }
@@ -98,7 +98,7 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
     match review.status {
         Status::Pending | Status::Claimed | Status::InReview => {}
         Status::ChangesRequested | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, Asked::Claim));
+            return Err(wrong_status(review, CommandKind::Claim));
         }
     }
     // The broker's own name would turn a person's request for changes into an automatic one.
@@ -129,6 +129,6 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
     }
     match candidates().find_map(|seat| seat.claim.as_ref()) {
         Some(holder) => Err(Refusal::AlreadyClaimed { number, by: holder.by.clone() }),
-        None => Err(wrong_status(review, Asked::Claim)),
+        None => Err(wrong_status(review, CommandKind::Claim)),
     }
 }

@@ -1,7 +1,8 @@
 //! Messages: strict turns, per seat.
 
 use super::{
-    AddMessage, Asked, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of, wrong_status,
+    AddMessage, CommandKind, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of,
+    wrong_status,
 };
 use crate::{
     content::digest,
@@ -17,13 +18,13 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
     match review.status {
         Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
         Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, Asked::Message));
+            return Err(wrong_status(review, CommandKind::Message));
         }
     }
     let seat = seat?;
     let by = match message.role {
         Role::Proposer => {
-            proposer_only(review, message.by.as_deref(), Asked::Message)?;
+            proposer_only(review, message.by.as_deref(), CommandKind::Message)?;
             message.by.clone().unwrap_or_else(|| review.proposer.identity().into())
         }
         Role::Reviewer => holder(review, seat, message.by.as_deref())?.into(),

@@ -1,13 +1,16 @@
 //! Findings: raised with a verdict, followed from round to round, settled by those who raised them.
 
-use super::{Asked, Refusal, Review, Seat, Status, or_proposer, verdicts, wrong_status};
+use super::{CommandKind, Refusal, Review, Seat, Status, or_proposer, verdicts, wrong_status};
 use crate::{
     credential::Authority,
     finding::{
-        AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Severity, Wish,
-        double::{Told, is_same},
+        AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, RequestedStatus, Severity,
+        duplicate::{Told, is_same},
     },
-    review::{Anchored, Double, Event, GiveVerdict, OfferedFinding, Raised, Settled, UpdateFinding, Updated},
+    review::{
+        Anchored, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, GiveVerdict, OfferedFinding,
+        UpdateFinding,
+    },
     time::Tick,
     verdict::Verdict,
 };
@@ -16,7 +19,7 @@ use crate::{
 const MAX_FINDINGS: usize = 500;
 
 /// What a verdict's findings come to: each new, late, or said before.
-pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Result<Vec<Raised>, Refusal> {
+pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Result<Vec<FindingRaised>, Refusal> {
     let offered = &verdict.findings;
     if offered.list.is_empty() {
         return Ok(Vec::new());
@@ -28,13 +31,13 @@ pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Resu
         let (number, limit) = (review.number, MAX_FINDINGS);
         return Err(Refusal::TooManyFindings { number, has: review.findings.len(), limit });
     }
-    let mut raised: Vec<Raised> = Vec::with_capacity(offered.list.len());
+    let mut raised: Vec<FindingRaised> = Vec::with_capacity(offered.list.len());
     for (number, finding) in (offered.first..).map(FindingNumber).zip(&offered.list) {
         let double = double_of(review, &raised, finding);
         let looks_again = seat.reviewed.as_ref().is_some_and(|reviewed| reviewed.round < review.round.number);
         let late =
             looks_again && finding.found.severity != Severity::Critical && finding.on_changed_lines == Some(false);
-        raised.push(Raised {
+        raised.push(FindingRaised {
             number,
             found: finding.found.clone(),
             grounding: finding.grounding.clone(),
@@ -47,7 +50,7 @@ pub(super) fn raise(review: &Review, seat: &Seat, verdict: &GiveVerdict) -> Resu
 }
 
 /// The finding that says the same, whoever raised it.
-fn double_of(review: &Review, raised: &[Raised], finding: &OfferedFinding) -> Option<Double> {
+fn double_of(review: &Review, raised: &[FindingRaised], finding: &OfferedFinding) -> Option<DuplicateLink> {
     let new = told(&finding.found, finding.found.place.as_ref());
     let before = review.findings.iter().filter(|other| other.duplicate_of.is_none());
     let earlier = before.clone().find(|other| is_same(&new, &told(&other.found, other.place())));
@@ -57,11 +60,11 @@ fn double_of(review: &Review, raised: &[Raised], finding: &OfferedFinding) -> Op
             FindingStatus::Fixed => true,
             FindingStatus::WontFix => weighs_more(finding, first),
         };
-        return Some(Double { of: first.number, reopens });
+        return Some(DuplicateLink { of: first.number, reopens });
     }
     let beside = raised.iter().filter(|other| other.double.is_none());
-    let same = |other: &&Raised| is_same(&new, &told(&other.found, other.found.place.as_ref()));
-    beside.clone().find(same).map(|first| Double { of: first.number, reopens: false })
+    let same = |other: &&FindingRaised| is_same(&new, &told(&other.found, other.found.place.as_ref()));
+    beside.clone().find(same).map(|first| DuplicateLink { of: first.number, reopens: false })
 }
 
 /// What was settled as it is stays so, unless it turns out to be worse than was thought, or it was only advice, which
@@ -73,12 +76,12 @@ fn weighs_more(finding: &OfferedFinding, first: &Finding) -> bool {
     is_worse || (finding.found.is_issue && (was_advice || by_proposer))
 }
 
-fn told<'a>(found: &'a NewFinding, place: Option<&'a crate::finding::Place>) -> Told<'a> {
+fn told<'a>(found: &'a NewFinding, place: Option<&'a crate::finding::Location>) -> Told<'a> {
     Told { place, title: &found.title, description: found.description.as_deref(), kind: found.kind }
 }
 
 /// It had been fixed.
-fn comes_back(review: &Review, double: Option<Double>) -> bool {
+fn comes_back(review: &Review, double: Option<DuplicateLink>) -> bool {
     let first = double.and_then(|double| review.finding(double.of));
     first.is_some_and(|first| first.status == FindingStatus::Fixed)
 }
@@ -107,12 +110,17 @@ const MIN_QUOTE: usize = 8;
 /// are fixed, where they were not it takes them as they are. A critical one on unchanged lines stays: that takes a word
 /// on the finding itself.
 /// Nothing that was said once more in this round, by whomever, is settled by it.
-pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised]) -> Vec<Settled> {
+pub(super) fn settled_by(
+    review: &Review,
+    seat: &Seat,
+    verdict: Verdict,
+    raised: &[FindingRaised],
+) -> Vec<FindingResolved> {
     if verdict != Verdict::Approved {
         return Vec::new();
     }
     let own = review.findings.iter().filter(|finding| {
-        let repeats = |new: &Raised| new.double.is_some_and(|double| double.of == finding.number);
+        let repeats = |new: &FindingRaised| new.double.is_some_and(|double| double.of == finding.number);
         let earlier = finding.last_round < review.round.number && !raised.iter().any(repeats);
         earlier && finding.persona == seat.persona && finding.status == FindingStatus::Open
     });
@@ -124,7 +132,7 @@ pub(super) fn settled_by(review: &Review, seat: &Seat, verdict: Verdict, raised:
             None => (FindingStatus::Fixed, false),
         };
         let is_critical = finding.is_open_issue() && finding.found.severity == Severity::Critical;
-        (is_plain || !is_critical).then_some(Settled { number: finding.number, status })
+        (is_plain || !is_critical).then_some(FindingResolved { number: finding.number, status })
     })
     .collect()
 }
@@ -145,7 +153,7 @@ pub fn followed(finding: &Finding) -> bool {
 pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
     let UpdateFinding { number, role, by, wish, duplicate_of, note } = update;
     if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) {
-        return Err(wrong_status(review, Asked::UpdateIssue));
+        return Err(wrong_status(review, CommandKind::UpdateIssue));
     }
     let unknown = || Refusal::UnknownFinding { number: review.number, issue: number };
     let finding = review.finding(number).ok_or_else(unknown)?;
@@ -157,14 +165,16 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
         Authority::Operator => (operator_says(review, by, wish)?, true),
     };
     let duplicate_of = match (wish, duplicate_of) {
-        (Wish::Duplicate, Some(first)) => Some(first_of(review, number, first)?),
-        (Wish::Duplicate, None) => return Err(Refusal::DuplicateOfWhat { issue: number }),
-        (Wish::Open | Wish::Fixed | Wish::WontFix | Wish::Disputed, _) => None,
+        (RequestedStatus::Duplicate, Some(first)) => Some(first_of(review, number, first)?),
+        (RequestedStatus::Duplicate, None) => return Err(Refusal::DuplicateOfWhat { issue: number }),
+        (RequestedStatus::Open | RequestedStatus::Fixed | RequestedStatus::WontFix | RequestedStatus::Disputed, _) => {
+            None
+        }
     };
     if is_said_already(finding, &by, wish, settles, note.as_deref(), duplicate_of) {
         return Ok(Vec::new());
     }
-    let mut updated = Updated {
+    let mut updated = FindingUpdated {
         number,
         role,
         by,
@@ -172,7 +182,7 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
         duplicate_of,
         note,
         round: review.round.number,
-        settles: settles && wish != Wish::Disputed,
+        settles: settles && wish != RequestedStatus::Disputed,
         status: review.status,
         lease_ends: None,
     };
@@ -187,15 +197,17 @@ fn proposer_says(
     review: &Review,
     finding: &Finding,
     by: Option<String>,
-    wish: Wish,
+    wish: RequestedStatus,
     note: Option<&str>,
 ) -> Result<String, Refusal> {
-    super::proposer_only(review, by.as_deref(), Asked::UpdateIssue)?;
+    super::proposer_only(review, by.as_deref(), CommandKind::UpdateIssue)?;
     let issue = finding.number;
     match wish {
-        Wish::Open | Wish::Duplicate => return Err(Refusal::NotForProposers { issue, wish }),
-        Wish::Disputed | Wish::WontFix if note.is_none() => return Err(Refusal::NoteNeeded { issue, wish }),
-        Wish::Disputed | Wish::WontFix | Wish::Fixed => {}
+        RequestedStatus::Open | RequestedStatus::Duplicate => return Err(Refusal::NotForProposers { issue, wish }),
+        RequestedStatus::Disputed | RequestedStatus::WontFix if note.is_none() => {
+            return Err(Refusal::NoteNeeded { issue, wish });
+        }
+        RequestedStatus::Disputed | RequestedStatus::WontFix | RequestedStatus::Fixed => {}
     }
     if finding.status != FindingStatus::Open {
         return Err(Refusal::FindingSettled { issue, status: finding.status });
@@ -204,9 +216,14 @@ fn proposer_says(
 }
 
 /// Only who holds the seat that raised it: whoever that is by now.
-fn reviewer_says(review: &Review, finding: &Finding, by: Option<String>, wish: Wish) -> Result<String, Refusal> {
+fn reviewer_says(
+    review: &Review,
+    finding: &Finding,
+    by: Option<String>,
+    wish: RequestedStatus,
+) -> Result<String, Refusal> {
     let issue = finding.number;
-    if wish == Wish::Disputed {
+    if wish == RequestedStatus::Disputed {
         return Err(Refusal::NotForReviewers { issue, wish });
     }
     let seat = review.seats.iter().find(|seat| seat.persona == finding.persona);
@@ -220,14 +237,16 @@ fn reviewer_says(review: &Review, finding: &Finding, by: Option<String>, wish: W
 }
 
 /// Nobody overrules what was found in a proposal of its own.
-fn operator_says(review: &Review, by: Option<String>, wish: Wish) -> Result<String, Refusal> {
+fn operator_says(review: &Review, by: Option<String>, wish: RequestedStatus) -> Result<String, Refusal> {
     let by = by.unwrap_or_else(|| Authority::Operator.as_str().into());
     if by == review.proposer.identity() {
         return Err(Refusal::OwnProposal { number: review.number, reviewer: by });
     }
     match wish {
-        Wish::Open | Wish::Fixed | Wish::WontFix | Wish::Duplicate => Ok(by),
-        Wish::Disputed => Err(Refusal::NotTheProposer { asked: Asked::UpdateIssue }),
+        RequestedStatus::Open | RequestedStatus::Fixed | RequestedStatus::WontFix | RequestedStatus::Duplicate => {
+            Ok(by)
+        }
+        RequestedStatus::Disputed => Err(Refusal::NotTheProposer { asked: CommandKind::UpdateIssue }),
     }
 }
 
@@ -246,12 +265,12 @@ fn first_of(review: &Review, number: FindingNumber, given: FindingNumber) -> Res
 fn is_said_already(
     finding: &Finding,
     by: &str,
-    wish: Wish,
+    wish: RequestedStatus,
     settles: bool,
     note: Option<&str>,
     duplicate_of: Option<FindingNumber>,
 ) -> bool {
-    if settles && wish != Wish::Disputed {
+    if settles && wish != RequestedStatus::Disputed {
         let last = finding.resolution.as_ref();
         let same = last.is_some_and(|last| last.by == by && last.note.as_deref() == note);
         same && finding.status == status_of(wish) && finding.duplicate_of == duplicate_of && finding.reply.is_none()
@@ -262,17 +281,17 @@ fn is_said_already(
 }
 
 /// The status a finding gets when this is said by somebody whose word settles it.
-pub(super) const fn status_of(wish: Wish) -> FindingStatus {
+pub(super) const fn status_of(wish: RequestedStatus) -> FindingStatus {
     match wish {
-        Wish::Open | Wish::Disputed => FindingStatus::Open,
-        Wish::Fixed => FindingStatus::Fixed,
-        Wish::WontFix => FindingStatus::WontFix,
-        Wish::Duplicate => FindingStatus::Duplicate,
+        RequestedStatus::Open | RequestedStatus::Disputed => FindingStatus::Open,
+        RequestedStatus::Fixed => FindingStatus::Fixed,
+        RequestedStatus::WontFix => FindingStatus::WontFix,
+        RequestedStatus::Duplicate => FindingStatus::Duplicate,
     }
 }
 
 /// The review's status once this is so. The votes are what they were; what blocks them may not be.
-fn status_with(review: &Review, updated: &Updated) -> Status {
+fn status_with(review: &Review, updated: &FindingUpdated) -> Status {
     if !updated.settles || review.auto_rejected() || review.seats.iter().all(|seat| seat.vote.is_none()) {
         return review.status;
     }

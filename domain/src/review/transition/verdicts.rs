@@ -1,16 +1,18 @@
 //! Votes and comments, and the fence in front of them.
 
-use super::{Asked, Check, CheckNeeded, Event, Refusal, Review, Seat, Status, diff_is_checked, findings, wrong_status};
+use super::{
+    Check, CheckNeeded, CommandKind, Event, Refusal, Review, Seat, Status, diff_is_checked, findings, wrong_status,
+};
 use crate::{
     consensus::{Escalation, Outcome},
     content::digest,
-    review::{GiveVerdict, Raised, Settled},
+    review::{FindingRaised, FindingResolved, GiveVerdict},
     time::{Tick, Timestamp},
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 
 pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Option<CheckNeeded>, Refusal> {
-    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
+    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, CommandKind::Verdict)?;
     if is_repeat(seat, generation, &digest_of(verdict)) {
         return Ok(None);
     }
@@ -24,7 +26,7 @@ pub(super) fn decide(
     at: Timestamp,
     lease_ends: Tick,
 ) -> Result<Vec<Event>, Refusal> {
-    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, Asked::Verdict)?;
+    let (seat, generation) = fenced_seat(review, verdict.by.as_deref(), verdict.generation, CommandKind::Verdict)?;
     let digest = digest_of(&verdict);
     if is_repeat(seat, generation, &digest) {
         return Ok(Vec::new());
@@ -71,7 +73,7 @@ pub(super) fn fenced_seat<'a>(
     review: &'a Review,
     by: Option<&str>,
     generation: Option<u32>,
-    asked: Asked,
+    asked: CommandKind,
 ) -> Result<(&'a Seat, u32), Refusal> {
     let held = |matches: &dyn Fn(&str, u32) -> bool| {
         let seat = review.seats.iter().find(|s| s.claim.as_ref().is_some_and(|c| matches(&c.by, c.generation)))?;
@@ -112,7 +114,7 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
     match review.status {
         Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
         Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, Asked::Verdict));
+            return Err(wrong_status(review, CommandKind::Verdict));
         }
     }
     if let Some(given) = verdict.content_hash.as_ref().filter(|given| **given != review.round.content_hash.0) {
@@ -129,7 +131,13 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
 }
 
 /// The status once `seat` has said `verdict` and raised what it found.
-fn status_with(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised], settles: &[Settled]) -> Status {
+fn status_with(
+    review: &Review,
+    seat: &Seat,
+    verdict: Verdict,
+    raised: &[FindingRaised],
+    settles: &[FindingResolved],
+) -> Status {
     let blocks = blocks(review, raised, settles);
     let changes_nothing = review.status.is_open() || blocks == review.blocking().next().is_some();
     if !verdict.is_vote() && changes_nothing {
@@ -142,7 +150,7 @@ fn status_with(review: &Review, seat: &Seat, verdict: Verdict, raised: &[Raised]
 }
 
 /// Whether anything blocks once these are raised and those settled.
-fn blocks(review: &Review, raised: &[Raised], settles: &[Settled]) -> bool {
+fn blocks(review: &Review, raised: &[FindingRaised], settles: &[FindingResolved]) -> bool {
     if raised.is_empty() && settles.is_empty() {
         return review.blocking().next().is_some();
     }
@@ -167,13 +175,13 @@ pub(super) fn status_by(review: &Review, votes: &[Option<Verdict>], blocks: bool
 fn escalation(
     review: &Review,
     status: Status,
-    metrics: Option<&Metrics>,
-    raised: &[Raised],
+    metrics: Option<&ReviewMetrics>,
+    raised: &[FindingRaised],
     at: Timestamp,
 ) -> Option<Escalation> {
     let policy = &review.policy;
     let minutes = u32::try_from((at.0 - review.created_at.0) / 60_000).unwrap_or_default();
-    let cost = review.cost.saturating_add(metrics.map_or(0, Metrics::cost_millionths));
+    let cost = review.cost.saturating_add(metrics.map_or(0, ReviewMetrics::cost_millionths));
     let too_much = if status == Status::ChangesRequested && review.round.number >= policy.max_rounds {
         Some(Escalation::Rounds)
     } else if policy.max_minutes.is_some_and(|most| minutes >= most) {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     consensus::Rule,
     review::{
-        Asked, Command, DiffCheck, Review, Seat, Status,
+        Command, CommandKind, DiffCheck, Review, Seat, Status,
         transition::{Transition, is_possible, transition},
     },
     verdict::Verdict,
@@ -102,9 +102,9 @@ fn the_table_lists_every_change() {
 fn possible_is_what_would_be_taken() {
     for world in worlds() {
         explore(world, |review, taken| {
-            let taken: BTreeSet<Asked> = taken.iter().filter_map(|((command, _), _)| asked(command)).collect();
+            let taken: BTreeSet<CommandKind> = taken.iter().filter_map(|((command, _), _)| asked(command)).collect();
             // Whose turn it is to speak is not a matter of status.
-            for asked in Asked::ALL.iter().filter(|asked| **asked != Asked::Message) {
+            for asked in CommandKind::ALL.iter().filter(|asked| **asked != CommandKind::Message) {
                 let status = review.status;
                 assert_eq!(is_possible(review, *asked), taken.contains(asked), "{status}: {asked}, {review:?}");
             }
@@ -112,17 +112,17 @@ fn possible_is_what_would_be_taken() {
     }
 }
 
-const fn asked(command: &Command) -> Option<Asked> {
+const fn asked(command: &Command) -> Option<CommandKind> {
     match command {
-        Command::Revise(_) => Some(Asked::Revise),
-        Command::Claim(_) => Some(Asked::Claim),
+        Command::Revise(_) => Some(CommandKind::Revise),
+        Command::Claim(_) => Some(CommandKind::Claim),
         Command::Release(_) | Command::ReviewerGone { .. } | Command::Expire => None,
-        Command::GiveVerdict(_) => Some(Asked::Verdict),
-        Command::UpdateFinding(_) => Some(Asked::UpdateIssue),
-        Command::AddMessage(_) => Some(Asked::Message),
-        Command::AcceptCounterPatch(_) => Some(Asked::AcceptCounterPatch),
-        Command::RejectCounterPatch { .. } => Some(Asked::RejectCounterPatch),
-        Command::Cancel { .. } => Some(Asked::Cancel),
-        Command::Close { .. } => Some(Asked::Close),
+        Command::GiveVerdict(_) => Some(CommandKind::Verdict),
+        Command::UpdateFinding(_) => Some(CommandKind::UpdateIssue),
+        Command::AddMessage(_) => Some(CommandKind::Message),
+        Command::AcceptCounterPatch(_) => Some(CommandKind::AcceptCounterPatch),
+        Command::RejectCounterPatch { .. } => Some(CommandKind::RejectCounterPatch),
+        Command::Cancel { .. } => Some(CommandKind::Cancel),
+        Command::Close { .. } => Some(CommandKind::Close),
     }
 }

@@ -6,13 +6,14 @@ use crate::{
     content::ContentHash,
     credential::Authority,
     finding::{
-        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Lines, NewFinding, Place, Severity, Wish,
+        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, Lines, Location, NewFinding,
+        RequestedStatus, Severity,
     },
     review::{
         Command, GiveVerdict, OfferedFinding, OfferedFindings, Refusal, ReleaseSeat, Review, Revise, Role, Status,
         UpdateFinding, replay, transition,
     },
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -27,7 +28,7 @@ fn panel(rule: Rule) -> Review {
 }
 
 fn at(found: NewFinding, start: u32) -> NewFinding {
-    NewFinding { place: Some(Place { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
+    NewFinding { place: Some(Location { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
 }
 
 fn offer(review: &Review, by: &str, word: Verdict, list: Vec<OfferedFinding>) -> GiveVerdict {
@@ -45,7 +46,7 @@ fn raises(review: &Review, by: &str, word: Verdict, list: Vec<NewFinding>) -> Co
     Command::GiveVerdict(offer(review, by, word, list.into_iter().map(grounded).collect()))
 }
 
-fn updates(number: FindingNumber, role: Authority, by: &str, wish: Wish, note: Option<&str>) -> Command {
+fn updates(number: FindingNumber, role: Authority, by: &str, wish: RequestedStatus, note: Option<&str>) -> Command {
     let (by, note) = (Some(by.into()), note.map(Into::into));
     Command::UpdateFinding(UpdateFinding { number, role, by, wish, duplicate_of: None, note })
 }
@@ -88,10 +89,13 @@ fn while_a_vote_is_missing_what_is_blocked_is_undecided() {
 fn settling_what_blocks_lets_the_votes_count() {
     let review = blocked();
     let number = only(&review).number;
-    for wish in [Wish::Fixed, Wish::WontFix] {
+    for wish in [RequestedStatus::Fixed, RequestedStatus::WontFix] {
         let settled = after(&review, updates(number, Authority::Reviewer, "cyd", wish, Some("I was wrong")));
         assert_eq!((settled.status, settled.approved_hash.is_some()), (Status::Approved, true));
-        let back = after(&settled, updates(number, Authority::Reviewer, "cyd", Wish::Open, Some("no, I was right")));
+        let back = after(
+            &settled,
+            updates(number, Authority::Reviewer, "cyd", RequestedStatus::Open, Some("no, I was right")),
+        );
         assert_eq!((back.status, back.approved_hash), (Status::ChangesRequested, None));
     }
 }
@@ -99,8 +103,10 @@ fn settling_what_blocks_lets_the_votes_count() {
 #[test]
 fn a_person_may_overrule() {
     let review = blocked();
-    let overruled =
-        after(&review, updates(only(&review).number, Authority::Operator, "eva", Wish::WontFix, Some("not reachable")));
+    let overruled = after(
+        &review,
+        updates(only(&review).number, Authority::Operator, "eva", RequestedStatus::WontFix, Some("not reachable")),
+    );
     assert_eq!(overruled.status, Status::Approved);
     assert_eq!(overruled.decision.map(|decision| decision.by), Some("eva".into()));
 }
@@ -135,11 +141,14 @@ fn suggestions_never_block() {
 fn a_proposer_answers_and_the_reviewer_decides() {
     let review = blocked();
     let number = only(&review).number;
-    let disputed = after(&review, updates(number, Authority::Proposer, "paul", Wish::Disputed, Some("it is checked")));
+    let disputed =
+        after(&review, updates(number, Authority::Proposer, "paul", RequestedStatus::Disputed, Some("it is checked")));
     assert_eq!((disputed.status, only(&disputed).status), (Status::ChangesRequested, FindingStatus::Open));
-    let confirmed = after(&disputed, updates(number, Authority::Reviewer, "cyd", Wish::Open, Some("not there")));
+    let confirmed =
+        after(&disputed, updates(number, Authority::Reviewer, "cyd", RequestedStatus::Open, Some("not there")));
     assert_eq!((only(&confirmed).reply.is_none(), only(&confirmed).status), (true, FindingStatus::Open));
-    let withdrawn = after(&disputed, updates(number, Authority::Reviewer, "cyd", Wish::WontFix, Some("so it is")));
+    let withdrawn =
+        after(&disputed, updates(number, Authority::Reviewer, "cyd", RequestedStatus::WontFix, Some("so it is")));
     assert_eq!((withdrawn.status, only(&withdrawn).status), (Status::Approved, FindingStatus::WontFix));
 }
 
@@ -154,21 +163,21 @@ fn who_may_say_what_of_a_finding() {
     };
     let because = Some("because");
     for (role, by, wish, note, expected) in [
-        (Proposer, "paul", Wish::Fixed, None, ""),
-        (Proposer, "paul", Wish::Disputed, None, "note_needed"),
-        (Proposer, "paul", Wish::WontFix, None, "note_needed"),
-        (Proposer, "paul", Wish::Open, because, "not_for_proposers"),
-        (Proposer, "paul", Wish::Duplicate, because, "not_for_proposers"),
-        (Proposer, "mallory", Wish::Disputed, because, "not_the_proposer"),
-        (Reviewer, "cyd", Wish::Disputed, because, "not_for_reviewers"),
-        (Reviewer, "ada", Wish::Fixed, because, "not_your_seat"),
-        (Reviewer, "cyd", Wish::Duplicate, because, "duplicate_of_needed"),
-        (Operator, "eva", Wish::Fixed, None, ""),
-        (Operator, "eva", Wish::Disputed, because, "not_the_proposer"),
+        (Proposer, "paul", RequestedStatus::Fixed, None, ""),
+        (Proposer, "paul", RequestedStatus::Disputed, None, "note_needed"),
+        (Proposer, "paul", RequestedStatus::WontFix, None, "note_needed"),
+        (Proposer, "paul", RequestedStatus::Open, because, "not_for_proposers"),
+        (Proposer, "paul", RequestedStatus::Duplicate, because, "not_for_proposers"),
+        (Proposer, "mallory", RequestedStatus::Disputed, because, "not_the_proposer"),
+        (Reviewer, "cyd", RequestedStatus::Disputed, because, "not_for_reviewers"),
+        (Reviewer, "ada", RequestedStatus::Fixed, because, "not_your_seat"),
+        (Reviewer, "cyd", RequestedStatus::Duplicate, because, "duplicate_of_needed"),
+        (Operator, "eva", RequestedStatus::Fixed, None, ""),
+        (Operator, "eva", RequestedStatus::Disputed, because, "not_the_proposer"),
     ] {
         assert_eq!(code(role, by, wish, note), expected, "{role} {by} {wish}");
     }
-    let other = updates(FindingNumber(7), Operator, "eva", Wish::Fixed, None);
+    let other = updates(FindingNumber(7), Operator, "eva", RequestedStatus::Fixed, None);
     assert_eq!(decide(&review, other).map_err(|refusal| refusal.code()), Err("unknown_issue"));
 }
 
@@ -180,7 +189,7 @@ fn revised(review: &Review, anchor: Option<Anchor>) -> Review {
 }
 
 fn anchored(state: AnchorState) -> Anchor {
-    let place = Place { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
+    let place = Location { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
     Anchor { state, place: (state != AnchorState::Gone).then_some(place), likely_fixed: false }
 }
 
@@ -248,7 +257,7 @@ fn the_same_from_two_is_one_with_the_higher_severity() {
 fn what_was_fixed_and_comes_back_oscillates() {
     let review = blocked();
     let number = only(&review).number;
-    let review = after(&review, updates(number, Authority::Reviewer, "cyd", Wish::Fixed, None));
+    let review = after(&review, updates(number, Authority::Reviewer, "cyd", RequestedStatus::Fixed, None));
     let again = vec![at(found("reads freed memory", Severity::High), 3)];
     let review = after(&review, raises(&review, "bob", Verdict::ChangesRequested, again));
     let first = &review.findings[0];
@@ -263,7 +272,8 @@ fn what_was_settled_as_it_is_stays_so_unless_it_is_worse() {
         let raised = vec![at(found("reads freed memory", Severity::High), 3)];
         let review = after(&review, raises(&review, "ada", Verdict::ChangesRequested, raised));
         let number = only(&review).number;
-        let review = after(&review, updates(number, Authority::Reviewer, "ada", Wish::WontFix, Some("known")));
+        let review =
+            after(&review, updates(number, Authority::Reviewer, "ada", RequestedStatus::WontFix, Some("known")));
         let again = vec![at(found("reads freed memory", severity), 3)];
         let review = after(&review, raises(&review, "bob", Verdict::ChangesRequested, again));
         assert_eq!(review.findings[0].status, expected, "{severity}");
@@ -332,7 +342,7 @@ fn time_and_money_end_in_a_person() {
     ] {
         let mut review = panel(Rule::RequireAll);
         (review.policy.max_minutes, review.policy.max_cost) = (minutes, cost);
-        let metrics = Some(Metrics { cost_usd: Some(0.25), ..Metrics::default() });
+        let metrics = Some(ReviewMetrics { cost_usd: Some(0.25), ..ReviewMetrics::default() });
         let given = Command::GiveVerdict(GiveVerdict { metrics, ..verdict("ada", Verdict::ChangesRequested) });
         let moment = now(START.tick.0 + 5 * 60_000);
         let next = transition(&review, given, moment, &super::RULES).map(|taken| taken.next);
@@ -407,9 +417,9 @@ fn what_is_said_twice_counts_once() {
     let review = blocked();
     let number = only(&review).number;
     for (role, by, wish) in [
-        (Authority::Proposer, "paul", Wish::Disputed),
-        (Authority::Reviewer, "cyd", Wish::Fixed),
-        (Authority::Operator, "eva", Wish::WontFix),
+        (Authority::Proposer, "paul", RequestedStatus::Disputed),
+        (Authority::Reviewer, "cyd", RequestedStatus::Fixed),
+        (Authority::Operator, "eva", RequestedStatus::WontFix),
     ] {
         let command = updates(number, role, by, wish, Some("because"));
         let once = after(&review, command.clone());
@@ -422,7 +432,7 @@ fn what_is_said_twice_counts_once() {
 #[test]
 fn nobody_overrules_what_was_found_in_its_own_proposal() {
     let review = blocked();
-    let overrules = updates(only(&review).number, Authority::Operator, "paul", Wish::WontFix, Some("mine"));
+    let overrules = updates(only(&review).number, Authority::Operator, "paul", RequestedStatus::WontFix, Some("mine"));
     assert_eq!(decide(&review, overrules).map_err(|refusal| refusal.code()), Err("own_proposal"));
 }
 
@@ -461,7 +471,7 @@ fn advice_that_was_settled_does_not_swallow_an_issue() {
     let advice = NewFinding { is_issue: false, ..at(found("reads freed memory", Severity::Critical), 3) };
     let review = after(&review, raises(&review, "ada", Verdict::Approved, vec![advice.clone()]));
     let number = only(&review).number;
-    let review = after(&review, updates(number, Authority::Proposer, "paul", Wish::WontFix, Some("no")));
+    let review = after(&review, updates(number, Authority::Proposer, "paul", RequestedStatus::WontFix, Some("no")));
     assert_eq!(only(&review).status, FindingStatus::WontFix);
     let issue = NewFinding { is_issue: true, ..advice };
     let review = after(&review, raises(&review, "bob", Verdict::Approved, vec![issue]));
@@ -506,7 +516,7 @@ fn settling_what_does_not_block_leaves_the_status_alone() {
     let review = after(&review, super::accept(&review));
     assert_eq!(review.status, Status::ChangesRequested);
     let number = only(&review).number;
-    let review = after(&review, updates(number, Authority::Proposer, "paul", Wish::Fixed, None));
+    let review = after(&review, updates(number, Authority::Proposer, "paul", RequestedStatus::Fixed, None));
     assert_eq!((review.status, only(&review).status), (Status::ChangesRequested, FindingStatus::Fixed));
 }
 
@@ -521,7 +531,9 @@ fn a_duplicate_marked_by_hand_weighs_with_the_first() {
     let review = after(&review, raises(&review, "cyd", Verdict::ChangesRequested, raised));
     let [first, second, third] = [0, 1, 2].map(|n| review.findings[n].number);
     let marks = |number, of| {
-        let Command::UpdateFinding(update) = updates(number, Authority::Reviewer, "cyd", Wish::Duplicate, None) else {
+        let Command::UpdateFinding(update) =
+            updates(number, Authority::Reviewer, "cyd", RequestedStatus::Duplicate, None)
+        else {
             panic!("no update")
         };
         Command::UpdateFinding(UpdateFinding { duplicate_of: Some(of), ..update })

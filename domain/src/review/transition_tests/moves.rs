@@ -5,13 +5,13 @@ use super::super::{acceptance, applies, facts, fails, hash, message, proposal, r
 use crate::{
     consensus::Rule,
     credential::Authority,
-    finding::{FindingNumber, Grounding, Lines, NewFinding, Place, Severity, Wish},
+    finding::{FindingNumber, Grounding, Lines, Location, NewFinding, RequestedStatus, Severity},
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedFinding,
-        OfferedFindings, OfferedPatch, Proposal, Reclaimed, ReleaseSeat, Review, Revise, Role, UpdateFinding,
+        AcceptCounterPatch, AddMessage, Check, ClaimEndReason, ClaimSeat, Command, DiffCheck, GiveVerdict,
+        OfferedFinding, OfferedFindings, OfferedPatch, Proposal, ReleaseSeat, Review, Revise, Role, UpdateFinding,
     },
-    verdict::{Metrics, Verdict},
+    verdict::{ReviewMetrics, Verdict},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -65,10 +65,10 @@ pub(super) enum Move {
     Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
     Claim { by: &'static str, persona: Aim, checked: Aim, check: Check },
     Release { by: Aim, generation: Aim },
-    Gone { reviewer: &'static str, why: Reclaimed },
+    Gone { reviewer: &'static str, why: ClaimEndReason },
     Expire,
     Verdict(Given),
-    Update { finding: usize, role: Authority, by: Aim, wish: Wish, of: usize, note: bool },
+    Update { finding: usize, role: Authority, by: Aim, wish: RequestedStatus, of: usize, note: bool },
     Message { role: Role, by: Aim, persona: Aim, words: u8 },
     Accept { persona: Aim, checked: Aim, check: Check },
     Reject { persona: Aim },
@@ -84,7 +84,7 @@ pub(super) struct Given {
     verdict: Verdict,
     reason: Option<&'static str>,
     patch: Option<Check>,
-    metrics: Option<Metrics>,
+    metrics: Option<ReviewMetrics>,
     findings: Vec<(NewFinding, Option<bool>)>,
 }
 
@@ -112,7 +112,7 @@ fn a_move() -> impl Strategy<Value = Move> {
         check,
     });
     let release = (an_aim(), an_aim()).prop_map(|(by, generation)| Move::Release { by, generation });
-    let gone = (a_name(), select(Reclaimed::ALL)).prop_map(|(reviewer, why)| Move::Gone { reviewer, why });
+    let gone = (a_name(), select(ClaimEndReason::ALL)).prop_map(|(reviewer, why)| Move::Gone { reviewer, why });
     let message = (select(Role::ALL), an_aim(), an_aim(), 0..3_u8)
         .prop_map(|(role, by, persona, words)| Move::Message { role, by, persona, words });
     let accept = (an_aim(), a_sure_aim(), a_check()).prop_map(|(persona, checked, check)| Move::Accept {
@@ -120,9 +120,15 @@ fn a_move() -> impl Strategy<Value = Move> {
         checked,
         check,
     });
-    let update =
-        (0..5_usize, select(Authority::ALL), an_aim(), select(Wish::ALL), 0..5_usize, proptest::bool::weighted(0.7))
-            .prop_map(|(finding, role, by, wish, of, note)| Move::Update { finding, role, by, wish, of, note });
+    let update = (
+        0..5_usize,
+        select(Authority::ALL),
+        an_aim(),
+        select(RequestedStatus::ALL),
+        0..5_usize,
+        proptest::bool::weighted(0.7),
+    )
+        .prop_map(|(finding, role, by, wish, of, note)| Move::Update { finding, role, by, wish, of, note });
     prop_oneof![
         6 => revise,
         24 => claim,
@@ -148,7 +154,7 @@ fn a_verdict() -> impl Strategy<Value = Given> {
         4 => Just(Verdict::Comment),
         1 => Just(Verdict::Rejected),
     ];
-    let metrics = option::weighted(0.2, Just(Metrics { cost_usd: Some(0.25), ..Metrics::default() }));
+    let metrics = option::weighted(0.2, Just(ReviewMetrics { cost_usd: Some(0.25), ..ReviewMetrics::default() }));
     let patch = option::weighted(0.3, a_check());
     let findings = vec((a_finding(), option::of(proptest::bool::ANY)), 0..3);
     (an_aim(), an_aim(), an_aim(), word, reason, patch, metrics, findings).prop_map(
@@ -170,7 +176,7 @@ fn a_finding() -> impl Strategy<Value = NewFinding> {
     (select(vec!["a", "b", "c"]), severity, proptest::bool::weighted(0.8), proptest::bool::ANY).prop_map(
         |(title, severity, is_issue, placed)| NewFinding {
             is_issue,
-            place: placed.then(|| Place { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
+            place: placed.then(|| Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
             ..super::super::found(title, severity)
         },
     )

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     consensus::Outcome,
     review::{
-        AddMessage, Check, CheckNeeded, Command, Event, Recorded, Refusal, Review, Role, Status, apply, check_needed,
-        replay, transition,
+        AddMessage, Check, CheckNeeded, Command, Event, LoggedEvent, Refusal, Review, Role, Status, apply,
+        check_needed, replay, transition,
         transition::{Transition, is_possible, propose},
     },
     time::Now,
@@ -31,7 +31,7 @@ type Checked = Result<(), TestCaseError>;
 /// A review, its log, and the same review made from the log's JSON alone.
 struct History {
     review: Review,
-    log: Vec<Recorded>,
+    log: Vec<LoggedEvent>,
     from_json: Review,
     tick: i64,
     /// What each side of each seat said last, and in which round.
@@ -93,11 +93,11 @@ fn spoken(event: &Event) -> Option<((String, Role), (u32, AddMessage))> {
     Some(((persona.clone(), *role), (*round, message)))
 }
 
-fn through_json(recorded: &Recorded) -> Result<Recorded, TestCaseError> {
+fn through_json(recorded: &LoggedEvent) -> Result<LoggedEvent, TestCaseError> {
     let fail = |error: serde_json::Error| TestCaseError::fail(error.to_string());
     let text = serde_json::to_string(recorded).map_err(fail)?;
     prop_assert!(text.contains(&format!("\"kind\":\"{}\"", recorded.event.kind())), "{}", text);
-    let read: Recorded = serde_json::from_str(&text).map_err(fail)?;
+    let read: LoggedEvent = serde_json::from_str(&text).map_err(fail)?;
     prop_assert_eq!(&read, recorded);
     Ok(read)
 }
@@ -111,7 +111,7 @@ fn refused(review: &Review, refusal: &Refusal) -> Checked {
 }
 
 /// What must be true of any step that was taken.
-fn moves_forward(before: &Review, next: &Review, events: &[Recorded]) -> Checked {
+fn moves_forward(before: &Review, next: &Review, events: &[LoggedEvent]) -> Checked {
     if events.is_empty() {
         prop_assert_eq!(before, next, "changed without an event");
         return Ok(());

@@ -4,7 +4,7 @@ use super::{Asked, Server, Stop, Which, since, since::Since};
 use actors::BrokerError;
 use domain::{
     content::{Content, ContentHash},
-    review::{Review, Target},
+    review::{Review, ReviewTarget},
 };
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct Shown {
     /// What the round was submitted with, where a counter-patch has taken its place.
     pub(super) submitted: Option<ContentHash>,
     /// Where the diff was taken from.
-    pub(super) target: Option<Box<Target>>,
+    pub(super) target: Option<Box<ReviewTarget>>,
     pub(super) since: Option<Since>,
     whole: Arc<Content>,
 }
@@ -53,7 +53,7 @@ impl Shown {
     }
 }
 
-type Contents = (ContentHash, Option<ContentHash>, Option<Box<Target>>);
+type Contents = (ContentHash, Option<ContentHash>, Option<Box<ReviewTarget>>);
 
 /// The active content of a round and, where a counter-patch took its place, the one submitted first; and the target of
 /// whichever was submitted.

@@ -4,10 +4,10 @@ use super::settle;
 use crate::{
     credential::Authority,
     finding::{
-        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, Reply, Resolution, Says,
-        Wish,
+        Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, ProposerResponse, Reply,
+        RequestedStatus, Resolution,
     },
-    review::{Anchored, Decision, Raised, Review, Settled, Status, Updated},
+    review::{Anchored, Decision, FindingRaised, FindingResolved, FindingUpdated, Review, Status},
     time::Timestamp,
     verdict::Verdict,
 };
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::super::findings::status_of;
 
 /// The findings that came with a verdict, and what they change in those before them.
-pub(in super::super) fn raise(review: &mut Review, persona: &str, by: &str, at: Timestamp, raised: &[Raised]) {
+pub(in super::super) fn raise(review: &mut Review, persona: &str, by: &str, at: Timestamp, raised: &[FindingRaised]) {
     for new in raised {
         if let Some(first) = first_of_double(review, new) {
             put(review, first);
@@ -27,7 +27,7 @@ pub(in super::super) fn raise(review: &mut Review, persona: &str, by: &str, at: 
 }
 
 /// A finding as a verdict makes it.
-fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &Raised) -> Finding {
+fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &FindingRaised) -> Finding {
     Finding {
         number: raised.number,
         found: raised.found.clone(),
@@ -50,7 +50,7 @@ fn finding_of(review: &Review, persona: &str, by: &str, at: Timestamp, raised: &
 }
 
 /// The finding that a new one says again, as that leaves it.
-fn first_of_double(review: &Review, raised: &Raised) -> Option<Finding> {
+fn first_of_double(review: &Review, raised: &FindingRaised) -> Option<Finding> {
     let double = raised.double?;
     let mut first = review.finding(double.of)?.clone();
     first.repeated += 1;
@@ -83,7 +83,7 @@ fn grow(first: &mut Finding, other: &NewFinding, other_is_late: bool) {
 }
 
 /// As it is raised, where that is known to be.
-fn anchor_of(raised: &Raised) -> Option<Anchor> {
+fn anchor_of(raised: &FindingRaised) -> Option<Anchor> {
     let place = match raised.grounding {
         Grounding::Grounded { .. } => raised.found.place.clone()?,
         Grounding::Ungrounded { .. } | Grounding::Unchecked { .. } => return None,
@@ -92,9 +92,9 @@ fn anchor_of(raised: &Raised) -> Option<Anchor> {
 }
 
 /// What an approval made of its persona's own findings.
-pub(in super::super) fn settle_own(review: &mut Review, by: &str, at: Timestamp, settles: &[Settled]) {
+pub(in super::super) fn settle_own(review: &mut Review, by: &str, at: Timestamp, settles: &[FindingResolved]) {
     let round = review.round.number;
-    for Settled { number, status } in settles {
+    for FindingResolved { number, status } in settles {
         let Some(mut finding) = review.finding(*number).cloned() else { continue };
         finding.status = *status;
         finding.reply = None;
@@ -113,12 +113,12 @@ pub(super) fn anchor(review: &mut Review, anchors: &[Anchored]) {
     }
 }
 
-pub(in super::super) fn update_finding(review: &mut Review, updated: &Updated, at: Timestamp) {
-    let Updated { number, role, by, wish, duplicate_of, note, round, settles, status, lease_ends } = updated;
+pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpdated, at: Timestamp) {
+    let FindingUpdated { number, role, by, wish, duplicate_of, note, round, settles, status, lease_ends } = updated;
     let Some(mut finding) = review.finding(*number).cloned() else { return };
     let (by, note, round) = (by.clone(), note.clone(), *round);
     if *settles {
-        let confirmed = *wish == Wish::Open && finding.status == FindingStatus::Open;
+        let confirmed = *wish == RequestedStatus::Open && finding.status == FindingStatus::Open;
         finding.status = status_of(*wish);
         finding.duplicate_of = *duplicate_of;
         finding.reply = None;
@@ -170,19 +170,19 @@ pub(super) const fn verdict_of(status: Status) -> Option<Verdict> {
     }
 }
 
-fn reason_of(number: FindingNumber, wish: Wish, note: Option<&str>) -> String {
+fn reason_of(number: FindingNumber, wish: RequestedStatus, note: Option<&str>) -> String {
     match note {
         Some(note) => format!("{number} is {wish}: {note}"),
         None => format!("{number} is {wish}"),
     }
 }
 
-const fn says(wish: Wish) -> Option<Says> {
+const fn says(wish: RequestedStatus) -> Option<ProposerResponse> {
     match wish {
-        Wish::Fixed => Some(Says::Fixed),
-        Wish::WontFix => Some(Says::WontFix),
-        Wish::Disputed => Some(Says::Disputed),
-        Wish::Open | Wish::Duplicate => None,
+        RequestedStatus::Fixed => Some(ProposerResponse::Fixed),
+        RequestedStatus::WontFix => Some(ProposerResponse::WontFix),
+        RequestedStatus::Disputed => Some(ProposerResponse::Disputed),
+        RequestedStatus::Open | RequestedStatus::Duplicate => None,
     }
 }
 

@@ -1,0 +1,138 @@
+//! What an actor shows of itself to operators, at the price of a few atomic adds.
+
+use ractor::{ActorId, ActorRef, Message};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{
+            AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    time::{Duration, Instant},
+};
+
+/// An actor's address that counts what is sent to it.
+pub(crate) struct Mailbox<M: Message> {
+    actor: ActorRef<M>,
+    pub(crate) stats: Arc<ActorStats>,
+}
+
+impl<M: Message> Clone for Mailbox<M> {
+    fn clone(&self) -> Self {
+        Self { actor: self.actor.clone(), stats: Arc::clone(&self.stats) }
+    }
+}
+
+impl<M: Message> Mailbox<M> {
+    pub(crate) fn new(actor: ActorRef<M>, stats: Arc<ActorStats>) -> Self {
+        Self { actor, stats }
+    }
+
+    /// `false` if the actor is gone; the message, and a reply port in it, is dropped then.
+    pub(crate) fn send(&self, message: M) -> bool {
+        self.stats.sent();
+        self.actor.send_message(message).is_ok()
+    }
+
+    pub(crate) fn id(&self) -> ActorId {
+        self.actor.get_id()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kill(&self) {
+        self.actor.kill();
+    }
+
+    /// `false` if it has not ended in this time.
+    pub(crate) async fn ended(&self, patience: Duration) -> bool {
+        self.actor.wait(Some(patience)).await.is_ok()
+    }
+}
+
+/// Something an actor works on.
+pub(crate) struct Working(Arc<ActorStats>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.working.fetch_sub(1, SeqCst);
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ActorStats {
+    started: Instant,
+    mailbox: AtomicU64,
+    /// What has been taken from the mailbox and is not done yet.
+    working: AtomicU64,
+    handled: AtomicU64,
+    /// Milliseconds after `started` of the last message.
+    touched: AtomicU64,
+    last_error: Mutex<Option<Box<str>>>,
+}
+
+impl ActorStats {
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            mailbox: AtomicU64::new(0),
+            working: AtomicU64::new(0),
+            handled: AtomicU64::new(0),
+            touched: AtomicU64::new(0),
+            last_error: Mutex::new(None),
+        }
+    }
+
+    /// A message is on its way to the mailbox.
+    fn sent(&self) {
+        self.mailbox.fetch_add(1, SeqCst);
+        self.touch();
+    }
+
+    /// A message was taken from the mailbox.
+    pub(crate) fn taken(&self) {
+        let _ = self.mailbox.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
+        self.handled.fetch_add(1, Relaxed);
+    }
+
+    /// The actor is busy until the guard is dropped. Called before [`Self::taken`], so that no moment
+    /// in between looks idle.
+    pub(crate) fn work(self: &Arc<Self>) -> Working {
+        self.working.fetch_add(1, SeqCst);
+        Working(Arc::clone(self))
+    }
+
+    /// A message waits or is being worked on, also outside of the mailbox.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.mailbox.load(SeqCst) > 0 || self.working.load(SeqCst) > 0
+    }
+
+    pub(crate) fn touch(&self) {
+        let after = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.touched.store(after, Relaxed);
+    }
+
+    pub(crate) fn failed(&self, error: &str) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into());
+    }
+
+    pub(crate) fn mailbox(&self) -> u64 {
+        self.mailbox.load(Relaxed)
+    }
+
+    pub(crate) fn handled(&self) -> u64 {
+        self.handled.load(Relaxed)
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.touched.load(Relaxed)))
+    }
+
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().map(Into::into)
+    }
+}

@@ -1,0 +1,436 @@
+//! The doors' one way in: a typed method per thing that can be asked.
+
+mod callers;
+mod changes;
+mod findings;
+mod history;
+mod hooks;
+mod lists;
+mod log;
+mod pool;
+mod waits;
+
+pub use changes::{Bases, Changes};
+
+use crate::{
+    Context, Credentials,
+    actor_stats::Mailbox,
+    error::BrokerError,
+    gateway::{CommandPayload, GatewayMessage},
+    introspection::{CallStats, Census, Tree, WriterStats},
+    personas::Persona,
+    queue_cache::SharedLists,
+    requests::{MessageRequest, NewProposal, RequestKey, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
+    review::{CommandOutcome, Snapshot},
+    submission::{front_matter, panel, unreadable},
+    supervisor::SupervisorMessage,
+};
+use domain::{
+    content::{Content, ContentHash},
+    credential::Scope,
+    ids::{ReviewId, ReviewNumber},
+    panel::Chosen,
+    review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
+};
+use std::sync::Arc;
+use store::{
+    Effort, Feed, Named,
+    view::{CounterPatch, Iteration, Message, Page, RoundRow},
+};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
+use uuid::Uuid;
+
+/// Statistics that may be made or wait for that.
+const STATS_QUEUED: usize = 8;
+
+type Answer<T> = Result<T, BrokerError>;
+
+/// A running broker. Cheap to clone; doors hold nothing else. The second part is set by [`Broker::expecting`].
+#[derive(Clone)]
+pub struct Broker(Arc<Inner>, Option<u64>);
+
+struct Inner {
+    context: Context,
+    supervisor: Mailbox<SupervisorMessage>,
+    feed: Feed,
+    calls: Semaphore,
+    waiters: Semaphore,
+    lists: SharedLists,
+    stats_queue: Semaphore,
+    stats_turn: Semaphore,
+}
+
+impl Broker {
+    pub(crate) fn new(context: Context, supervisor: Mailbox<SupervisorMessage>, feed: Feed) -> Self {
+        let calls = Semaphore::new(context.settings.limits.calls_in_flight);
+        let waiters = Semaphore::new(context.settings.limits.waiters);
+        let (stats_queue, stats_turn) = (Semaphore::new(STATS_QUEUED), Semaphore::new(1));
+        let lists = SharedLists::default();
+        Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists, stats_queue, stats_turn }), None)
+    }
+
+    /// The same broker for a caller that has seen this version of a review: a change of another version is refused.
+    #[must_use]
+    pub fn expecting(&self, version: u64) -> Self {
+        Self(Arc::clone(&self.0), Some(version))
+    }
+
+    /// Who may act on this broker in this run.
+    pub fn credentials(&self) -> &Credentials {
+        &self.0.context.credentials
+    }
+
+    /// What is configured under this name; a seat may also be for a person.
+    pub fn persona(&self, name: &str) -> Option<&Arc<Persona>> {
+        self.0.context.settings.personas.get(name)
+    }
+
+    /// Reads a review_id, `R-12`, or a unique prefix of an id.
+    pub async fn resolve(&self, given: &str) -> Answer<ReviewId> {
+        self.resolve_within(given, &Scope::All).await
+    }
+
+    /// The same for somebody who sees so much: prefixes lead to nothing else, not even to be told apart from it.
+    pub async fn resolve_within(&self, given: &str, scope: &Scope) -> Answer<ReviewId> {
+        let given = given.trim();
+        let unknown = || BrokerError::UnknownReview { given: given.chars().take(80).collect() };
+        if let Ok(id) = Uuid::try_parse(given) {
+            return Ok(ReviewId(id));
+        }
+        let reader = &self.0.context.reader;
+        if let Some(number) = ReviewNumber::parse(given) {
+            return reader.find_id_by_number(number).await.map_err(unreadable)?.ok_or_else(unknown);
+        }
+        let prefix = given.to_ascii_lowercase();
+        if !(4..36).contains(&prefix.len()) || !prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+            return Err(unknown());
+        }
+        let project = match scope {
+            Scope::All => None,
+            Scope::Project(project) => Some(project.as_deref()),
+        };
+        match reader.find_id_by_prefix(&prefix, project).await.map_err(unreadable)? {
+            Named::Nothing => Err(unknown()),
+            Named::One(id) => Ok(id),
+            Named::Several(ids) => Err(BrokerError::AmbiguousReview {
+                given: given.into(),
+                candidates: ids.iter().map(ToString::to_string).collect(),
+            }),
+        }
+    }
+
+    pub async fn create(&self, mut proposal: NewProposal) -> Answer<Submitted> {
+        let _call = self.admit()?;
+        let context = &self.0.context;
+        context.settings.limits.proposal(&proposal)?;
+        context.refuse_secrets(&proposal.texts()).await?;
+        let named = panel::named(std::mem::take(&mut proposal.personas))?;
+        let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
+        let project = context.projects.name_for(given, workplace)?;
+        let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
+        let prepared = context.while_open(preparing).await?;
+        let Chosen { personas, because } = match named {
+            Some(personas) => Chosen { personas, because: Vec::new() },
+            None => context.settings.panel.choose(proposal.category, &prepared.content.files),
+        };
+        let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
+        let first = Proposal {
+            // Both are minted by the gateway.
+            id: ReviewId(Uuid::nil()),
+            number: ReviewNumber(0),
+            intent: prepared.content.intent.clone(),
+            proposer: domain::review::Proposer { project, ..proposal.proposer },
+            category: proposal.category,
+            priority: proposal.priority,
+            content_hash: prepared.hash,
+            diff: prepared.diff,
+            personas,
+            policy,
+            request_key: proposal.key.map(RequestKey::into_text),
+            target: prepared.target,
+        };
+        let content = Arc::clone(&prepared.content);
+        let applied = context
+            .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
+            .await?;
+        // A repeat keeps the panel of its first, whatever the settings have become.
+        let panel_because = if applied.changed { because } else { Vec::new() };
+        Ok(Submitted { panel_because, ..self.submitted(applied, prepared.content).await? })
+    }
+
+    pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.revision(&revision)?;
+        self.0.context.refuse_secrets(&revision.texts()).await?;
+        match self.try_revise(id, revision.clone()).await {
+            // Completing the content takes time; should it change meanwhile, it is completed once more.
+            Err(BrokerError::Refused(Refusal::ContentMoved)) => self.try_revise(id, revision).await,
+            answer => answer,
+        }
+    }
+
+    async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
+        let review = self.review(id).await?;
+        let key = revision.key.take().map(RequestKey::into_text);
+        let repeats = key.is_some() && key == review.round.request_key;
+        let preparing = Box::pin(self.0.context.prepare_revision(&review, &mut revision, repeats));
+        let prepared = self.0.context.while_open(preparing).await?;
+        let command = Command::Revise(Revise {
+            proposer_id: revision.proposer_id,
+            completes: review.round.content_hash.clone(),
+            intent: prepared.content.intent.clone(),
+            content_hash: prepared.hash,
+            diff: prepared.diff,
+            request_key: key,
+            anchors: self.0.context.while_open(self.0.context.follow(&review, &prepared.content)).await?,
+            target: prepared.target,
+        });
+        let attached = CommandPayload { content: Some(Arc::clone(&prepared.content)), ..CommandPayload::default() };
+        let applied = self.apply(id, command, attached).await?;
+        self.submitted(applied, prepared.content).await
+    }
+
+    /// The review after the claim. If git said no it is `changes_requested` and `auto_rejected()`.
+    pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.reviewer(&reviewer_id, persona.as_deref())?;
+        self.0.context.refuse_secrets(&[("reviewer_id", Some(&reviewer_id))]).await?;
+        let claim = ClaimSeat { by: reviewer_id, persona, checked: None, check: Check::NotNeeded };
+        self.decide(id, Command::Claim(claim)).await
+    }
+
+    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<Spoken> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.message(&message)?;
+        let metadata = message.metadata.as_ref().map(ToString::to_string);
+        self.0.context.refuse_secrets(&message.texts(metadata.as_deref())).await?;
+        if let Some(request) = self.verdict_in(id, &message).await? {
+            let verdict = request.verdict;
+            return Ok(Spoken { review: self.give_verdict(id, request).await?, as_what: SpokenAs::Verdict(verdict) });
+        }
+        let (role, persona) = (message.role, message.persona.clone());
+        let command = Command::AddMessage(AddMessage {
+            role,
+            by: message.caller_id,
+            persona: message.persona,
+            body: message.body,
+            metadata: message.metadata,
+        });
+        let review = self.decide(id, command).await?;
+        let seats = review.seats.iter().filter(|seat| persona.as_ref().is_none_or(|persona| *persona == seat.persona));
+        let spoken = seats.filter_map(|seat| seat.last_message.as_ref()?.said_by(role));
+        let message = spoken.map(|(id, _)| id).max().unwrap_or_default();
+        Ok(Spoken { review, as_what: SpokenAs::Message(message) })
+    }
+
+    /// The verdict that a message stands for, where its persona's settings allow that. Only for the seat that the
+    /// speaker holds under its own name.
+    async fn verdict_in(&self, id: ReviewId, message: &MessageRequest) -> Answer<Option<VerdictRequest>> {
+        let personas = &self.0.context.settings.personas;
+        let (Role::Reviewer, Some(caller)) = (message.role, &message.caller_id) else { return Ok(None) };
+        if !personas.values().any(|persona| persona.front_matter) {
+            return Ok(None);
+        }
+        let review = self.review(id).await?;
+        let Some(seat) = review.seats.iter().find(|seat| seat.is_held_by(caller)) else { return Ok(None) };
+        let wanted = message.persona.as_ref().is_none_or(|persona| *persona == seat.persona);
+        if !wanted || !personas.get(&seat.persona).is_some_and(|persona| persona.front_matter) {
+            return Ok(None);
+        }
+        let problem = |problem| BrokerError::Invalid { field: "body", problem: format!("front matter: {problem}") };
+        front_matter::verdict_in(&message.body, &review, seat).transpose().map_err(problem)
+    }
+
+    pub async fn accept_counter_patch(
+        &self,
+        id: ReviewId,
+        by: Option<String>,
+        persona: Option<String>,
+    ) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.name("persona", persona.as_deref())?;
+        let (checked, check, anchors) = (None, Check::NotNeeded, Vec::new());
+        let accept = AcceptCounterPatch { by, persona, checked, content_hash: None, diff: None, check, anchors };
+        self.decide(id, Command::AcceptCounterPatch(accept)).await
+    }
+
+    pub async fn reject_counter_patch(
+        &self,
+        id: ReviewId,
+        by: Option<String>,
+        persona: Option<String>,
+    ) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.name("persona", persona.as_deref())?;
+        self.decide(id, Command::RejectCounterPatch { by, persona }).await
+    }
+
+    pub async fn cancel(&self, id: ReviewId, by: Option<String>, reason: String) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.settings.limits.reason(&reason)?;
+        self.0.context.settings.limits.name("caller_id", by.as_deref())?;
+        self.0.context.refuse_secrets(&[("reason", Some(&reason))]).await?;
+        self.decide(id, Command::Cancel { by, reason }).await
+    }
+
+    pub async fn close(&self, id: ReviewId, by: Role, identity: Option<String>) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.decide(id, Command::Close { by, identity }).await
+    }
+
+    pub async fn content(&self, hash: &ContentHash) -> Answer<Arc<Content>> {
+        self.0.context.find_content(hash).await
+    }
+
+    /// All rounds, oldest first.
+    pub async fn rounds(&self, id: ReviewId) -> Answer<Vec<RoundRow>> {
+        let review = self.review(id).await?;
+        self.0.context.reader.list_rounds(review.number).await.map_err(unreadable)
+    }
+
+    /// Messages, oldest first; `after` is a message id.
+    pub async fn discussion(
+        &self,
+        id: ReviewId,
+        round: Option<u32>,
+        after: Option<u64>,
+        limit: u32,
+    ) -> Answer<Page<Message>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, round)?;
+        let messages = self.0.context.reader.list_messages(review.number, round, after.unwrap_or(0), limit);
+        messages.await.map_err(unreadable)
+    }
+
+    /// Verdicts of a round, newest first, at most `limit`.
+    pub async fn iterations(&self, id: ReviewId, round: u32, limit: u32) -> Answer<Vec<Iteration>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, Some(round))?;
+        self.0.context.reader.list_verdicts(review.number, round, limit).await.map_err(unreadable)
+    }
+
+    /// What the verdicts took, by round and reviewer.
+    pub async fn efforts(&self, id: ReviewId) -> Answer<Vec<Effort>> {
+        let review = self.review(id).await?;
+        self.0.context.reader.list_efforts(review.number).await.map_err(unreadable)
+    }
+
+    /// The last verdict of a round that was no comment.
+    pub async fn last_vote(&self, id: ReviewId, round: u32) -> Answer<Option<Iteration>> {
+        let review = self.review(id).await?;
+        self.known_round(&review, Some(round))?;
+        self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
+    }
+
+    /// The last counter-patch that was offered in a round, by anybody or from one seat.
+    pub async fn last_counter_patch(
+        &self,
+        id: ReviewId,
+        round: u32,
+        persona: Option<&str>,
+    ) -> Answer<Option<CounterPatch>> {
+        self.0.context.settings.limits.name("persona", persona)?;
+        let review = self.review(id).await?;
+        self.known_round(&review, Some(round))?;
+        if let Some(persona) = persona
+            && review.seats.iter().all(|seat| seat.persona != persona)
+        {
+            let (persona, seats) = (persona.to_owned(), review.personas().join(", "));
+            return Err(Refusal::NoSuchSeat { number: review.number, persona, seats }.into());
+        }
+        self.0.context.reader.find_last_counter_patch(review.number, round, persona).await.map_err(unreadable)
+    }
+
+    /// The live tree, for operators.
+    pub async fn actors(&self) -> Answer<Tree> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
+        let (mut root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
+        // Asked here and not by the supervisor, which waits for nobody.
+        if let (Ok(view), Some(node)) =
+            (self.show_pool().await, root.children.iter_mut().find(|node| node.kind == "pool"))
+        {
+            crate::pool::draw(node, &view);
+        }
+        Ok(Tree { root, store: self.store_vitals(), calls: self.call_vitals(), more_reviews })
+    }
+
+    /// The same in numbers, for whoever asks every few seconds; without reviewers, whom the pool knows.
+    pub async fn census(&self) -> Answer<Census> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::Count { reply: reply.into() })?;
+        let kinds = answer.await.map_err(|_| BrokerError::Restarted)?;
+        Ok(Census { kinds, store: self.store_vitals(), calls: self.call_vitals() })
+    }
+
+    fn store_vitals(&self) -> WriterStats {
+        let (commits, changes) = self.0.feed.totals();
+        WriterStats { commits, changes, waiting: self.0.feed.waiting() }
+    }
+
+    fn call_vitals(&self) -> CallStats {
+        let limits = &self.0.context.settings.limits;
+        let taken = |limit: usize, places: &Semaphore| limit.saturating_sub(places.available_permits());
+        CallStats {
+            in_flight: taken(limits.calls_in_flight, &self.0.calls),
+            waiting: taken(limits.waiters, &self.0.waiters),
+        }
+    }
+
+    /// The writer accepts changes and nobody has asked for shutdown.
+    pub fn is_ready(&self) -> bool {
+        !self.0.context.closing.is_cancelled() && self.0.feed.committed.has_changed().is_ok()
+    }
+
+    /// Resolves when nothing can be written any more.
+    pub(crate) async fn writer_ended(&self) {
+        self.0.feed.ended().await;
+    }
+
+    /// Fires when the broker begins to shut down.
+    pub fn closing(&self) -> tokio_util::sync::CancellationToken {
+        self.0.context.closing.clone()
+    }
+
+    /// A place among the calls in flight, or a clear "not now".
+    fn admit(&self) -> Answer<SemaphorePermit<'_>> {
+        if self.0.context.closing.is_cancelled() {
+            return Err(BrokerError::ShuttingDown);
+        }
+        self.0.calls.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are in flight" })
+    }
+
+    async fn decide(&self, id: ReviewId, command: Command) -> Answer<Arc<Review>> {
+        Ok(self.apply(id, command, CommandPayload::default()).await?.review)
+    }
+
+    async fn apply(&self, id: ReviewId, command: Command, attached: CommandPayload) -> Answer<CommandOutcome> {
+        let (command, attached) = (Box::new(command), CommandPayload { expected: self.1, ..attached });
+        self.0.context.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
+    }
+
+    fn tell_supervisor(&self, message: SupervisorMessage) -> Answer<()> {
+        if self.0.supervisor.send(message) { Ok(()) } else { Err(BrokerError::ShuttingDown) }
+    }
+
+    async fn watch(&self, id: ReviewId, start: bool) -> Answer<Option<watch::Receiver<Snapshot>>> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::Watch { id, start, reply: reply.into() })?;
+        answer.await.map_err(|_| BrokerError::ShuttingDown)
+    }
+
+    /// A repeat of an old submission shows what that one brought.
+    async fn submitted(&self, applied: CommandOutcome, content: Arc<Content>) -> Answer<Submitted> {
+        let content = if applied.changed { content } else { self.content(&applied.review.round.content_hash).await? };
+        Ok(Submitted { review: applied.review, content, panel_because: Vec::new() })
+    }
+
+    fn known_round(&self, review: &Review, round: Option<u32>) -> Answer<()> {
+        match round {
+            Some(round) if round == 0 || round > review.round.number => {
+                Err(BrokerError::NoSuchRound { number: review.number, round, last: review.round.number })
+            }
+            _ => Ok(()),
+        }
+    }
+}

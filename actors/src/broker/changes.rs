@@ -1,0 +1,91 @@
+//! What changed from one round of a review to another.
+
+use super::{Answer, Broker};
+use crate::{
+    Context,
+    error::BrokerError,
+    submission::{check_failed, read_diff},
+};
+use domain::{content::Content, review::Review};
+use git::GitError;
+
+/// A content with nothing in it but what changed since another.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    /// Its diff leads from the files of the one to those of the other; its description is there only where it is
+    /// another.
+    pub content: Content,
+    pub bases: Bases,
+}
+
+/// What the two diffs were made against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bases {
+    Same,
+    /// Then the diff holds what changed between the bases as well.
+    Different,
+    /// Neither content has a diff.
+    None,
+}
+
+impl Broker {
+    pub async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
+        let _call = self.admit()?;
+        self.0.context.changes(review, from, to).await
+    }
+}
+
+impl Context {
+    pub(crate) async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
+        let unchanged = Content {
+            intent: to.intent.clone(),
+            description: to.description.clone().filter(|_| from.description != to.description),
+            diff: None,
+            base_commit: to.base_commit.clone(),
+            files: Vec::new(),
+            flags: Vec::new(),
+            diff_note: None,
+        };
+        if from.diff.is_none() && to.diff.is_none() {
+            return Ok(Changes { content: unchanged, bases: Bases::None });
+        }
+        // Without a diff nothing was changed, whatever it is that another round is based on.
+        let base = |this: &Content, other: &Content| match this.diff {
+            Some(_) => this.base_commit.clone(),
+            None => other.base_commit.clone(),
+        };
+        let (old, new) = (base(from, to), base(to, from));
+        let bases = if old == new { Bases::Same } else { Bases::Different };
+        if bases == Bases::Same && from.diff == to.diff {
+            return Ok(Changes { content: Content { diff: Some(String::new()), ..unchanged }, bases });
+        }
+        let repository = self.projects.repository(review.proposer.project.as_deref())?;
+        let (from, to) = ((old.as_deref(), from.diff.as_deref()), (new.as_deref(), to.diff.as_deref()));
+        let comparing = async { repository.diff_contents(from, to).await.map_err(cannot_compare) };
+        let text = self.while_open(Box::pin(comparing)).await?;
+        let (reading, text) = read_diff(text).await?;
+        let (files, flags, diff_note) = (reading.files, reading.flags, reading.note.filter(|_| !text.is_empty()));
+        Ok(Changes { content: Content { diff: Some(text), files, flags, diff_note, ..unchanged }, bases })
+    }
+}
+
+fn cannot_compare(error: GitError) -> BrokerError {
+    let invalid = |problem| BrokerError::Invalid { field: "since_round", problem };
+    match error {
+        GitError::DoesNotApply { words } => invalid(format!(
+            "one of the two diffs does not apply to its base, so there are no files to compare: {words}"
+        )),
+        error @ GitError::UnknownBase { .. } => {
+            invalid(format!("the base of one of the two diffs is gone, so there are no files to compare: {error}"))
+        }
+        GitError::TooLarge { bytes, limit } => {
+            BrokerError::TooLong { field: "diff", actual: bytes, limit, unit: "bytes" }
+        }
+        error @ (GitError::NotARepository { .. }
+        | GitError::BadBase { .. }
+        | GitError::BadTarget { .. }
+        | GitError::TimedOut { .. }
+        | GitError::Missing { .. }
+        | GitError::Failed { .. }) => check_failed(error),
+    }
+}

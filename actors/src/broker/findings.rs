@@ -1,0 +1,45 @@
+//! Verdicts with what they found, and what becomes of it.
+
+use super::{Answer, Broker};
+use crate::{
+    error::BrokerError,
+    requests::{FindingQuery, VerdictRequest},
+    submission::unreadable,
+};
+use domain::{
+    ids::ReviewId,
+    review::{Command, Review, UpdateFinding},
+};
+use std::sync::Arc;
+use store::{FindingFilter, FoundIn, view::Page};
+
+impl Broker {
+    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        self.0.context.give_verdict(id, request, self.1).await
+    }
+
+    /// The review after somebody has said what is to become of a finding.
+    pub async fn update_finding(&self, id: ReviewId, update: UpdateFinding) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        let limits = &self.0.context.settings.limits;
+        limits.name("caller_id", update.by.as_deref())?;
+        limits.note(update.note.as_deref())?;
+        self.0.context.refuse_secrets(&[("note", update.note.as_deref())]).await?;
+        self.decide(id, Command::UpdateFinding(update)).await
+    }
+
+    /// Findings of one review or of all, newest first.
+    pub async fn findings(&self, query: FindingQuery) -> Answer<Page<FoundIn>> {
+        let limit = self.0.context.settings.limits.page(query.limit)?;
+        self.0.context.settings.limits.name("persona", query.filter.persona.as_deref())?;
+        self.0.context.settings.limits.path("file", query.filter.file.as_deref())?;
+        let before = query.cursor.map(|cursor| cursor.parse().map_err(|_| BrokerError::BadCursor)).transpose()?;
+        let review = match query.review {
+            Some(id) => Some(self.review(id).await?.number),
+            None => None,
+        };
+        let filter = FindingFilter { review, ..query.filter };
+        self.0.context.reader.list_findings(&filter, before, limit).await.map_err(unreadable)
+    }
+}

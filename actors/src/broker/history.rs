@@ -1,0 +1,53 @@
+//! What has happened: the log as people ask for it, one review's story, and figures.
+
+use super::{Answer, Broker};
+use crate::{error::BrokerError, requests::HistoryQuery, submission::unreadable};
+use domain::{history::GroupBy, ids::ReviewId};
+use store::{
+    HistoryFilter, HistoryRow, Step,
+    stats::{Period, Stats},
+    view::Page,
+};
+
+impl Broker {
+    /// Events of the log. A page may be short, or empty, and have others after it.
+    pub async fn history(&self, query: HistoryQuery) -> Answer<Page<HistoryRow>> {
+        let _call = self.admit()?;
+        let limits = &self.0.context.settings.limits;
+        let limit = limits.page(query.limit)?;
+        limits.name("actor", query.filter.actor.as_deref())?;
+        let cursor = query.cursor.map(|cursor| cursor.parse().map_err(|_| BrokerError::BadCursor)).transpose()?;
+        let review = match query.review {
+            Some(id) => Some(self.review(id).await?.number),
+            None => None,
+        };
+        let filter = HistoryFilter { review, ..query.filter };
+        self.0.context.reader.list_history(&filter, query.order, cursor, limit).await.map_err(unreadable)
+    }
+
+    /// What happened to a review after that version, oldest first.
+    pub async fn steps(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<Step>> {
+        let _call = self.admit()?;
+        let review = self.review(id).await?;
+        self.0.context.reader.list_steps(review.number, after, limit).await.map_err(unreadable)
+    }
+
+    /// One at a time: they look at every review, and all else that is read shares a few connections with them.
+    pub async fn stats(&self, period: Period, by: GroupBy) -> Answer<Stats> {
+        let _call = self.admit()?;
+        let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
+        let _queued = self.0.stats_queue.try_acquire().map_err(busy)?;
+        let _turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
+        self.0.context.reader.stats(&period, by).await.map_err(unreadable)
+    }
+
+    /// Refuses a project that is not registered.
+    pub fn known_project(&self, given: &str) -> Answer<()> {
+        self.0.context.settings.limits.name("project", Some(given))?;
+        let known = self.0.context.projects.names();
+        if known.iter().any(|name| name == given) {
+            return Ok(());
+        }
+        Err(BrokerError::UnknownProject { given: given.into(), known })
+    }
+}

@@ -1,0 +1,42 @@
+//! How far each webhook has been told of the log, for those who deliver and those who look after it.
+
+use super::{Answer, Broker};
+use crate::{error::BrokerError, gateway::GatewayMessage, submission::unreadable};
+use domain::time::Timestamp;
+use store::{DeadDelivery, HookChange, HookRow, HookStep, News};
+use tokio::sync::oneshot;
+
+impl Broker {
+    /// Every webhook that was ever configured.
+    pub async fn hooks(&self) -> Answer<Vec<HookRow>> {
+        self.0.context.reader.list_hooks().await.map_err(unreadable)
+    }
+
+    /// Makes a step of a webhook durable: how many rows it touched.
+    pub async fn note_hook(&self, hook: &str, step: HookStep) -> Answer<u64> {
+        let (done, noted) = oneshot::channel();
+        let change = Box::new(HookChange { hook: hook.to_owned(), step });
+        self.0.context.gateway.send(GatewayMessage::Note { change, done });
+        let noted = noted.await.map_err(|_| self.0.context.unanswered())?;
+        noted.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
+    }
+
+    /// What a webhook could not be told, after this place in the log.
+    pub async fn dead_deliveries(&self, hook: &str, after: u64, limit: u32) -> Answer<Vec<DeadDelivery>> {
+        self.0.context.reader.list_dead(hook, after, limit).await.map_err(unreadable)
+    }
+
+    /// The first of those that is to be tried again, with what it says.
+    pub async fn dead_to_try(&self, hook: &str) -> Answer<Option<News>> {
+        let Some(seq) = self.0.context.reader.find_dead_to_try(hook).await.map_err(unreadable)? else {
+            return Ok(None);
+        };
+        let page = self.news(seq.saturating_sub(1), None, 1).await?;
+        Ok(page.into_iter().find(|news| news.seq == seq))
+    }
+
+    /// The time, as the log has it.
+    pub fn wall_clock(&self) -> Timestamp {
+        self.0.context.clock.now().at
+    }
+}

@@ -1,0 +1,63 @@
+//! The log of all events, for those who follow it, and what is counted.
+
+use super::{Answer, Broker};
+use crate::{
+    credentials::{Caller, SecretHash},
+    metrics::Metrics,
+    pool::PoolView,
+    submission::unreadable,
+};
+use domain::{ids::ReviewNumber, priority::Priority};
+use store::News;
+use tokio::sync::watch;
+
+impl Broker {
+    /// The place of the last event in the log: a wake-up, not a record.
+    pub fn committed(&self) -> watch::Receiver<u64> {
+        self.0.feed.committed.clone()
+    }
+
+    /// What happened after `seq`, everywhere or to one review, at most `limit` of it. Only an empty page says that there
+    /// is nothing more.
+    pub async fn news(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<News>> {
+        self.0.context.reader.list_news(after, review, limit).await.map_err(unreadable)
+    }
+
+    /// What this broker counts.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.context.metrics
+    }
+
+    /// Seconds that each COMMIT took.
+    pub fn sync_times(&self) -> prometheus_client::metrics::histogram::Histogram {
+        self.0.feed.sync_times()
+    }
+
+    /// How many reviews can be claimed, by project and priority.
+    pub async fn queue(&self) -> Answer<Vec<(Option<String>, Priority, u64)>> {
+        self.0.context.reader.count_queue().await.map_err(unreadable)
+    }
+
+    /// The pool alone, from memory.
+    pub async fn live_reviewers(&self) -> Answer<PoolView> {
+        self.show_pool().await
+    }
+
+    /// Whether whoever has shown this secret may still come in.
+    pub async fn is_still_known(&self, hash: &SecretHash) -> Answer<bool> {
+        Ok(self.identify_hashed(hash).await?.is_some())
+    }
+
+    pub(super) async fn identify_hashed(&self, hash: &SecretHash) -> Answer<Option<Caller>> {
+        if let Some(caller) = self.credentials().find_hashed(hash) {
+            return Ok(Some(caller));
+        }
+        let token = self.0.context.reader.find_live_token(hash).await.map_err(unreadable)?;
+        Ok(token.map(|token| Caller {
+            authority: token.authority,
+            scope: token.scope(),
+            identity: token.identity,
+            credential: None,
+        }))
+    }
+}

@@ -1,0 +1,87 @@
+//! The pool, as the doors see it.
+
+use super::{Answer, Broker};
+use crate::{
+    error::BrokerError,
+    pool::{LiveReviewer, PoolMessage, PoolView},
+    requests::Release,
+    submission::unreadable,
+};
+use domain::{
+    ids::ReviewId,
+    review::{Command, ReleaseSeat, Review},
+};
+use std::{path::PathBuf, sync::Arc};
+use store::{Pending, ReviewerRow};
+use tokio::sync::oneshot;
+
+/// Ended reviewers that are still shown.
+const SHOWN_ENDED: u32 = 20;
+
+impl Broker {
+    /// A reviewer gives its claim back; the review is free for others at once.
+    pub async fn release(&self, id: ReviewId, release: Release) -> Answer<Arc<Review>> {
+        let _call = self.admit()?;
+        let limits = &self.0.context.settings.limits;
+        limits.name("reviewer_id", release.reviewer_id.as_deref())?;
+        if let Some(reason) = &release.reason {
+            limits.reason(reason)?;
+        }
+        self.0.context.refuse_secrets(&[("reason", release.reason.as_deref())]).await?;
+        let Release { reviewer_id: by, claim_generation: generation, reason } = release;
+        self.decide(id, Command::Release(ReleaseSeat { by, generation, reason, gave_up: false })).await
+    }
+
+    /// A copy of what a reviewer of the pool has claimed, in its own folder. Without one it reads the diff alone.
+    pub async fn check_out(&self, review: &Review, reviewer: &str) -> Option<PathBuf> {
+        let copy = Box::pin(self.0.context.while_open(self.0.context.check_out(review, reviewer))).await;
+        copy.unwrap_or_else(|error| {
+            tracing::warn!(review.id = %review.id, reviewer.id = reviewer, %error, "no copy for the reviewer");
+            None
+        })
+    }
+
+    /// The registered project that is meant; left out, the broker's own.
+    pub fn project_for(&self, given: Option<&str>) -> Answer<Option<String>> {
+        self.0.context.projects.name_for(given, None)
+    }
+
+    /// Starts a reviewer for a registered project, within the pool's limits.
+    pub async fn spawn_reviewer(&self, project: Option<String>) -> Answer<LiveReviewer> {
+        let _call = self.admit()?;
+        self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
+    }
+
+    /// Lets a live reviewer of this pool finish what it has, or not, and ends it.
+    pub async fn stop_reviewer(&self, id: String, at_once: bool) -> Answer<LiveReviewer> {
+        let _call = self.admit()?;
+        self.ask_pool(|reply| PoolMessage::Stop { id, at_once, reply }).await
+    }
+
+    /// The pool, what is pending in each project, and the last reviewers that have ended.
+    pub async fn pool(&self) -> Answer<(PoolView, Vec<Pending>, Vec<ReviewerRow>)> {
+        let _call = self.admit()?;
+        let reader = &self.0.context.reader;
+        let view = self.show_pool().await?;
+        let pending = reader.count_pending().await.map_err(unreadable)?;
+        let ended = reader.list_ended_reviewers(SHOWN_ENDED).await.map_err(unreadable)?;
+        Ok((view, pending, ended))
+    }
+
+    pub(super) async fn show_pool(&self) -> Answer<PoolView> {
+        self.ask_pool(|reply| PoolMessage::Show { reply }).await
+    }
+
+    async fn ask_pool<T>(
+        &self,
+        message: impl FnOnce(oneshot::Sender<Result<T, BrokerError>>) -> PoolMessage,
+    ) -> Answer<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.context.pool.send(message(reply));
+        answer.await.unwrap_or_else(|_| Err(self.0.context.unanswered()))
+    }
+}
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -1,0 +1,100 @@
+//! Reading a review and waiting for it to change. Neither goes through its mailbox, and a wait ends
+//! with the future that waits.
+
+use super::{Answer, Broker};
+use crate::{
+    error::BrokerError,
+    requests::{Seen, Wait},
+    review::Snapshot,
+    submission::unreadable,
+};
+use domain::{
+    ids::ReviewId,
+    review::{Review, Status},
+};
+use std::sync::Arc;
+use tokio::sync::{SemaphorePermit, watch};
+use tokio::time::Instant;
+
+impl Broker {
+    /// The review as last committed.
+    pub async fn review(&self, id: ReviewId) -> Answer<Arc<Review>> {
+        if let Some(mut head) = self.watch(id, false).await?
+            && let Some(review) = loaded(&mut head, id).await?
+        {
+            return Ok(review);
+        }
+        let stored = self.0.context.reader.find_review(id).await.map_err(unreadable)?;
+        stored.map(Arc::new).ok_or_else(|| BrokerError::UnknownReview { given: id.to_string() })
+    }
+
+    /// Answers as soon as the review's version is above `since`; without `since`, at once when there
+    /// is something to act on, else at the next change. Dropping the future ends the wait.
+    pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<Seen> {
+        let review = self.review(id).await?;
+        let since = match wait.since {
+            Some(since) => since,
+            None if awaits_reviewer(&review) => review.version,
+            None => return Ok(Seen { review, timed_out: false }),
+        };
+        if review.version > since || review.is_final() {
+            return Ok(Seen { review, timed_out: false });
+        }
+        let _waiter = self.admit_waiter()?;
+        let deadline = self.wait_until(wait);
+        let mut last = review;
+        loop {
+            let Some(mut head) = self.watch(id, true).await? else {
+                return Err(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
+            };
+            tokio::select! {
+                changed = newer(&mut head, since) => match changed {
+                    Some(review) => return Ok(Seen { review, timed_out: false }),
+                    // Its actor was replaced, and the next one knows; or it is closed, and nothing comes.
+                    None => {
+                        last = self.review(id).await?;
+                        if last.version > since || last.is_final() {
+                            return Ok(Seen { review: last, timed_out: false });
+                        }
+                    }
+                },
+                () = tokio::time::sleep_until(deadline) => break,
+                () = self.0.context.closing.cancelled() => break,
+            }
+        }
+        Ok(Seen { review: last, timed_out: true })
+    }
+
+    pub(super) fn admit_waiter(&self) -> Answer<SemaphorePermit<'_>> {
+        self.0.waiters.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are waiting" })
+    }
+
+    pub(super) fn wait_until(&self, wait: Wait) -> Instant {
+        let settings = &self.0.context.settings;
+        Instant::now() + wait.timeout.unwrap_or(settings.default_wait).min(settings.max_wait)
+    }
+}
+
+/// The ball is with the reviewers, so a proposer has nothing to do but wait.
+fn awaits_reviewer(review: &Review) -> bool {
+    matches!(review.status, Status::Pending | Status::Claimed | Status::InReview)
+}
+
+/// What a live review shows once it has read its snapshot; `None` if it went to rest before that.
+async fn loaded(head: &mut watch::Receiver<Snapshot>, id: ReviewId) -> Answer<Option<Arc<Review>>> {
+    let Ok(head) = head.wait_for(|head| !matches!(head, Snapshot::Loading)).await else { return Ok(None) };
+    match &*head {
+        Snapshot::Known(review) => Ok(Some(Arc::clone(review))),
+        Snapshot::Unreadable(why) => Err(BrokerError::Unreadable { why: why.to_string() }),
+        Snapshot::Missing => Err(BrokerError::UnknownReview { given: id.to_string() }),
+        Snapshot::Loading => Ok(None),
+    }
+}
+
+async fn newer(head: &mut watch::Receiver<Snapshot>, since: u64) -> Option<Arc<Review>> {
+    let is_newer = |head: &Snapshot| matches!(head, Snapshot::Known(review) if review.version > since);
+    match &*head.wait_for(is_newer).await.ok()? {
+        Snapshot::Known(review) => Some(Arc::clone(review)),
+        Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
+    }
+}

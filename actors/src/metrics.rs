@@ -1,0 +1,95 @@
+//! What is counted for operators beside the tree: cheap to raise where it happens, read when somebody scrapes.
+
+use prometheus_client::metrics::{
+    counter::Counter,
+    family::Family,
+    histogram::{Histogram, exponential_buckets},
+};
+use std::time::Duration;
+
+/// How a call ended, for whoever counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Ok,
+    /// A rule says no.
+    Refused,
+    /// Its arguments cannot be read, or there is no such call.
+    Malformed,
+    /// The broker's fault.
+    Failed,
+    /// Its caller has left before the answer.
+    Left,
+}
+
+impl Outcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::Malformed => "malformed",
+            Self::Failed => "failed",
+            Self::Left => "left",
+        }
+    }
+}
+
+/// The tool and how it ended. Both are words of ours: what callers choose must not become a label.
+pub type CallLabels = [(&'static str, &'static str); 2];
+
+pub type KindLabel = [(&'static str, &'static str); 1];
+
+pub type ToolLabel = [(&'static str, &'static str); 1];
+
+/// Cheap to clone: every clone counts the same.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    pub calls: Family<CallLabels, Counter>,
+    pub call_seconds: Family<ToolLabel, Histogram>,
+    pub git_check_seconds: Histogram,
+    /// Reviewer processes that were started.
+    pub spawns: Counter,
+    /// Those that ended badly and by themselves.
+    pub crashes: Counter,
+    /// Actors that were started again, by kind.
+    pub restarts: Family<KindLabel, Counter>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            calls: Family::default(),
+            call_seconds: Family::new_with_constructor(call_histogram),
+            // 1 ms to 16 s
+            git_check_seconds: Histogram::new(exponential_buckets(0.001, 4.0, 8)),
+            spawns: Counter::default(),
+            crashes: Counter::default(),
+            restarts: none_restarted(),
+        }
+    }
+}
+
+impl Metrics {
+    /// `tool` is the name of a tool or a route, as we spell it.
+    pub fn call(&self, tool: &'static str, outcome: Outcome, took: Duration) {
+        self.calls.get_or_create(&[("tool", tool), ("outcome", outcome.as_str())]).inc();
+        self.call_seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn restarted(&self, kind: &'static str) {
+        self.restarts.get_or_create(&[("kind", kind)]).inc();
+    }
+}
+
+/// Shown from the start, so that the first one is seen as a change.
+fn none_restarted() -> Family<KindLabel, Counter> {
+    let restarts = Family::<KindLabel, Counter>::default();
+    for kind in ["gateway", "pool", "review"] {
+        drop(restarts.get_or_create(&[("kind", kind)]));
+    }
+    restarts
+}
+
+/// 0.5 ms to 50 s: the longest is a call that waits.
+fn call_histogram() -> Histogram {
+    Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 25.0, 50.0])
+}

@@ -1,0 +1,100 @@
+//! Who is to sign, and how many of them: what a proposal asks for, checked before a review is made of it.
+
+use crate::{error::BrokerError, requests::PolicyRequest};
+use domain::{
+    consensus::{Policy, Rule, RuleName},
+    panel::{MAX_SEATS, PERSONA_CHARS, is_persona_name},
+    review::seats_for,
+};
+
+/// The personas of the seats that a caller has named, each once; none if it has named none.
+pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, BrokerError> {
+    if personas.is_empty() {
+        return Ok(None);
+    }
+    for persona in &personas {
+        let chars = persona.chars().count();
+        if chars > PERSONA_CHARS {
+            let (field, unit) = ("personas", "characters");
+            return Err(BrokerError::TooLong { field, actual: chars, limit: PERSONA_CHARS, unit });
+        }
+        if !is_persona_name(persona) {
+            let problem = format!("{persona:?} is no persona; allowed are 1 to {PERSONA_CHARS} of a-z A-Z 0-9 . _ -");
+            return Err(invalid("personas", problem));
+        }
+    }
+    let seats = seats_for(personas);
+    if seats.len() > MAX_SEATS {
+        return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
+    }
+    Ok(Some(seats))
+}
+
+/// The policy for so many seats. `max_rounds` is the operator's, which a caller may lower.
+pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Result<Policy, BrokerError> {
+    let rule = match (asked.rule.unwrap_or(RuleName::RequireAll), asked.min_approvals) {
+        (RuleName::MinApprovals, Some(n)) if n >= 1 && n as usize <= seats => Rule::MinApprovals(n),
+        (RuleName::MinApprovals, Some(n)) => {
+            let problem = format!("is {n}; allowed is 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::MinApprovals, None) => {
+            let problem = format!("is needed with rule min_approvals: 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (rule, Some(_)) => {
+            let problem = format!("only with rule min_approvals, not with {rule}");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::RequireAll, None) => Rule::RequireAll,
+        (RuleName::Majority, None) => Rule::Majority,
+    };
+    let max_rounds = match asked.max_rounds {
+        None => max_rounds,
+        Some(rounds) if (1..=max_rounds).contains(&rounds) => rounds,
+        Some(rounds) => {
+            let problem = format!(
+                "is {rounds}; allowed is 1 to {max_rounds}: a proposal may lower reviews.max_rounds, not raise it"
+            );
+            return Err(invalid("policy.max_rounds", problem));
+        }
+    };
+    let max_minutes = within("policy.max_minutes", asked.max_minutes, 1, MAX_MINUTES)?;
+    let max_cost = match asked.max_cost_usd {
+        None => None,
+        Some(cost) if (0.01..=MAX_COST_USD).contains(&cost) => Some((cost * 1e6).round() as u64),
+        Some(cost) => {
+            return Err(invalid("policy.max_cost_usd", format!("is {cost}; allowed is 0.01 to {MAX_COST_USD}")));
+        }
+    };
+    Ok(Policy {
+        rule,
+        max_rounds,
+        // Of one reviewer the verdict is all there is.
+        block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
+        ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
+        max_minutes,
+        max_cost,
+    })
+}
+
+/// A week.
+const MAX_MINUTES: u32 = 7 * 24 * 60;
+const MAX_COST_USD: f64 = 1000.0;
+
+fn within(field: &'static str, given: Option<u32>, least: u32, most: u32) -> Result<Option<u32>, BrokerError> {
+    match given {
+        Some(given) if !(least..=most).contains(&given) => {
+            Err(invalid(field, format!("is {given}; allowed is {least} to {most}")))
+        }
+        _ => Ok(given),
+    }
+}
+
+fn invalid(field: &'static str, problem: String) -> BrokerError {
+    BrokerError::Invalid { field, problem }
+}
+
+#[cfg(test)]
+#[path = "panel_tests.rs"]
+mod tests;

@@ -1,0 +1,147 @@
+//! Whether a finding speaks of what is there: its file, its lines, and the code it quotes.
+
+mod quote;
+
+use super::wording::quoted;
+use super::{Grounding, Lines, Location, NewFinding};
+use quote::Quote;
+
+/// How far from the given lines a quote may stand and still be meant: reviewers count by eye.
+const LEEWAY: usize = 3;
+/// How many places a sentence names.
+const NAMED: usize = 4;
+
+/// One file in one content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileText<'a> {
+    Text(&'a str),
+    Binary,
+    Absent,
+    /// It could not be read.
+    Unknown,
+}
+
+/// One file in the content as the proposal leaves it, and in its base.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides<'a> {
+    pub after: FileText<'a>,
+    pub before: FileText<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grounded {
+    pub grounding: Grounding,
+    /// The finding's place, put right by what it quotes.
+    pub place: Option<Location>,
+}
+
+/// Checks a finding against the two `sides` of the file that it names, and against the proposal's `prose` (intent,
+/// description, the diff itself) where it names none. Without `sides` there is no content to check against.
+pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, prose: &[&str]) -> Grounded {
+    let quote = finding.code_snippet.as_deref().and_then(Quote::new);
+    let Some(place) = &finding.place else {
+        return Grounded { grounding: in_prose(quote.as_ref(), prose), place: None };
+    };
+    let Some(sides) = sides else {
+        let found = quote.is_some_and(|quote| quote.stands_in(prose));
+        let grounding = if found { sound() } else { unchecked("there is no content to check it against") };
+        return Grounded { grounding, place: Some(place.clone()) };
+    };
+    let name = quoted(&place.file);
+    let text = match readable(sides) {
+        Ok(text) => text,
+        Err(FileText::Absent | FileText::Text(_)) => return refused(place, format!("there is no file {name}")),
+        Err(FileText::Binary) if place.lines.is_none() && quote.is_none() => return kept(place, sound()),
+        Err(FileText::Binary) => return kept(place, unchecked(&format!("{name} is not text"))),
+        Err(FileText::Unknown) => return kept(place, unchecked(&format!("{name} could not be read"))),
+    };
+    let count = text.lines().count();
+    if let Some(lines) = place.lines.filter(|lines| !fits(*lines, count)) {
+        return refused(place, format!("{name} has {count} lines, so not {}", span(lines)));
+    }
+    match quote {
+        Some(quote) => in_file(place, &quote, text, sides.before),
+        None => kept(place, sound()),
+    }
+}
+
+/// The text that places point into: a file that the proposal deletes is looked up as it was.
+fn readable(sides: Sides<'_>) -> Result<&str, FileText<'_>> {
+    match (sides.after, sides.before) {
+        (FileText::Text(text), _) | (FileText::Absent, FileText::Text(text)) => Ok(text),
+        (FileText::Absent, before) => Err(before),
+        (after @ (FileText::Binary | FileText::Unknown), _) => Err(after),
+    }
+}
+
+fn in_prose(quote: Option<&Quote<'_>>, prose: &[&str]) -> Grounding {
+    match quote {
+        None => unchecked("it names no file"),
+        Some(quote) if quote.stands_in(prose) => sound(),
+        Some(quote) => Grounding::Ungrounded { why: format!("the proposal does not say {}", quoted(quote.text)) },
+    }
+}
+
+fn in_file(place: &Location, quote: &Quote<'_>, text: &str, before: FileText<'_>) -> Grounded {
+    let found = quote.places(text);
+    let near = |at: &&Lines| place.lines.is_none_or(|lines| is_near(lines, **at));
+    let name = quoted(&place.file);
+    match (found.as_slice(), place.lines) {
+        ([], _) if quote.is_removed(before) => kept(place, noted("it quotes what the change takes away")),
+        ([], _) => refused(place, format!("{name} does not say {}", quoted(quote.text))),
+        (places, Some(_)) if places.iter().any(|at| near(&at)) => kept(place, sound()),
+        ([only], Some(lines)) => {
+            let note = noted(&format!("the quote stands at {}, not at {}", span(*only), span(lines)));
+            kept(&Location { lines: Some(*only), ..place.clone() }, note)
+        }
+        ([only], None) => kept(&Location { lines: Some(*only), ..place.clone() }, sound()),
+        (_, None) => kept(place, sound()),
+        (places, Some(lines)) => {
+            refused(place, format!("the quote stands at {}, not at {}", list(places), span(lines)))
+        }
+    }
+}
+
+fn is_near(lines: Lines, at: Lines) -> bool {
+    let reach = |line: u32| line as usize + LEEWAY;
+    at.start as usize <= reach(lines.end) && lines.start as usize <= reach(at.end)
+}
+
+fn fits(lines: Lines, count: usize) -> bool {
+    0 < lines.start && lines.start <= lines.end && lines.end as usize <= count
+}
+
+fn span(Lines { start, end }: Lines) -> String {
+    if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
+}
+
+fn list(places: &[Lines]) -> String {
+    let named: Vec<_> = places.iter().take(NAMED).map(|lines| lines.start.to_string()).collect();
+    let more = places.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("lines {}{rest}", named.join(", "))
+}
+
+fn sound() -> Grounding {
+    Grounding::Grounded { note: None }
+}
+
+fn noted(note: &str) -> Grounding {
+    Grounding::Grounded { note: Some(note.to_owned()) }
+}
+
+fn unchecked(why: &str) -> Grounding {
+    Grounding::Unchecked { why: why.to_owned() }
+}
+
+fn kept(place: &Location, grounding: Grounding) -> Grounded {
+    Grounded { grounding, place: Some(place.clone()) }
+}
+
+fn refused(place: &Location, why: String) -> Grounded {
+    kept(place, Grounding::Ungrounded { why })
+}
+
+#[cfg(test)]
+#[path = "grounding_tests.rs"]
+mod tests;

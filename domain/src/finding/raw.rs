@@ -1,0 +1,178 @@
+//! A finding in the words of whoever raises it, by whatever way it comes: a tool call, a client's answer, a message.
+
+use super::{FindingKind, Lines, Location, NewFinding, Severity};
+use serde::Deserialize;
+
+/// Of what was given, where it is quoted back.
+const QUOTED_CHARS: usize = 80;
+
+/// Unread fields are left alone: models like to add their own.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct RawFinding {
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub severity: Option<String>,
+    pub file: Option<String>,
+    #[serde(alias = "line")]
+    pub line_start: Option<u32>,
+    pub line_end: Option<u32>,
+    #[serde(default)]
+    pub title: String,
+    pub description: Option<String>,
+    pub code_snippet: Option<String>,
+    pub suggestion: Option<String>,
+    pub rule_ref: Option<String>,
+    /// 0 to 1.
+    pub confidence: Option<f64>,
+}
+
+/// What is wrong with one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct BadFinding {
+    pub field: &'static str,
+    /// Stable, for programs.
+    pub code: &'static str,
+    pub problem: String,
+    /// The words that would be right, where those are few.
+    pub allowed: Vec<&'static str>,
+}
+
+impl RawFinding {
+    /// An issue needs a severity; a suggestion is low unless it says otherwise.
+    pub fn read(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
+        let kind = match text(self.kind) {
+            None => FindingKind::Other,
+            Some(word) => FindingKind::parse(&word).ok_or_else(|| {
+                unknown("type", "unknown_type", &word, FindingKind::ALL.iter().map(|kind| kind.as_str()))
+            })?,
+        };
+        let severities = || Severity::ALL.iter().map(|severity| severity.as_str());
+        let severity = match text(self.severity) {
+            None if is_issue => return Err(missing("severity", severities())),
+            None => Severity::Low,
+            Some(word) => {
+                Severity::parse(&word).ok_or_else(|| unknown("severity", "unknown_severity", &word, severities()))?
+            }
+        };
+        let lines = match (self.line_start, self.line_end) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(invalid("line_end", "only together with line_start".into())),
+            (Some(start), end) if start >= 1 && end.is_none_or(|end| end >= start) => {
+                Some(Lines { start, end: end.unwrap_or(start) })
+            }
+            (Some(start), end) => {
+                let end = end.unwrap_or(start);
+                return Err(invalid("line_start", format!("{start} to {end} are no lines; they count from 1")));
+            }
+        };
+        let place = match (text(self.file), lines) {
+            // Models like to write paths as a shell does.
+            (Some(file), lines) => Some(Location { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
+            (None, None) => None,
+            (None, Some(_)) => return Err(invalid("line_start", "only together with file".into())),
+        };
+        let title = self.title.trim().to_owned();
+        if title.is_empty() {
+            return Err(invalid("title", "must not be empty".into()));
+        }
+        Ok(NewFinding {
+            is_issue,
+            kind,
+            severity,
+            place,
+            title,
+            description: text(self.description),
+            code_snippet: text(self.code_snippet),
+            suggestion: text(self.suggestion),
+            rule_ref: text(self.rule_ref).map(|rule| rule.trim().to_owned()),
+            confidence: self.confidence.map(percent).transpose()?,
+        })
+    }
+}
+
+/// `None` where nothing is said.
+fn text(given: Option<String>) -> Option<String> {
+    given.filter(|text| !text.trim().is_empty())
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+fn percent(given: f64) -> Result<u8, BadFinding> {
+    match given {
+        0.0..=1.0 => Ok((given * 100.0).round() as u8),
+        _ => Err(invalid("confidence", format!("is {given}; allowed is 0 to 1"))),
+    }
+}
+
+fn invalid(field: &'static str, problem: String) -> BadFinding {
+    BadFinding { field, code: "invalid_argument", problem, allowed: Vec::new() }
+}
+
+fn missing(field: &'static str, allowed: impl Iterator<Item = &'static str>) -> BadFinding {
+    let allowed: Vec<_> = allowed.collect();
+    BadFinding {
+        field,
+        code: "invalid_argument",
+        problem: format!("missing; allowed: {}", allowed.join(", ")),
+        allowed,
+    }
+}
+
+fn unknown(
+    field: &'static str,
+    code: &'static str,
+    word: &str,
+    allowed: impl Iterator<Item = &'static str>,
+) -> BadFinding {
+    let allowed: Vec<_> = allowed.collect();
+    let word: String = word.chars().take(QUOTED_CHARS).collect();
+    let problem = format!("{word:?} is not known; allowed: {}", allowed.join(", "));
+    BadFinding { field, code, problem, allowed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RawFinding;
+    use crate::finding::Severity;
+    use serde_json::{Value, json};
+
+    fn read(given: Value, is_issue: bool) -> Result<super::NewFinding, String> {
+        let told: RawFinding = serde_json::from_value(given).expect("an object");
+        told.read(is_issue).map_err(|bad| format!("{} {bad}", bad.code))
+    }
+
+    #[test]
+    fn what_is_left_out_has_a_default_or_is_asked_for() {
+        let nit = read(json!({ "title": " a nit " }), false).expect("a suggestion");
+        assert_eq!((nit.severity, nit.title.as_str(), nit.place), (Severity::Low, "a nit", None));
+        let found = json!({ "title": "a", "severity": "high", "file": "./a.rs", "line": 3, "description": " " });
+        let found = read(found, true).expect("an issue");
+        let place = found.place.expect("a place");
+        assert_eq!((place.file.as_str(), place.lines.map(|lines| (lines.start, lines.end))), ("a.rs", Some((3, 3))));
+        assert_eq!(found.description, None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (given, expected) in [
+            (json!({ "title": "a" }), "invalid_argument severity: missing; allowed: low, medium, high, critical"),
+            (json!({ "title": " ", "severity": "low" }), "invalid_argument title: must not be empty"),
+            (
+                json!({ "title": "a", "severity": "low", "line_start": 2 }),
+                "invalid_argument line_start: only together with file",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "file": "a", "line_start": 0 }),
+                "invalid_argument line_start: 0 to 0 are no lines; they count from 1",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "confidence": 70 }),
+                "invalid_argument confidence: is 70; allowed is 0 to 1",
+            ),
+        ] {
+            assert_eq!(read(given, true), Err(expected.to_owned()));
+        }
+        let unknown = read(json!({ "title": "a", "severity": "grave" }), true).expect_err("no such word");
+        assert!(unknown.starts_with("unknown_severity severity: \"grave\" is not known; allowed: low"), "{unknown}");
+    }
+}
