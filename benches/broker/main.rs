@@ -19,7 +19,7 @@ mod memory;
 mod noop;
 mod scale;
 mod server;
-#[path = "../../tests/it/support/stored.rs"]
+#[path = "../../tests/it/support/database.rs"]
 mod stored;
 
 use std::time::Duration;

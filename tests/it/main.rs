@@ -1,58 +1,11 @@
-//! Every promise through the public door: the built binary, real HTTP, its own database and folder.
+//! Tests of the built binary through its public interfaces. Each test has its own database, repository and home folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
-#![allow(clippy::print_stdout, reason = "figures and seeds, shown where a test fails or is asked for them")]
+#![allow(clippy::print_stdout, reason = "measurements and seeds, shown if a test fails or with --nocapture")]
 
-mod anchors;
-mod bad_input;
-mod catalogue;
+mod api;
+mod broker;
+mod cli;
 mod clients;
-mod clock;
-mod conformance;
-mod counter_patches;
-mod crash;
-mod diffs;
-mod discussion;
-mod disk_full;
-mod doors;
-mod events;
-mod findings;
-mod front_matter;
-mod history;
-mod idempotency;
-mod lifecycle;
-mod lists;
-mod metrics;
-mod model;
-mod one_shot;
-mod one_shot_clients;
-mod one_shot_failures;
-mod panel;
-mod panel_clients;
-mod personas;
+mod gate;
 mod pool;
-mod pool_clients;
-mod pool_config;
-mod pool_failures;
-mod pool_kills;
-mod pool_runtime;
-mod races;
-mod refusals;
-mod rest;
-mod rest_contract;
-mod rest_diffs;
-mod rest_tags;
-mod restart;
-mod reviewer_processes;
-mod roles;
-mod round_diffs;
-mod scale;
-mod serve;
-mod slow_git;
-mod stdio;
 mod support;
-mod surfaces;
-mod targets;
-mod tokens;
-mod traces;
-mod waits;
-mod webhooks;

@@ -69,7 +69,7 @@ pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
 /// The test that compares the committed description writes it instead.
 pub(crate) fn openapi() -> anyhow::Result<()> {
     let mut test = cargo(["test", "--test", "it", "--", "--exact"]);
-    test.arg("rest_contract::the_committed_description_is_the_one_that_is_served");
+    test.arg("api::openapi::the_committed_description_is_the_one_that_is_served");
     run(test.env("COUNTERSIGN_UPDATE_OPENAPI", "1"))
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
         _ => anyhow::bail!("expected one whole number, or nothing"),
     };
     let mut test = cargo(["test", "--test", "it", "--", "--exact", "--nocapture"]);
-    test.arg("rest_contract::no_generated_request_is_answered_outside_the_description");
+    test.arg("api::openapi::no_generated_request_is_answered_outside_the_description");
     run(test.env("COUNTERSIGN_TEST_EXAMPLES", number))
 }
 

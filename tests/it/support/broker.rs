@@ -1,6 +1,6 @@
 //! The real binary, serving a database and a repository of its own.
 
-use super::{bridge::Bridge, client::TestClient, eventually::eventually, repo::Repo};
+use super::{client::TestClient, mcp_bridge::Bridge, repo::Repo, wait_until::eventually};
 use serde_json::Value;
 use std::{
     collections::HashMap,

@@ -3,8 +3,8 @@
 use super::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
-    eventually::eventually,
-    live_pool::{living_in, pool_of},
+    pool::{living_in, pool_of},
+    wait_until::eventually,
 };
 use domain::{
     ids::ReviewNumber,

@@ -1,6 +1,6 @@
 //! Requests made up from the served description, by schemathesis.
 
-use super::{broker::TestBroker, clients::are_skipped};
+use super::{agent_clients::are_skipped, broker::TestBroker};
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
 

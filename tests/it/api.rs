@@ -1,0 +1,14 @@
+//! The interfaces of the broker: MCP, REST, events and webhooks.
+
+mod endpoint_roles;
+mod etags;
+mod events;
+mod mcp_bridge;
+mod mcp_conformance;
+mod openapi;
+mod request_guard;
+mod resources_and_prompts;
+mod rest;
+mod rest_diffs;
+mod tool_list;
+mod webhooks;

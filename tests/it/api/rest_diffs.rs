@@ -1,0 +1,160 @@
+//! Diffs and patches by REST, as programs take them.
+
+use crate::support::{broker::PATIENCE, wait_until::eventually};
+use crate::support::{
+    broker::TestBroker,
+    client::{id, proposal_with},
+    rest_client::sent,
+};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+
+#[tokio::test]
+async fn a_diff_comes_as_text_or_as_pages() {
+    let broker = TestBroker::with("[limits]\npage_chars = 1000\n").await;
+    let (rest, mcp) = (broker.rest(), broker.client());
+    broker.repo().write("long.txt", &"a line of text\n".repeat(500));
+    broker.repo().git(&["add", "--all"]);
+    let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
+    let review = id(&mcp.call("create_review", proposal_with("long", json!({ "diff": diff }))).await);
+    let at = format!("/reviews/{review}/diff");
+    for accept in ["text/x-diff", "text/plain", "text/x-diff, application/json;q=0.5"] {
+        let text = sent(rest.request("GET", &at).header("accept", accept)).await;
+        assert_eq!((text.status, text.kind(), text.header("vary")), (200, "text/x-diff", Some("accept")), "{accept}");
+        assert_eq!(text.header("x-content-type-options"), Some("nosniff"), "it may hold markup");
+        assert_eq!(text.text, diff, "{accept}: the whole of it");
+    }
+    let mut whole = String::new();
+    let mut next = Some(at.clone());
+    while let Some(page) = next {
+        let page = rest.get(&page).await;
+        next = page.header("link").map(|link| link[1..link.find('>').unwrap()].to_owned());
+        whole += page.is(200)["diff"].as_str().unwrap_or_default();
+    }
+    assert_eq!(whole, diff);
+    let text = mcp.submit("no diff").await;
+    for below in ["diff", "patch"] {
+        let none = sent(rest.request("GET", &format!("/reviews/{text}/{below}")).header("accept", "text/x-diff")).await;
+        none.refused(404, "no_diff");
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn rounds_and_files_are_told_apart() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
+    let first = repo.diff("zwei");
+    let review = id(&mcp.call("create_review", proposal_with("one", json!({ "diff": first }))).await);
+    mcp.claim(&review, "ada").await;
+    let verdict = json!({ "verdict": "changes_requested", "reviewer_id": "ada", "reason": "dos" });
+    rest.post(&format!("/reviews/{review}/verdict"), verdict).await.is(200);
+    let second = repo.diff("dos");
+    rest.post(&format!("/reviews/{review}/resubmit"), json!({ "intent": "two", "diff": second })).await.is(200);
+    let text = async |below: &str| {
+        let path = format!("/reviews/{review}/{below}");
+        sent(rest.request("GET", &path).header("accept", "text/x-diff")).await.text
+    };
+    assert_eq!(text("diff").await, second);
+    assert_eq!((text("diff?round=1").await, text("rounds/1/diff").await), (first.clone(), first));
+    assert_eq!(text("rounds/2/diff?file=greeting.txt").await, second);
+    let between = text("diff?since_round=1").await;
+    assert!(between.contains("-zwei") && between.contains("+dos") && !between.contains("-two"), "{between}");
+    rest.get(&format!("/reviews/{review}/rounds/3/diff")).await.refused(404, "no_such_round");
+    rest.get(&format!("/reviews/{review}/patch?file=none")).await.refused(404, "unknown_file");
+    let patch = text("patch?file=greeting.txt&round=1").await;
+    assert!(patch.contains("\nSubject: [PATCH] one\n") && patch.contains("+zwei"), "{patch}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_text_has_the_tag_of_its_review() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp) = (broker.rest(), broker.client());
+    let proposal = proposal_with("tagged", json!({ "diff": broker.repo().diff("zwei") }));
+    let review = id(&mcp.call("create_review", proposal).await);
+    for below in ["diff", "patch", "rounds/1/diff"] {
+        let ask = || rest.request("GET", &format!("/reviews/{review}/{below}")).header("accept", "text/x-diff");
+        let read = sent(ask()).await;
+        assert_eq!((read.status, read.header("etag")), (200, Some("W/\"1\"")), "{below}");
+        let known = sent(ask().header("if-none-match", "W/\"1\"")).await;
+        assert_eq!((known.status, known.text.as_str(), known.header("etag")), (304, "", Some("W/\"1\"")), "{below}");
+        assert_eq!(sent(ask().header("if-none-match", "W/\"2\"")).await.status, 200);
+    }
+    broker.stop_and_check().await;
+}
+
+/// Asks for a text, reads that it comes, and nothing more.
+async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut wire = socket.connect(([127, 0, 0, 1], broker.port()).into()).await.unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\naccept: text/x-diff\r\n\r\n", broker.port());
+    wire.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    timeout(PATIENCE, wire.read_exact(&mut first)).await.expect("an answer").unwrap();
+    assert_eq!(String::from_utf8_lossy(&first), "HTTP/1.1 200");
+    wire
+}
+
+#[tokio::test]
+async fn whole_diffs_that_nobody_takes_are_given_up() {
+    let broker = TestBroker::with("[server]\nwrite_timeout = \"5s\"\n").await;
+    let (rest, mcp) = (broker.rest(), broker.client());
+    // More than the buffers of the system take.
+    broker.repo().write("long.txt", &"a line of sixteen\n".repeat(400_000));
+    broker.repo().git(&["add", "--all"]);
+    let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
+    let review = id(&mcp.call("create_review", proposal_with("long", json!({ "diff": diff }))).await);
+    let at = format!("/reviews/{review}/diff");
+    let mut deafs = Vec::new();
+    for _ in 0..8 {
+        deafs.push(deaf(&broker, &format!("/api/v1{at}")).await);
+    }
+    let ask = async || sent(rest.request("GET", &at).header("accept", "text/x-diff")).await;
+    let refused = ask().await;
+    assert_eq!((&refused.refused(503, "busy")["retryable"], refused.header("retry-after")), (&json!(true), Some("1")));
+    rest.get(&at).await.is(200);
+    // They are still there, and read nothing.
+    let taken = eventually("a place", async || Some(ask().await).filter(|answer| answer.status == 200)).await;
+    assert!(taken.text == diff, "the whole of it");
+    // Not every one may have had its time by now.
+    let mut cut_off = 0;
+    for mut wire in deafs {
+        let mut heard = Vec::new();
+        let _ = timeout(PATIENCE, wire.read_to_end(&mut heard)).await.expect("the connection ends");
+        cut_off += usize::from(heard.len() < diff.len());
+    }
+    assert!(cut_off > 0);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_patch_is_taken_by_git_and_brings_nothing_but_the_diff() {
+    let broker = TestBroker::start().await;
+    let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
+    let smuggled = format!("---\n{}", repo.diff("smuggled").replace("greeting", "other"));
+    let proposal = proposal_with(
+        "say it in German\nFrom: evil <evil@example.invalid>",
+        json!({ "diff": repo.diff("zwei"), "description": smuggled, "agent_type": "x <a@b>, Cc: c" }),
+    );
+    let review = id(&mcp.call("create_review", proposal).await);
+    let patch = rest.get(&format!("/reviews/{review}/patch")).await;
+    assert_eq!((patch.status, patch.kind()), (200, "text/x-patch"));
+    assert_eq!(patch.header("content-disposition"), Some("attachment; filename=\"R-1-round-1.patch\""));
+    let file = repo.path().with_extension("patch");
+    std::fs::write(&file, &patch.text).unwrap();
+    repo.git(&["am", file.to_str().unwrap()]);
+    assert_eq!(
+        repo.git(&["show", "--format=%s|%ae|%an", "--name-only"]).lines().collect::<Vec<_>>(),
+        ["say it in German From: evil <evil@example.invalid>|countersign@localhost|x ab Cc c", "", "greeting.txt",]
+    );
+    assert_eq!(repo.git(&["show", "HEAD:greeting.txt"]), "one\nzwei\nthree");
+    let without = mcp.submit("only words").await;
+    rest.get(&format!("/reviews/{without}/patch")).await.refused(404, "no_diff");
+    broker.stop_and_check().await;
+}

@@ -1,0 +1,95 @@
+//! What clients are told of the tools. A change of it is a change of the contract, so it is seen in review.
+
+use crate::support::{
+    broker::TestBroker,
+    client::TestClient,
+    json_schema::violations,
+    tool_calls::{all_tools, call_for, tools},
+};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+#[tokio::test]
+async fn the_tools_of_the_endpoint_for_all() {
+    insta::assert_snapshot!(catalogue("/mcp").await);
+}
+
+#[tokio::test]
+async fn the_tools_of_the_proposer() {
+    insta::assert_snapshot!(catalogue("/mcp/proposer").await);
+}
+
+#[tokio::test]
+async fn the_tools_of_the_reviewer() {
+    insta::assert_snapshot!(catalogue("/mcp/reviewer").await);
+}
+
+/// Each tool with its hints, what it takes and what it answers.
+async fn catalogue(path: &str) -> String {
+    let broker = TestBroker::start().await;
+    let mut text = String::new();
+    for tool in all_tools(&TestClient::new(broker.url(path))).await {
+        let hints = tool["annotations"].as_object().unwrap();
+        let hints: Vec<_> = hints.iter().filter(|(_, on)| **on == true).map(|(hint, _)| hint.as_str()).collect();
+        let (name, title) = (tool["name"].as_str().unwrap(), tool["title"].as_str().unwrap());
+        writeln!(text, "{name}: {title} [{}]", hints.join(" ")).unwrap();
+        fields(&mut text, &tool["inputSchema"], "  ");
+        let answers = tool["outputSchema"]["properties"].as_object().unwrap();
+        writeln!(text, "  -> {}\n", answers.keys().cloned().collect::<Vec<_>>().join(" ")).unwrap();
+    }
+    text
+}
+
+fn fields(text: &mut String, schema: &Value, indent: &str) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let required = schema["required"].as_array().is_some_and(|required| required.contains(&Value::from(&**name)));
+        write!(text, "{indent}{name}{}: {}", if required { "" } else { "?" }, field["type"].as_str().unwrap()).unwrap();
+        if let Some(words) = field["enum"].as_array() {
+            write!(text, " {}", words.iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join("|")).unwrap();
+        }
+        if let Some(minimum) = field.get("minimum") {
+            write!(text, " from {minimum}").unwrap();
+        }
+        text.push('\n');
+        fields(text, field, &format!("{indent}  "));
+    }
+}
+
+#[tokio::test]
+async fn every_tool_tells_a_model_and_its_client_all_they_need() {
+    let broker = TestBroker::start().await;
+    for path in ["/mcp", "/mcp/proposer", "/mcp/reviewer"] {
+        for tool in all_tools(&TestClient::new(broker.url(path))).await {
+            let name = tool["name"].as_str().unwrap();
+            let reads = name.starts_with("get_") || name.starts_with("list_");
+            let hints = &tool["annotations"];
+            assert_eq!((&hints["readOnlyHint"], &hints["destructiveHint"]), (&reads.into(), &false.into()), "{name}");
+            // Without a key each proposal is another one.
+            let repeatable = name != "create_review" && name != "spawn_reviewer";
+            assert_eq!(hints["openWorldHint"], false, "{name}");
+            assert_eq!(hints["idempotentHint"], repeatable, "{name}");
+            assert!(tool["description"].as_str().unwrap().len() > 80, "{name}");
+            for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+                assert!(schema["description"].is_string(), "{name}: {field} is not described");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_fits_the_schema_that_was_promised() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    for tool in tools(&client).await {
+        let name = tool["name"].as_str().unwrap();
+        let arguments = call_for(name, &broker).await;
+        assert_eq!(violations(&tool["inputSchema"], &arguments), [] as [String; 0], "{name}: the scene's own call");
+        let answer = client.call(name, arguments).await;
+        assert_eq!(violations(&tool["outputSchema"], &answer), [] as [String; 0], "{name}");
+        let promised = tool["outputSchema"]["properties"].as_object().unwrap();
+        for field in answer.as_object().unwrap().keys() {
+            assert!(promised.contains_key(field), "{name} answers {field}, which nobody was told of");
+        }
+    }
+    broker.stop_and_check().await;
+}

@@ -1,0 +1,31 @@
+//! What the broker does with reviews, whichever interface is used.
+
+mod anchors;
+mod bad_input;
+mod clock_changes;
+mod counter_patches;
+mod crash;
+mod diffs;
+mod discussion;
+mod disk_full;
+mod findings;
+mod history;
+mod idempotency;
+mod lifecycle;
+mod long_polls;
+mod metrics;
+mod panel;
+mod personas;
+mod races;
+mod random_commands;
+mod refusals;
+mod restart;
+mod review_lists;
+mod round_diffs;
+mod scale;
+mod serve;
+mod slow_git;
+mod targets;
+mod tokens;
+mod trace_ids;
+mod verdict_front_matter;

@@ -1,0 +1,365 @@
+//! What a caller gets wrong is answered with the field's name and what is allowed, and nothing of it is saved. Every
+//! tool that the broker offers is held to it, so a new one cannot be forgotten.
+
+use crate::support::{
+    broker::TestBroker,
+    client::{proposal, proposal_with},
+    reviews::last_event,
+    tool_calls::{call_for, tools},
+};
+use serde_json::{Value, json};
+
+/// What is sent in place of a valid argument, and what the answer must say.
+struct Bad {
+    field: String,
+    value: Value,
+    expected: Expected,
+}
+
+enum Expected {
+    /// The protocol's error for arguments that cannot be read.
+    Malformed,
+    /// A refusal with one of these codes.
+    Refused(&'static [&'static str]),
+}
+
+/// One valid call of a tool, spoilt in one place after the other.
+async fn spoil(tool: &Value, broker: &TestBroker, spoilings: impl Fn(&str, &Value, &Value) -> Vec<Bad>) {
+    let client = broker.client();
+    let name = tool["name"].as_str().unwrap();
+    let valid = call_for(name, broker).await;
+    let before = last_event(&client).await;
+    for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+        for Bad { field, value, expected } in spoilings(field, schema, &valid) {
+            let mut arguments = valid.clone();
+            arguments[&field] = value.clone();
+            if value.is_null() {
+                arguments.as_object_mut().unwrap().remove(&field);
+            }
+            let said = excerpt(&value);
+            let error = client.try_call(name, arguments).await.expect_err(&format!("{name}: {field}: {said}"));
+            check_answer(&error, &field, &expected, &format!("{name}({field}: {said}): {}", excerpt(&error)));
+        }
+    }
+    assert_eq!(last_event(&client).await, before, "{name} saved something");
+    client.call(name, valid).await;
+}
+
+#[track_caller]
+fn check_answer(error: &Value, field: &str, expected: &Expected, place: &str) {
+    assert!(error.to_string().len() < 4000, "what was wrong is not sent back whole: {place}");
+    match expected {
+        Expected::Malformed => {
+            assert_eq!(error["code"], -32602, "{place}");
+            assert_eq!(error["data"]["code"], "invalid_params", "{place}");
+            let named = error["data"]["field"].as_str().unwrap_or_default();
+            assert!(named == field || named.starts_with(&format!("{field}.")), "{place}");
+            assert!(error["message"].as_str().unwrap().contains(field), "{place}");
+        }
+        Expected::Refused(codes) => {
+            assert!(codes.iter().any(|code| error["code"] == *code), "expected one of {codes:?}: {place}");
+            // One of several projects is a project.
+            let (named, field) = (error["field"].as_str().unwrap_or_default(), field.replace("projects", "project"));
+            assert!(named == field || named.starts_with(&format!("{field}[")), "{place}");
+            assert_eq!(error["retryable"], false, "{place}");
+        }
+    }
+}
+
+fn excerpt(value: &Value) -> String {
+    value.to_string().chars().take(300).collect()
+}
+
+#[tokio::test]
+async fn an_argument_of_the_wrong_type_is_named() {
+    let broker = TestBroker::start().await;
+    for tool in tools(&broker.client()).await {
+        spoil(&tool, &broker, |field, schema, _| {
+            let wrong: &[Value] = match schema["type"].as_str().unwrap() {
+                "string" => &[json!(7), json!(true), json!(["a"]), json!({ "a": 1 })],
+                "integer" => &[json!("many"), json!(-1), json!(1.5), json!(1e300), json!(true), json!([1]), json!({})],
+                "boolean" => &[json!("perhaps"), json!(2), json!([true]), json!({})],
+                "array" => &[json!(7), json!({ "a": 1 }), json!([1]), json!([["a"]]), json!([null])],
+                "object" => &[json!(7), json!([1]), json!("no object"), json!(true)],
+                other => panic!("{field} has a type that this test does not know: {other}"),
+            };
+            wrong.iter().map(|value| bad(field, value.clone(), Expected::Malformed)).collect()
+        })
+        .await;
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn an_argument_that_is_missing_is_named() {
+    let broker = TestBroker::start().await;
+    for tool in tools(&broker.client()).await {
+        let mut required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
+        if tool["name"] == "create_review" {
+            // A revision needs only the intent, so a schema cannot require these.
+            required.extend([json!("agent_type"), json!("agent_role"), json!("phase")]);
+        }
+        spoil(&tool, &broker, |field, _, _| {
+            let is_required = required.contains(&json!(field));
+            if is_required { vec![bad(field, Value::Null, Expected::Malformed)] } else { Vec::new() }
+        })
+        .await;
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_required_text_that_says_nothing_is_refused() {
+    let broker = TestBroker::start().await;
+    for tool in tools(&broker.client()).await {
+        let required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
+        spoil(&tool, &broker, |field, schema, _| {
+            if !required.contains(&json!(field)) || schema["type"] != "string" {
+                return Vec::new();
+            }
+            let codes: &[&str] = match field {
+                "review_id" => &["unknown_review"],
+                "verdict" => &["unknown_verdict"],
+                _ => &["invalid_argument", "unknown_role", "unknown_status"],
+            };
+            let blank = |text: &str| bad(field, json!(text), Expected::Refused(codes));
+            // Nothing at all is, for a role, the same as leaving it out.
+            let empty = if field.ends_with("_role") { bad(field, json!(""), Expected::Malformed) } else { blank("") };
+            vec![empty, blank(" \n\t")]
+        })
+        .await;
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn an_over_long_text_is_refused_and_not_sent_back() {
+    let broker = TestBroker::with("[limits]\ndiff_bytes = 200000\n").await;
+    for tool in tools(&broker.client()).await {
+        spoil(&tool, &broker, |field, schema, valid| {
+            // Who asks is not looked at by the calls that only read one review.
+            let only_reads = valid.get("round").is_some() || valid.get("wait").is_some();
+            if field == "caller_id" && only_reads && valid.get("review_id").is_some() {
+                return Vec::new();
+            }
+            let long = "x".repeat(300_000);
+            let value = match schema["type"].as_str().unwrap() {
+                "string" => json!(long),
+                "array" => json!([long]),
+                "object" if field == "metadata" => json!({ "text": long }),
+                _ => return Vec::new(),
+            };
+            let codes: &[&str] = match field {
+                "review_id" => &["unknown_review"],
+                "status" => &["unknown_status"],
+                "category" => &["unknown_category"],
+                "priority" => &["unknown_priority"],
+                "verdict" => &["unknown_verdict"],
+                "content" => &["unknown_content"],
+                "closer_role" | "sender_role" => &["unknown_role", "unknown_status"],
+                "cursor" => &["bad_cursor"],
+                "file" => &["unknown_file", "too_long"],
+                "severity" => &["unknown_severity"],
+                "kind" => &["unknown_kind"],
+                "order" => &["unknown_order"],
+                "group_by" => &["unknown_group_by"],
+                "role" => &["unknown_role", "unknown_status"],
+                // A text stands for an issue that has nothing but a title.
+                "issues" | "issue_id" | "duplicate_of" => &["invalid_argument"],
+                _ => &["too_long"],
+            };
+            // The scene's own project and projects exclude each other.
+            if field == "project" && valid.get("projects").is_some() {
+                return vec![Bad {
+                    field: "projects".into(),
+                    value: json!([long]),
+                    expected: Expected::Refused(codes),
+                }];
+            }
+            vec![bad(field, value, Expected::Refused(codes))]
+        })
+        .await;
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_word_that_is_not_known_is_answered_with_those_that_are() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let mut words = 0;
+    for tool in tools(&client).await {
+        let name = tool["name"].as_str().unwrap();
+        for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            let Some(allowed) = schema.get("enum") else { continue };
+            words += 1;
+            for word in ["Approved", "merged", "*", "\u{202e}\u{1b}[31m", "pending,closed"] {
+                let mut arguments = call_for(name, &broker).await;
+                arguments[field] = json!(word);
+                let before = last_event(&client).await;
+                let code = format!("unknown_{}", field.trim_start_matches("closer_").trim_start_matches("sender_"));
+                let refused = client.refused(&code, name, arguments).await;
+                assert_eq!((&refused["field"], &refused["allowed"]), (&json!(field), allowed));
+                let error = refused["error"].as_str().unwrap();
+                for allowed in allowed.as_array().unwrap() {
+                    assert!(error.contains(allowed.as_str().unwrap()), "{error}");
+                }
+                assert!(!error.contains(['\u{202e}', '\u{1b}']), "{error:?}");
+                assert_eq!(last_event(&client).await, before);
+            }
+        }
+    }
+    assert!(words >= 6, "{words}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_field_that_does_not_exist_is_named_with_those_that_do() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    for tool in tools(&client).await {
+        let name = tool["name"].as_str().unwrap();
+        let mut arguments = call_for(name, &broker).await;
+        let before = last_event(&client).await;
+        for surprise in ["reviewer", "Intent", "", "a.b", &"z".repeat(300_000)] {
+            let mut spoilt = arguments.clone();
+            spoilt[surprise] = json!("?");
+            let error = client.try_call(name, spoilt).await.unwrap_err();
+            assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32602), &json!("invalid_params")));
+            assert!(error.to_string().len() < 4000, "{name}");
+            if surprise.len() < 100 {
+                assert_eq!(error["data"]["field"], surprise, "{name}: {error}");
+                // A tool may take none at all.
+                let mut known = tool["inputSchema"]["properties"].as_object().unwrap().keys();
+                assert!(known.all(|known| error["message"].as_str().unwrap().contains(known)), "{error}");
+            }
+        }
+        assert_eq!(last_event(&client).await, before);
+        arguments = call_for(name, &broker).await;
+        if name != "create_review" {
+            client.call(name, arguments).await;
+        }
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn an_id_that_no_review_has_is_unknown_to_every_tool() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    for tool in tools(&client).await {
+        let name = tool["name"].as_str().unwrap();
+        if tool["inputSchema"]["properties"]["review_id"].is_null() {
+            continue;
+        }
+        for unknown in ["R-9999", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "7c9e6679", "x", "' OR 1=1 --"] {
+            let mut arguments = call_for(name, &broker).await;
+            arguments["review_id"] = json!(unknown);
+            let before = last_event(&client).await;
+            let refused = client.refused("unknown_review", name, arguments).await;
+            assert_eq!(refused["field"], "review_id", "{name}: {refused}");
+            assert!(refused["error"].as_str().unwrap().contains(unknown), "{refused}");
+            assert_eq!(last_event(&client).await, before);
+        }
+    }
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn numbers_out_of_range_are_refused_with_the_range() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = client.submit("counted").await;
+    for limit in [0, 201, u32::MAX] {
+        let refused = client.refused("invalid_argument", "list_reviews", json!({ "limit": limit })).await;
+        assert_eq!(refused["field"], "limit");
+    }
+    for seconds in [0, 51] {
+        let arguments = json!({ "review_id": id, "wait": true, "timeout_seconds": seconds });
+        let refused = client.refused("invalid_argument", "get_review_status", arguments).await;
+        assert_eq!(refused["field"], "timeout_seconds");
+        assert!(refused["error"].as_str().unwrap().contains("1 to 50"), "{refused}");
+    }
+    client.refused("wait_needs_pending", "list_reviews", json!({ "wait": true })).await;
+    client.refused("wait_needs_pending", "list_reviews", json!({ "wait": true, "status": "approved" })).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn names_hold_no_control_characters() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let before = last_event(&client).await;
+    for field in ["agent_type", "agent_role", "phase", "plan", "task", "proposer_id", "idempotency_key"] {
+        for name in ["two\nlines", "\u{1b}[2Jcleared", "nul\0"] {
+            let refused =
+                client.refused("invalid_argument", "create_review", proposal_with("x", json!({ field: name }))).await;
+            assert_eq!(refused["field"], field);
+        }
+    }
+    assert_eq!(last_event(&client).await, before);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn texts_come_back_as_they_were_sent() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let odd = "nul \0, escape \u{1b}[31m, bidi \u{202e}, astral 😀, quotes \"'`, <script>, \\u0041, \r\n, \u{feff}";
+    let created = client.call("create_review", proposal_with(odd, json!({ "description": odd }))).await;
+    let read = client.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
+    assert_eq!((&read["intent"], &read["description"]), (&json!(odd), &json!(odd)));
+    client.claim(read["review_id"].as_str().unwrap(), "ada").await;
+    let message = json!({
+        "review_id": created["review_id"], "sender_role": "reviewer", "body": odd, "metadata": { odd: odd },
+    });
+    client.call("add_message", message).await;
+    let talk = client.call("get_discussion", json!({ "review_id": created["review_id"] })).await;
+    assert_eq!((&talk["messages"][0]["body"], &talk["messages"][0]["metadata"]), (&json!(odd), &json!({ odd: odd })));
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn harmless_slips_are_taken_as_they_were_meant() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let slips = json!({ "plan": "", "task": null, "skip_diff_validation": "false", "category": "", "diff": "" });
+    let created = client.call("create_review", proposal_with("slips", slips)).await;
+    let status = client.status(created["review_id"].as_str().unwrap()).await;
+    assert_eq!((&status["plan"], &status["task"], &status["has_diff"]), (&Value::Null, &Value::Null, &json!(false)));
+    let list = client.call("list_reviews", json!({ "limit": "1", "projects": "project", "wait": "false" })).await;
+    assert_eq!(list["reviews"].as_array().unwrap().len(), 1);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_no_call_is_answered_by_the_protocol() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let error = |params: Value| {
+        let call = client.request("tools/call", params);
+        async move { call.await.unwrap_err() }
+    };
+    let unknown = error(json!({ "name": "merge_review", "arguments": {} })).await;
+    assert_eq!((&unknown["code"], &unknown["data"]["code"]), (&json!(-32602), &json!("unknown_tool")));
+    assert!(unknown["message"].as_str().unwrap().contains("create_review"), "{unknown}");
+    for (params, field) in [
+        (json!({ "name": "list_reviews", "arguments": [1] }), "arguments"),
+        (json!({ "name": "list_reviews", "arguments": "status=pending" }), "arguments"),
+        (json!({ "arguments": {} }), "name"),
+        (json!({ "name": 7 }), "name"),
+    ] {
+        let error = error(params).await;
+        assert_eq!((&error["code"], &error["data"]["field"]), (&json!(-32602), &json!(field)), "{error}");
+    }
+    let error = client.request("tools/calls", json!({})).await.unwrap_err();
+    assert_eq!(error["code"], -32601);
+    let bad_cursor = client.request("resources/list", json!({ "cursor": "x" })).await.unwrap_err();
+    assert_eq!(bad_cursor["code"], -32602);
+    client.call("create_review", proposal("still served")).await;
+    broker.stop_and_check().await;
+}
+
+fn bad(field: &str, value: Value, expected: Expected) -> Bad {
+    Bad { field: field.into(), value, expected }
+}

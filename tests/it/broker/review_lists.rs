@@ -1,0 +1,201 @@
+//! Which reviews there are, page by page, and the names they go by.
+
+use crate::support::{
+    broker::TestBroker,
+    client::{id, proposal, proposal_with},
+    repo::Repo,
+    reviews::{column, last_event, review_in, with},
+};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn the_queue_is_ordered_by_priority_and_then_by_age() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let submissions = [
+        ("checks 1", json!({ "phase": "3-verify" }), "low"),
+        ("work 1", json!({}), "normal"),
+        ("plan 1", json!({ "agent_type": "gsd-planner" }), "critical"),
+        ("checks 2", json!({ "task": "Verification of 2" }), "low"),
+        ("plan 2", json!({ "agent_role": "lead planner", "phase": "verify" }), "critical"),
+        ("work 2", json!({ "task": "2" }), "normal"),
+    ];
+    for (intent, more, priority) in submissions {
+        let created = client.call("create_review", proposal_with(intent, more)).await;
+        assert_eq!(created["priority"], priority, "{intent}");
+    }
+    let queue = client.call("list_reviews", json!({ "status": "pending" })).await;
+    let intents = column(&queue["reviews"], "intent");
+    assert_eq!(intents, ["plan 1", "plan 2", "work 1", "work 2", "checks 1", "checks 2"]);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_priority_is_inferred_once_and_survives_a_revision() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let id = review_in(&client, "changes_requested").await;
+    let revision = json!({ "review_id": id, "intent": "better", "agent_type": "gsd-planner", "phase": "verify" });
+    let revised = client.call("create_review", revision).await;
+    assert_eq!((&revised["priority"], &revised["current_round"]), (&json!("normal"), &json!(2)));
+    let status = client.status(&id).await;
+    assert_eq!((&status["agent_type"], &status["phase"]), (&json!("gsd-executor"), &json!("1")));
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_list_is_narrowed_by_status_category_and_project() {
+    let other = Repo::new();
+    let settings = format!("[projects.other]\npath = {:?}\n", other.path());
+    let broker = TestBroker::with(&settings).await;
+    let client = broker.client();
+    let submit = |intent: &str, more: Value| client.call("create_review", proposal_with(intent, more));
+    submit("plan", json!({ "category": "plan_review" })).await;
+    submit("code", json!({ "category": "code_change", "project": "other" })).await;
+    submit("bare", json!({})).await;
+    review_in(&client, "approved").await;
+
+    let intents = |filter: Value| {
+        let list = client.call("list_reviews", filter);
+        async move { column(&list.await["reviews"], "intent") }
+    };
+    assert_eq!(intents(json!({ "category": "plan_review" })).await, ["plan"]);
+    assert_eq!(intents(json!({ "project": "other" })).await, ["code"]);
+    assert_eq!(
+        intents(json!({ "projects": ["other", "project"], "status": "pending" })).await,
+        ["plan", "code", "bare"]
+    );
+    let twice = json!({ "projects": ["other", "other"] });
+    assert_eq!(intents(twice).await, ["code"], "a project named twice is listed once");
+    assert_eq!(intents(json!({ "status": "approved" })).await, ["to be approved"]);
+    assert_eq!(intents(json!({ "status": "pending", "category": "handoff" })).await.len(), 0);
+    assert_eq!(intents(json!({})).await.len(), 4);
+
+    let unknown = client.refused("unknown_project", "list_reviews", json!({ "project": "/etc" })).await;
+    assert_eq!(unknown["allowed"], json!(["other", "project"]));
+    let both = json!({ "project": "other", "projects": ["project"] });
+    client.refused("project_and_projects", "list_reviews", both).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn pages_put_together_show_every_review_once() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let mut expected = Vec::new();
+    for n in 0..11 {
+        let agent = if n % 3 == 0 { "planner" } else { "executor" };
+        client.call("create_review", proposal_with(&format!("{n}"), json!({ "agent_type": agent }))).await;
+        expected.push(format!("{n}"));
+    }
+    for filter in [json!({ "status": "pending" }), json!({}), json!({ "projects": ["project"] })] {
+        let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let page = client.call("list_reviews", with(filter.clone(), json!({ "limit": 4, "cursor": cursor }))).await;
+            let rows = column(&page["reviews"], "intent");
+            assert!((1..=4).contains(&rows.len()));
+            seen.extend(rows.iter().map(|intent| intent.as_str().unwrap().to_owned()));
+            cursor = page["next_cursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        seen.sort_by_key(|intent| intent.parse::<u32>().unwrap());
+        assert_eq!(seen, expected, "{filter}");
+    }
+    let first = client.call("list_reviews", json!({ "status": "pending", "limit": 2 })).await;
+    let elsewhere = json!({ "cursor": first["next_cursor"] });
+    let refused = client.refused("bad_cursor", "list_reviews", elsewhere).await;
+    assert_eq!(refused["field"], "cursor");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_review_that_comes_between_two_pages_moves_none_of_the_others() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    for n in 1..=4 {
+        client.submit(&format!("{n}")).await;
+    }
+    let first = client.call("list_reviews", json!({ "status": "pending", "limit": 2 })).await;
+    client.call("create_review", proposal_with("urgent", json!({ "agent_type": "planner" }))).await;
+    client.claim("R-3", "ada").await;
+    let next = json!({ "status": "pending", "limit": 2, "cursor": first["next_cursor"] });
+    let second = client.call("list_reviews", next).await;
+    assert_eq!(column(&first["reviews"], "intent"), ["1", "2"]);
+    assert_eq!(column(&second["reviews"], "intent"), ["4"]);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_list_of_long_rows_stays_within_a_page() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let long = "x".repeat(200);
+    for n in 0..40 {
+        let more = json!({ "plan": long, "task": long, "agent_type": format!("{n:0>200}") });
+        client.call("create_review", proposal_with(&"y".repeat(2000), more)).await;
+    }
+    let (mut rows, mut cursor) = (0, Value::Null);
+    loop {
+        let page = client.call("list_reviews", json!({ "status": "pending", "cursor": cursor })).await;
+        assert!(page.to_string().chars().count() <= 30_000);
+        rows += page["reviews"].as_array().unwrap().len();
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(rows, 40);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_review_goes_by_its_id_its_number_and_a_unique_prefix() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let review = client.submit("named").await;
+    for name in [&*review, &review.to_uppercase(), "R-1", "r-1", " R-1 ", &review[..8], &review[..13]] {
+        assert_eq!(client.status(name).await["review_id"], review, "{name}");
+    }
+    for name in ["R-2", "R-0", "R-99999999999999999999", &review[..3], "ffffffff-0000", "no", "%", "../etc", "R-"] {
+        let unknown = client.refused("unknown_review", "get_review_status", json!({ "review_id": name })).await;
+        assert!(unknown["error"].as_str().unwrap().contains("R-12"), "says what is allowed: {unknown}");
+    }
+    broker.stop_and_check().await;
+}
+
+/// A key decides the id, so two keys whose ids begin alike can be known beforehand.
+#[tokio::test]
+async fn a_prefix_of_two_reviews_is_answered_with_both() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let mut ids = Vec::new();
+    for key in ["twin-309", "twin-453"] {
+        let keyed = proposal_with("alike", json!({ "idempotency_key": key }));
+        ids.push(id(&client.call("create_review", keyed).await));
+    }
+    assert_eq!(ids[0][..4], ids[1][..4], "the keys give ids that begin alike");
+    let before = last_event(&client).await;
+    let claim = json!({ "review_id": ids[0][..4], "reviewer_id": "ada" });
+    let ambiguous = client.refused("ambiguous_review", "claim_review", claim).await;
+    let mut candidates = ambiguous["candidates"].as_array().unwrap().clone();
+    candidates.sort_by_key(ToString::to_string);
+    ids.sort();
+    assert_eq!(candidates, ids);
+    assert_eq!(last_event(&client).await, before);
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_long_intent_is_cut_in_lists_and_whole_in_the_proposal() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let intent = "ö".repeat(2000);
+    let created = client.call("create_review", proposal(&intent)).await;
+    let list = client.call("list_reviews", json!({})).await;
+    assert_eq!(list["reviews"][0]["intent"], "ö".repeat(160));
+    let read = client.call("get_proposal", json!({ "review_id": created["review_id"] })).await;
+    assert_eq!(read["intent"], intent);
+    broker.stop_and_check().await;
+}

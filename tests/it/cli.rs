@@ -1,0 +1,21 @@
+//! The commands of the command line.
+
+mod contract;
+mod demo;
+mod doctor;
+mod exit_codes;
+mod export;
+mod init;
+mod init_git_hooks;
+mod init_texts;
+mod json_answers;
+mod request;
+mod respond;
+mod shell;
+mod tandem;
+mod tool_parity;
+mod top;
+mod transcript;
+mod wait;
+mod watch;
+mod without_broker;

@@ -1,0 +1,292 @@
+//! Git's hooks: ours before the user's own, wherever git looks for them.
+
+use crate::{cli::init::Place, support::broker::TestBroker};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A program that stands for ours in the search path: it notes how it was called and what it read.
+struct Stand {
+    bin: PathBuf,
+    log: PathBuf,
+}
+
+impl Stand {
+    fn new(place: &Place, code: i32) -> Self {
+        let (bin, log) = (place.home.path().join("bin"), place.home.path().join("log"));
+        fs::create_dir_all(&bin).unwrap();
+        let text =
+            format!("#!/bin/sh\n{{ echo \"$*\"; [ \"$2\" = pre-push ] && cat; }} >>'{}'\nexit {code}\n", log.display());
+        script(&bin.join("countersign"), &text);
+        Self { bin, log }
+    }
+
+    fn path(&self) -> String {
+        format!("{}:/usr/bin:/bin", self.bin.display())
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Git as the user runs it, and whether it was content.
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
+fn git_in(dir: &Path, home: &Path, path: &str, args: &[&str]) -> (bool, String) {
+    let output = std::process::Command::new("git")
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
+        .args(args)
+        .env("PATH", path)
+        .env("HOME", home)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn git(place: &Place, path: &str, args: &[&str]) -> (bool, String) {
+    git_in(&place.repo.path(), place.home.path(), path, args)
+}
+
+/// Hooks beside the code, so that they name our program and do not give its place.
+fn shared_hooks(place: &Place) {
+    place.repo.git(&["config", "core.hooksPath", ".githooks"]);
+}
+
+#[tokio::test]
+async fn git_calls_us_and_then_the_users_own_hooks() {
+    let place = Place::new();
+    shared_hooks(&place);
+    let mine = place.home.path().join("mine");
+    script(
+        &place.path(".githooks/pre-commit"),
+        &format!("#!/bin/sh\nset -eu\necho pre-commit >>'{}'\n", mine.display()),
+    );
+    script(
+        &place.path(".githooks/pre-push"),
+        &format!("#!/bin/sh\necho \"$1\" >>'{0}'; cat >>'{0}'\n", mine.display()),
+    );
+    let stand = Stand::new(&place, 0);
+    place.init(&["--git-hooks", "--yes"]).var("PATH", &stand.path()).prints().await;
+    place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+    place.repo.write("new.txt", "new\n");
+    assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(well, "{words}");
+    let (well, words) = git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]);
+    assert!(well, "{words}");
+    let head = place.repo.git(&["rev-parse", "HEAD"]);
+    let told = format!("refs/heads/main {head} refs/heads/main {}\n", "0".repeat(40));
+    let log = stand.log();
+    let heads: Vec<&str> = log.lines().take(4).map(|line| line.split(" .git").next().unwrap()).collect();
+    assert_eq!(
+        heads,
+        ["hook pre-commit", "hook commit-msg", "hook post-commit", "hook pre-push ../far.git ../far.git"]
+    );
+    assert!(log.ends_with(&told), "{log}");
+    assert_eq!(
+        fs::read_to_string(&mine).unwrap(),
+        format!("pre-commit\n../far.git\n{told}"),
+        "both read what git says"
+    );
+}
+
+#[tokio::test]
+async fn a_no_of_ours_stops_a_commit_and_a_push() {
+    let place = Place::new();
+    shared_hooks(&place);
+    let stand = Stand::new(&place, 1);
+    place.init(&["--git-hooks", "--yes"]).var("PATH", &stand.path()).prints().await;
+    place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+    place.repo.write("new.txt", "new\n");
+    assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+    assert!(!git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]).0);
+    assert!(!git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]).0);
+}
+
+#[tokio::test]
+async fn a_program_that_fails_stops_nothing_unless_that_is_wanted() {
+    for code in [2, 101, 126] {
+        for (more, may) in [(None, true), (Some("--fail-closed"), false)] {
+            let place = Place::new();
+            shared_hooks(&place);
+            let stand = Stand::new(&place, code);
+            let options: Vec<&str> = ["--git-hooks", "--yes"].into_iter().chain(more).collect();
+            place.init(&options).var("PATH", &stand.path()).prints().await;
+            place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+            place.repo.write("new.txt", "new\n");
+            assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+            let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+            assert_eq!(well, may, "{code} {words}");
+            assert_eq!(words.contains("the check itself failed, so nothing was checked"), may, "{words}");
+            assert_eq!(git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]).0, may, "{code}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_only_writes_receipts_stops_nothing() {
+    let place = Place::new();
+    shared_hooks(&place);
+    let stand = Stand::new(&place, 1);
+    place.init(&["--git-hooks", "--fail-closed", "--yes"]).var("PATH", &stand.path()).prints().await;
+    fs::remove_file(place.path(".githooks/pre-commit")).unwrap();
+    place.repo.write("new.txt", "new\n");
+    assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(well, "{words}");
+    assert!(stand.log().contains("hook commit-msg"), "{}", stand.log());
+}
+
+#[tokio::test]
+async fn without_the_program_nothing_is_stopped_unless_that_is_wanted() {
+    for (options, may) in [(vec!["--git-hooks", "--yes"], true), (vec!["--git-hooks", "--fail-closed", "--yes"], false)]
+    {
+        let place = Place::new();
+        shared_hooks(&place);
+        let stand = Stand::new(&place, 1);
+        place.init(&options).var("PATH", &stand.path()).prints().await;
+        place.repo.write("new.txt", "new\n");
+        let bare = "/usr/bin:/bin";
+        assert!(git(&place, bare, &["add", "new.txt"]).0);
+        let (well, words) = git(&place, bare, &["commit", "--quiet", "-m", "new"]);
+        assert_eq!(well, may, "{words}");
+        assert!(words.contains("countersign: the program is gone"), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_shell_script_runs_after_ours_and_is_put_back() {
+    let place = Place::new();
+    shared_hooks(&place);
+    let mine = place.home.path().join("mine");
+    let theirs = format!("#!/usr/bin/perl\nopen(my $f, '>>', '{}'); print $f \"mine\\n\";\n", mine.display());
+    script(&place.path(".githooks/pre-commit"), &theirs);
+    let stand = Stand::new(&place, 0);
+    let before = place.all();
+    let shown = place.init(&["--git-hooks", "--yes"]).var("PATH", &stand.path()).prints().await;
+    assert!(shown.contains("move .githooks/pre-commit to .githooks/pre-commit.local"), "{shown}");
+    let again = place.init(&["--git-hooks", "--yes"]).var("PATH", &stand.path()).prints().await;
+    assert_eq!(again, "nothing to do\n");
+    place.repo.write("new.txt", "new\n");
+    assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
+    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(well, "{words}");
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n");
+    assert!(stand.log().starts_with("hook pre-commit\n"));
+    fs::remove_file(place.path("new.txt")).unwrap();
+    place.init(&["--remove", "--yes"]).var("PATH", &stand.path()).prints().await;
+    assert_eq!(place.all(), before);
+    assert_eq!(fs::metadata(place.path(".githooks/pre-commit")).unwrap().permissions().mode() & 0o777, 0o755);
+}
+
+#[tokio::test]
+async fn hooks_that_others_manage_are_left_to_them() {
+    let place = Place::new();
+    place.repo.git(&["config", "core.hooksPath", ".husky/_"]);
+    let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
+    assert_eq!((ended.code, ended.out.as_str()), (0, "nothing to do\n"));
+    assert!(
+        ended.err.contains("husky manages the hooks here") && ended.err.contains("countersign hook pre-push"),
+        "{}",
+        ended.err
+    );
+    assert!(!place.path(".husky").exists());
+
+    let place = Place::new();
+    script(
+        &place.path(".git/hooks/pre-commit"),
+        "#!/usr/bin/env bash\n# File generated by pre-commit: https://pre-commit.com\n",
+    );
+    let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
+    assert!(
+        ended.err.contains(".pre-commit-config.yaml") && ended.err.contains("entry: countersign hook pre-commit"),
+        "{}",
+        ended.err
+    );
+    assert!(!place.read(".git/hooks/pre-commit").contains("countersign"));
+    assert!(place.read(".git/hooks/pre-push").contains("countersign"));
+}
+
+#[tokio::test]
+async fn hooks_of_all_repositories_are_not_touched_for_one() {
+    let place = Place::new();
+    let shared = place.home.path().join("hooks");
+    fs::write(place.home.path().join(".gitconfig"), format!("[core]\n\thooksPath = {}\n", shared.display())).unwrap();
+    let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("core.hooksPath is set for more than this repository (global: "), "{}", ended.err);
+    assert!(!shared.exists());
+}
+
+#[tokio::test]
+async fn a_linked_worktree_uses_the_hooks_of_its_repository() {
+    let place = Place::new();
+    place.repo.git(&["worktree", "add", "--quiet", "../linked"]);
+    let linked = place.repo.path().with_file_name("linked");
+    let line = ["init", "--client", "claude", "--git-hooks", "--yes"];
+    crate::support::command::typed(place.home.path(), &linked, &line).var("PATH", "/usr/bin:/bin").prints().await;
+    assert!(linked.join(".mcp.json").exists() && !place.path(".mcp.json").exists());
+    assert!(place.read(".git/hooks/pre-commit").contains(env!("CARGO_BIN_EXE_countersign")));
+    let line = ["init", "--remove", "--yes"];
+    crate::support::command::typed(place.home.path(), &linked, &line).var("PATH", "/usr/bin:/bin").prints().await;
+    assert!(!place.path(".git/hooks/pre-commit").exists() && !linked.join(".mcp.json").exists());
+}
+
+#[tokio::test]
+async fn a_file_of_the_user_that_only_looks_like_one_moved_aside_is_not_run_by_us() {
+    let place = Place::new();
+    script(&place.path(".git/hooks/pre-commit"), "#!/bin/sh\n. .git/hooks/pre-commit.local\n");
+    script(&place.path(".git/hooks/pre-commit.local"), "true\n");
+    place.init(&["--git-hooks", "--yes"]).prints().await;
+    assert_eq!(place.read(".git/hooks/pre-commit").matches("pre-commit.local").count(), 1);
+
+    script(&place.path(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
+    script(&place.path(".git/hooks/commit-msg.local"), "true\n");
+    let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("it would be moved to ") && ended.err.contains("which exists"), "{}", ended.err);
+    assert_eq!(place.read(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
+}
+
+/// The whole of it: what `init` installs, run by git, with the gate behind it.
+#[tokio::test]
+async fn unapproved_work_is_not_committed_and_where_that_comes_first_not_pushed() {
+    let broker = TestBroker::start().await;
+    let repo = broker.repo();
+    let data_dir = broker.data_dir().display().to_string();
+    let line = ["init", "--client", "claude", "--git-hooks", "--yes", "--data-dir", &data_dir];
+    broker.type_in(&line).prints().await;
+    let git = |args: &[&str]| git_in(&repo.path(), broker.home(), "/usr/bin:/bin", args);
+    // What a person decides for the project, and commits without asking us.
+    let settle = |text: &str| {
+        repo.write(".planning/config.json", text);
+        assert!(git(&["add", ".planning"]).0);
+        assert!(git(&["commit", "--quiet", "--no-verify", "-m", "settings", "--", ".planning"]).0);
+    };
+    repo.git(&["init", "--quiet", "--bare", "../far.git"]);
+    repo.write("new.txt", "new\n");
+    assert!(git(&["add", "new.txt"]).0);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(!well && words.contains("approv"), "{words}");
+    let optimistic = r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#;
+    repo.write(".planning/config.json", optimistic);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(!well && words.contains("it counts once that is committed"), "whoever works here can write it: {words}");
+    settle(optimistic);
+    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(well && words.contains("no approval of this commit was asked for"), "{words}");
+    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(!well && words.contains("approv"), "{words}");
+    settle(r#"{"review": {"required_gates": ["plan_review"]}}"#);
+    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(well && words.contains("no approval of this push was asked for"), "{words}");
+}

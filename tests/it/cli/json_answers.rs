@@ -1,0 +1,137 @@
+//! What programs read: every `--json` holds to the schema of the tool behind it.
+
+use crate::support::{broker::TestBroker, json_schema::violations, terminal::on_a_branch, tool_calls::all_tools};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+struct Schemas(HashMap<String, Value>);
+
+impl Schemas {
+    async fn of(broker: &TestBroker) -> Self {
+        let tools = all_tools(&broker.client()).await;
+        Self(
+            tools
+                .into_iter()
+                .map(|mut tool| (tool["name"].as_str().unwrap().to_owned(), tool["outputSchema"].take()))
+                .collect(),
+        )
+    }
+
+    #[track_caller]
+    fn hold(&self, tool: &str, answer: &Value) {
+        assert!(answer.as_object().is_some_and(|fields| !fields.is_empty()), "{tool}: {answer}");
+        assert_eq!(violations(&self.0[tool], answer), Vec::<String>::new(), "{tool}: {answer}");
+        assert!(answer.get("error").is_none(), "{tool}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn every_answer_is_that_of_its_tool() {
+    let broker = on_a_branch().await;
+    let schemas = Schemas::of(&broker).await;
+    let run = async |who: &str, tool: &str, line: &[&str]| {
+        let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
+        let answer = broker.types(who, &line).json().await;
+        schemas.hold(tool, &answer);
+        answer
+    };
+    let submitted = run("ada", "create_review", &["request"]).await;
+    assert_eq!((&submitted["number"], &submitted["target"]["name"]), (&json!("R-1"), &json!("topic")));
+    run("ada", "list_reviews", &["list", "--mine"]).await;
+    run("bob", "claim_review", &["claim", "R-1"]).await;
+    run("bob", "release_claim", &["release", "1", "-m", "no time"]).await;
+    let patch = broker.repo().git(&["diff", "main"]).replace("zwei", "zwo") + "\n";
+    broker.repo().write("../better.diff", &patch);
+    let verdict = [
+        "respond",
+        "1",
+        "--request-changes",
+        "-m",
+        "no",
+        "--issue",
+        "low greeting.txt:2 nit",
+        "--counter-patch",
+        "../better.diff",
+    ];
+    run("bob", "submit_verdict", &verdict).await;
+    run("ada", "get_review_status", &["status", "1"]).await;
+    run("ada", "list_issues", &["issues"]).await;
+    run("ada", "update_issue", &["issues", "fix", "I-1"]).await;
+    run("ada", "get_proposal", &["diff", "1"]).await;
+    let shown = run("ada", "get_proposal", &["patch", "show", "1"]).await;
+    assert_eq!(shown["counter_patch"], json!(patch));
+    run("ada", "reject_counter_patch", &["patch", "decline", "1"]).await;
+    run("ada", "add_message", &["comment", "1", "-m", "why?"]).await;
+    run(
+        "bob",
+        "submit_verdict",
+        &["respond", "1", "--request-changes", "-m", "so", "--counter-patch", "../better.diff"],
+    )
+    .await;
+    run("ada", "accept_counter_patch", &["patch", "accept", "1"]).await;
+    run("ada", "create_review", &["resubmit", "1", "--branch", "-m", "again"]).await;
+    run("bob", "submit_verdict", &["respond", "1", "--approve"]).await;
+    run("ada", "get_review_status", &["wait", "1"]).await;
+    run("ada", "close_review", &["close", "1"]).await;
+    run("ada", "create_review", &["request", "--commit", "HEAD"]).await;
+    run("ada", "cancel_review", &["cancel", "2", "-m", "no"]).await;
+    run("ada", "get_audit_log", &["audit"]).await;
+    run("ada", "get_activity_feed", &["activity"]).await;
+    run("ada", "get_review_timeline", &["timeline", "1"]).await;
+    run("ada", "get_review_stats", &["stats"]).await;
+    run("ada", "list_reviewers", &["reviewer", "list"]).await;
+}
+
+#[tokio::test]
+async fn show_gives_all_of_it_each_part_as_its_tool_says() {
+    let broker = on_a_branch().await;
+    let schemas = Schemas::of(&broker).await;
+    broker.types("ada", &["request", "--description", &"long ".repeat(20_000)]).prints().await;
+    let verdict = ["respond", "1", "--request-changes", "-m", "no", "--issue", "low nit", "--suggestion", "better"];
+    broker.types("bob", &verdict).prints().await;
+    broker.types("ada", &["comment", "1", "-m", &"why? ".repeat(20_000)]).prints().await;
+    broker.types("bob", &["respond", "1", "--request-changes", "-m", "again"]).prints().await;
+    broker.types("ada", &["resubmit", "1", "-m", "again"]).prints().await;
+    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+
+    let all = broker.types("ada", &["show", "1", "--json"]).json().await;
+    schemas.hold("get_review_status", &all["review"]);
+    schemas.hold("get_proposal", &all["proposal"]);
+    schemas.hold("list_issues", &json!({ "issues": all["issues"] }));
+    schemas.hold("get_discussion", &json!({ "messages": all["messages"] }));
+    schemas.hold("get_proposal", &json!({ "iterations": all["verdicts"] }));
+    assert_eq!(all["proposal"]["description"].as_str().unwrap().len(), 5 * 20_000, "all pages of it");
+    assert_eq!(all["messages"][0]["body"].as_str().unwrap().trim_end().len(), 5 * 20_000 - 1);
+    let rounds: Vec<_> = all["verdicts"].as_array().unwrap().iter().map(|verdict| verdict["round"].clone()).collect();
+    assert_eq!(rounds, [2, 1, 1], "the newest first");
+    assert_eq!(all["issues"].as_array().unwrap().len(), 2, "with suggestions");
+}
+
+#[tokio::test]
+async fn a_list_keeps_to_its_filters_and_its_limit() {
+    let broker = on_a_branch().await;
+    for _ in 0..3 {
+        broker.types("ada", &["request"]).prints().await;
+    }
+    broker.types("bob", &["request", "--priority", "critical", "--category", "handoff"]).prints().await;
+    broker.types("ada", &["cancel", "1", "-m", "no"]).prints().await;
+    broker.types("ada", &["close", "1"]).prints().await;
+    let numbers = async |who: &str, line: &[&str]| {
+        let line: Vec<_> = ["list", "--json"].iter().chain(line).copied().collect();
+        let page = broker.types(who, &line).json().await;
+        let rows = page["reviews"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["number"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers("ada", &[]).await, ["R-4", "R-3", "R-2"]);
+    assert_eq!(numbers("ada", &["--all"]).await, ["R-4", "R-3", "R-2", "R-1"]);
+    assert_eq!(numbers("ada", &["--mine", "--all", "-n", "2"]).await, ["R-3", "R-2"]);
+    assert_eq!(numbers("bob", &["--mine"]).await, ["R-4"]);
+    assert_eq!(numbers("eve", &["--claimable"]).await, ["R-4", "R-2", "R-3"], "as the queue has them");
+    assert_eq!(numbers("bob", &["--claimable"]).await, ["R-2", "R-3"], "not one's own");
+    assert_eq!(numbers("eve", &["--status", "closed", "--status", "pending", "-n", "9"]).await.len(), 4);
+    assert_eq!(numbers("eve", &["--category", "handoff"]).await, ["R-4"]);
+    assert_eq!(numbers("eve", &["--project", "project", "-n", "1"]).await, ["R-4"]);
+    let page = broker.types("ada", &["list", "--all", "-n", "2", "--json"]).json().await;
+    let rest = ["list", "--all", "--json", "--cursor", page["next_cursor"].as_str().unwrap()];
+    assert_eq!(broker.types("ada", &rest).json().await["reviews"].as_array().unwrap().len(), 2);
+}

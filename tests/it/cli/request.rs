@@ -1,0 +1,193 @@
+//! What `request` and `resubmit` gather by themselves.
+
+use crate::support::{broker::TestBroker, terminal::on_a_branch};
+use serde_json::{Value, json};
+
+async fn requests(broker: &TestBroker, line: &[&str]) -> Value {
+    let line: Vec<_> = ["request", "--json"].iter().chain(line).copied().collect();
+    broker.types("ada", &line).json().await
+}
+
+async fn proposal(broker: &TestBroker, number: &str) -> Value {
+    broker.types("ada", &["diff", number, "--json"]).json().await
+}
+
+#[tokio::test]
+async fn a_branch_brings_its_base_its_commits_and_its_words() {
+    let broker = on_a_branch().await;
+    let repo = broker.repo();
+    repo.write("NOTE", "why\n");
+    repo.commit("Say why\n\nBecause somebody will ask.");
+    let ended = broker.types("ada", &["request"]).ends().await;
+    assert_eq!((ended.code, &*ended.err), (0, ""));
+    assert!(ended.out.starts_with("R-1 submitted: 2 files +2 −1, for general\n"), "{}", ended.out);
+    assert!(ended.out.contains("countersign wait R-1"), "{}", ended.out);
+    let proposal = proposal(&broker, "1").await;
+    assert_eq!(proposal["intent"], "Say it in German; Say why");
+    assert_eq!(proposal["description"], "Say why\n\nBecause somebody will ask.");
+    assert_eq!(proposal["proposer_id"], "ada");
+    let target = &proposal["target"];
+    assert_eq!(
+        (&target["kind"], &target["name"], &target["base_name"]),
+        (&json!("branch"), &json!("topic"), &json!("main"))
+    );
+    assert_eq!(target["commits_total"], 2);
+
+    repo.write("greeting.txt", "one\ndeux\nthree\n");
+    let ended = broker.types("ada", &["request", "-m", "title", "--description", "more"]).ends().await;
+    assert!(ended.err.contains("what is not committed is not part of it"), "{}", ended.err);
+    assert_eq!(self::proposal(&broker, "2").await["description"], "more");
+}
+
+#[tokio::test]
+async fn what_is_not_committed_can_be_proposed_and_nothing_is_staged_by_it() {
+    let broker = on_a_branch().await;
+    let repo = broker.repo();
+    repo.write("staged.txt", "staged\n");
+    repo.git(&["add", "staged.txt"]);
+    repo.write("greeting.txt", "one\ndeux\nthree\n");
+    repo.write("new.txt", "new\n");
+    let before = repo.git(&["status", "--porcelain"]);
+    let paths = |submitted: &Value| -> Vec<String> {
+        let files = submitted["affected_files"].as_array().unwrap();
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    let staged = requests(&broker, &["--staged", "-m", "x"]).await;
+    assert_eq!((paths(&staged), &staged["applies"]), (vec!["staged.txt".to_owned()], &json!(true)));
+    let worktree = requests(&broker, &["--worktree", "-m", "x"]).await;
+    assert_eq!(paths(&worktree), ["greeting.txt", "new.txt", "staged.txt"]);
+    assert_eq!(worktree["applies"], true);
+    assert_eq!(repo.git(&["status", "--porcelain"]), before);
+    let diff = repo.git(&["diff"]) + "\n";
+    let line = ["request", "--json", "--diff", "-", "-m", "from a pipe"];
+    let piped = broker.types("ada", &line).reads(&diff).json().await;
+    assert_eq!(paths(&piped), ["greeting.txt"]);
+    let ended = broker.types("ada", &["request", "--staged"]).ends().await;
+    assert!(ended.code == 2 && ended.err.contains("what is it for?"), "{}", ended.err);
+}
+
+#[tokio::test]
+async fn a_commit_a_range_a_plan_and_all_that_can_be_said_of_them() {
+    let broker = on_a_branch().await;
+    let commit = requests(&broker, &["--commit", "HEAD"]).await;
+    assert_eq!((&commit["target"]["kind"], &commit["affected_files_total"]), (&json!("commit"), &json!(1)));
+    let range = requests(&broker, &["--range", "main..topic"]).await;
+    assert_eq!(range["target"]["kind"], "range");
+    broker.repo().git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(requests(&broker, &[]).await["target"]["kind"], "range", "a detached HEAD has no branch");
+    broker.repo().write("p.md", "intro\n# The plan\n\nStep one.\n");
+    let said = [
+        "--plan",
+        "p.md",
+        "--reviewers",
+        "tests,security",
+        "--policy",
+        "1",
+        "--priority",
+        "low",
+        "--phase",
+        "3",
+        "--plan-id",
+        "p",
+        "--task",
+        "t",
+        "--agent-type",
+        "planner",
+        "--idempotency-key",
+        "k",
+    ];
+    let plan = requests(&broker, &said).await;
+    assert_eq!((&plan["has_diff"], &plan["priority"]), (&json!(false), &json!("low")));
+    assert_eq!((&plan["personas"], &plan["policy"]["min_approvals"]), (&json!(["tests", "security"]), &json!(1)));
+    assert_eq!(requests(&broker, &said).await["number"], plan["number"], "by its key");
+    let shown = broker.types("ada", &["status", plan["number"].as_str().unwrap(), "--json"]).json().await;
+    let fields = ["intent", "category", "phase", "plan", "task", "agent_type"].map(|key| shown[key].as_str().unwrap());
+    assert_eq!(fields, ["The plan", "plan_review", "3", "p", "t", "planner"]);
+}
+
+#[tokio::test]
+async fn nothing_new_is_no_proposal() {
+    let broker = on_a_branch().await;
+    broker.repo().git(&["switch", "--quiet", "--create", "empty", "main"]);
+    let ended = broker.types("ada", &["request"]).ends().await;
+    assert!(ended.code == 1 && ended.err.contains("empty has nothing that main has not"), "{}", ended.err);
+    let ended = broker.types("ada", &["request", "--worktree", "-m", "x"]).ends().await;
+    assert!(ended.code == 1 && ended.err.contains("nothing has changed"), "{}", ended.err);
+    assert_eq!(broker.types("ada", &["list", "--json"]).json().await["reviews"], json!([]));
+}
+
+#[tokio::test]
+async fn incremental_revises_what_is_open_and_else_begins_where_the_last_approval_ended() {
+    let broker = on_a_branch().await;
+    let repo = broker.repo();
+    let request = async || {
+        let ended = broker.types("ada", &["request", "--incremental", "--json"]).ends().await;
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        (serde_json::from_str::<Value>(&ended.out).unwrap(), ended.err)
+    };
+    let (first, said) = request().await;
+    assert!(said.contains("nothing of topic was approved yet"), "{said}");
+    broker.types("bob", &["respond", "1", "--request-changes", "-m", "no"]).prints().await;
+    repo.write("NOTE", "why\n");
+    repo.commit("Say why");
+    let (second, said) = request().await;
+    assert!(said.contains("a new round of R-1"), "{said}");
+    assert_eq!((&second["number"], &second["current_round"]), (&first["number"], &json!(2)));
+    assert_eq!(second["affected_files_total"], 2);
+    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+    let approved = repo.git(&["rev-parse", "HEAD"]);
+    repo.write("MORE", "more\n");
+    repo.commit("Say more");
+    let (third, said) = request().await;
+    assert!(said.contains("up to which R-1 is approved"), "{said}");
+    assert_eq!((&third["number"], &third["target"]["base"]), (&json!("R-2"), &json!(approved)));
+    assert_eq!((&third["target"]["name"], &third["affected_files_total"]), (&json!("topic"), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_revision_without_a_source_takes_the_branch_or_the_accepted_patch_and_nothing_stale() {
+    let broker = on_a_branch().await;
+    requests(&broker, &[]).await;
+    broker.types("bob", &["respond", "1", "--request-changes", "-m", "no"]).prints().await;
+    broker.repo().write("NOTE", "why\n");
+    broker.repo().commit("Say why");
+    let revised = broker.types("ada", &["resubmit", "--json"]).json().await;
+    assert_eq!((&revised["current_round"], &revised["affected_files_total"]), (&json!(2), &json!(2)));
+    assert_eq!(broker.types("ada", &["status", "1", "--json"]).json().await["intent"], "Say it in German", "it stays");
+
+    broker.repo().write("greeting.txt", "one\ndeux\nthree\n");
+    requests(&broker, &["--worktree", "-m", "x"]).await;
+    let patch = broker.repo().git(&["diff"]).replace("deux", "DEUX") + "\n";
+    broker.repo().write("../p.diff", &patch);
+    broker
+        .types("bob", &["respond", "2", "--request-changes", "-m", "so", "--counter-patch", "../p.diff"])
+        .prints()
+        .await;
+    let ended = broker.types("ada", &["resubmit", "2"]).ends().await;
+    assert!(ended.code == 2 && ended.err.contains("was made from a diff"), "{}", ended.err);
+    broker.types("ada", &["patch", "accept", "2"]).prints().await;
+    let ended = broker.types("ada", &["resubmit", "2"]).ends().await;
+    assert!(ended.code == 0 && ended.err.contains("with the accepted counter-patch"), "{}", ended.err);
+    assert!(proposal(&broker, "2").await["diff"].as_str().unwrap().contains("+DEUX"));
+}
+
+#[tokio::test]
+async fn the_speaker_is_named_by_flag_variable_token_or_git() {
+    let broker = on_a_branch().await;
+    let proposer = async |typed: crate::support::command::Typed| {
+        let number = typed.json().await["number"].as_str().unwrap().to_owned();
+        broker.types("x", &["status", &number, "--json"]).json().await["proposer_id"].clone()
+    };
+    let request = ["request", "--json"];
+    assert_eq!(proposer(broker.types("bob", &["request", "--json", "--as", "ada"])).await, "ada");
+    assert_eq!(proposer(broker.types("bob", &request)).await, "bob");
+    let ended = broker.type_in(&request).ends().await;
+    assert!(ended.code == 2 && ended.err.contains("nobody knows who you are"), "{}", ended.err);
+    assert_eq!(proposer(broker.type_in(&request).var("USER", "login")).await, "login");
+    broker.repo().git(&["config", "user.name", "Grace Hopper"]);
+    assert_eq!(proposer(broker.type_in(&request).var("USER", "login")).await, "Grace Hopper");
+    let token = broker.type_in(&["token", "create", "--role", "proposer", "--name", "agent-7"]).prints().await;
+    assert_eq!(proposer(broker.type_in(&request).var("COUNTERSIGN_TOKEN", token.trim())).await, "agent-7");
+    let other = broker.types("bob", &request).var("COUNTERSIGN_TOKEN", token.trim()).ends().await;
+    assert!(other.err.contains("wrong_identity"), "{}", other.err);
+}

@@ -1,0 +1,169 @@
+//! On a shell's terms: colours, pipes that close, completions, manual pages, nothing that acts on a terminal.
+
+use crate::support::{command::typed, terminal::on_a_branch};
+use std::process::Stdio;
+use tokio::process::Command;
+
+#[tokio::test]
+async fn colours_are_for_those_who_see_them() {
+    let broker = on_a_branch().await;
+    broker.types("ada", &["request"]).prints().await;
+    for command in [&["list"][..], &["show", "1"], &["status", "1"]] {
+        let plain = broker.types("ada", command).prints().await;
+        assert!(!plain.contains('\u{1b}'), "a pipe: {plain:?}");
+        let forced = broker.types("ada", command).var("CLICOLOR_FORCE", "1").prints().await;
+        assert!(forced.contains("\u{1b}[1m"), "{forced:?}");
+        assert_eq!(anstream::adapter::strip_str(&forced).to_string(), plain, "and nothing else is different");
+    }
+    // NO_COLOR counts on a terminal, too.
+    let line = format!("{} list --as ada", env!("CARGO_BIN_EXE_countersign"));
+    for (variable, coloured) in [("COLUMNS", true), ("NO_COLOR", false)] {
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(broker.repo().path());
+        script
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", broker.home())
+            .env("TERM", "xterm");
+        script.env("COUNTERSIGN_SERVER_DATA_DIR", broker.data_dir()).env(variable, "100").stdin(Stdio::null());
+        let shown = script.output().await.expect("script, of util-linux, gives a terminal");
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("R-1"), "{shown:?}");
+        assert_eq!(shown.contains("\u{1b}[1mID"), coloured, "{variable}: {shown:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_is_no_failure() {
+    let broker = on_a_branch().await;
+    let long = "line\n".repeat(30_000);
+    broker.types("ada", &["request", "-F", "-"]).reads(&long).prints().await;
+    broker.type_in(&["token", "create", "--role", "reviewer", "--name", "agent-7"]).prints().await;
+    let commands = [
+        "list",
+        "show 1",
+        "show 1 --json",
+        "diff 1",
+        "status 1",
+        "audit",
+        "activity",
+        "timeline 1",
+        "personas",
+        "completions bash",
+        "man",
+        "events",
+        "actors",
+        "stats",
+        "issues",
+        "token list",
+        "reviewer list",
+    ];
+    for command in commands {
+        let mut shell = Command::new("bash");
+        let pipe = format!("set -o pipefail; \"$0\" {command} | true; echo \"${{PIPESTATUS[0]}}\"");
+        shell.arg("-c").arg(pipe).arg(env!("CARGO_BIN_EXE_countersign")).current_dir(broker.repo().path());
+        shell.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", broker.home());
+        shell.env("COUNTERSIGN_SERVER_DATA_DIR", broker.data_dir()).env("COUNTERSIGN_NAME", "ada").stdin(Stdio::null());
+        let ended = shell.output().await.unwrap();
+        assert_eq!(
+            (&*String::from_utf8_lossy(&ended.stdout), &*String::from_utf8_lossy(&ended.stderr)),
+            ("0\n", ""),
+            "{command}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_others_have_written_acts_on_the_terminal() {
+    let broker = on_a_branch().await;
+    let evil = "evil\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}text\r\u{e0041}";
+    let on = async |who: &str, line: &[&str]| {
+        let ended = broker.types(who, line).ends().await;
+        for text in [&ended.out, &ended.err] {
+            let hidden = text.chars().find(|c| c.is_control() && *c != '\n' || matches!(c, '\u{202e}' | '\u{e0041}'));
+            assert_eq!(hidden, None, "{line:?}: {text:?}");
+        }
+        ended
+    };
+    let asked = on("ada", &["request", "-m", evil, "--description", evil]).await;
+    assert_eq!(asked.code, 0, "{asked:?}");
+    on("ada", &["request", "-m", evil, "--phase", evil]).await;
+    let issue = format!("high greeting.txt:2 a title: {evil}");
+    on("bob", &["claim", "1"]).await;
+    on("bob", &["comment", "1", "-m", evil]).await;
+    let verdict = ["respond", "1", "--request-changes", "-m", evil, "--summary", evil, "--issue", &issue];
+    let given = on("bob", &verdict).await;
+    assert_eq!(given.code, 0, "{given:?}");
+    on("ada", &["issues", "dispute", "I-1", "-m", evil]).await;
+    let shown = on("ada", &["show", "1"]).await;
+    assert!(shown.out.contains("evil\\u{1b}[2J") && shown.out.contains("\\u{202e}text"), "{shown:?}");
+    for line in [
+        &["list"][..],
+        &["status", "1"],
+        &["wait", "1"],
+        &["issues"],
+        &["issues", "--full"],
+        &["timeline", "1"],
+        &["audit"],
+        &["activity"],
+        &["events"],
+        &["stats", "--by", "reviewer"],
+        &["status", evil],
+        &["list", "--status", evil],
+        &["reviewer", "stop", evil],
+    ] {
+        on("ada", line).await;
+    }
+}
+
+#[tokio::test]
+async fn a_diff_goes_into_a_pipe_as_it_is() {
+    let broker = on_a_branch().await;
+    broker.types("ada", &["request"]).prints().await;
+    let diff = broker.types("bob", &["diff", "1"]).prints().await;
+    broker.repo().git(&["switch", "--quiet", "main"]);
+    broker.repo().write("../r1.diff", &diff);
+    broker.repo().git(&["apply", "../r1.diff"]);
+    assert_eq!(std::fs::read_to_string(broker.repo().path().join("greeting.txt")).unwrap(), "one\nzwei\nthree\n");
+    broker.types("bob", &["respond", "1", "--request-changes", "-m", "more"]).prints().await;
+    broker.repo().git(&["switch", "--quiet", "--force", "topic"]);
+    broker.repo().write("greeting.txt", "one\nzwo\nthree\n");
+    broker.repo().commit("again");
+    broker.types("ada", &["resubmit", "1"]).prints().await;
+    let first = broker.types("bob", &["diff", "1", "--round", "1"]).prints().await;
+    assert_eq!(first, diff);
+    let since = broker.types("bob", &["diff", "1", "--since", "1"]).prints().await;
+    assert!(since.contains("\n-zwei\n+zwo\n"), "{since}");
+    let file = broker.types("bob", &["diff", "1", "--file", "greeting.txt"]).prints().await;
+    assert!(file.contains("+zwo"), "{file}");
+    let none = broker.types("bob", &["diff", "1", "--file", "nowhere"]).ends().await;
+    assert!(none.code == 1 && none.err.contains("(unknown_file)"), "{}", none.err);
+}
+
+#[tokio::test]
+async fn shells_take_the_completions_and_man_the_pages() {
+    let home = tempfile::tempdir().unwrap();
+    let print = async |line: &[&str]| typed(home.path(), home.path(), line).prints().await;
+    for (shell, check) in [("bash", Some("bash")), ("zsh", None), ("fish", None)] {
+        let script = print(&["completions", shell]).await;
+        for command in ["request", "respond", "wont-fix", "incremental"] {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+        assert!(!script.contains("shim-exec"), "{shell} offers what is for the broker alone");
+        if let Some(program) = check {
+            let path = home.path().join("script");
+            std::fs::write(&path, script).unwrap();
+            let read = Command::new(program).arg("-n").arg(&path).output().await.unwrap();
+            assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+        }
+    }
+    let page = print(&["man"]).await;
+    assert!(page.contains(".TH countersign 1") && page.contains("countersign\\-request(1)"), "{page}");
+    let folder = home.path().join("pages");
+    print(&["man", "--dir", folder.to_str().unwrap()]).await;
+    for page in ["countersign.1", "countersign-request.1", "countersign-issues-wont-fix.1"] {
+        assert!(folder.join(page).exists(), "{page} is missing");
+    }
+    let wait = std::fs::read_to_string(folder.join("countersign-wait.1")).unwrap();
+    assert!(wait.contains("13 not decided"), "{wait}");
+}

@@ -1,0 +1,93 @@
+//! A person can do all that an agent can: every tool has a command, and the command reaches the tool.
+
+use crate::support::{broker::TestBroker, client::TestClient, command::typed, tool_calls::all_tools};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpListener,
+};
+
+/// A command that calls the tool; a tool that is not here has none, and fails the test.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("accept_counter_patch", &["patch", "accept", "R-1"]),
+    ("add_message", &["comment", "R-1", "-m", "x"]),
+    ("cancel_review", &["cancel", "R-1", "-m", "x"]),
+    ("claim_review", &["claim", "R-1"]),
+    ("close_review", &["close", "R-1"]),
+    ("create_review", &["request", "--plan", "-", "-m", "x"]),
+    ("get_activity_feed", &["activity"]),
+    ("get_audit_log", &["audit"]),
+    ("get_discussion", &["show", "R-1"]),
+    ("get_proposal", &["diff", "R-1"]),
+    ("get_review_stats", &["stats"]),
+    ("get_review_status", &["status", "R-1"]),
+    ("get_review_timeline", &["timeline", "R-1"]),
+    ("kill_reviewer", &["reviewer", "stop", "codex-r1"]),
+    ("list_issues", &["issues"]),
+    ("list_reviewers", &["reviewer", "list"]),
+    ("list_reviews", &["list"]),
+    ("reject_counter_patch", &["patch", "decline", "R-1"]),
+    ("release_claim", &["release", "R-1"]),
+    ("spawn_reviewer", &["reviewer", "spawn"]),
+    ("submit_verdict", &["respond", "R-1", "--approve"]),
+    ("update_issue", &["issues", "fix", "I-1", "--review", "R-1"]),
+];
+
+#[tokio::test]
+async fn every_tool_has_a_command_that_calls_it() {
+    let broker = TestBroker::start().await;
+    let tools = all_tools(&broker.client()).await;
+    for tool in &tools {
+        let name = tool["name"].as_str().unwrap();
+        let command = COMMANDS.iter().find(|(tool, _)| *tool == name).map(|(_, command)| *command);
+        let command = command.unwrap_or_else(|| panic!("no command reaches {name}: write one, and name it here"));
+        let (url, called) = listens(broker.client()).await;
+        let line: Vec<_> = command.iter().copied().chain(["--url", &url, "--as", "bob"]).collect();
+        let line: Vec<_> = if takes_name(command) { line } else { line[..line.len() - 2].to_vec() };
+        typed(broker.home(), &broker.repo().path(), &line).reads("a plan").ends().await;
+        let called = called.lock().unwrap().clone();
+        assert!(called.iter().any(|tool| tool == name), "{command:?} calls {called:?}, not {name}");
+    }
+    assert_eq!(tools.len(), COMMANDS.len(), "a tool that is gone still stands here");
+}
+
+/// Commands of operators are nobody's in particular.
+fn takes_name(command: &[&str]) -> bool {
+    !["activity", "audit", "stats", "timeline", "reviewer"].contains(&command[0])
+}
+
+type Called = Arc<Mutex<Vec<String>>>;
+
+/// A listener that notes which tools are called. It answers like a broker: what was asked for succeeds, with a review
+/// that is good for anything, so that a command gets as far as it can.
+async fn listens(_client: TestClient) -> (String, Called) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let called = Called::default();
+    let noted = Arc::clone(&called);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = BufReader::new(stream);
+            let (mut line, mut length) = (String::new(), 0);
+            while stream.read_line(&mut line).await.unwrap() > 2 {
+                if let Some(given) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = given.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).await.unwrap();
+            let call: Value = serde_json::from_slice(&body).unwrap();
+            noted.lock().unwrap().push(call["params"]["name"].as_str().unwrap_or_default().to_owned());
+            let review = json!({
+                "review_id": "id", "number": "R-1", "status": "pending", "version": 1, "current_round": 1,
+                "claim_generation": 1, "diff": "diff", "intent": "x",
+            });
+            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "structuredContent": review } }).to_string();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length:";
+            let _ = stream.write_all(format!("{head} {}\r\n\r\n{answer}", answer.len()).as_bytes()).await;
+        }
+    });
+    (url, called)
+}

@@ -1,0 +1,102 @@
+//! The live screen on a real terminal.
+
+use crate::support::{
+    broker::{PATIENCE, TestBroker, countersign},
+    client::proposal,
+    wait_until::eventually,
+};
+use nix::pty::{Winsize, openpty};
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    os::fd::OwnedFd,
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
+use tokio::process::Child;
+
+/// A command on a terminal of 110 by 30.
+struct Screen {
+    child: Child,
+    keys: File,
+    /// All that was ever written to it.
+    written: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Screen {
+    fn open(broker: &TestBroker, line: &[&str]) -> Self {
+        let size = Winsize { ws_row: 30, ws_col: 110, ws_xpixel: 0, ws_ypixel: 0 };
+        let terminal = openpty(&size, None).unwrap();
+        let end = |fd: &OwnedFd| Stdio::from(fd.try_clone().unwrap());
+        let mut command = countersign(broker.home());
+        command.args(line).current_dir(broker.repo().path()).env("COUNTERSIGN_SERVER_DATA_DIR", broker.data_dir());
+        command.env("TERM", "xterm-256color");
+        command.stdin(end(&terminal.slave)).stdout(end(&terminal.slave)).stderr(end(&terminal.slave));
+        let child = command.spawn().unwrap();
+        let (mut reader, keys) = (File::from(terminal.master.try_clone().unwrap()), File::from(terminal.master));
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&written);
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            // It ends with an error once nobody has the other end open.
+            while let Ok(read @ 1..) = reader.read(&mut chunk) {
+                sink.lock().unwrap().extend_from_slice(&chunk[..read]);
+            }
+        });
+        Self { child, keys, written }
+    }
+
+    async fn shows(&self, text: &str) {
+        let shown = || {
+            // Only what changes is written, so a terminal has to say what it comes to.
+            let mut terminal = vt100::Parser::new(30, 110, 0);
+            terminal.process(&self.written.lock().unwrap());
+            terminal.screen().contents().contains(text)
+        };
+        eventually(&format!("{text:?} is shown"), async || shown().then_some(())).await;
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    async fn ends(mut self) -> i32 {
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends").unwrap();
+        ended.code().unwrap_or(-1)
+    }
+}
+
+#[tokio::test]
+async fn a_person_watches_comments_approves_and_leaves() {
+    let broker = TestBroker::start().await;
+    let client = broker.client();
+    let review = client.submit("say it in German").await;
+    let mut screen = Screen::open(&broker, &["top", "--as", "ada"]);
+    screen.shows("say it in German").await;
+
+    let second = client.call("create_review", proposal("a second one")).await;
+    screen.shows("a second one").await;
+    screen.press("\r");
+    screen.shows("j/k, Space move").await;
+    screen.press("q");
+    client.call("cancel_review", serde_json::json!({ "review_id": second["review_id"], "reason": "no" })).await;
+
+    screen.press("ay");
+    screen.shows("approved R-1").await;
+    let status = client.status(&review).await;
+    assert_eq!((&status["status"], &status["verdict_by"]), (&"approved".into(), &"ada".into()));
+    screen.press("q");
+    assert_eq!(screen.ends().await, 0);
+}
+
+#[tokio::test]
+async fn without_a_terminal_it_says_what_to_use_and_as_json_it_needs_none() {
+    let broker = TestBroker::start().await;
+    broker.client().submit("say it in German").await;
+    let ended = broker.type_in(&["top"]).ends().await;
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    assert!(ended.err.contains("needs a terminal"), "{}", ended.err);
+    let seen = broker.type_in(&["top", "--json"]).json().await;
+    assert_eq!(seen["reviews"][0]["intent"], "say it in German");
+    assert!(seen["actors"].as_array().unwrap().len() > 2, "{seen}");
+}

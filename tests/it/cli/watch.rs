@@ -1,0 +1,59 @@
+//! `--watch`: shown anew when something has happened, and only then.
+
+use crate::support::{
+    broker::{TestBroker, countersign},
+    terminal::on_a_branch,
+};
+use serde_json::Value;
+use std::{process::Stdio, time::Duration};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader, Lines},
+    process::{Child, ChildStdout},
+};
+
+struct Watching {
+    lines: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Watching {
+    fn begin(broker: &TestBroker, line: &[&str]) -> Self {
+        let mut command = countersign(broker.home());
+        command.args(line).args(["--watch", "--json"]).current_dir(broker.repo().path());
+        command.env("COUNTERSIGN_SERVER_DATA_DIR", broker.data_dir()).env("COUNTERSIGN_NAME", "ada");
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        Self { lines: BufReader::new(child.stdout.take().unwrap()).lines(), _child: child }
+    }
+
+    /// Reads on until the value at `path` is this one. What is put together from several answers may be shown in between.
+    async fn until(&mut self, path: &str, value: &str) {
+        while self.next().await.pointer(path).and_then(Value::as_str) != Some(value) {}
+    }
+
+    async fn next(&mut self) -> Value {
+        let line =
+            tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await.expect("it is shown anew");
+        serde_json::from_str(&line.unwrap().expect("it goes on")).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_review_is_shown_anew_also_after_a_restart() {
+    let broker = on_a_branch().await;
+    broker.types("ada", &["request"]).prints().await;
+    let mut status = Watching::begin(&broker, &["status", "1"]);
+    let mut list = Watching::begin(&broker, &["list"]);
+    let mut show = Watching::begin(&broker, &["show", "1"]);
+    status.until("/status", "pending").await;
+    list.until("/reviews/0/status", "pending").await;
+    show.until("/review/status", "pending").await;
+    broker.types("bob", &["claim", "1"]).prints().await;
+    status.until("/status", "claimed").await;
+    list.until("/reviews/0/claimed_by", "bob").await;
+    show.until("/review/status", "claimed").await;
+    let broker = broker.kill_and_restart().await;
+    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+    status.until("/status", "approved").await;
+    list.until("/reviews/0/status", "approved").await;
+    show.until("/verdicts/0/verdict", "approved").await;
+}

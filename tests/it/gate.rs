@@ -1,0 +1,8 @@
+//! The gate, the hooks that ask it, and the proofs it leaves.
+
+mod client_hooks;
+mod decisions;
+mod installed_guards;
+mod revert;
+mod tandem_workflow;
+mod verify;

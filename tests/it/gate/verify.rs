@@ -1,0 +1,186 @@
+//! Receipts say who approved a commit, and `verify` does not take their word for it.
+
+use crate::support::{
+    approvals::{approve, approve_staged, git, install, stage},
+    broker::TestBroker,
+    command::{Ended, typed},
+};
+use serde_json::{Value, json};
+
+/// A broker whose repository has an identity of its own: the commands run git without the user's.
+async fn start() -> TestBroker {
+    let broker = TestBroker::start().await;
+    broker.repo().git(&["config", "user.name", "Test"]);
+    broker.repo().git(&["config", "user.email", "test@example.invalid"]);
+    broker
+}
+
+async fn commit_approved(broker: &TestBroker, word: &str) -> String {
+    stage(broker, word);
+    let review = approve_staged(broker, &[]).await;
+    broker.repo().git(&["commit", "--quiet", "--message", word]);
+    review
+}
+
+async fn standings(broker: &TestBroker, range: &str) -> (i32, Vec<Value>) {
+    read(&broker.type_in(&["verify", range, "--json"]).ends().await)
+}
+
+fn read(ended: &Ended) -> (i32, Vec<Value>) {
+    let answer: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err));
+    (ended.code, crate::support::reviews::column(&answer["commits"], "standing"))
+}
+
+#[tokio::test]
+async fn every_commit_of_a_range_is_listed_with_its_standing() {
+    let broker = start().await;
+    commit_approved(&broker, "zwei").await;
+    broker.repo().git(&["commit", "--quiet", "--allow-empty", "--message", "empty"]);
+    assert_eq!(standings(&broker, "HEAD~2..HEAD").await, (0, vec![json!("proven"), json!("clear")]));
+    stage(&broker, "deux");
+    broker.repo().git(&["commit", "--quiet", "--message", "deux"]);
+    assert_eq!(standings(&broker, "HEAD~3..HEAD").await.1[2], "none");
+    let text = broker.type_in(&["verify", "HEAD~3..HEAD"]).ends().await;
+    assert_eq!(text.code, 1);
+    assert!(text.out.contains("1 of 3 without an approval") && text.out.contains("proven"), "{}", text.out);
+    assert_eq!(standings(&broker, "HEAD~2").await, (0, vec![json!("proven")]));
+    let whole = broker.type_in(&["verify", "--json"]).ends().await;
+    assert_eq!(read(&whole).1.len(), 4, "all of main, which has no upstream");
+    broker.repo().git(&["checkout", "--quiet", "-b", "side", "HEAD~1"]);
+    assert_eq!(read(&broker.type_in(&["verify", "--json"]).ends().await), (0, vec![]));
+}
+
+#[tokio::test]
+async fn a_receipt_is_written_only_where_the_gate_says_yes() {
+    let broker = start().await;
+    let review = commit_approved(&broker, "zwei").await;
+    let before = broker.repo().git(&["rev-parse", "HEAD"]);
+    broker.type_in(&["receipt", "--note"]).prints().await;
+    assert_eq!(broker.repo().git(&["rev-parse", "HEAD"]), before, "a note changes no commit");
+    let note: Value =
+        serde_json::from_str(&broker.repo().git(&["notes", "--ref=countersign", "show", "HEAD"])).unwrap();
+    assert_eq!((&note["review"], &note["reviewers"][0]["id"]), (&json!(review), &json!("ada")));
+    assert_eq!(note["tree"], broker.repo().git(&["rev-parse", "HEAD^{tree}"]));
+    broker.repo().write("staged.txt", "staged\n");
+    broker.repo().git(&["add", "--all"]);
+    broker.type_in(&["receipt", "--trailer"]).prints().await;
+    broker.type_in(&["receipt", "--trailer"]).prints().await;
+    let message = broker.repo().git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message.matches("Countersigned: R-1 sha256:").count(), 1, "{message}");
+    assert!(message.contains(" by ada (general)"), "{message}");
+    assert_eq!(broker.repo().git(&["diff", "--cached", "--name-only"]), "staged.txt", "what is staged stays so");
+    assert_eq!(standings(&broker, "HEAD~1..HEAD").await, (0, vec![json!("proven")]));
+    let shown = broker.type_in(&["receipt", "--show"]).prints().await;
+    assert!(shown.starts_with("Countersigned: R-1 "), "{shown}");
+    broker.repo().git(&["commit", "--quiet", "--message", "unapproved"]);
+    let refused = broker.type_in(&["receipt"]).ends().await;
+    assert_eq!(refused.code, 1);
+    assert!(refused.out.contains("not approved; no receipt is written"), "{}", refused.out);
+    assert_eq!(git(&broker.repo().path(), &["notes", "--ref=countersign", "show", "HEAD"]).code, 1);
+}
+
+#[tokio::test]
+async fn a_pushed_commit_is_amended_only_by_force() {
+    let broker = start().await;
+    commit_approved(&broker, "zwei").await;
+    let bare = tempfile::tempdir().unwrap();
+    git(bare.path(), &["init", "--quiet", "--bare"]);
+    broker.repo().git(&["remote", "add", "origin", bare.path().to_str().unwrap()]);
+    broker.repo().git(&["push", "--quiet", "origin", "main"]);
+    let refused = broker.type_in(&["receipt", "--trailer"]).ends().await;
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("is on origin/main; --force"), "{}", refused.err);
+    broker.type_in(&["receipt", "--trailer", "--force"]).prints().await;
+    let earlier = broker.type_in(&["receipt", "HEAD~1", "--trailer"]).ends().await;
+    assert_eq!(earlier.code, 1);
+}
+
+#[tokio::test]
+async fn receipts_are_held_against_the_commit_and_the_database() {
+    let broker = start().await;
+    commit_approved(&broker, "zwei").await;
+    broker.type_in(&["receipt", "--trailer"]).prints().await;
+    // Without the database, what the commit carries is all there is.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let verify = async || typed(elsewhere.path(), &broker.repo().path(), &["verify", "HEAD", "--json"]).ends().await;
+    assert_eq!(read(&verify().await), (0, vec![json!("receipted")]));
+    // Another content under the same message.
+    stage(&broker, "boese");
+    broker.repo().git(&["commit", "--quiet", "--amend", "--no-edit"]);
+    assert_eq!(read(&verify().await), (1, vec![json!("mismatch")]));
+    assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("mismatch")]));
+    // A receipt made up for this very tree, of a review that says otherwise.
+    let tree = broker.repo().git(&["rev-parse", "HEAD^{tree}"]);
+    let message = broker.repo().git(&["log", "-1", "--format=%B"]);
+    let forged = with_tree(&message, &tree);
+    assert_ne!(forged, message);
+    broker.repo().git(&["commit", "--quiet", "--amend", "--message", &forged]);
+    assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("mismatch")]));
+    assert_eq!(read(&verify().await), (0, vec![json!("receipted")]), "nobody there can know");
+}
+
+#[tokio::test]
+async fn a_receipt_that_the_database_does_not_know_counts_only_where_that_is_asked_for() {
+    let broker = start().await;
+    stage(&broker, "boese");
+    broker.repo().git(&["commit", "--quiet", "--message", "on its own"]);
+    let tree = broker.repo().git(&["rev-parse", "HEAD^{tree}"]);
+    let who = json!({ "id": "ada", "persona": "general" });
+    let forged = json!({ "review": "R-7", "content_hash": "00", "tree": tree, "reviewers": [who] }).to_string();
+    broker.repo().git(&["notes", "--ref=countersign", "add", "--message", &forged, "HEAD"]);
+    assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("receipted")]));
+    let text = broker.type_in(&["verify", "HEAD"]).ends().await;
+    assert!(
+        text.out.contains("1 of 1 without an approval") && text.out.contains("nothing here proves"),
+        "{}",
+        text.out
+    );
+    let trusting = broker.type_in(&["verify", "HEAD", "--trust-receipts"]).prints().await;
+    assert!(trusting.contains("1 of 1 have only a receipt") && !trusting.contains("approved"), "{trusting}");
+}
+
+#[tokio::test]
+async fn colours_stay_out_of_a_pipe() {
+    let broker = start().await;
+    for line in [&["verify", "HEAD"][..], &["gate"], &["receipt", "--show"], &["tandem"], &["init", "--check"]] {
+        let ended = broker.type_in(line).ends().await;
+        assert!(!ended.out.contains('\u{1b}'), "{line:?}: {}", ended.out);
+    }
+}
+
+/// The message with this tree in its trailer.
+fn with_tree(message: &str, tree: &str) -> String {
+    let (before, rest) = message.split_once("tree:").unwrap();
+    let after = rest.split_once(' ').unwrap().1;
+    format!("{before}tree:{tree} {after}")
+}
+
+#[tokio::test]
+async fn hooks_write_receipts_by_themselves() {
+    let broker = start().await;
+    install(&broker, "post-commit", "COUNTERSIGN_GATE_RECEIPT=note");
+    commit_approved(&broker, "zwei").await;
+    assert!(broker.repo().git(&["notes", "--ref=countersign", "show", "HEAD"]).contains("\"review\":\"R-1\""));
+    install(&broker, "commit-msg", "COUNTERSIGN_GATE_RECEIPT=trailer");
+    commit_approved(&broker, "deux").await;
+    let message = broker.repo().git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains("\n\nCountersigned: R-2 sha256:"), "{message}");
+    stage(&broker, "tres");
+    broker.repo().git(&["commit", "--quiet", "--message", "unapproved"]);
+    assert_eq!(broker.repo().git(&["log", "-1", "--format=%B"]).trim(), "unapproved");
+    approve(&broker, json!({ "target": { "commit": "HEAD" } })).await;
+    assert_eq!(standings(&broker, "HEAD~3..HEAD").await.0, 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_cannot_be_told() {
+    let broker = start().await;
+    std::fs::write(broker.home().join("broken.db"), "x").unwrap();
+    let data = broker.home().join("elsewhere");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("countersign.db"), "this is no database at all, whatever its name says of it").unwrap();
+    let ended = broker.type_in(&["verify", "--data-dir", data.to_str().unwrap()]).ends().await;
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    let ended = broker.type_in(&["verify", "nothing..HEAD"]).ends().await;
+    assert_eq!(ended.code, 2);
+}

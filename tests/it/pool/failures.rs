@@ -1,0 +1,154 @@
+//! Reviewers that cannot work: the pool gives up in good time, says why, and stands in nobody's way.
+#![cfg(unix)]
+
+use crate::support::{
+    broker::{TestBroker, countersign},
+    pool::{ids, pool_of, pool_running},
+    reviews::verdict,
+    tokens::made,
+    wait_until::eventually,
+};
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+/// Notes that it ran, says why it cannot go on, and ends.
+const FAILING: &str = "echo ran >> $HOME/runs; echo 'no key for the model' >&2; echo 'log in first' >&2; exit 3";
+
+const WORDS: [&str; 2] = ["no key for the model", "log in first"];
+
+fn runs(broker: &TestBroker) -> usize {
+    fs::read_to_string(broker.home().join("runs")).unwrap_or_default().lines().count()
+}
+
+/// The lines of the broker's log that tell of an error.
+fn errors(broker: &TestBroker) -> Vec<String> {
+    broker.log().lines().filter(|line| line.contains("ERROR")).map(str::to_owned).collect()
+}
+
+async fn until(broker: &TestBroker, state: &str) -> Value {
+    broker.until_pool(state, |pool| pool["state"] == state).await
+}
+
+/// A person takes the review and approves it.
+async fn is_reviewed_by_hand(broker: &TestBroker, review: &str) {
+    let client = broker.client();
+    client.claim(review, "ada").await;
+    let approved = client.call("submit_verdict", verdict(review, "ada", "approved")).await;
+    assert_eq!(approved["status"], "approved");
+}
+
+/// What `countersign reviewer` says to a person.
+async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
+    let mut command = countersign(broker.home());
+    command.arg("reviewer").args(arguments).arg("--data-dir").arg(broker.data_dir());
+    let output = command.output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
+    let broker = TestBroker::with(&pool_of(FAILING, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
+    let client = broker.client();
+    let mut reviews = Vec::new();
+    for n in 0..3 {
+        reviews.push(client.submit(&format!("waits in vain, {n}")).await);
+    }
+
+    let pool = until(&broker, "crash_loop").await;
+    assert_eq!((runs(&broker), ids(&pool, "ended").len(), ids(&pool, "reviewers").len()), (5, 5, 0));
+    assert_eq!(pool["last_words"], json!(WORDS));
+    for row in pool["ended"].as_array().unwrap() {
+        assert_eq!((&row["exit"], &row["last_words"]), (&"exit code 3".into(), &json!(WORDS)));
+    }
+    let message = pool["message"].as_str().unwrap();
+    assert!(message.starts_with("5 reviewers in a row of project came to nothing"), "{message}");
+
+    // Of another project nobody hears the words.
+    let bound = broker.client().with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
+    let seen = bound.call("list_reviewers", json!({})).await;
+    assert_eq!((seen.get("message"), seen.get("last_words"), ids(&seen, "ended").len()), (None, None, 0));
+
+    let list = said(&broker, &["list"]).await;
+    assert!(list.starts_with("pool crash_loop: 0 of 3 reviewers, 3 reviews wait\n"), "{list}");
+    assert!(WORDS.iter().all(|words| list.contains(&format!("  | {words}\n"))), "{list}");
+    let ended = &pool["ended"][0]["reviewer_id"];
+    let log = said(&broker, &["logs", ended.as_str().unwrap()]).await;
+    assert!(WORDS.iter().all(|words| log.contains(&format!(" err {words}\n"))), "{log}");
+
+    // Neither a look at the queue nor a new review starts anybody.
+    reviews.push(client.submit("one more").await);
+    is_reviewed_by_hand(&broker, &reviews[0]).await;
+    let pool = broker.pool().await;
+    assert_eq!((&pool["state"], &pool["waiting"][0]["pending"]), (&"crash_loop".into(), &3.into()));
+    assert_eq!(runs(&broker), 5);
+    let errors = errors(&broker);
+    assert!(errors.len() == 1 && errors[0].contains("crash loop") && errors[0].contains(WORDS[0]), "{errors:?}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn an_operator_ends_a_crash_loop_once_the_pool_has_rested() {
+    let script = format!("[ -e $HOME/mended ] && exec sleep 1000; {FAILING}");
+    let settings = "cooldown = \"2s\"\nmax_failures = 2";
+    let broker = TestBroker::with(&pool_of(&script, settings)).await;
+    let client = broker.client();
+    client.submit("waits for somebody").await;
+    until(&broker, "crash_loop").await;
+    assert_eq!(runs(&broker), 2);
+
+    let refused = client.refused("cooling_down", "spawn_reviewer", json!({})).await;
+    assert!(refused["retry_after_ms"].as_u64().is_some_and(|ms| ms <= 2000), "{refused}");
+    assert_eq!(broker.pool().await["state"], "crash_loop", "a refusal clears nothing");
+    let spawn = async || client.try_call("spawn_reviewer", json!({})).await.ok();
+    let tried = eventually("it has rested", spawn).await;
+    assert_eq!(tried["why"], "operator");
+    // Nothing is mended, so it comes to the same end.
+    until(&broker, "crash_loop").await;
+    assert_eq!(runs(&broker), 4);
+
+    fs::write(broker.home().join("mended"), "").unwrap();
+    eventually("it has rested", spawn).await;
+    let healthy = |pool: &Value| pool["state"] == "ready" && pool["reviewers"][0]["state"] == "idle";
+    broker.until_pool("a reviewer that stays", healthy).await;
+    assert_eq!(runs(&broker), 4);
+    assert_eq!(errors(&broker).len(), 2, "one for each loop");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_is_named_and_used_as_soon_as_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("my-reviewer");
+    let program_name = program.to_str().unwrap();
+    let broker = TestBroker::with(&pool_running(&[program_name], "check_every = \"50ms\"")).await;
+    let client = broker.client();
+    let review = client.submit("waits for a program").await;
+
+    let pool = until(&broker, "unavailable").await;
+    assert_eq!(pool["message"], format!("{program_name} is no program that can be run (from pool.command)"));
+    assert!(said(&broker, &["list"]).await.contains(program_name));
+    let refused = client.refused("pool_unavailable", "spawn_reviewer", json!({})).await;
+    assert!(refused["error"].as_str().unwrap().contains(program_name), "{refused}");
+    is_reviewed_by_hand(&broker, &review).await;
+
+    // Found with the next look, without anybody asking.
+    client.submit("waits for the same").await;
+    fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let pool = broker.until_pool("a reviewer", |pool| pool["reviewers"][0]["state"] == "idle").await;
+    assert_eq!((&pool["state"], pool.get("message")), (&"ready".into(), None));
+    let errors = errors(&broker);
+    assert!(errors.len() == 1 && errors[0].contains(program_name), "however often it was looked for: {errors:?}");
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_in_the_path_is_told_with_the_path() {
+    let broker = TestBroker::with(&pool_running(&["no-such-reviewer"], "")).await;
+    broker.client().submit("waits for a program").await;
+    let message = until(&broker, "unavailable").await["message"].as_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    assert!(message.contains("\"no-such-reviewer\"") && message.contains(&path), "{message}");
+    broker.stop_and_check().await;
+}

@@ -1,0 +1,151 @@
+//! One-shot reviewers that come to nothing: bounded in time and size, said in the record, and the seat is free.
+#![cfg(target_os = "linux")]
+
+use crate::support::{
+    measurements::resident_kib,
+    one_shot::{APPROVED, OneShots, Scripted, says},
+};
+use domain::review::ClaimEndReason;
+use serde_json::{Value, json};
+use std::fs;
+
+/// Name, script, and what the record says.
+const USELESS: [(&str, &str, &str); 9] = [
+    ("hangs", "sleep 1000", "no answer in its time"),
+    ("deaf", "trap '' TERM INT HUP; sleep 1000; sleep 1000; sleep 1000", "no answer in its time"),
+    ("prose", "cat >/dev/null; echo I approve of this change.", "no JSON object but begins with \"I approve"),
+    ("wrong", "cat >/dev/null; echo '{\"opinion\":\"good\"}'", "missing field `verdict`"),
+    ("silent", "cat >/dev/null", "the answer is empty"),
+    ("dies", "kill -SEGV $$", "killed by SIGSEGV"),
+    ("fails", "echo no key for the model >&2; exit 7", "exit code 7; last words: no key for the model"),
+    ("floods", "head -c 100000000 /dev/zero | tr '\\0' x", "longer than 1048576 bytes"),
+    ("chatters", "yes \"$(seq 300 | tr '\\n' y)\" | head -c 5000000", "no JSON object but begins with \"1y2y"),
+];
+
+#[tokio::test]
+async fn what_cannot_be_used_is_asked_for_once_more_and_then_given_up() {
+    let persona = |(name, script, words): &(&'static str, &str, &str)| {
+        let limit = if words.contains("in its time") { "time_limit = \"1s\"\n" } else { "" };
+        Scripted::new(name, format!("echo {name} >>\"$HOME/runs\"; {script}")).with(limit)
+    };
+    let personas: Vec<_> = USELESS.iter().map(persona).collect();
+    let scene = OneShots::start(&personas, "max_size = 4\nmax_failures = 100\nstop_grace = \"200ms\"").await;
+    let names: Vec<_> = USELESS.iter().map(|(name, _, _)| *name).collect();
+    let before = resident_kib(scene.broker.pid());
+    let review = scene.propose(&names).await;
+    let done = |pool: &Value| pool["ended"].as_array().unwrap().len() == USELESS.len();
+    let pool = scene.broker.until_pool("all have given up", done).await;
+    for row in pool["ended"].as_array().unwrap() {
+        assert!(row["exit"].as_str().unwrap().starts_with("could not review: "), "{row:#}");
+    }
+    scene.nothing_is_left().await;
+    let grown = resident_kib(scene.broker.pid()).saturating_sub(before);
+    assert!(grown < 100 << 10, "200 MB were printed, and the broker has grown by {grown} KiB");
+    let logs = fs::read_dir(scene.broker.data_dir().join("reviewers")).unwrap().flatten();
+    let largest = logs.map(|log| log.metadata().unwrap().len()).max().unwrap();
+    assert!(largest <= (1 << 20) + (64 << 10), "{largest}");
+
+    // Twice each, and not again although seats are free and something happens.
+    let status = scene.client().status(&review).await;
+    assert_eq!(status["status"], "pending", "{status:#}");
+    for (name, _, _) in USELESS {
+        let claim = json!({ "review_id": review, "reviewer_id": format!("a person for {name}"), "persona": name });
+        scene.client().call("claim_review", claim).await;
+    }
+    let runs = scene.read("runs");
+    let records = scene.records().await;
+    assert_eq!(records.retries().await, USELESS.len());
+    let ends = records.claim_ends(1).await;
+    for (name, _, words) in USELESS {
+        assert_eq!(runs.lines().filter(|line| line == &name).count(), 2, "{name}");
+        let (_, reason, detail) = ends.iter().find(|(persona, _, _)| persona == name).unwrap();
+        assert_eq!(*reason, ClaimEndReason::CouldNotReview);
+        assert!(detail.contains(words), "{name}: {detail}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_answer_may_be_better_and_is_told_what_was_wrong_with_the_first() {
+    let script = format!(
+        r#"if [ -e "$HOME/first" ]; then cat >"$HOME/second"; echo '{APPROVED}'
+        else cat >"$HOME/first"; echo '{{"verdict":"maybe"}}'; fi"#
+    );
+    let scene = OneShots::start(&[Scripted::new("security", script)], "").await;
+    let review = scene.propose(&["security"]).await;
+    scene.status_becomes(&review, "approved").await;
+    let second = scene.read("second");
+    assert!(second.contains("verdict is \"maybe\"; it has to be"), "{second}");
+    let records = scene.records().await;
+    assert_eq!((records.retries().await, records.claim_ends(1).await), (1, vec![]));
+    assert_eq!(records.verdicts(1, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_reviewer_leaves_running_ends_with_it() {
+    let left = "(setsid sleep 1000 &); (setsid sh -c 'env -i sleep 1000; :' &); sleep 1000 &";
+    let scene = OneShots::start(&[Scripted::new("security", format!("{left} {}", says(APPROVED)))], "").await;
+    let review = scene.propose(&["security"]).await;
+    scene.status_becomes(&review, "approved").await;
+    scene.records().await;
+}
+
+#[tokio::test]
+async fn a_client_that_never_works_is_tried_no_more() {
+    let scene = OneShots::start(
+        &[
+            Scripted::new("security", r#"echo >>"$HOME/runs"; echo no login >&2; exit 1"#),
+            Scripted::new("tests", says(APPROVED)),
+        ],
+        "max_failures = 2",
+    )
+    .await;
+    for _ in 0..2 {
+        scene.propose(&["security"]).await;
+    }
+    let pool = scene.broker.until_pool("crash loop", |pool| pool["state"] == "crash_loop").await;
+    assert!(pool["message"].as_str().unwrap().contains("project (persona security)"), "{pool:#}");
+    let last_words = pool["last_words"].to_string();
+    assert!(last_words.contains("no login"), "{last_words}");
+    scene.propose(&["security"]).await;
+    // Another persona's client is another matter.
+    let other = scene.propose(&["tests"]).await;
+    let approved = async || Some(scene.client().status(&other).await).filter(|status| status["status"] == "approved");
+    crate::support::wait_until::eventually("the other is served", approved).await;
+    assert_eq!(scene.read("runs").lines().count(), 4);
+}
+
+#[tokio::test]
+async fn a_spent_budget_ends_the_attempts() {
+    let script = r#"echo >>"$HOME/runs"; cat >/dev/null
+        echo '{"type":"result","is_error":false,"total_cost_usd":0.3,"usage":{"input_tokens":1,"output_tokens":1}}'
+        echo dear me"#;
+    let scene = OneShots::start(&[Scripted::new("security", script).with("budget_usd = 0.5\n")], "").await;
+    let review = scene.propose(&["security"]).await;
+    scene.broker.until_pool("it has ended", |pool| pool["ended"][0].is_object()).await;
+    scene.status_becomes(&review, "pending").await;
+    let claim = scene.client().claim(&review, "ada").await;
+    let verdict =
+        json!({ "review_id": review, "verdict": "changes_requested", "reason": "no", "claim_generation": claim });
+    scene.client().call("submit_verdict", verdict).await;
+    // 0.6 of 0.5 are spent, so that the next round is not begun.
+    scene.client().call("create_review", json!({ "review_id": review, "intent": "once more" })).await;
+    let twice = |pool: &Value| pool["ended"].as_array().unwrap().len() == 2;
+    scene.broker.until_pool("another has ended", twice).await;
+    assert_eq!(scene.read("runs").lines().count(), 2);
+    let records = scene.records().await;
+    let details: Vec<_> = records.claim_ends(1).await.into_iter().map(|(_, _, detail)| detail).collect();
+    assert!(details[1].contains("budget of 0.5 USD") && details.len() == 2, "{details:?}");
+}
+
+#[tokio::test]
+async fn a_time_limit_beyond_the_lease_ends_before_it() {
+    let settings = crate::support::pool::pool_of("exit 3", "stop_grace = \"100ms\"") + "[claims]\nlease = \"3s\"\n";
+    let script = r#"echo >>"$HOME/runs"; sleep 1000"#;
+    let scene = OneShots::start_with(&[Scripted::new("security", script)], &settings).await;
+    let review = scene.propose(&["security"]).await;
+    scene.broker.until_pool("it has ended", |pool| pool["ended"][0].is_object()).await;
+    scene.status_becomes(&review, "pending").await;
+    let records = scene.records().await;
+    let ends: Vec<_> = records.claim_ends(1).await.into_iter().map(|(_, reason, _)| reason).collect();
+    assert_eq!(ends, [ClaimEndReason::CouldNotReview]);
+}

@@ -1,0 +1,88 @@
+//! Reviewers that do not behave, each with a mark in its environment by which what is left of it is found.
+
+use super::{broker::PATIENCE, pool::environments};
+use actors::reviewer_process::{Exit, Plan, Process, orphans::MARK};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    time::{Duration, Instant},
+};
+use tokio::io::AsyncReadExt as _;
+use uuid::Uuid;
+
+pub(crate) fn shim() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_countersign"))
+}
+
+/// A program with a mark of its own and a `PATH`, and nothing else.
+pub(crate) fn plan(argv: &[&str]) -> (String, Plan) {
+    let mark = format!("test-{}", Uuid::new_v4());
+    let env = [(MARK, mark.as_str()), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
+    let plan = Plan {
+        argv: argv.iter().map(|part| (*part).to_owned()).collect(),
+        env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+        cwd: std::env::temp_dir(),
+        prompt: "review this".to_owned(),
+    };
+    (mark, plan)
+}
+
+pub(crate) fn script(script: &str) -> (String, Plan) {
+    plan(&["sh", "-c", script])
+}
+
+pub(crate) async fn begun(plan: &Plan) -> Process {
+    let mut process = Process::start(shim()).unwrap();
+    process.begin(plan).await.unwrap();
+    process
+}
+
+/// Runs to the end: how it ended, and what it printed on both.
+pub(crate) async fn run(plan: &Plan) -> (Exit, String, String) {
+    let mut process = begun(plan).await;
+    let (mut stdout, mut stderr) = process.take_output().unwrap();
+    let (mut out, mut err) = (String::new(), String::new());
+    let reading =
+        async { tokio::join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err), process.ended()) };
+    let (_, _, exit) = tokio::time::timeout(PATIENCE, reading).await.expect("it ends");
+    (exit, out, err)
+}
+
+pub(crate) async fn ended(process: &mut Process) -> Exit {
+    tokio::time::timeout(PATIENCE, process.ended()).await.expect("it ends")
+}
+
+/// How many live that were started with this mark; those that wait to be reaped have no environment any more.
+pub(crate) fn living(mark: &str) -> usize {
+    marked(mark).count()
+}
+
+/// The value of a variable that somebody who lives with this mark was started with.
+pub(crate) fn variable(mark: &str, name: &str) -> Option<String> {
+    let value = |one: &String| Some(one.strip_prefix(name)?.strip_prefix('=')?.to_owned());
+    marked(mark).find_map(|environment| environment.iter().find_map(value))
+}
+
+fn marked(mark: &str) -> impl Iterator<Item = BTreeSet<String>> {
+    let mark = format!("{MARK}={mark}");
+    environments().map(|(_, environment)| environment).filter(move |environment| environment.contains(&mark))
+}
+
+pub(crate) async fn until_living(mark: &str, at_least: usize) {
+    let enough = async {
+        while living(mark) < at_least {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, enough).await.expect("the reviewer starts what it has to");
+}
+
+/// Waits until nobody with this mark is left, which must not take longer than `limit`.
+pub(crate) async fn until_gone(mark: &str, limit: Duration, what: &str) {
+    let began = Instant::now();
+    while living(mark) > 0 {
+        assert!(began.elapsed() < limit, "{what}: {} left after {limit:?}", living(mark));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    println!("{what}: gone after {:?}", began.elapsed());
+}

@@ -1,0 +1,89 @@
+//! A reviewer for the pool to start: this test binary again, which then is no test but a client.
+
+use super::{client::TestClient, pool::marked, wait_until::eventually};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+const PART: &str = "PLAYED_REVIEWER";
+
+/// What a played reviewer does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    /// Approves whatever comes, until it is told to end.
+    Approves,
+    /// The same, but holds each review until this file is there.
+    Waits(&'a Path),
+    /// Approves one review and ends.
+    ApprovesOne,
+}
+
+/// The settings of a pool with such reviewers. Nobody idles for long, nobody is waited for.
+pub(crate) fn pool(part: Part<'_>, more: &str) -> String {
+    let part = match part {
+        Part::Approves => "approves".to_owned(),
+        Part::Waits(file) => format!("waits {}", file.display()),
+        Part::ApprovesOne => "approves-one".to_owned(),
+    };
+    let this = std::env::current_exe().unwrap();
+    let script =
+        format!("export {PART}='{part}'; exec \"$0\" --ignored --exact support::scripted_reviewer::plays_its_part");
+    let command = [json!("sh"), json!("-c"), json!(script), json!(this)];
+    command_pool(&command, more)
+}
+
+/// The settings of a pool that runs this argv.
+pub(crate) fn command_pool(command: &[Value], more: &str) -> String {
+    let command = Value::from(command.to_vec());
+    let defaults = [("cooldown", "10ms"), ("idle_after", "1m"), ("stop_grace", "5s")];
+    let own = defaults.iter().filter(|(key, _)| !more.contains(*key));
+    let own: String = own.map(|(key, value)| format!("{key} = {value:?}\n")).collect();
+    format!("[pool]\nenabled = true\nruntime = \"command\"\ncommand = {command}\n{own}{more}\n")
+}
+
+/// Pids of everything that carries a mark of this reviewer.
+pub(crate) fn processes_of(reviewer: &str) -> Vec<u32> {
+    marked(&BTreeSet::from([reviewer.to_owned()])).iter().map(|process| process.pid).collect()
+}
+
+/// Not a test: what the pool's process does. Without its variables it does nothing.
+#[tokio::test]
+#[ignore = "played by reviewers that the pool starts"]
+async fn plays_its_part() {
+    let (Ok(part), Ok(url)) = (std::env::var(PART), std::env::var("COUNTERSIGN_MCP_URL")) else { return };
+    let client = TestClient::new(url).with_token(&std::env::var("COUNTERSIGN_TOKEN").unwrap());
+    let (part, file) = part.split_once(' ').map_or((part.as_str(), None), |(part, file)| (part, Some(file)));
+    let gate = file.map(PathBuf::from);
+    let mut since = Value::Null;
+    loop {
+        let mut wait = json!({ "status": "pending", "wait": true });
+        if !since.is_null() {
+            wait["since"] = since.clone();
+        }
+        let list = client.call("list_reviews", wait).await;
+        if list["draining"] == true {
+            return;
+        }
+        since = list["version"].clone();
+        for row in list["reviews"].as_array().unwrap() {
+            // Somebody else may have been quicker.
+            let claim = client.try_call("claim_review", json!({ "review_id": row["review_id"] })).await;
+            let Ok(claim) = claim else { continue };
+            if let Some(gate) = &gate {
+                eventually("the gate opens", async || gate.exists().then_some(())).await;
+            }
+            let verdict = json!({
+                "review_id": claim["review_id"], "verdict": "approved", "content_hash": claim["content_hash"],
+                "claim_generation": claim["claim_generation"],
+            });
+            client.call("submit_verdict", verdict).await;
+            since = Value::Null;
+            if part == "approves-one" {
+                return;
+            }
+            break;
+        }
+    }
+}
