@@ -31,7 +31,6 @@ mod progress;
 mod receipt;
 mod remote;
 mod render;
-mod repo;
 mod request;
 mod respond;
 mod resubmit;

@@ -96,7 +96,8 @@ impl Projects {
     /// refused rather than taken for the broker's own.
     fn name_of(&self, workplace: &ClientRepo) -> Result<Option<String>, BrokerError> {
         let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == workplace.root);
-        let same_repository = |name: &str| self.known.get(name).is_some_and(|known| known.is_of(workplace));
+        let same_repository =
+            |name: &str| self.known.get(name).is_some_and(|known| known.is_same_repository(workplace));
         // The own one first, where several are working trees of one repository.
         let names = || self.own.as_deref().into_iter().chain(self.known.keys().map(String::as_str));
         let found = names().find(|name| same_tree(name)).or_else(|| names().find(|name| same_repository(name)));

@@ -15,9 +15,9 @@ use crate::{
 use domain::{
     content::{Content, ContentHash},
     diff::{self, DiffSummary},
-    review::{AcceptCounterPatch, AppliesTo, Check, DiffCheck, DiffFacts, Review, ReviewTarget},
+    review::{AcceptCounterPatch, Check, DiffCheck, DiffFacts, Review, ReviewTarget},
 };
-use git::{CheckOutcome, GitError, Repository};
+use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
 
 /// Above this, reading a diff would keep other calls off the thread for too long.
@@ -93,7 +93,7 @@ impl Context {
     }
 
     /// Asks git, and notes how long that took.
-    async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<CheckOutcome, GitError> {
+    async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<Check, GitError> {
         let begun = Instant::now();
         let outcome = repository.check(base, diff).await;
         self.metrics.git_check_seconds.observe(begun.elapsed().as_secs_f64());
@@ -105,14 +105,14 @@ impl Context {
         let content = self.find_content(&review.round.content_hash).await?;
         let Some(diff) = &content.diff else { return Ok(Check::NotNeeded) };
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        Ok(to_check(self.check(repository, content.base_commit.as_deref(), diff).await.map_err(check_failed)?))
+        self.check(repository, content.base_commit.as_deref(), diff).await.map_err(check_failed)
     }
 
     /// What git says of a counter-patch, on the base of what it would replace.
     pub(crate) async fn check_offered_patch(&self, review: &Review, patch: &str) -> Result<Check, BrokerError> {
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
         let base = self.base_of(review, repository).await?;
-        Ok(to_check(self.check(repository, base.as_deref(), patch).await.map_err(check_failed)?))
+        self.check(repository, base.as_deref(), patch).await.map_err(check_failed)
     }
 
     /// The content that accepting a counter-patch would make active, with git's word on it.
@@ -243,7 +243,7 @@ pub(crate) async fn read_diff(text: String) -> Result<(DiffSummary, String), Bro
 
 async fn resolve(repository: &Repository, base: Option<&str>) -> Result<Option<String>, BrokerError> {
     repository.resolve_base(base).await.map_err(|error| match error {
-        GitError::UnknownBase { base, words } => BrokerError::BadBase { base, words },
+        GitError::UnknownBase { base, message } => BrokerError::BadBase { base, words: message },
         GitError::BadBase { base, why } => BrokerError::BadBase { base, words: why.into() },
         error @ (GitError::NotARepository { .. }
         | GitError::BadTarget { .. }
@@ -255,25 +255,12 @@ async fn resolve(repository: &Repository, base: Option<&str>) -> Result<Option<S
     })
 }
 
-fn to_check(outcome: CheckOutcome) -> Check {
+fn to_diff_check(outcome: Result<Check, GitError>) -> DiffCheck {
     match outcome {
-        CheckOutcome::Applies { tree_id, applies_to } => Check::Applies { to: to_domain(applies_to), tree_id },
-        CheckOutcome::Fails { words } => Check::Fails { words },
-    }
-}
-
-fn to_diff_check(outcome: Result<CheckOutcome, GitError>) -> DiffCheck {
-    match outcome {
-        Ok(CheckOutcome::Applies { tree_id, applies_to }) => DiffCheck::Applies { to: to_domain(applies_to), tree_id },
-        Ok(CheckOutcome::Fails { words }) => DiffCheck::Fails { words },
+        Ok(Check::NotNeeded) => DiffCheck::Skipped,
+        Ok(Check::Applies { to, tree_id }) => DiffCheck::Applies { to, tree_id },
+        Ok(Check::Fails { words }) => DiffCheck::Fails { words },
         Err(error) => DiffCheck::Unknown { why: error.to_string() },
-    }
-}
-
-fn to_domain(applies_to: git::AppliesTo) -> AppliesTo {
-    match applies_to {
-        git::AppliesTo::Base => AppliesTo::Base,
-        git::AppliesTo::Worktree => AppliesTo::Worktree,
     }
 }
 

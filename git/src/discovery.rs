@@ -1,62 +1,79 @@
-//! The user's repository: found by looking at files, and never written to.
+//! Locates a repository by its files. Git does not run, so it is always told explicitly where to work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::GitError;
 
+/// The repository that a client of the broker works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientRepo {
+    /// The top folder of the working tree.
+    pub root: PathBuf,
+    /// The object folder, which all working trees of a repository share.
+    pub objects: PathBuf,
+}
+
+impl ClientRepo {
+    /// The repository that contains `dir`.
+    pub fn find(dir: &Path) -> Option<Self> {
+        let RepoLayout { root, objects, .. } = find(dir).ok()?;
+        Some(Self { root, objects })
+    }
+}
+
 #[derive(Debug, Clone)]
-pub(crate) struct Project {
+pub(crate) struct RepoLayout {
     pub(crate) root: PathBuf,
     pub(crate) git_dir: PathBuf,
-    /// Those of the main repository, also for a linked worktree.
+    /// The objects of the main repository, also for a linked worktree.
     pub(crate) objects: PathBuf,
     pub(crate) bare: bool,
-    /// `sha1` or `sha256`; empty until git was asked.
+    /// `sha1` or `sha256`; empty until git has been asked.
     pub(crate) format: String,
 }
 
-impl Project {
+impl RepoLayout {
     pub(crate) fn is_id(&self, text: &str) -> bool {
         let length = if self.format == "sha256" { 64 } else { 40 };
         text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 }
 
-/// Walks up from `dir`. Done here and not by git, so that git is always told where to work.
-pub(crate) fn find(dir: &Path) -> Result<Project, GitError> {
+/// Walks up from `dir` to the first repository.
+pub(crate) fn find(dir: &Path) -> Result<RepoLayout, GitError> {
     let not_found = || GitError::NotARepository { dir: dir.to_owned() };
     let start = fs::canonicalize(dir).map_err(|_| not_found())?;
     for folder in start.ancestors() {
         let dot_git = folder.join(".git");
-        let git_dir = if is_git_dir(&dot_git) { Some(dot_git) } else { linked(folder, &dot_git) };
+        let git_dir = if is_git_dir(&dot_git) { Some(dot_git) } else { follow_git_file(folder, &dot_git) };
         if let Some(git_dir) = git_dir {
-            return Ok(project(folder, git_dir, false));
+            return Ok(layout(folder, git_dir, false));
         }
         if is_git_dir(folder) {
-            return Ok(project(folder, folder.to_owned(), true));
+            return Ok(layout(folder, folder.to_owned(), true));
         }
     }
     Err(not_found())
 }
 
-fn project(root: &Path, git_dir: PathBuf, bare: bool) -> Project {
+fn layout(root: &Path, git_dir: PathBuf, bare: bool) -> RepoLayout {
     let common = match fs::read_to_string(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(path.trim_end_matches(['\n', '\r'])),
         Err(_) => git_dir.clone(),
     };
     let objects = common.join("objects");
     let objects = fs::canonicalize(&objects).unwrap_or(objects);
-    Project { root: root.to_owned(), git_dir, objects, bare, format: String::new() }
+    RepoLayout { root: root.to_owned(), git_dir, objects, bare, format: String::new() }
 }
 
 fn is_git_dir(folder: &Path) -> bool {
-    let whole = folder.join("objects").is_dir() && folder.join("refs").is_dir();
-    folder.join("HEAD").symlink_metadata().is_ok() && (whole || folder.join("commondir").is_file())
+    let is_main = folder.join("objects").is_dir() && folder.join("refs").is_dir();
+    folder.join("HEAD").symlink_metadata().is_ok() && (is_main || folder.join("commondir").is_file())
 }
 
 /// Follows the `.git` file of a linked worktree or a submodule.
-fn linked(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
+fn follow_git_file(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
     if !dot_git.is_file() {
         return None;
     }
@@ -65,7 +82,7 @@ fn linked(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
     is_git_dir(&git_dir).then_some(git_dir)
 }
 
-/// Whether a caller's name for a commit may be given to git at all.
+/// Whether a caller's name for a commit is safe to pass to git.
 pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         Err("it is empty")
@@ -74,18 +91,18 @@ pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     } else if name.starts_with(['-', '^']) {
         Err("it begins with - or ^")
     } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        Err("it holds white space or control characters")
+        Err("it contains white space or control characters")
     } else if name.contains("..") {
         Err("it is a range, not a commit")
     } else if name.contains("@{") || name.contains(':') || name.contains("^{/") {
-        Err("only names, ids and ancestors (~ and ^) are taken")
+        Err("only names, ids and ancestors (~ and ^) are allowed")
     } else {
         Ok(())
     }
 }
 
-/// The same for a branch, which has no ancestors.
+/// Like [`check_name`], for a branch: ancestors and patterns are not allowed.
 pub(crate) fn check_branch(name: &str) -> Result<(), &'static str> {
     check_name(name)?;
-    if name.contains(['~', '^', '*', '?', '[', '\\']) { Err("it is no name of a branch") } else { Ok(()) }
+    if name.contains(['~', '^', '*', '?', '[', '\\']) { Err("it is not a branch name") } else { Ok(()) }
 }

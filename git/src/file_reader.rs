@@ -1,41 +1,37 @@
-//! What stands in the files of a proposal, and what changed between two of them.
+//! Reads files of a proposal before and after its diff.
 //!
-//! Read from objects alone, in the scratch repository: no filter, text conversion or diff driver of the project runs.
+//! Reads objects in the scratch repository only, so no filter or text conversion of the registered repository runs.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::ErrorKind;
 
-use domain::diff::apply_parts;
-
-use crate::process::{Git, Job};
+use crate::session::Session;
 use crate::{GitError, Repository};
 
-/// A file above this is not worth holding in memory: nobody reviews it line by line.
+/// Larger files are not reviewed line by line, so they are not loaded.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
-/// For all files of one call together.
+/// Limits all files of one call together.
 const MAX_TOTAL_BYTES: usize = 32 * 1024 * 1024;
-/// Room for the line git prints before each object.
+/// Space for the line that git prints before each object.
 const HEADER_BYTES: usize = 128;
 
 /// A file before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSides {
-    pub after: Stored,
-    pub before: Stored,
+pub struct FileVersions {
+    pub after: FileContent,
+    pub before: FileContent,
 }
 
-/// What a tree holds at a path.
+/// What a tree contains at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
+pub enum FileContent {
     Text(String),
     Binary,
-    /// No file: nothing at all, a folder or a submodule.
+    /// Not a file: nothing, a folder or a submodule.
     Absent,
     TooLarge,
 }
 
-/// A blob that a path leads to.
+/// The object that a path resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Blob {
     id: String,
@@ -43,151 +39,115 @@ struct Blob {
 }
 
 impl Repository {
-    /// Each of `paths` in `base` with `diff` applied, and in `base` itself; `base` is a full id or `None` for the
-    /// empty tree. A diff that does not apply is an error.
+    /// Reads each of `paths` in `base` and in `base` with `diff` applied. `base` is a full id, or `None` for the empty
+    /// tree. A diff that does not apply is an error.
     pub async fn read_files(
         &self,
         base: Option<&str>,
         diff: Option<&str>,
         paths: &[String],
-    ) -> Result<Vec<FileSides>, GitError> {
-        let mut job = self.furnished_job().await?;
-        self.fill_index(&mut job, base, diff).await?;
+    ) -> Result<Vec<FileVersions>, GitError> {
+        let mut session = self.session_with_index().await?;
+        self.fill_index(&mut session, base, diff).await?;
         let after: Vec<_> = paths.iter().map(|path| is_path(path).then(|| format!(":0:{path}"))).collect();
         let before: Vec<_> =
             paths.iter().map(|path| base.filter(|_| is_path(path)).map(|base| format!("{base}:{path}"))).collect();
-        let blobs = self.find_blobs(&mut job, &[after, before].concat()).await?;
-        let texts = self.read_blobs(&mut job, &blobs).await?;
-        let stored = |blob: &Option<Blob>| match blob {
-            None => Stored::Absent,
-            Some(blob) => texts.get(&blob.id).cloned().unwrap_or(Stored::TooLarge),
+        let blobs = self.find_blobs(&mut session, &[after, before].concat()).await?;
+        let contents = self.read_blobs(&mut session, &blobs).await?;
+        let content = |blob: &Option<Blob>| match blob {
+            None => FileContent::Absent,
+            Some(blob) => contents.get(&blob.id).cloned().unwrap_or(FileContent::TooLarge),
         };
         let (after, before) = blobs.split_at(paths.len());
-        Ok(after.iter().zip(before).map(|(a, b)| FileSides { after: stored(a), before: stored(b) }).collect())
+        let versions = after.iter().zip(before);
+        Ok(versions.map(|(after, before)| FileVersions { after: content(after), before: content(before) }).collect())
     }
 
-    /// What changed from one content to the other, each a base and a diff, as one diff between the files they lead to.
-    pub async fn diff_contents(
-        &self,
-        from: (Option<&str>, Option<&str>),
-        to: (Option<&str>, Option<&str>),
-    ) -> Result<String, GitError> {
-        let mut job = self.furnished_job().await?;
-        let from = self.content_tree(&mut job, from).await?;
-        let to = self.content_tree(&mut job, to).await?;
-        self.diff_trees(&mut job, &from, &to).await
-    }
-
-    /// Fills the job's index with `base`, or empties it, and applies `diff` to it.
-    pub(crate) async fn fill_index(
-        &self,
-        job: &mut Job,
-        base: Option<&str>,
-        diff: Option<&str>,
-    ) -> Result<(), GitError> {
-        self.check_id(base)?;
-        self.check_size(diff.unwrap_or_default())?;
-        match base {
-            Some(base) => self.0.scratch.place_index(job, base).await?,
-            None => match fs::remove_file(job.index()) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(GitError::failed("emptying the index", error));
-                }
-                Ok(()) | Err(_) => {}
-            },
-        }
-        for part in diff.map(apply_parts).unwrap_or_default() {
-            if let Some(words) = self.apply(job, part).await? {
-                return Err(GitError::DoesNotApply { words });
-            }
-        }
-        Ok(())
-    }
-
-    async fn content_tree(&self, job: &mut Job, content: (Option<&str>, Option<&str>)) -> Result<String, GitError> {
-        self.fill_index(job, content.0, content.1).await?;
-        self.write_tree(job).await
-    }
-
-    /// The blobs that `names` lead to, in their order.
-    async fn find_blobs(&self, job: &mut Job, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
-        let mut asked = String::new();
+    /// The blobs that `names` resolve to, in the same order.
+    async fn find_blobs(&self, session: &mut Session, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
+        let mut input = String::new();
         for name in names.iter().flatten() {
-            asked.push_str(&self.on_one_line(job, name).await?);
-            asked.push('\n');
+            input.push_str(&self.to_one_line(session, name).await?);
+            input.push('\n');
         }
-        // where there is nothing, git repeats the name it was given
-        let keep = asked.len() + (HEADER_BYTES * names.len());
-        let git = Git::new("looking up the files", &self.0.scratch).keep(keep);
+        // For a missing object, git repeats the name.
+        let limit = input.len() + (HEADER_BYTES * names.len());
+        let git = self.scratch("looking up the files").stdout_limit(limit);
         let git = git.args(["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"]);
-        let found = job.run(git, &[asked.as_bytes()]).await?;
-        if !found.success {
-            return Err(GitError::failed("looking up the files", found.words()));
+        let output = session.run(git, &[input.as_bytes()]).await?;
+        if !output.success {
+            return Err(GitError::failed("looking up the files", output.stderr()));
         }
-        let mut lines = found.printed().split(|&byte| byte == b'\n');
-        let blob = |line: &[u8]| self.read_blob_line(std::str::from_utf8(line).ok()?);
+        let mut lines = output.stdout().split(|&byte| byte == b'\n');
+        let blob = |line: &[u8]| self.parse_blob(std::str::from_utf8(line).ok()?);
         Ok(names.iter().map(|name| name.as_ref().and_then(|_| lines.next()).and_then(blob)).collect())
     }
 
-    fn read_blob_line(&self, line: &str) -> Option<Blob> {
-        let mut words = line.split(' ');
-        let (id, kind, bytes) = (words.next()?, words.next()?, words.next()?);
-        let is_blob = self.0.project.is_id(id) && kind == "blob" && words.next().is_none();
+    fn parse_blob(&self, line: &str) -> Option<Blob> {
+        let mut fields = line.split(' ');
+        let (id, kind, bytes) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_blob = self.0.layout.is_id(id) && kind == "blob" && fields.next().is_none();
         is_blob.then_some(Blob { id: id.to_owned(), bytes: bytes.parse().ok()? })
     }
 
-    /// Git reads names by the line, so one that holds a line break is asked for by itself.
-    async fn on_one_line(&self, job: &mut Job, name: &str) -> Result<String, GitError> {
+    /// Git reads one name per line, so a name that contains a newline is resolved to an id first.
+    async fn to_one_line(&self, session: &mut Session, name: &str) -> Result<String, GitError> {
         if !name.contains('\n') {
             return Ok(name.to_owned());
         }
-        let git = Git::new("looking up a file", &self.0.scratch);
-        let found = job.run(git.args(["rev-parse", "--verify", "--quiet", "--end-of-options", name]), &[]).await?;
-        let id = found.line();
-        Ok(if found.success && self.0.project.is_id(&id) { id } else { "absent".to_owned() })
+        let git = self.scratch("looking up a file");
+        let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options", name]);
+        let output = session.run(git, &[]).await?;
+        let id = output.text();
+        Ok(if output.success && self.0.layout.is_id(&id) { id } else { "absent".to_owned() })
     }
 
-    /// The blobs by id, as far as they fit; a blob that stands at many paths is read once.
-    async fn read_blobs(&self, job: &mut Job, blobs: &[Option<Blob>]) -> Result<HashMap<String, Stored>, GitError> {
+    /// Contents by blob id, within the limits. A blob at several paths is read once.
+    async fn read_blobs(
+        &self,
+        session: &mut Session,
+        blobs: &[Option<Blob>],
+    ) -> Result<HashMap<String, FileContent>, GitError> {
         let mut wanted: Vec<&Blob> = Vec::new();
-        let mut room = MAX_TOTAL_BYTES;
+        let mut remaining = MAX_TOTAL_BYTES;
         for blob in blobs.iter().flatten() {
-            if blob.bytes <= MAX_FILE_BYTES.min(room) && !wanted.contains(&blob) {
-                room -= blob.bytes;
+            if blob.bytes <= MAX_FILE_BYTES.min(remaining) && !wanted.contains(&blob) {
+                remaining -= blob.bytes;
                 wanted.push(blob);
             }
         }
-        let asked: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
-        let keep = (MAX_TOTAL_BYTES - room) + (HEADER_BYTES * wanted.len());
-        let git = Git::new("reading the files", &self.0.scratch).keep(keep).args(["cat-file", "--batch"]);
-        let read = job.run(git, &[asked.as_bytes()]).await?;
-        if !read.success {
-            return Err(GitError::failed("reading the files", read.words()));
+        let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
+        let limit = (MAX_TOTAL_BYTES - remaining) + (HEADER_BYTES * wanted.len());
+        let git = self.scratch("reading the files").stdout_limit(limit).args(["cat-file", "--batch"]);
+        let output = session.run(git, &[input.as_bytes()]).await?;
+        if !output.success {
+            return Err(GitError::failed("reading the files", output.stderr()));
         }
-        split_blobs(read.printed(), &wanted).ok_or_else(|| GitError::failed("reading the files", "git stopped early"))
+        let contents = split_blobs(output.stdout(), &wanted);
+        contents.ok_or_else(|| GitError::failed("reading the files", "the output of git is incomplete"))
     }
 }
 
-/// Takes apart what `cat-file --batch` prints: a line, so many bytes, a line break, for each blob.
-fn split_blobs(mut printed: &[u8], wanted: &[&Blob]) -> Option<HashMap<String, Stored>> {
-    let mut texts = HashMap::new();
+/// Splits the output of `cat-file --batch`: for each blob a header line, the content and a newline.
+fn split_blobs(mut output: &[u8], wanted: &[&Blob]) -> Option<HashMap<String, FileContent>> {
+    let mut contents = HashMap::new();
     for blob in wanted {
-        let header = printed.iter().position(|&byte| byte == b'\n')?;
-        let bytes = printed.get(header + 1..)?;
-        texts.insert(blob.id.clone(), stored(bytes.get(..blob.bytes)?));
-        printed = bytes.get(blob.bytes + 1..)?;
+        let header = output.iter().position(|&byte| byte == b'\n')?;
+        let bytes = output.get(header + 1..)?;
+        contents.insert(blob.id.clone(), classify(bytes.get(..blob.bytes)?));
+        output = bytes.get(blob.bytes + 1..)?;
     }
-    Some(texts)
+    Some(contents)
 }
 
-fn stored(bytes: &[u8]) -> Stored {
+fn classify(bytes: &[u8]) -> FileContent {
     match std::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Stored::Text(text.to_owned()),
-        Ok(_) | Err(_) => Stored::Binary,
+        Ok(text) if !text.contains('\0') => FileContent::Text(text.to_owned()),
+        Ok(_) | Err(_) => FileContent::Binary,
     }
 }
 
-/// Whether a tree can hold it. Anything else git might take for a path from where it stands, or not for a path.
+/// Whether a tree can contain this path. Git might read anything else as relative, or not as a path.
 fn is_path(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

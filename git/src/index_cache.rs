@@ -1,4 +1,4 @@
-//! The index of each base commit, read once and kept for the bases used last.
+//! Caches the index of each base commit; the least recently used are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,60 +8,61 @@ use tokio::sync::OnceCell;
 
 use crate::GitError;
 
-pub(crate) const KEPT: usize = 32;
+pub(crate) const CAPACITY: usize = 32;
 
 #[derive(Debug)]
-pub(crate) struct Bases {
+pub(crate) struct IndexCache {
     folder: PathBuf,
     /// The least recently used first.
-    known: Mutex<Vec<Base>>,
+    entries: Mutex<Vec<Entry>>,
 }
 
 #[derive(Debug)]
-struct Base {
-    id: String,
-    /// Filled when the file is there; those who come while it is being read wait for it.
-    read: Arc<OnceCell<()>>,
+struct Entry {
+    base: String,
+    /// Set once the file exists. Concurrent callers wait for the first one to create it.
+    created: Arc<OnceCell<()>>,
 }
 
-impl Bases {
+impl IndexCache {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, known: Mutex::default() }
+        Self { folder, entries: Mutex::default() }
     }
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    pub(crate) fn file(&self, id: &str) -> PathBuf {
-        self.folder.join(id)
+    pub(crate) fn file(&self, base: &str) -> PathBuf {
+        self.folder.join(base)
     }
 
-    /// The index of `id`; `read` makes it, for one caller at a time, where there is none.
-    pub(crate) async fn get_or_read<F>(&self, id: &str, read: impl FnOnce() -> F) -> Result<PathBuf, GitError>
+    /// Returns the index file of `base`. If it is missing, one caller at a time runs `create`.
+    pub(crate) async fn get_or_create<F>(&self, base: &str, create: impl FnOnce() -> F) -> Result<PathBuf, GitError>
     where
         F: Future<Output = Result<(), GitError>>,
     {
-        let cell = self.touch(id);
-        cell.get_or_try_init(read).await?;
-        Ok(self.file(id))
+        let cell = self.touch(base);
+        cell.get_or_try_init(create).await?;
+        Ok(self.file(base))
     }
 
-    pub(crate) fn forget(&self, id: &str) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|base| base.id != id);
+    pub(crate) fn remove(&self, base: &str) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).retain(|entry| entry.base != base);
     }
 
-    fn touch(&self, id: &str) -> Arc<OnceCell<()>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let base = match known.iter().position(|base| base.id == id) {
-            Some(at) => known.remove(at),
-            None => Base { id: id.to_owned(), read: Arc::default() },
+    /// Moves `base` to the most recently used end, and evicts the oldest entry if the cache is full.
+    fn touch(&self, base: &str) -> Arc<OnceCell<()>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match entries.iter().position(|entry| entry.base == base) {
+            Some(at) => entries.remove(at),
+            None => Entry { base: base.to_owned(), created: Arc::default() },
         };
-        let cell = base.read.clone();
-        known.push(base);
-        if known.len() > KEPT {
-            let oldest = known.remove(0);
-            let _ = fs::remove_file(self.file(&oldest.id));
+        let cell = entry.created.clone();
+        entries.push(entry);
+        if entries.len() > CAPACITY {
+            let oldest = entries.remove(0);
+            let _ = fs::remove_file(self.file(&oldest.base));
         }
         cell
     }

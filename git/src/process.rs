@@ -1,204 +1,257 @@
-//! Git processes: fed, drained, timed, and gone when nobody waits for them any more.
+//! The one place that starts git processes.
+//!
+//! A command states its environment: [`Env::Clean`] for the broker's own work, [`Env::Caller`] for work that the user
+//! could do in a shell.
 
-use std::fs;
+use std::borrow::Cow;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::Child;
-use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::process::{Child, Command};
 
-pub(crate) use crate::command::Git;
-use crate::{GitError, GitSettings};
+use crate::GitError;
 
-/// Enough of what git says to act on, and no more memory than that for a flood of it.
-const KEPT_OUTPUT: usize = 8 * 1024;
+/// How much of stderr is kept, and of stdout unless the command asks for more.
+const DEFAULT_OUTPUT_LIMIT: usize = 8 * 1024;
 
+const CLEAN_CONFIG: [&str; 6] = [
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    // The objects are temporary: they need be neither durable nor small.
+    "core.fsync=none",
+    "core.looseCompression=0",
+];
+
+const CLEAN_VARIABLES: [(&str, &str); 8] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    // A partial clone would run programs from its config to reach its remote.
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("LC_ALL", "C"),
+];
+
+const CALLER_VARIABLES: [(&str, &str); 3] = [
+    // There is no terminal to answer a prompt or to leave a pager.
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    // Read the commits themselves, not their replacements in refs/replace.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+];
+
+/// What a git process sees of its surroundings.
+#[derive(Debug, Clone)]
+pub(crate) enum Env {
+    /// No variables except `PATH`, no user or system configuration, no hooks. `HOME` is this empty folder.
+    Clean { home: PathBuf },
+    /// The environment of the calling process, including the variables that git sets for its hooks.
+    Caller,
+    /// The environment of the calling process without `GIT_*`, which may point to another repository.
+    CallerWithoutGitVariables,
+}
+
+/// A git command line with its environment.
 #[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) success: bool,
-    /// Ended by a signal, so what it did not say means nothing.
+pub(crate) struct GitCommand {
+    /// Describes the command in error messages.
+    task: Cow<'static, str>,
+    env: Env,
+    variables: Vec<(&'static str, OsString)>,
+    dir: PathBuf,
+    git_dir: Option<PathBuf>,
+    work_tree: Option<PathBuf>,
+    args: Vec<OsString>,
+    stdout_limit: usize,
+}
+
+impl GitCommand {
+    pub(crate) fn new(task: impl Into<Cow<'static, str>>, env: Env, dir: &Path) -> Self {
+        Self {
+            task: task.into(),
+            env,
+            variables: Vec::new(),
+            dir: dir.to_owned(),
+            git_dir: None,
+            work_tree: None,
+            args: Vec::new(),
+            stdout_limit: DEFAULT_OUTPUT_LIMIT,
+        }
+    }
+
+    pub(crate) fn git_dir(self, git_dir: &Path) -> Self {
+        Self { git_dir: Some(git_dir.to_owned()), ..self }
+    }
+
+    /// Sets the working tree, and runs git in it.
+    pub(crate) fn work_tree(self, folder: &Path) -> Self {
+        Self { work_tree: Some(folder.to_owned()), dir: folder.to_owned(), ..self }
+    }
+
+    /// Keeps at most this many bytes of stdout.
+    pub(crate) fn stdout_limit(self, bytes: usize) -> Self {
+        Self { stdout_limit: bytes, ..self }
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn spawn(&self, program: &Path) -> Result<Child, GitError> {
+        self.command(program).spawn().map_err(|error| {
+            // A missing working folder gives this error too.
+            let is_missing = error.kind() == ErrorKind::NotFound && self.dir.exists();
+            if is_missing { GitError::Missing { program: program.to_owned() } } else { self.failed(error) }
+        })
+    }
+
+    pub(crate) fn failed(&self, error: impl std::fmt::Display) -> GitError {
+        GitError::failed(self.task.clone(), error)
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        match &self.env {
+            Env::Clean { home } => {
+                command.env_clear().envs(CLEAN_VARIABLES).env("HOME", home);
+                if let Some(path) = env::var_os("PATH") {
+                    command.env("PATH", path);
+                }
+                for setting in CLEAN_CONFIG {
+                    command.args(["-c", setting]);
+                }
+                // A group of its own, so that a timeout also kills the children of git.
+                command.process_group(0);
+            }
+            Env::Caller => {
+                command.envs(CALLER_VARIABLES);
+            }
+            Env::CallerWithoutGitVariables => {
+                for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+                    command.env_remove(name);
+                }
+                command.envs(CALLER_VARIABLES);
+            }
+        }
+        command.envs(self.variables.iter().cloned());
+        if let Some(git_dir) = &self.git_dir {
+            command.arg(path_option("--git-dir=", git_dir));
+        }
+        if let Some(work_tree) = &self.work_tree {
+            command.arg(path_option("--work-tree=", work_tree));
+        }
+        command.args(&self.args).current_dir(&self.dir);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        command
+    }
+
+    /// Writes `stdin` while reading both outputs, then waits for the end of the process.
+    ///
+    /// The process is reaped only after its pipes are closed. Until then the system cannot reuse its process id, which
+    /// is also the id of its group.
+    pub(crate) async fn communicate(&self, child: &mut Child, stdin: &[&[u8]]) -> Result<Output, GitError> {
+        let (mut input, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let feed = async move {
+            for part in stdin {
+                if let Some(pipe) = &mut input
+                    && pipe.write_all(part).await.is_err()
+                {
+                    // Git stopped reading; its exit status and stderr say why.
+                    break;
+                }
+            }
+        };
+        let ((), stdout, stderr) =
+            tokio::join!(feed, drain(stdout, self.stdout_limit), drain(stderr, DEFAULT_OUTPUT_LIMIT));
+        let failed = |error| self.failed(error);
+        let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
+        let status = child.wait().await.map_err(failed)?;
+        Ok(Output { success: status.success(), killed: status.code().is_none(), stdout, stderr })
+    }
+}
+
+fn path_option(option: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(option);
+    argument.push(path);
+    argument
+}
+
+/// What a finished git process printed.
+#[derive(Debug)]
+pub struct Output {
+    pub success: bool,
+    /// A signal ended the process, so a missing message means nothing.
     pub(crate) killed: bool,
-    stdout: Kept,
-    stderr: Kept,
+    stdout: Captured,
+    stderr: Captured,
 }
 
 impl Output {
-    /// What git printed, for commands that print one word.
-    pub(crate) fn line(&self) -> String {
-        String::from_utf8_lossy(&self.stdout.bytes).trim_end().to_owned()
-    }
-
-    /// All that git printed, as far as the command was to keep it.
-    pub(crate) fn printed(&self) -> &[u8] {
+    pub fn stdout(&self) -> &[u8] {
         &self.stdout.bytes
     }
 
-    /// How much git printed in all, where that is more than was to be kept.
+    /// The output as text, without newlines at its end.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.bytes).trim_end_matches('\n').to_owned()
+    }
+
+    /// How many bytes git printed, if they exceeded the limit.
     pub(crate) fn overflow(&self) -> Option<usize> {
-        self.stdout.cut.then_some(self.stdout.seen)
+        self.stdout.is_truncated.then_some(self.stdout.total)
     }
 
-    /// Whether it reported an error, whatever its exit status.
-    pub(crate) fn complained(&self) -> bool {
-        self.stderr.cut || self.stderr.bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"error: "))
+    /// Whether git reported an error. It can do so and still exit with status 0.
+    pub(crate) fn reported_error(&self) -> bool {
+        let mut lines = self.stderr.bytes.split(|&byte| byte == b'\n');
+        self.stderr.is_truncated || lines.any(|line| line.starts_with(b"error: "))
     }
 
-    /// What git complained of.
-    pub(crate) fn words(&self) -> String {
-        let mut words = String::from_utf8_lossy(&self.stderr.bytes).trim_end().to_owned();
-        if self.stderr.cut {
-            words.push('…');
+    pub fn stderr(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.stderr.bytes).trim().to_owned();
+        if self.stderr.is_truncated {
+            text.push('…');
         }
-        words
+        text
     }
 }
 
-/// A turn at running git: a place among the processes, a deadline, and perhaps a folder.
-///
-/// Dropped in the middle, it kills the process group at once, and gives back the place and the
-/// folder only after git is gone: a dying process could still write.
-#[derive(Debug)]
-pub(crate) struct Job {
-    settings: Arc<GitSettings>,
-    deadline: Instant,
-    remains: Remains,
-}
-
-impl Job {
-    pub(crate) fn new(permit: OwnedSemaphorePermit, settings: Arc<GitSettings>) -> Self {
-        let deadline = Instant::now() + settings.time_limit;
-        let remains = Remains { child: None, folder: None, permit: Some(permit), handed_on: false };
-        Self { settings, deadline, remains }
-    }
-
-    /// Makes `folder` the job's own, to be removed with it.
-    pub(crate) fn own(&mut self, folder: PathBuf) {
-        self.remains.folder = Some(folder);
-    }
-
-    /// The job's own folder; an empty path in a job without one.
-    pub(crate) fn folder(&self) -> PathBuf {
-        self.remains.folder.clone().unwrap_or_default()
-    }
-
-    /// The private index, in a job with a folder.
-    pub(crate) fn index(&self) -> PathBuf {
-        self.folder().join("index")
-    }
-
-    /// Runs to the end or to the deadline; `stdin` is written while the output is read.
-    pub(crate) async fn run(&mut self, git: Git, stdin: &[&[u8]]) -> Result<Output, GitError> {
-        let spawned = git.command(&self.settings.program, self.remains.folder.as_deref()).spawn();
-        let child = match spawned {
-            Ok(child) => self.remains.child.insert(child),
-            // the same error also says that the working folder is gone
-            Err(error) if error.kind() == ErrorKind::NotFound && git.home.exists() => {
-                return Err(GitError::Missing { program: self.settings.program.clone() });
-            }
-            Err(error) => return Err(GitError::failed(git.what, error)),
-        };
-        let ended = timeout_at(self.deadline, converse(child, stdin, git.keep.unwrap_or(KEPT_OUTPUT))).await;
-        if let Ok(Ok(_)) = ended {
-            self.remains.child = None;
-        } else {
-            self.remains.end_child().await;
-        }
-        match ended {
-            Ok(conversed) => conversed.map_err(|error| GitError::failed(git.what, error)),
-            Err(_) => Err(GitError::TimedOut { after: self.settings.time_limit }),
-        }
-    }
-}
-
-/// The pipes are read to their ends before the process is reaped: until then its id, and so the
-/// id of its group, cannot belong to anybody else.
-async fn converse(child: &mut Child, stdin: &[&[u8]], keep: usize) -> io::Result<Output> {
-    let (mut input, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let feed = async move {
-        for part in stdin {
-            if let Some(pipe) = &mut input
-                && pipe.write_all(part).await.is_err()
-            {
-                // git stopped reading; its exit status and words say why
-                break;
-            }
-        }
-    };
-    let ((), stdout, stderr) = tokio::join!(feed, drain(stdout, keep), drain(stderr, KEPT_OUTPUT));
-    let (stdout, stderr) = (stdout?, stderr?);
-    let status = child.wait().await?;
-    Ok(Output { success: status.success(), killed: status.code().is_none(), stdout, stderr })
-}
-
+/// The beginning of an output stream.
 #[derive(Debug, Default)]
-struct Kept {
+struct Captured {
     bytes: Vec<u8>,
-    seen: usize,
-    cut: bool,
+    total: usize,
+    is_truncated: bool,
 }
 
-/// Reads to the end, keeps the beginning.
-async fn drain(pipe: Option<impl AsyncRead + Unpin>, keep: usize) -> io::Result<Kept> {
-    let mut kept = Kept::default();
-    let Some(mut pipe) = pipe else { return Ok(kept) };
+/// Reads to the end, and keeps at most `limit` bytes.
+async fn drain(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<Captured> {
+    let mut captured = Captured::default();
+    let Some(mut pipe) = pipe else { return Ok(captured) };
     let mut chunk = [0; 4096];
     loop {
         let read = pipe.read(&mut chunk).await?;
         if read == 0 {
-            return Ok(kept);
+            return Ok(captured);
         }
-        kept.seen = kept.seen.saturating_add(read);
-        let room = read.min(keep.saturating_sub(kept.bytes.len()));
-        kept.cut |= room < read;
-        kept.bytes.extend_from_slice(chunk.get(..room).unwrap_or_default());
-    }
-}
-
-/// What a job leaves behind: cleared in this order.
-#[derive(Debug)]
-struct Remains {
-    child: Option<Child>,
-    folder: Option<PathBuf>,
-    permit: Option<OwnedSemaphorePermit>,
-    /// Already moved to a task of its own; a runtime that is shutting down drops that task too.
-    handed_on: bool,
-}
-
-impl Remains {
-    fn kill_group(&self) {
-        let unreaped = self.child.as_ref().and_then(Child::id).and_then(|id| i32::try_from(id).ok());
-        if let Some(id) = unreaped {
-            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
-        }
-    }
-
-    async fn end_child(&mut self) {
-        self.kill_group();
-        if let Some(child) = &mut self.child {
-            let _ = child.wait().await;
-        }
-        self.child = None;
-    }
-}
-
-impl Drop for Remains {
-    fn drop(&mut self) {
-        self.kill_group();
-        if self.child.is_some()
-            && !self.handed_on
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let (child, folder, permit) = (self.child.take(), self.folder.take(), self.permit.take());
-            let mut rest = Remains { child, folder, permit, handed_on: true };
-            runtime.spawn(async move { rest.end_child().await });
-        } else if let Some(folder) = self.folder.take() {
-            let _ = fs::remove_dir_all(folder);
-        }
+        captured.total = captured.total.saturating_add(read);
+        let kept = read.min(limit.saturating_sub(captured.bytes.len()));
+        captured.is_truncated |= kept < read;
+        captured.bytes.extend_from_slice(chunk.get(..kept).unwrap_or_default());
     }
 }

@@ -1,4 +1,4 @@
-//! The broker's own bare repository beside a project, and the folders around it.
+//! The broker's own bare repository. It borrows the objects of a registered repository.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,37 +10,38 @@ use std::sync::LazyLock;
 use uuid::Uuid;
 
 use crate::GitError;
-use crate::discovery::Project;
-use crate::index_cache::Bases;
-use crate::process::{Git, Job};
+use crate::discovery::RepoLayout;
+use crate::index_cache::IndexCache;
+use crate::process::{Env, GitCommand};
+use crate::session::Session;
 
-/// Tells this process's folders from those an earlier run left behind.
+/// Distinguishes the folders of this process from those that an earlier process left.
 static RUN: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
 
-/// Removed with everything in it when dropped.
+/// Dropping it removes the folder and everything in it.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct ScratchRepo {
     folder: PathBuf,
-    bases: Bases,
+    index_cache: IndexCache,
 }
 
-impl Scratch {
-    /// Takes a new folder for the project at `root` and wipes those of earlier runs.
-    pub(crate) fn claim(scratch_root: &Path, root: &Path) -> Result<Scratch, GitError> {
+impl ScratchRepo {
+    /// Creates a folder for the repository at `root` and removes those of earlier processes.
+    pub(crate) fn claim(scratch_root: &Path, root: &Path) -> Result<ScratchRepo, GitError> {
         let failed = |error| GitError::failed("preparing the scratch folder", error);
         let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, root.as_os_str().as_bytes());
         let home = scratch_root.join(key.simple().to_string());
-        // holds copies of the project, so it is the owner's alone
+        // The folder contains copies of the user's files, so only the owner may read it.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&home).map_err(failed)?;
         let home = fs::canonicalize(&home).map_err(failed)?;
-        wipe_earlier_runs(&home).map_err(failed)?;
+        remove_earlier_runs(&home).map_err(failed)?;
         let folder = home.join(format!("{}-{}", *RUN, Uuid::new_v4().simple()));
-        let scratch = Scratch { bases: Bases::new(folder.join("bases")), folder };
+        let scratch = ScratchRepo { index_cache: IndexCache::new(folder.join("indexes")), folder };
         scratch.make_folders().map_err(failed)?;
         Ok(scratch)
     }
 
-    /// Writes by hand what `git init --bare` would: no template, no process.
+    /// Writes the files that `git init --bare` would write, without a template or a process.
     pub(crate) fn build(&self, objects: &Path, format: &str) -> Result<(), GitError> {
         let config = match format {
             "sha1" => "[core]\n\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
@@ -55,71 +56,77 @@ impl Scratch {
             fs::create_dir_all(repo.join("objects/info"))?;
             fs::write(repo.join("objects/info/alternates"), alternates(objects))?;
             fs::write(repo.join("config"), config)?;
-            // last, because its presence says that all is there
+            // Written last: its presence means that the repository is complete.
             fs::write(repo.join("HEAD"), "ref: refs/heads/scratch\n")
         };
         build().map_err(|error| GitError::failed("preparing the scratch repository", error))
     }
 
-    /// Builds the repository again if a cleaner of temporary files took it away.
-    pub(crate) fn heal(&self, project: &Project) -> Result<(), GitError> {
+    /// Builds the repository again if a cleaner of temporary files removed it.
+    pub(crate) fn rebuild_if_missing(&self, layout: &RepoLayout) -> Result<(), GitError> {
         if self.repo().join("HEAD").exists() && self.empty_home().exists() {
             return Ok(());
         }
-        self.build(&project.objects, &project.format)
+        self.build(&layout.objects, &layout.format)
     }
 
-    /// Gives the job a folder of its own for its index and for the objects it writes.
-    pub(crate) fn furnish(&self, job: &mut Job, objects: &Path) -> Result<(), GitError> {
-        let folder = self.folder.join("jobs").join(Uuid::new_v4().simple().to_string());
-        job.own(folder.clone());
-        let furnish = || {
+    /// Creates a private folder for the index of a session and the objects that it writes.
+    pub(crate) fn add_session_folder(&self, session: &mut Session, objects: &Path) -> Result<(), GitError> {
+        let folder = self.folder.join("sessions").join(Uuid::new_v4().simple().to_string());
+        session.set_folder(folder.clone());
+        let create = || {
             fs::create_dir_all(folder.join("objects/info"))?;
             fs::write(folder.join("objects/info/alternates"), alternates(objects))
         };
-        furnish().map_err(|error| GitError::failed("preparing the check", error))
+        create().map_err(|error| GitError::failed("preparing the session folder", error))
     }
 
-    /// Puts the index of `base` into the job's folder, from the cache where it can.
-    pub(crate) async fn place_index(&self, job: &mut Job, base: &str) -> Result<(), GitError> {
-        const TRIES: u32 = 3;
-        for last in (0..TRIES).map(|n| n + 1 == TRIES) {
-            let reader = &mut *job;
-            let cached = self.bases.get_or_read(base, move || self.read_tree(reader, base)).await?;
-            match tokio::fs::copy(&cached, job.index()).await {
+    /// Copies the index of `base` into the session's folder, from the cache if possible.
+    pub(crate) async fn load_index(&self, session: &mut Session, base: &str) -> Result<(), GitError> {
+        const MAX_ATTEMPTS: u32 = 3;
+        for is_last in (1..=MAX_ATTEMPTS).map(|attempt| attempt == MAX_ATTEMPTS) {
+            let reader = &mut *session;
+            let cached = self.index_cache.get_or_create(base, move || self.read_tree(reader, base)).await?;
+            match tokio::fs::copy(&cached, session.index()).await {
                 Ok(_) => break,
-                // dropped from the cache between the two lines above
-                Err(error) if error.kind() == ErrorKind::NotFound && !last => self.bases.forget(base),
+                // Evicted between the two lines above.
+                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => self.index_cache.remove(base),
                 Err(error) => return Err(GitError::failed("copying the index of the base", error)),
             }
         }
         Ok(())
     }
 
-    /// Written beside and renamed, so a cached index is whole or not there.
-    async fn read_tree(&self, job: &mut Job, base: &str) -> Result<(), GitError> {
-        let read = job.run(Git::new("reading the base", self).args(["read-tree", base]), &[]).await?;
-        if !read.success {
-            let words = read.words();
-            return Err(if words.contains("failed to unpack tree") {
-                GitError::UnknownBase { base: base.to_owned(), words }
+    /// Writes the index to the session's folder and renames it, so that a cached index is always complete.
+    async fn read_tree(&self, session: &mut Session, base: &str) -> Result<(), GitError> {
+        let output = session.run(self.command("reading the base").args(["read-tree", base]), &[]).await?;
+        if !output.success {
+            let message = output.stderr();
+            return Err(if message.contains("failed to unpack tree") {
+                GitError::UnknownBase { base: base.to_owned(), message }
             } else {
-                GitError::Failed { what: "reading the base", words }
+                GitError::failed("reading the base", message)
             });
         }
-        let keep = || {
-            fs::create_dir_all(self.bases.folder())?;
-            fs::rename(job.index(), self.bases.file(base))
+        let store = || {
+            fs::create_dir_all(self.index_cache.folder())?;
+            fs::rename(session.index(), self.index_cache.file(base))
         };
-        keep().map_err(|error| GitError::failed("keeping the index of the base", error))
+        store().map_err(|error| GitError::failed("caching the index of the base", error))
     }
 
-    pub(crate) fn repo(&self) -> PathBuf {
+    /// A command in this repository, in a clean environment.
+    pub(crate) fn command(&self, task: &'static str) -> GitCommand {
+        let home = self.empty_home();
+        GitCommand::new(task, Env::Clean { home: home.clone() }, &home).git_dir(&self.repo())
+    }
+
+    fn repo(&self) -> PathBuf {
         self.folder.join("repo.git")
     }
 
     /// `HOME` and working folder of every git process.
-    pub(crate) fn empty_home(&self) -> PathBuf {
+    fn empty_home(&self) -> PathBuf {
         self.folder.join("home")
     }
 
@@ -128,13 +135,13 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchRepo {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-fn wipe_earlier_runs(home: &Path) -> io::Result<()> {
+fn remove_earlier_runs(home: &Path) -> io::Result<()> {
     for entry in fs::read_dir(home)? {
         let entry = entry?;
         if !entry.file_name().as_bytes().starts_with(RUN.as_bytes()) {
@@ -144,7 +151,7 @@ fn wipe_earlier_runs(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The one line of `objects/info/alternates`, quoted so that no path can be taken for two.
+/// The one line of `objects/info/alternates`, quoted so that a path with a newline stays one entry.
 fn alternates(objects: &Path) -> Vec<u8> {
     let mut line = vec![b'"'];
     for &byte in objects.as_os_str().as_bytes() {

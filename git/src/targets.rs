@@ -1,202 +1,215 @@
-//! A branch, a commit or a range as a proposal: which commits it means now, and the diff between them.
+//! Resolves a branch, commit or range to commits and to the diff between them.
 //!
-//! Names and history are asked of the project, where shallow clones and worktrees are known; no config of it can make
-//! these commands run anything. The diff is made in the scratch repository, as everywhere.
+//! Names and history are read from the registered repository, which knows its worktrees and shallow commits. No
+//! configuration of it can make these commands run a program. The diff is computed in the scratch repository.
 
 use domain::diff::is_hidden;
 use domain::review::{TargetCommit, TargetKind};
 
 use crate::discovery::{check_branch, check_name};
-use crate::process::Job;
+use crate::session::Session;
 use crate::{GitError, Repository};
 
-/// Enough to see what a branch is about.
+/// More commits are counted but not listed.
 const MAX_COMMITS: usize = 100;
 const MAX_SUBJECT_CHARS: usize = 200;
 const MAX_LOG_BYTES: usize = 512 * 1024;
-/// Where a branch is expected to go, unless the caller says otherwise.
+/// The base of a branch if the caller does not name one: the first of these that exists.
 const DEFAULT_BRANCHES: [&str; 3] = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
 
-/// What a target means now, by ids.
+/// A target with its names replaced by commit ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pinned {
-    /// `None` is the empty tree.
+pub struct ResolvedTarget {
+    /// `None` stands for the empty tree.
     pub base: Option<String>,
     pub head: String,
-    /// Leads from `base` to `head`; empty where they have the same files.
+    /// The diff from `base` to `head`; empty if their files are identical.
     pub diff: String,
-    /// The newest that `head` has and `base` has not.
+    /// The newest commits of `head` that are not in `base`.
     pub commits: Vec<TargetCommit>,
     pub commits_total: u64,
 }
 
 impl Repository {
-    /// Resolves a target and takes its diff. `base` left out: the default branch for a branch, the first parent for a
-    /// commit; a range has its own.
-    pub async fn pin(&self, kind: TargetKind, name: &str, base: Option<&str>) -> Result<Pinned, GitError> {
-        let mut job = self.furnished_job().await?;
+    /// Resolves a target and computes its diff. Without `base`, a branch is compared with the default branch and a commit
+    /// with its first parent. A range contains its own base.
+    pub async fn resolve_target(
+        &self,
+        kind: TargetKind,
+        name: &str,
+        base: Option<&str>,
+    ) -> Result<ResolvedTarget, GitError> {
+        let mut session = self.session_with_index().await?;
         let (base, head) = match kind {
-            TargetKind::Branch => self.pin_branch(&mut job, name, base).await?,
-            TargetKind::Commit => self.pin_commit(&mut job, name, base).await?,
-            TargetKind::Range => self.pin_range(&mut job, name).await?,
+            TargetKind::Branch => self.resolve_branch(&mut session, name, base).await?,
+            TargetKind::Commit => self.resolve_commit(&mut session, name, base).await?,
+            TargetKind::Range => self.resolve_range(&mut session, name).await?,
         };
         let from = match &base {
             Some(base) => base.clone(),
-            None => self.empty_tree(&mut job).await?,
+            None => self.empty_tree(&mut session).await?,
         };
-        let diff = self.diff_trees(&mut job, &from, &head).await?;
-        let (commits, commits_total) = self.list_commits(&mut job, base.as_deref(), &head).await?;
-        Ok(Pinned { base, head, diff, commits, commits_total })
+        let diff = self.diff_trees(&mut session, &from, &head).await?;
+        let (commits, commits_total) = self.list_commits(&mut session, base.as_deref(), &head).await?;
+        Ok(ResolvedTarget { base, head, diff, commits, commits_total })
     }
 
-    async fn pin_branch(
+    async fn resolve_branch(
         &self,
-        job: &mut Job,
+        session: &mut Session,
         name: &str,
         base: Option<&str>,
     ) -> Result<(Option<String>, String), GitError> {
         check_branch(name).map_err(|why| GitError::bad_target(name, why))?;
-        let places = match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/remotes/")) {
+        let refs = match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/remotes/")) {
             (None, None) => vec![format!("refs/heads/{name}"), format!("refs/remotes/{name}")],
             (Some(_), _) | (_, Some(_)) => vec![name.to_owned()],
         };
         let mut head = None;
-        for place in &places {
+        for candidate in &refs {
             head = match head {
-                None => self.find_commit(job, place).await?.ok(),
+                None => self.find_commit(session, candidate).await?.ok(),
                 found @ Some(_) => found,
             };
         }
-        let head = head.ok_or_else(|| GitError::bad_target(name, "there is no such branch"))?;
+        let head = head.ok_or_else(|| GitError::bad_target(name, "no such branch"))?;
         let against = match base {
-            Some(base) => self.find_base(job, base).await?,
-            None => self.default_branch(job, name).await?,
+            Some(base) => self.find_base(session, base).await?,
+            None => self.default_branch(session, name).await?,
         };
-        let words = "it has no commit in common with its base; give a commit or a range instead";
-        let fork = self.merge_base(job, &against, &head).await?.ok_or_else(|| GitError::bad_target(name, words))?;
+        let unrelated = "it has no common ancestor with its base; give a commit or a range instead";
+        let fork =
+            self.merge_base(session, &against, &head).await?.ok_or_else(|| GitError::bad_target(name, unrelated))?;
         Ok((Some(fork), head))
     }
 
-    async fn pin_commit(
+    async fn resolve_commit(
         &self,
-        job: &mut Job,
+        session: &mut Session,
         name: &str,
         base: Option<&str>,
     ) -> Result<(Option<String>, String), GitError> {
-        let head = self.find_end(job, name, name).await?;
+        let head = self.find_target_commit(session, name, name).await?;
         let base = match base {
-            Some(base) => Some(self.find_base(job, base).await?),
-            None => self.first_parent(job, name, &head).await?,
+            Some(base) => Some(self.find_base(session, base).await?),
+            None => self.first_parent(session, name, &head).await?,
         };
         Ok((base, head))
     }
 
-    async fn pin_range(&self, job: &mut Job, name: &str) -> Result<(Option<String>, String), GitError> {
+    async fn resolve_range(&self, session: &mut Session, name: &str) -> Result<(Option<String>, String), GitError> {
         let (from, to, symmetric) = match (name.split_once("..."), name.split_once("..")) {
             (Some((from, to)), _) => (from, to, true),
             (None, Some((from, to))) => (from, to, false),
             (None, None) => return Err(GitError::bad_target(name, "a range is written A..B or A...B")),
         };
-        let from = self.find_end(job, name, from).await?;
-        let to = self.find_end(job, name, to).await?;
+        let from = self.find_target_commit(session, name, from).await?;
+        let to = self.find_target_commit(session, name, to).await?;
         if !symmetric {
             return Ok((Some(from), to));
         }
-        let fork = self.merge_base(job, &from, &to).await?;
-        let fork = fork.ok_or_else(|| GitError::bad_target(name, "its ends have no commit in common"))?;
+        let fork = self.merge_base(session, &from, &to).await?;
+        let fork = fork.ok_or_else(|| GitError::bad_target(name, "its ends have no common ancestor"))?;
         Ok((Some(fork), to))
     }
 
     /// A commit named in a target, or an end of a range.
-    async fn find_end(&self, job: &mut Job, target: &str, name: &str) -> Result<String, GitError> {
+    async fn find_target_commit(&self, session: &mut Session, target: &str, name: &str) -> Result<String, GitError> {
         check_name(name).map_err(|why| GitError::bad_target(target, &format!("{name:?}: {why}")))?;
-        let found = self.find_commit(job, name).await?;
-        found.map_err(|words| GitError::bad_target(target, &format!("no commit {name}: {words}")))
+        let found = self.find_commit(session, name).await?;
+        found.map_err(|message| GitError::bad_target(target, &format!("no commit {name}: {message}")))
     }
 
-    async fn find_base(&self, job: &mut Job, name: &str) -> Result<String, GitError> {
+    async fn find_base(&self, session: &mut Session, name: &str) -> Result<String, GitError> {
         check_name(name).map_err(|why| GitError::BadBase { base: name.to_owned(), why })?;
-        let found = self.find_commit(job, name).await?;
-        found.map_err(|words| GitError::UnknownBase { base: name.to_owned(), words })
+        let found = self.find_commit(session, name).await?;
+        found.map_err(|message| GitError::UnknownBase { base: name.to_owned(), message })
     }
 
-    async fn default_branch(&self, job: &mut Job, target: &str) -> Result<String, GitError> {
+    async fn default_branch(&self, session: &mut Session, target: &str) -> Result<String, GitError> {
         for name in DEFAULT_BRANCHES {
-            if let Ok(id) = self.find_commit(job, name).await? {
+            if let Ok(id) = self.find_commit(session, name).await? {
                 return Ok(id);
             }
         }
-        let words = "the repository has neither origin/HEAD nor main nor master; give target.base";
-        Err(GitError::bad_target(target, words))
+        let why = "the repository has neither origin/HEAD nor main nor master; give target.base";
+        Err(GitError::bad_target(target, why))
     }
 
-    /// The parents as the commit itself names them: a shallow clone would call its oldest commit a first one.
-    async fn first_parent(&self, job: &mut Job, target: &str, commit: &str) -> Result<Option<String>, GitError> {
-        let git = self.in_project("reading the commit").args(["cat-file", "commit", commit]);
-        let read = job.run(git, &[]).await?;
-        if !read.success {
-            return Err(GitError::failed("reading the commit", read.words()));
+    /// Reads the parent from the commit object. In a shallow clone, git reports the oldest commit as a root commit.
+    async fn first_parent(
+        &self,
+        session: &mut Session,
+        target: &str,
+        commit: &str,
+    ) -> Result<Option<String>, GitError> {
+        let git = self.registered("reading the commit").args(["cat-file", "commit", commit]);
+        let output = session.run(git, &[]).await?;
+        if !output.success {
+            return Err(GitError::failed("reading the commit", output.stderr()));
         }
-        let text = read.line();
+        let text = output.text();
         let header = text.lines().take_while(|line| !line.is_empty());
         let Some(parent) = header.filter_map(|line| line.strip_prefix("parent ")).next() else { return Ok(None) };
-        let found = self.find_commit(job, parent).await?;
+        let found = self.find_commit(session, parent).await?;
         let missing = |_| GitError::bad_target(target, "its parent is not in this clone; give target.base");
         found.map(Some).map_err(missing)
     }
 
-    async fn merge_base(&self, job: &mut Job, one: &str, other: &str) -> Result<Option<String>, GitError> {
-        let git = self.in_project("looking for the common commit").args(["merge-base", one, other]);
-        let found = job.run(git, &[]).await?;
-        let id = found.line();
-        match (found.success && self.0.project.is_id(&id), found.words()) {
+    async fn merge_base(&self, session: &mut Session, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        let git = self.registered("looking for the common ancestor").args(["merge-base", one, other]);
+        let output = session.run(git, &[]).await?;
+        let id = output.text();
+        match (output.success && self.0.layout.is_id(&id), output.stderr()) {
             (true, _) => Ok(Some(id)),
-            (false, words) if words.is_empty() && !found.killed => Ok(None),
-            (false, words) => Err(GitError::failed("looking for the common commit", words)),
+            (false, message) if message.is_empty() && !output.killed => Ok(None),
+            (false, message) => Err(GitError::failed("looking for the common ancestor", message)),
         }
     }
 
-    pub(crate) async fn empty_tree(&self, job: &mut Job) -> Result<String, GitError> {
-        self.fill_index(job, None, None).await?;
-        self.write_tree(job).await
+    pub(crate) async fn empty_tree(&self, session: &mut Session) -> Result<String, GitError> {
+        self.fill_index(session, None, None).await?;
+        self.write_tree(session).await
     }
 
     async fn list_commits(
         &self,
-        job: &mut Job,
+        session: &mut Session,
         base: Option<&str>,
         head: &str,
     ) -> Result<(Vec<TargetCommit>, u64), GitError> {
         let range = base.map_or_else(|| head.to_owned(), |base| format!("{base}..{head}"));
-        let most = format!("--max-count={MAX_COMMITS}");
-        let git = self.in_project("listing the commits").keep(MAX_LOG_BYTES);
-        let git = git.args(["rev-list", "--topo-order", "--encoding=UTF-8", "--format=%s", &most, &range, "--"]);
-        let listed = job.run(git, &[]).await?;
-        let git = self.in_project("counting the commits").args(["rev-list", "--count", &range, "--"]);
-        let counted = job.run(git, &[]).await?;
-        match (listed.success && counted.success, counted.line().parse()) {
-            (true, Ok(total)) => Ok((read_log(&String::from_utf8_lossy(listed.printed())), total)),
-            (true | false, Ok(_) | Err(_)) => Err(GitError::failed("listing the commits", listed.words())),
+        let max_count = format!("--max-count={MAX_COMMITS}");
+        let git = self.registered("listing the commits").stdout_limit(MAX_LOG_BYTES);
+        let git = git.args(["rev-list", "--topo-order", "--encoding=UTF-8", "--format=%s", &max_count, &range, "--"]);
+        let list = session.run(git, &[]).await?;
+        let git = self.registered("counting the commits").args(["rev-list", "--count", &range, "--"]);
+        let count = session.run(git, &[]).await?;
+        match (list.success && count.success, count.text().parse()) {
+            (true, Ok(total)) => Ok((parse_log(&String::from_utf8_lossy(list.stdout())), total)),
+            (true | false, Ok(_) | Err(_)) => Err(GitError::failed("listing the commits", list.stderr())),
         }
     }
 }
 
-/// Reads a line `commit ID` and a line with the subject for each.
-fn read_log(printed: &str) -> Vec<TargetCommit> {
-    let lines: Vec<&str> = printed.lines().collect();
+/// Each commit is a line `commit ID` and a line with its subject.
+fn parse_log(output: &str) -> Vec<TargetCommit> {
+    let lines: Vec<&str> = output.lines().collect();
     let commit = |pair: &[&str]| match pair {
-        [id, subject] => Some(TargetCommit { id: id.strip_prefix("commit ")?.to_owned(), subject: shown(subject) }),
+        [id, subject] => {
+            Some(TargetCommit { id: id.strip_prefix("commit ")?.to_owned(), subject: display_subject(subject) })
+        }
         _ => None,
     };
     lines.chunks(2).filter_map(commit).collect()
 }
 
-/// Short, and without what would not show or would show as something else.
-fn shown(subject: &str) -> String {
-    let plain = |c: char| if c.is_control() || is_hidden(c) { char::REPLACEMENT_CHARACTER } else { c };
-    let mut shown: String = subject.chars().take(MAX_SUBJECT_CHARS).map(plain).collect();
+/// Truncates the subject and replaces invisible characters.
+fn display_subject(subject: &str) -> String {
+    let visible = |c: char| if c.is_control() || is_hidden(c) { char::REPLACEMENT_CHARACTER } else { c };
+    let mut text: String = subject.chars().take(MAX_SUBJECT_CHARS).map(visible).collect();
     if subject.chars().nth(MAX_SUBJECT_CHARS).is_some() {
-        shown.push('…');
+        text.push('…');
     }
-    shown
+    text
 }

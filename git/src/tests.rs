@@ -14,15 +14,19 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::*;
+use domain::review::{AppliesTo, Check};
+use std::sync::Arc;
+use std::time::Duration;
 
-/// A project of a user, and a place for the broker's scratch folders.
-struct Place {
+use crate::*;
+
+/// A project of a user, and a repo for the broker's scratch folders.
+struct TestRepo {
     dir: TempDir,
     project: PathBuf,
 }
 
-impl Place {
+impl TestRepo {
     fn new() -> Self {
         Self::with_format("sha1")
     }
@@ -31,9 +35,9 @@ impl Place {
         let dir = TempDir::new().unwrap();
         let project = fs::canonicalize(dir.path()).unwrap().join("project");
         fs::create_dir(&project).unwrap();
-        let place = Self { dir, project };
-        place.git(&["init", "--quiet", "--initial-branch=main", &format!("--object-format={format}")]);
-        place
+        let repo = Self { dir, project };
+        repo.git(&["init", "--quiet", "--initial-branch=main", &format!("--object-format={format}")]);
+        repo
     }
 
     fn scratch(&self) -> PathBuf {
@@ -72,7 +76,7 @@ impl Place {
     fn left_behind(&self) -> Vec<PathBuf> {
         let projects = children(&self.scratch());
         let runs = projects.iter().flat_map(|project| children(project));
-        runs.flat_map(|run| children(&run.join("jobs"))).collect()
+        runs.flat_map(|run| children(&run.join("sessions"))).collect()
     }
 }
 
@@ -98,77 +102,77 @@ fn numbers(from: u32, to: u32) -> String {
     (from..=to).map(|n| format!("{n}\n")).collect()
 }
 
-fn applies(tree: &str) -> CheckOutcome {
-    CheckOutcome::Applies { tree_id: Some(tree.to_owned()), applies_to: AppliesTo::Base }
+fn applies(tree: &str) -> Check {
+    Check::Applies { tree_id: Some(tree.to_owned()), to: AppliesTo::Base }
 }
 
-type Step = (&'static str, fn(&Place));
+type Step = (&'static str, fn(&TestRepo));
 
 /// One commit each, so that each kind of change has a diff of its own.
 const STEPS: [Step; 25] = [
-    ("create", |place| {
+    ("create", |repo| {
         for name in ["edit", "gone", "moved", "copied", "with space", "tab\there", "quote\"d", "ünï", "new\nline"] {
-            place.write(name, numbers(1, 30));
+            repo.write(name, numbers(1, 30));
         }
-        place.write("tool.sh", "run\n");
-        place.write("crlf", "one\r\ntwo\r\n");
-        place.write("bare", "no newline");
-        place.write("delta.bin", [&[0u8][..], numbers(1, 900).as_bytes()].concat());
-        place.write("tricky", "-- a/fake\n++ b/fake\n@@ -1 +1 @@\n");
-        place.write("a/b b/a", numbers(1, 9));
-        place.write("type", "file\n");
+        repo.write("tool.sh", "run\n");
+        repo.write("crlf", "one\r\ntwo\r\n");
+        repo.write("bare", "no newline");
+        repo.write("delta.bin", [&[0u8][..], numbers(1, 900).as_bytes()].concat());
+        repo.write("tricky", "-- a/fake\n++ b/fake\n@@ -1 +1 @@\n");
+        repo.write("a/b b/a", numbers(1, 9));
+        repo.write("type", "file\n");
     }),
-    ("modify", |place| place.write("edit", numbers(1, 30).replace("15\n", "fifteen\n").replace("29\n", ""))),
-    ("insert in the middle", |place| place.write("copied", numbers(1, 30).replace("15\n", "15\nnew\n"))),
-    ("insert at the top", |place| place.write("gone", format!("top\n{}", numbers(1, 30)))),
-    ("delete", |place| fs::remove_file(place.project.join("gone")).unwrap()),
-    ("rename", |place| fs::rename(place.project.join("moved"), place.project.join("there")).unwrap()),
-    ("rename with edits", |place| {
-        fs::remove_file(place.project.join("there")).unwrap();
-        place.write("deep/er/back", numbers(1, 30).replace("3\n", "three\n"));
+    ("modify", |repo| repo.write("edit", numbers(1, 30).replace("15\n", "fifteen\n").replace("29\n", ""))),
+    ("insert in the middle", |repo| repo.write("copied", numbers(1, 30).replace("15\n", "15\nnew\n"))),
+    ("insert at the top", |repo| repo.write("gone", format!("top\n{}", numbers(1, 30)))),
+    ("delete", |repo| fs::remove_file(repo.project.join("gone")).unwrap()),
+    ("rename", |repo| fs::rename(repo.project.join("moved"), repo.project.join("there")).unwrap()),
+    ("rename with edits", |repo| {
+        fs::remove_file(repo.project.join("there")).unwrap();
+        repo.write("deep/er/back", numbers(1, 30).replace("3\n", "three\n"));
     }),
-    ("copy", |place| place.write("copy", numbers(1, 30).replace("15\n", "15\nnew\n"))),
-    ("mode", |place| {
-        fs::set_permissions(place.project.join("tool.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    ("copy", |repo| repo.write("copy", numbers(1, 30).replace("15\n", "15\nnew\n"))),
+    ("mode", |repo| {
+        fs::set_permissions(repo.project.join("tool.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     }),
-    ("mode and content", |place| {
-        place.write("tool.sh", "walk\n");
-        fs::set_permissions(place.project.join("tool.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    ("mode and content", |repo| {
+        repo.write("tool.sh", "walk\n");
+        fs::set_permissions(repo.project.join("tool.sh"), fs::Permissions::from_mode(0o644)).unwrap();
     }),
-    ("binary", |place| {
-        place.write("new.bin", [0, 159, 146, 150, 0]);
-        place.write("delta.bin", [&[0u8][..], numbers(1, 901).as_bytes()].concat());
+    ("binary", |repo| {
+        repo.write("new.bin", [0, 159, 146, 150, 0]);
+        repo.write("delta.bin", [&[0u8][..], numbers(1, 901).as_bytes()].concat());
     }),
-    ("binary gone", |place| fs::remove_file(place.project.join("new.bin")).unwrap()),
-    ("no newline", |place| place.write("bare", "still none")),
-    ("newline added", |place| place.write("bare", "still none\n")),
-    ("crlf", |place| place.write("crlf", "one\r\nTWO\r\n")),
-    ("names that need quotes", |place| {
+    ("binary gone", |repo| fs::remove_file(repo.project.join("new.bin")).unwrap()),
+    ("no newline", |repo| repo.write("bare", "still none")),
+    ("newline added", |repo| repo.write("bare", "still none\n")),
+    ("crlf", |repo| repo.write("crlf", "one\r\nTWO\r\n")),
+    ("names that need quotes", |repo| {
         for name in ["with space", "tab\there", "quote\"d", "ünï", "new\nline", "a/b b/a"] {
-            place.write(name, numbers(1, 31));
+            repo.write(name, numbers(1, 31));
         }
     }),
-    ("a name that is not UTF-8", |place| {
-        fs::write(place.project.join(std::ffi::OsStr::from_bytes(b"bad\xff")), "x\n").unwrap();
+    ("a name that is not UTF-8", |repo| {
+        fs::write(repo.project.join(std::ffi::OsStr::from_bytes(b"bad\xff")), "x\n").unwrap();
     }),
-    ("empty files", |place| {
-        place.write("empty", "");
-        place.write("also empty", "");
+    ("empty files", |repo| {
+        repo.write("empty", "");
+        repo.write("also empty", "");
     }),
-    ("empty file gone", |place| fs::remove_file(place.project.join("empty")).unwrap()),
-    ("content like headers", |place| place.write("tricky", "-- a/other\n++ b/fake\n@@ -1 +1 @@\ndiff --git a/q b/q\n")),
-    ("symlink", |place| symlink("/etc/passwd", place.project.join("link")).unwrap()),
-    ("change of type", |place| {
-        fs::remove_file(place.project.join("type")).unwrap();
-        symlink("edit", place.project.join("type")).unwrap();
+    ("empty file gone", |repo| fs::remove_file(repo.project.join("empty")).unwrap()),
+    ("content like headers", |repo| repo.write("tricky", "-- a/other\n++ b/fake\n@@ -1 +1 @@\ndiff --git a/q b/q\n")),
+    ("symlink", |repo| symlink("/etc/passwd", repo.project.join("link")).unwrap()),
+    ("change of type", |repo| {
+        fs::remove_file(repo.project.join("type")).unwrap();
+        symlink("edit", repo.project.join("type")).unwrap();
     }),
-    ("agent and git config", |place| {
-        place.write(".claude/settings.json", "{}\n");
-        place.write(".gitattributes", "*.md text\n");
+    ("agent and git config", |repo| {
+        repo.write(".claude/settings.json", "{}\n");
+        repo.write(".gitattributes", "*.md text\n");
     }),
-    ("white space errors", |place| place.write("edit", "trailing  \n \t mixed\n\n\n")),
-    ("everything gone", |place| {
-        for entry in fs::read_dir(&place.project).unwrap().map(Result::unwrap) {
+    ("white space errors", |repo| repo.write("edit", "trailing  \n \t mixed\n\n\n")),
+    ("everything gone", |repo| {
+        for entry in fs::read_dir(&repo.project).unwrap().map(Result::unwrap) {
             if entry.file_name() == ".git" {
                 continue;
             } else if entry.file_type().unwrap().is_dir() {
@@ -191,25 +195,25 @@ const VARIANTS: [&[&str]; 7] = [
 ];
 
 async fn every_step_leads_to_gits_tree(format: &str) {
-    let place = Place::with_format(format);
-    let repository = place.open().await;
+    let repo = TestRepo::with_format(format);
+    let repository = repo.open().await;
     let mut base: Option<String> = None;
     for (step, change) in STEPS {
-        change(&place);
-        let next = place.commit();
+        change(&repo);
+        let next = repo.commit();
         for variant in VARIANTS {
-            let empty = place.git(&["hash-object", "-t", "tree", "/dev/null"]);
+            let empty = repo.git(&["hash-object", "-t", "tree", "/dev/null"]);
             let from = base.as_ref().unwrap_or(&empty).as_str();
-            let diff = place.git(&[variant, &[from, &next]].concat());
+            let diff = repo.git(&[variant, &[from, &next]].concat());
             if diff.contains('\u{fffd}') {
                 continue; // a diff arrives as text, so such a name must have come quoted
             }
             let outcome = repository.check(base.as_deref(), &diff).await.unwrap();
-            assert_eq!(outcome, applies(&place.tree()), "{step} {variant:?}\n{diff}");
+            assert_eq!(outcome, applies(&repo.tree()), "{step} {variant:?}\n{diff}");
         }
         base = Some(next);
     }
-    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+    assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
 }
 
 #[tokio::test]
@@ -224,48 +228,48 @@ async fn a_sha256_repository_is_no_different() {
 
 #[tokio::test]
 async fn mails_of_several_commits_lead_to_the_last_tree() {
-    let place = Place::new();
-    (STEPS[0].1)(&place);
-    let base = place.commit();
+    let repo = TestRepo::new();
+    (STEPS[0].1)(&repo);
+    let base = repo.commit();
     for (_, change) in &STEPS[1..6] {
-        change(&place);
-        place.commit();
+        change(&repo);
+        repo.commit();
     }
-    let mails = place.git(&["format-patch", "--stdout", "--binary", &base]);
-    assert_eq!(place.open().await.check(Some(&base), &mails).await.unwrap(), applies(&place.tree()));
+    let mails = repo.git(&["format-patch", "--stdout", "--binary", &base]);
+    assert_eq!(repo.open().await.check(Some(&base), &mails).await.unwrap(), applies(&repo.tree()));
 }
 
 #[tokio::test]
 async fn work_already_written_or_committed_is_checked_against_its_base() {
-    let place = Place::new();
-    place.write("x", numbers(1, 9));
-    let base = place.commit();
-    let repository = place.open().await;
-    place.write("x", numbers(1, 10));
-    place.write("dirty", "not in the diff\n");
-    let diff = place.git(&["diff"]);
+    let repo = TestRepo::new();
+    repo.write("x", numbers(1, 9));
+    let base = repo.commit();
+    let repository = repo.open().await;
+    repo.write("x", numbers(1, 10));
+    repo.write("dirty", "not in the diff\n");
+    let diff = repo.git(&["diff"]);
 
     let before = repository.check(Some(&base), &diff).await.unwrap();
-    fs::remove_file(place.project.join("dirty")).unwrap();
-    place.commit();
+    fs::remove_file(repo.project.join("dirty")).unwrap();
+    repo.commit();
 
-    assert_eq!(before, applies(&place.tree()));
+    assert_eq!(before, applies(&repo.tree()));
     assert_eq!(repository.check(Some(&base), &diff).await.unwrap(), before);
     assert_eq!(repository.resolve_base(Some("HEAD~1")).await.unwrap(), Some(base));
 }
 
 #[tokio::test]
 async fn a_linked_worktree_has_its_own_head_and_the_objects_of_the_main_one() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    place.commit();
-    let linked = place.dir.path().join("linked");
-    place.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    repo.commit();
+    let linked = repo.dir.path().join("linked");
+    repo.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
     fs::write(linked.join("x"), "2\n").unwrap();
     git_in(&linked, &["commit", "--quiet", "--all", "--message=side"]);
     fs::create_dir(linked.join("sub")).unwrap();
     let settings = Arc::new(GitSettings::default());
-    let repository = Repository::open(&linked.join("sub"), &place.scratch(), false, settings).await.unwrap();
+    let repository = Repository::open(&linked.join("sub"), &repo.scratch(), false, settings).await.unwrap();
 
     assert_eq!(repository.root(), fs::canonicalize(&linked).unwrap());
     let base = repository.resolve_base(None).await.unwrap().unwrap();
@@ -279,53 +283,53 @@ async fn a_linked_worktree_has_its_own_head_and_the_objects_of_the_main_one() {
 
 #[tokio::test]
 async fn objects_that_the_project_itself_borrows_are_found() {
-    let place = Place::new();
-    place.write("x", numbers(1, 9));
-    let base = place.commit();
-    let borrower = place.dir.path().join("bor\"row er");
-    place.git(&["clone", "--quiet", "--shared", ".", borrower.to_str().unwrap()]);
-    place.write("x", numbers(1, 10));
-    let diff = place.git(&["diff"]);
-    place.commit();
+    let repo = TestRepo::new();
+    repo.write("x", numbers(1, 9));
+    let base = repo.commit();
+    let borrower = repo.dir.path().join("bor\"row er");
+    repo.git(&["clone", "--quiet", "--shared", ".", borrower.to_str().unwrap()]);
+    repo.write("x", numbers(1, 10));
+    let diff = repo.git(&["diff"]);
+    repo.commit();
     let settings = Arc::new(GitSettings::default());
-    let repository = Repository::open(&borrower, &place.scratch(), false, settings).await.unwrap();
-    assert_eq!(repository.check(Some(&base), &diff).await.unwrap(), applies(&place.tree()));
+    let repository = Repository::open(&borrower, &repo.scratch(), false, settings).await.unwrap();
+    assert_eq!(repository.check(Some(&base), &diff).await.unwrap(), applies(&repo.tree()));
 }
 
 #[tokio::test]
 async fn a_repository_without_commits_has_the_empty_tree_as_base() {
-    let place = Place::new();
-    let repository = place.open().await;
+    let repo = TestRepo::new();
+    let repository = repo.open().await;
     assert_eq!(repository.resolve_base(None).await.unwrap(), None);
     let unknown = repository.resolve_base(Some("main")).await;
     assert!(matches!(unknown, Err(GitError::UnknownBase { .. })), "{unknown:?}");
 
-    place.write("x", "1\n");
-    place.git(&["add", "x"]);
-    let diff = place.git(&["diff", "--cached"]);
-    place.commit();
-    assert_eq!(repository.check(None, &diff).await.unwrap(), applies(&place.tree()));
+    repo.write("x", "1\n");
+    repo.git(&["add", "x"]);
+    let diff = repo.git(&["diff", "--cached"]);
+    repo.commit();
+    assert_eq!(repository.check(None, &diff).await.unwrap(), applies(&repo.tree()));
 }
 
 #[tokio::test]
 async fn a_diff_trimmed_by_an_agent_still_applies() {
-    let place = Place::new();
-    let base = place.commit();
-    let repository = place.open().await;
-    place.write("a.bin", [0, 1, 2, 3]);
-    place.commit();
-    let binary = place.git(&["diff", "--binary", &base, "HEAD"]);
-    assert_eq!(repository.check(Some(&base), binary.trim_end()).await.unwrap(), applies(&place.tree()));
+    let repo = TestRepo::new();
+    let base = repo.commit();
+    let repository = repo.open().await;
+    repo.write("a.bin", [0, 1, 2, 3]);
+    repo.commit();
+    let binary = repo.git(&["diff", "--binary", &base, "HEAD"]);
+    assert_eq!(repository.check(Some(&base), binary.trim_end()).await.unwrap(), applies(&repo.tree()));
     let text = "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y";
-    assert!(matches!(repository.check(Some(&base), text).await.unwrap(), CheckOutcome::Applies { .. }));
+    assert!(matches!(repository.check(Some(&base), text).await.unwrap(), Check::Applies { .. }));
 }
 
 #[tokio::test]
 async fn a_diff_that_does_not_apply_gives_gits_own_words() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
-    let repository = place.open().await;
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    let repository = repo.open().await;
     for (diff, expected) in [
         ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-2\n+3\n", "error: patch failed: x:1\nerror: x: patch does not apply"),
         ("--- a/y\n+++ b/y\n@@ -1 +1 @@\n-2\n+3\n", "error: y: does not exist in index"),
@@ -334,54 +338,54 @@ async fn a_diff_that_does_not_apply_gives_gits_own_words() {
         ("", "error: No valid patches in input (allow with \"--allow-empty\")"),
     ] {
         let outcome = repository.check(Some(&base), diff).await.unwrap();
-        assert_eq!(outcome, CheckOutcome::Fails { words: expected.to_owned() }, "{diff}");
+        assert_eq!(outcome, Check::Fails { words: expected.to_owned() }, "{diff}");
     }
 }
 
 #[tokio::test]
 async fn a_diff_that_git_takes_only_half_of_fails() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
     let half = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\nGIT binary patch\nliteral 3\nKcmYdHV`2aR00031\n\n";
-    let outcome = place.open().await.check(Some(&base), half).await.unwrap();
-    assert_eq!(outcome, CheckOutcome::Fails { words: "error: corrupt binary patch at line 11:".to_owned() });
+    let outcome = repo.open().await.check(Some(&base), half).await.unwrap();
+    assert_eq!(outcome, Check::Fails { words: "error: corrupt binary patch at line 11:".to_owned() });
 }
 
 #[tokio::test]
 async fn only_a_trusted_project_is_checked_against_its_working_tree() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
-    place.write("x", "2\n");
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    repo.write("x", "2\n");
     let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-2\n+3\n";
-    assert!(matches!(place.open().await.check(Some(&base), diff).await.unwrap(), CheckOutcome::Fails { .. }));
+    assert!(matches!(repo.open().await.check(Some(&base), diff).await.unwrap(), Check::Fails { .. }));
 
     let settings = Arc::new(GitSettings::default());
-    let trusted = Repository::open(&place.project, &place.scratch(), true, settings).await.unwrap();
+    let trusted = Repository::open(&repo.project, &repo.scratch(), true, settings).await.unwrap();
     let outcome = trusted.check(Some(&base), diff).await.unwrap();
-    assert_eq!(outcome, CheckOutcome::Applies { tree_id: None, applies_to: AppliesTo::Worktree });
-    assert_eq!(fs::read_to_string(place.project.join("x")).unwrap(), "2\n");
+    assert_eq!(outcome, Check::Applies { tree_id: None, to: AppliesTo::Worktree });
+    assert_eq!(fs::read_to_string(repo.project.join("x")).unwrap(), "2\n");
     let neither = trusted.check(Some(&base), &diff.replace("-2", "-9")).await.unwrap();
-    assert!(matches!(neither, CheckOutcome::Fails { .. }));
+    assert!(matches!(neither, Check::Fails { .. }));
 }
 
 #[tokio::test]
 async fn the_patch_id_is_the_one_git_gives() {
-    let place = Place::new();
-    place.write("x", numbers(1, 30));
-    let base = place.commit();
-    place.write("x", numbers(1, 30).replace("15\n", "fifteen\n"));
-    place.commit();
-    let repository = place.open().await;
-    let diff = place.git(&["diff", &base, "HEAD"]);
+    let repo = TestRepo::new();
+    repo.write("x", numbers(1, 30));
+    let base = repo.commit();
+    repo.write("x", numbers(1, 30).replace("15\n", "fifteen\n"));
+    repo.commit();
+    let repository = repo.open().await;
+    let diff = repo.git(&["diff", &base, "HEAD"]);
     let id = repository.patch_id(&diff).await.unwrap().unwrap();
     let moved = diff.replace("@@ -12,7 +12,7 @@", "@@ -112,7 +112,7 @@");
     assert_ne!(moved, diff);
     assert_eq!(repository.patch_id(&moved).await.unwrap(), Some(id.clone()));
     let other = diff.replace("fifteen", "FIFTEEN");
     assert_ne!(repository.patch_id(&other).await.unwrap(), Some(id.clone()));
-    let show = place.git(&["show", "HEAD"]);
+    let show = repo.git(&["show", "HEAD"]);
     assert_eq!(repository.patch_id(&show).await.unwrap(), Some(id));
     assert_eq!(repository.patch_id("no diff at all\n").await.unwrap(), None);
 }

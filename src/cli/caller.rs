@@ -4,9 +4,9 @@ use super::{
     Failure,
     locate::given_token,
     remote::{At, Remote},
-    repo::Repo,
 };
 use anyhow::anyhow;
+use git::UserRepo;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl By {
 
 /// Who works here, by git's word or the system's.
 async fn local_name(dir: &Path) -> Option<String> {
-    let of_git = Repo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
+    let of_git = UserRepo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
     let of_git = of_git.ok().filter(|said| said.success).map(|said| said.text());
     let of_system = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
     let name = of_git.into_iter().chain(of_system).find(|name| !name.trim().is_empty());

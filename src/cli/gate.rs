@@ -17,12 +17,13 @@ pub(super) use range::{Update, judge_push, judge_range};
 pub(super) use required::{Point, is_required};
 pub(super) use words::{as_json, line, told};
 
-use super::{Failure, USAGE, place::Place, repo::Repo, terminal};
+use super::{Failure, USAGE, place::Place, terminal};
 use crate::{
     config::{Config, Fail},
     telemetry::visible,
 };
 use anyhow::{Context as _, anyhow};
+use git::{GitError, UserRepo};
 use serde_json::json;
 use std::io::{self, Read as _};
 
@@ -132,14 +133,20 @@ async fn judge(args: &Args) -> anyhow::Result<Vec<Judgement>> {
 }
 
 /// The repository that is meant, and the settings that hold in it.
-pub(super) async fn surroundings(place: &Place) -> anyhow::Result<(Repo, Config)> {
+pub(super) async fn surroundings(place: &Place) -> anyhow::Result<(UserRepo, Config)> {
     let dir = match &place.repo {
         Some(dir) => dir.clone(),
         None => std::env::current_dir()?,
     };
-    let repo = Repo::find(&dir).await?;
+    let repo = UserRepo::find(&dir).await.map_err(name_repo_option)?;
     let config = settings(place)?;
     Ok((repo, config))
+}
+
+/// Adds the next step to the error of a folder outside of any repository.
+pub(super) fn name_repo_option(error: GitError) -> anyhow::Error {
+    let is_outside = matches!(error, GitError::NotARepository { .. });
+    if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
 }
 
 pub(super) fn settings(place: &Place) -> anyhow::Result<Config> {

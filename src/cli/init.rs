@@ -14,11 +14,12 @@ mod report;
 mod self_path;
 mod target;
 
-use super::{Failure, USAGE, locate, place::Place, repo::Repo};
+use super::{Failure, USAGE, locate, place::Place};
 use anyhow::anyhow;
 use change::Change;
 use clients::{Client, Scope, Transport, UserDirs};
 use edit::{Fragment, FragmentState};
+use git::UserRepo;
 use manifest::{Manifest, ManifestEntry};
 use report::{Drift, Report};
 use self_path::Program;
@@ -86,7 +87,7 @@ struct Environment {
     scope: Scope,
     /// The repository's root, or the user's home.
     root: PathBuf,
-    repo: Option<Repo>,
+    repo: Option<UserRepo>,
     manifest: Manifest,
 }
 
@@ -165,7 +166,7 @@ impl Environment {
             Some(dir) => dir.clone(),
             None => std::env::current_dir()?,
         };
-        let repo = Repo::find(&dir).await.map_err(|error| usage(anyhow!("{error:#}; or use --user")))?;
+        let repo = UserRepo::find(&dir).await.map_err(|error| usage(anyhow!("{error:#}; or use --user")))?;
         let root = repo.root().to_owned();
         Ok(Self { homes, scope: Scope::Project(root.clone()), root, repo: Some(repo), manifest })
     }

@@ -8,12 +8,12 @@ use super::{
     Failure, USAGE,
     gate::{Answer, Judge, Judgement, Landing, judge_range, line, short, surroundings},
     place::Place,
-    repo::Repo,
     terminal,
 };
 use crate::config;
 use anyhow::{Context as _, anyhow};
 use domain::time::Timestamp;
+use git::UserRepo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::Path;
@@ -92,7 +92,7 @@ impl Receipt {
     }
 
     /// What was attached to a commit: its note, and what its message says.
-    pub(super) async fn list(repo: &Repo, commit: &str) -> anyhow::Result<Vec<Self>> {
+    pub(super) async fn list(repo: &UserRepo, commit: &str) -> anyhow::Result<Vec<Self>> {
         let note = repo.try_git(["notes", NOTES, "show", commit]).await?;
         let mut found = Vec::new();
         if note.success {
@@ -131,7 +131,7 @@ impl Receipt {
         format!("{KEY}: {} sha256:{} tree:{} by {reviewers}", self.review, self.content_hash, self.tree)
     }
 
-    pub(super) async fn write_note(&self, repo: &Repo) -> anyhow::Result<()> {
+    pub(super) async fn write_note(&self, repo: &UserRepo) -> anyhow::Result<()> {
         let commit = self.commit.as_deref().context("a note needs a commit")?;
         let text = serde_json::to_string(self)?;
         repo.git(["notes", NOTES, "add", "--force", "--message", &text, commit]).await?;
@@ -139,7 +139,7 @@ impl Receipt {
     }
 
     /// In the place of one that the message has from before.
-    pub(super) async fn add_to_message(&self, repo: &Repo, file: &Path) -> anyhow::Result<()> {
+    pub(super) async fn add_to_message(&self, repo: &UserRepo, file: &Path) -> anyhow::Result<()> {
         let trailer = self.trailer();
         let options = ["interpret-trailers", "--in-place", "--if-exists", "replace", "--trailer", &trailer];
         let file = std::path::absolute(file)?;
@@ -148,13 +148,13 @@ impl Receipt {
     }
 
     /// The message alone changes: what is staged stays staged.
-    async fn amend(&self, repo: &Repo) -> anyhow::Result<()> {
+    async fn amend(&self, repo: &UserRepo) -> anyhow::Result<()> {
         let message = repo.git(["rev-list", "--no-walk", "--no-commit-header", "--format=%B", "HEAD"]).await?;
         let trailer = self.trailer();
         let options = ["interpret-trailers", "--if-exists", "replace", "--trailer", &trailer];
-        let message = repo.git_with(options, format!("{message}\n").as_bytes()).await?;
+        let message = repo.git_with_input(options, format!("{message}\n").as_bytes()).await?;
         let amend = ["commit", "--amend", "--only", "--no-verify", "--quiet", "--file", "-"];
-        repo.git_with(amend, &message.out).await?;
+        repo.git_with_input(amend, message.stdout()).await?;
         Ok(())
     }
 }
@@ -191,7 +191,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     if missing { Err(Failure::answer(1)) } else { Ok(()) }
 }
 
-async fn write_trailer(args: &Args, repo: &Repo, receipt: &Receipt) -> anyhow::Result<()> {
+async fn write_trailer(args: &Args, repo: &UserRepo, receipt: &Receipt) -> anyhow::Result<()> {
     let commit = receipt.commit.as_deref().unwrap_or_default();
     if Some(commit) != super::gate::head(repo).await?.as_deref() {
         return Err(anyhow!("only the last commit can be given a trailer; {} has others on top", short(commit)));
@@ -222,7 +222,7 @@ fn report(args: &Args, judged: &Judgement) -> Result<(), Failure> {
     }
 }
 
-async fn show(args: &Args, repo: &Repo) -> Result<(), Failure> {
+async fn show(args: &Args, repo: &UserRepo) -> Result<(), Failure> {
     let commit = Landing::commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
     if args.json {

@@ -10,11 +10,11 @@ use super::{
     gate::{Judge, Landing, short, surroundings},
     place::Place,
     render::clipped,
-    repo::Repo,
     terminal,
 };
 use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
+use git::UserRepo;
 use landed::History;
 use serde_json::{Value, json};
 use store::{Named, ledger::Case};
@@ -117,7 +117,7 @@ async fn find(judge: &mut Judge, name: &str) -> Result<Case, Failure> {
 }
 
 /// What git is in the middle of would be mixed with this, or thrown away where this fails.
-async fn refuse_unfinished(repo: &Repo) -> anyhow::Result<()> {
+async fn refuse_unfinished(repo: &UserRepo) -> anyhow::Result<()> {
     for (file, what) in [
         ("REVERT_HEAD", "a revert"),
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
@@ -132,7 +132,7 @@ async fn refuse_unfinished(repo: &Repo) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn refuse_dirty(repo: &Repo) -> anyhow::Result<()> {
+async fn refuse_dirty(repo: &UserRepo) -> anyhow::Result<()> {
     let changed = repo.git(["status", "--porcelain", "--untracked-files=no"]).await?;
     match changed.lines().next() {
         None => Ok(()),
@@ -145,7 +145,7 @@ async fn refuse_dirty(repo: &Repo) -> anyhow::Result<()> {
 }
 
 /// What a merge brought cannot be told apart from what came before it.
-async fn refuse_merges(repo: &Repo, plan: &Plan) -> anyhow::Result<()> {
+async fn refuse_merges(repo: &UserRepo, plan: &Plan) -> anyhow::Result<()> {
     let Some(oldest) = plan.commits.last().and_then(|commit| commit.commit.clone()) else { return Ok(()) };
     let merges = Landing::list(repo, &["--merges", "HEAD", &format!("^{oldest}")]).await?;
     let own = plan.commits.iter().find(|commit| commit.parents.len() > 1);
@@ -156,14 +156,14 @@ async fn refuse_merges(repo: &Repo, plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// All or none: where one does not revert cleanly, the tree is left as it was.
-async fn revert(repo: &Repo, plan: &Plan) -> anyhow::Result<()> {
+async fn revert(repo: &UserRepo, plan: &Plan) -> anyhow::Result<()> {
     let before = repo.git(["rev-parse", "HEAD"]).await?;
     let ids = plan.commits.iter().filter_map(|commit| commit.commit.as_deref());
     let reverted = repo.try_git(["revert", "--no-edit"].into_iter().chain(ids)).await?;
     if reverted.success {
         return Ok(());
     }
-    let words = clipped(reverted.words().lines().next().unwrap_or_default(), 200);
+    let words = clipped(reverted.stderr().lines().next().unwrap_or_default(), 200);
     let aborted = repo.try_git(["revert", "--abort"]).await?;
     let now = repo.git(["rev-parse", "HEAD"]).await?;
     if now != before {
@@ -173,7 +173,7 @@ async fn revert(repo: &Repo, plan: &Plan) -> anyhow::Result<()> {
     let left = repo.git(["status", "--porcelain", "--untracked-files=no"]).await?;
     match left.is_empty() {
         true => Err(anyhow!("git could not revert it: {words}; everything is as it was")),
-        false => Err(anyhow!("git could not revert it: {words}; and could not go back: {}", aborted.words())),
+        false => Err(anyhow!("git could not revert it: {words}; and could not go back: {}", aborted.stderr())),
     }
 }
 
@@ -184,7 +184,7 @@ enum Patched {
     Failed(String),
 }
 
-async fn apply(repo: &Repo, patch: &str) -> Patched {
+async fn apply(repo: &UserRepo, patch: &str) -> Patched {
     for part in apply_parts(patch) {
         let strip = format!("-p{}", part.strip);
         let mut args = vec!["apply", "--index", "--whitespace=nowarn", &strip];
@@ -192,7 +192,7 @@ async fn apply(repo: &Repo, patch: &str) -> Patched {
             args.push("--unidiff-zero");
         }
         let text = if part.text.ends_with('\n') { part.text.to_owned() } else { format!("{}\n\n", part.text) };
-        if let Err(error) = repo.git_with(args, text.as_bytes()).await {
+        if let Err(error) = repo.git_with_input(args, text.as_bytes()).await {
             return Patched::Failed(format!("{error:#}"));
         }
     }

@@ -6,11 +6,11 @@ use super::{
     place::Place,
     receipt::Receipt,
     render::{clipped, table},
-    repo::Repo,
     terminal,
 };
 use crate::{broker::DATABASE, config::Config};
 use anyhow::anyhow;
+use git::UserRepo;
 use serde_json::{Value, json};
 use store::ledger::Ledger;
 
@@ -113,7 +113,7 @@ async fn ledger(config: &Config) -> anyhow::Result<Option<Ledger>> {
     Ok(if database.exists() { Some(Ledger::open(&database).await?) } else { None })
 }
 
-async fn usual(repo: &Repo) -> anyhow::Result<Vec<String>> {
+async fn usual(repo: &UserRepo) -> anyhow::Result<Vec<String>> {
     let upstream = repo.try_git(["rev-parse", "--verify", "--quiet", "@{upstream}"]).await?;
     if upstream.success {
         return Ok(vec![format!("{}..HEAD", upstream.text())]);

@@ -4,10 +4,10 @@ use super::{
     Failure,
     caller::{Caller, Side},
     render::{clipped, rows, text},
-    repo::Repo,
     terminal,
 };
 use anyhow::anyhow;
+use git::UserRepo;
 use serde_json::{Value, json};
 
 /// Of the newest reviews so many are looked at.
@@ -88,7 +88,7 @@ async fn newest(caller: &Caller) -> Result<Vec<Value>, Failure> {
 
 /// Those whose content is this branch, with all that is known of each.
 async fn of_branch(caller: &Caller, reviews: &[Value]) -> Result<Vec<Value>, Failure> {
-    let Some(branch) = Repo::at(caller.dir.clone()).branch().await? else { return Ok(Vec::new()) };
+    let Some(branch) = UserRepo::at(caller.dir.clone()).current_branch().await? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for row in reviews.iter().filter(|row| row["has_diff"] == true).take(ASKED) {
         let review = caller.call("get_review_status", json!({ "review_id": row["review_id"] })).await?;

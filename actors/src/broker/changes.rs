@@ -72,8 +72,8 @@ impl Context {
 fn cannot_compare(error: GitError) -> BrokerError {
     let invalid = |problem| BrokerError::Invalid { field: "since_round", problem };
     match error {
-        GitError::DoesNotApply { words } => invalid(format!(
-            "one of the two diffs does not apply to its base, so there are no files to compare: {words}"
+        GitError::DoesNotApply { message } => invalid(format!(
+            "one of the two diffs does not apply to its base, so there are no files to compare: {message}"
         )),
         error @ GitError::UnknownBase { .. } => {
             invalid(format!("the base of one of the two diffs is gone, so there are no files to compare: {error}"))

@@ -11,14 +11,14 @@ use domain::{
     },
     review::{OfferedFinding, OfferedFindings, Review, Seat, followed},
 };
-use git::{FileSides, Stored};
+use git::{FileContent, FileVersions};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
 /// The files of one content, or why they cannot be read.
-type Files = Result<HashMap<String, FileSides>, String>;
+type Files = Result<HashMap<String, FileVersions>, String>;
 
 impl Context {
     /// Looks up what a verdict brings in the content it is about. Never fails for a finding's sake: what cannot be
@@ -117,16 +117,16 @@ fn offer(found: NewFinding, content: &Content, files: &Files, changed: Option<&C
 
 const UNKNOWN: Sides<'static> = Sides { after: FileText::Unknown, before: FileText::Unknown };
 
-fn sides_of(sides: &FileSides) -> Sides<'_> {
+fn sides_of(sides: &FileVersions) -> Sides<'_> {
     Sides { after: text_of(&sides.after), before: text_of(&sides.before) }
 }
 
-fn text_of(stored: &Stored) -> FileText<'_> {
+fn text_of(stored: &FileContent) -> FileText<'_> {
     match stored {
-        Stored::Text(text) => FileText::Text(text),
-        Stored::Binary => FileText::Binary,
-        Stored::Absent => FileText::Absent,
-        Stored::TooLarge => FileText::Unknown,
+        FileContent::Text(text) => FileText::Text(text),
+        FileContent::Binary => FileText::Binary,
+        FileContent::Absent => FileText::Absent,
+        FileContent::TooLarge => FileText::Unknown,
     }
 }
 
@@ -142,9 +142,9 @@ enum Touched {
 /// Each file compared once; `None` where there is nothing to compare.
 fn changed_since(now: &Files, before: &Files) -> Option<Changed> {
     let (Ok(now), Ok(before)) = (now, before) else { return None };
-    let touched = |(path, now): (&String, &FileSides)| {
+    let touched = |(path, now): (&String, &FileVersions)| {
         let touched = match (&before.get(path)?.after, &now.after) {
-            (Stored::Text(before), Stored::Text(now)) => Touched::Lines(changed_lines(before, now)),
+            (FileContent::Text(before), FileContent::Text(now)) => Touched::Lines(changed_lines(before, now)),
             (before, now) => Touched::Whole(before != now),
         };
         Some((path.clone(), touched))
@@ -183,9 +183,9 @@ fn path_in(old: &Content, new: &Content, path: &str) -> String {
 fn trace(
     findings: &[Arc<Finding>],
     raised_on: &Content,
-    old: &HashMap<String, FileSides>,
+    old: &HashMap<String, FileVersions>,
     next: &Content,
-    new: &HashMap<String, FileSides>,
+    new: &HashMap<String, FileVersions>,
 ) -> Vec<(FindingNumber, Anchor)> {
     let mut by_file: BTreeMap<&str, Vec<(&Finding, Location)>> = BTreeMap::new();
     for finding in findings {
@@ -197,17 +197,17 @@ fn trace(
     for (file, findings) in by_file {
         let path = path_in(raised_on, next, file);
         let (Some(old), Some(new)) = (old.get(file), new.get(&path)) else { continue };
-        let is_of_deleted = old.after == Stored::Absent;
-        let Stored::Text(old) = (if is_of_deleted { &old.before } else { &old.after }) else { continue };
-        let new = if is_of_deleted && new.after == Stored::Absent { &new.before } else { &new.after };
-        if *new == Stored::TooLarge {
+        let is_of_deleted = old.after == FileContent::Absent;
+        let FileContent::Text(old) = (if is_of_deleted { &old.before } else { &old.after }) else { continue };
+        let new = if is_of_deleted && new.after == FileContent::Absent { &new.before } else { &new.after };
+        if *new == FileContent::TooLarge {
             continue;
         }
         let (findings, places): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
         let projections = project_all(&places, old, text_of(new), &path);
         for ((finding, place), projection) in findings.into_iter().zip(&places).zip(projections) {
             let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
-                (Some(suggestion), Stored::Text(new)) => {
+                (Some(suggestion), FileContent::Text(new)) => {
                     is_as_suggested(suggestion, &lines_of(old, place), new, &projection)
                 }
                 _ => false,

@@ -11,7 +11,7 @@ use domain::{
     content::Content,
     review::{Event, Review, ReviewTarget, Round, TargetKind},
 };
-use git::{GitError, Pinned, Repository};
+use git::{GitError, Repository, ResolvedTarget};
 
 impl Context {
     /// A first submission's content. A repeat of an earlier call has the content that call made, wherever the names
@@ -59,8 +59,9 @@ impl Context {
         asked: &TargetRequest,
         skip: bool,
     ) -> Result<Prepared, BrokerError> {
-        let pinned = repository.pin(asked.kind, &asked.name, asked.base.as_deref()).await;
-        let Pinned { base, head, diff, commits, commits_total } = pinned.map_err(|error| cannot_pin(asked, error))?;
+        let resolved = repository.resolve_target(asked.kind, &asked.name, asked.base.as_deref()).await;
+        let ResolvedTarget { base, head, diff, commits, commits_total } =
+            resolved.map_err(|error| cannot_resolve(asked, error))?;
         if diff.is_empty() {
             let from = base.as_deref().unwrap_or("the empty tree");
             let why = format!("it changes nothing: {head} has the same files as {from}");
@@ -123,11 +124,11 @@ fn is_of(round: &Round, asked: &TargetRequest) -> bool {
     round.target.as_ref().is_some_and(|target| target.asked() == (asked.kind, &asked.name, asked.base.as_deref()))
 }
 
-fn cannot_pin(asked: &TargetRequest, error: GitError) -> BrokerError {
+fn cannot_resolve(asked: &TargetRequest, error: GitError) -> BrokerError {
     match error {
         GitError::BadTarget { target, why } => BrokerError::BadTarget { field: asked.field(), given: target, why },
-        GitError::UnknownBase { base, words } => {
-            BrokerError::BadTarget { field: "target.base", given: base, why: words }
+        GitError::UnknownBase { base, message } => {
+            BrokerError::BadTarget { field: "target.base", given: base, why: message }
         }
         GitError::BadBase { base, why } => {
             BrokerError::BadTarget { field: "target.base", given: base, why: why.into() }

@@ -11,8 +11,8 @@ use super::*;
 const RUNS: usize = 1_500;
 const COPIES: [&str; 3] = ["-M", "-C", "--find-copies-harder"];
 
-fn fields(place: &Place, args: &[&str]) -> Vec<Vec<u8>> {
-    let output = Command::new("git").current_dir(&place.project).args(args).output().unwrap();
+fn fields(repo: &TestRepo, args: &[&str]) -> Vec<Vec<u8>> {
+    let output = Command::new("git").current_dir(&repo.project).args(args).output().unwrap();
     output.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
@@ -21,9 +21,9 @@ fn shown(name: &[u8]) -> String {
 }
 
 /// The affected files by `--raw -z` and `--numstat -z`.
-fn by_git(place: &Place, from: &str, to: &str) -> Vec<AffectedFile> {
-    let raw = fields(place, &[&["diff", "--raw", "-z"][..], &COPIES, &[from, to]].concat());
-    let mut stats = fields(place, &[&["diff", "--numstat", "-z"][..], &COPIES, &[from, to]].concat()).into_iter();
+fn by_git(repo: &TestRepo, from: &str, to: &str) -> Vec<AffectedFile> {
+    let raw = fields(repo, &[&["diff", "--raw", "-z"][..], &COPIES, &[from, to]].concat());
+    let mut stats = fields(repo, &[&["diff", "--numstat", "-z"][..], &COPIES, &[from, to]].concat()).into_iter();
     let mut raw = raw.into_iter();
     let mut files = Vec::new();
     while let Some(head) = raw.next().filter(|head| !head.is_empty()) {
@@ -59,16 +59,16 @@ fn by_git(place: &Place, from: &str, to: &str) -> Vec<AffectedFile> {
 
 #[test]
 fn the_affected_files_are_those_git_names() {
-    let place = Place::new();
-    let mut base = place.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    let repo = TestRepo::new();
+    let mut base = repo.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
     for (step, change) in STEPS {
-        change(&place);
-        let next = place.commit();
-        let expected = by_git(&place, &base, &next);
+        change(&repo);
+        let next = repo.commit();
+        let expected = by_git(&repo, &base, &next);
         for variant in
             [&["--binary"][..], &["--full-index"], &["-U0"], &["--no-prefix", "--binary"], &["--src-prefix=o/"]]
         {
-            let diff = place.git(&[&["diff"], variant, &COPIES, &[&base, &next]].concat());
+            let diff = repo.git(&[&["diff"], variant, &COPIES, &[&base, &next]].concat());
             let reading = summarize(&diff);
             assert_eq!(reading.note, None, "{step} {variant:?}\n{diff}");
             assert_eq!(reading.files, expected, "{step} {variant:?}\n{diff}");
@@ -80,12 +80,12 @@ fn the_affected_files_are_those_git_names() {
 /// A diff that reads as one change and applies as another would fool every reviewer.
 #[tokio::test]
 async fn whatever_git_applies_is_what_was_read() {
-    let place = Place::new();
+    let repo = TestRepo::new();
     for name in ["x", "y", "dir/x", "a/x", "b/x"] {
-        place.write(name, "1\n");
+        repo.write(name, "1\n");
     }
-    let base = place.commit();
-    let repository = place.open().await;
+    let base = repo.commit();
+    let repository = repo.open().await;
     let hunk = "@@ -1 +1 @@\n-1\n+2\n";
     let traps = [
         format!("diff --git a/x b/x\n--- a/y\n+++ b/y\n{hunk}"),
@@ -117,7 +117,7 @@ async fn whatever_git_applies_is_what_was_read() {
     let mut applied = 0;
     for diff in traps {
         let outcome = repository.check(Some(&base), &diff).await.unwrap();
-        let CheckOutcome::Applies { tree_id: Some(tree), .. } = outcome else { continue };
+        let Check::Applies { tree_id: Some(tree), .. } = outcome else { continue };
         let reading = summarize(&diff);
         if reading.note.is_some() {
             // refusing to say is allowed, saying something else is not
@@ -128,21 +128,21 @@ async fn whatever_git_applies_is_what_was_read() {
         said.extend(reading.files.iter().filter_map(|file| file.old_path.clone()));
         said.sort();
         said.dedup();
-        assert_eq!(said, changed_paths(&place, &base, &diff, &tree), "{diff}");
+        assert_eq!(said, changed_paths(&repo, &base, &diff, &tree), "{diff}");
     }
     assert!(applied >= 12, "only {applied} of the traps applied");
 }
 
 /// Applies with git in a worktree of its own and asks git what changed.
-fn changed_paths(place: &Place, base: &str, diff: &str, tree: &str) -> Vec<String> {
-    let worktree = place.dir.path().join("again");
-    place.git(&["worktree", "add", "--quiet", "--detach", worktree.to_str().unwrap(), base]);
-    fs::write(place.dir.path().join("patch"), diff).unwrap();
+fn changed_paths(repo: &TestRepo, base: &str, diff: &str, tree: &str) -> Vec<String> {
+    let worktree = repo.dir.path().join("again");
+    repo.git(&["worktree", "add", "--quiet", "--detach", worktree.to_str().unwrap(), base]);
+    fs::write(repo.dir.path().join("patch"), diff).unwrap();
     let strip = format!("-p{}", domain::diff::apply_parts(diff)[0].strip);
     git_in(&worktree, &["apply", "--index", &strip, "../patch"]);
     assert_eq!(git_in(&worktree, &["write-tree"]), tree);
     let names = git_in(&worktree, &["diff", "--cached", "--no-renames", "--name-only", base]);
-    place.git(&["worktree", "remove", "--force", worktree.to_str().unwrap()]);
+    repo.git(&["worktree", "remove", "--force", worktree.to_str().unwrap()]);
     let mut names: Vec<String> = names.lines().map(str::to_owned).collect();
     names.sort();
     names

@@ -15,16 +15,16 @@ fn slow_git() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/slow-git.sh")
 }
 
-fn one_file() -> (Place, String) {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
-    (place, base)
+fn one_file() -> (TestRepo, String) {
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    (repo, base)
 }
 
 /// The ids that the slow git noted: its own and its child's.
-fn noted_pids(place: &Place) -> Option<Vec<String>> {
-    let project = children(&place.scratch()).pop()?;
+fn noted_pids(repo: &TestRepo) -> Option<Vec<String>> {
+    let project = children(&repo.scratch()).pop()?;
     let noted = fs::read_to_string(project.join("pids")).ok()?;
     Some(noted.split_whitespace().map(str::to_owned).collect())
 }
@@ -46,116 +46,115 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[tokio::test]
 async fn a_git_that_hangs_is_killed_with_its_children() {
-    let (place, base) = one_file();
+    let (repo, base) = one_file();
     let time_limit = Duration::from_secs(3);
-    let repository = place.open_with(GitSettings { program: slow_git(), time_limit, ..GitSettings::default() }).await;
+    let repository = repo.open_with(GitSettings { program: slow_git(), time_limit, ..GitSettings::default() }).await;
 
     let started = Instant::now();
     let outcome = repository.check(Some(&base), DIFF).await;
 
     assert!(matches!(outcome, Err(GitError::TimedOut { after }) if after == time_limit), "{outcome:?}");
     assert!(started.elapsed() < PATIENCE);
-    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
-    let pids = noted_pids(&place).expect("the slow git ran");
+    assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
+    let pids = noted_pids(&repo).expect("the slow git ran");
     until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
 }
 
 #[tokio::test]
 async fn a_dropped_check_leaves_no_process_no_file_and_its_place_to_others() {
-    let (place, base) = one_file();
+    let (repo, base) = one_file();
     let settings = GitSettings { program: slow_git(), concurrency: 1, ..GitSettings::default() };
-    let repository = place.open_with(settings).await;
+    let repository = repo.open_with(settings).await;
     let task = tokio::spawn({
         let (repository, base) = (repository.clone(), base.clone());
         async move { repository.check(Some(&base), DIFF).await }
     });
-    until("git runs", || noted_pids(&place).is_some()).await;
-    assert_eq!(place.left_behind().len(), 1);
+    until("git runs", || noted_pids(&repo).is_some()).await;
+    assert_eq!(repo.left_behind().len(), 1);
 
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
 
-    let pids = noted_pids(&place).unwrap();
+    let pids = noted_pids(&repo).unwrap();
     until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
-    until("the folder is removed", || place.left_behind().is_empty()).await;
+    until("the folder is removed", || repo.left_behind().is_empty()).await;
     let next = timeout(PATIENCE, repository.resolve_base(None)).await;
-    assert_eq!(next.expect("the place is free again").unwrap(), Some(base));
+    assert_eq!(next.expect("the repo is free again").unwrap(), Some(base));
 }
 
 #[test]
 fn a_runtime_that_shuts_down_takes_the_check_with_it() {
-    let (place, base) = one_file();
+    let (repo, base) = one_file();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let repository = place.open_with(GitSettings { program: slow_git(), ..GitSettings::default() }).await;
+        let repository = repo.open_with(GitSettings { program: slow_git(), ..GitSettings::default() }).await;
         tokio::spawn(async move { repository.check(Some(&base), DIFF).await });
-        until("git runs", || noted_pids(&place).is_some()).await;
+        until("git runs", || noted_pids(&repo).is_some()).await;
     });
     drop(runtime);
-    let pids = noted_pids(&place).unwrap();
+    let pids = noted_pids(&repo).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while !pids.iter().all(|pid| is_gone(pid)) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(pids.iter().all(|pid| is_gone(pid)));
-    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+    assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_checks_of_one_new_base_agree() {
-    let place = Place::new();
+    let repo = TestRepo::new();
     for n in 0..200 {
-        place.write(&format!("dir{}/file{n}", n % 7), numbers(1, n));
+        repo.write(&format!("dir{}/file{n}", n % 7), numbers(1, n));
     }
-    place.write("x", "1\n");
-    let base = place.commit();
-    place.write("x", "2\n");
-    place.commit();
-    let repository = place.open_with(GitSettings { concurrency: 8, ..GitSettings::default() }).await;
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    repo.write("x", "2\n");
+    repo.commit();
+    let repository = repo.open_with(GitSettings { concurrency: 8, ..GitSettings::default() }).await;
     let mut checks = JoinSet::new();
     for _ in 0..8 {
         let (repository, base) = (repository.clone(), base.clone());
         checks.spawn(async move { repository.check(Some(&base), DIFF).await.unwrap() });
     }
     let outcomes = checks.join_all().await;
-    assert_eq!(outcomes, vec![applies(&place.tree()); 8]);
-    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+    assert_eq!(outcomes, vec![applies(&repo.tree()); 8]);
+    assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_bases_than_are_kept_still_give_the_right_tree() {
-    let (place, _) = one_file();
-    let repository = place.open().await;
+    let (repo, _) = one_file();
+    let repository = repo.open().await;
     let mut bases = Vec::new();
-    for n in 0..index_cache::KEPT + 4 {
-        place.write("other", format!("{n}\n"));
-        bases.push(place.commit());
+    for n in 0..index_cache::CAPACITY + 4 {
+        repo.write("other", format!("{n}\n"));
+        bases.push(repo.commit());
     }
-    place.write("x", "2\n");
+    repo.write("x", "2\n");
     for base in bases.iter().chain([&bases[0]]) {
-        let CheckOutcome::Applies { tree_id: Some(tree), .. } = repository.check(Some(base), DIFF).await.unwrap()
-        else {
+        let Check::Applies { tree_id: Some(tree), .. } = repository.check(Some(base), DIFF).await.unwrap() else {
             panic!("does not apply to {base}");
         };
-        place.git(&["read-tree", base]);
-        place.git(&["add", "x"]);
-        assert_eq!(place.git(&["write-tree"]), tree);
+        repo.git(&["read-tree", base]);
+        repo.git(&["add", "x"]);
+        assert_eq!(repo.git(&["write-tree"]), tree);
     }
-    let runs = children(&place.scratch()).into_iter().flat_map(|project| children(&project));
-    let kept = runs.map(|run| children(&run.join("bases")).len());
-    assert_eq!(kept.sum::<usize>(), index_cache::KEPT);
+    let runs = children(&repo.scratch()).into_iter().flat_map(|project| children(&project));
+    let kept = runs.map(|run| children(&run.join("indexes")).len());
+    assert_eq!(kept.sum::<usize>(), index_cache::CAPACITY);
 }
 
 #[tokio::test]
 async fn what_an_earlier_run_left_is_wiped_and_what_this_run_uses_is_not() {
-    let (place, base) = one_file();
-    let first = place.open().await;
-    let project = children(&place.scratch()).pop().unwrap();
-    fs::create_dir_all(project.join("0123-earlier/jobs/half")).unwrap();
-    let second = place.open().await;
+    let (repo, base) = one_file();
+    let first = repo.open().await;
+    let project = children(&repo.scratch()).pop().unwrap();
+    fs::create_dir_all(project.join("0123-earlier/sessions/half")).unwrap();
+    let second = repo.open().await;
     assert!(!project.join("0123-earlier").exists());
     for repository in [&first, &second] {
-        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), CheckOutcome::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), Check::Applies { .. }));
     }
     drop(first);
     assert_eq!(children(&project).len(), 1);
@@ -165,32 +164,32 @@ async fn what_an_earlier_run_left_is_wiped_and_what_this_run_uses_is_not() {
 
 #[tokio::test]
 async fn a_scratch_folder_that_was_cleaned_away_is_built_again() {
-    let (place, base) = one_file();
-    let repository = place.open().await;
+    let (repo, base) = one_file();
+    let repository = repo.open().await;
     for _ in 0..2 {
-        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), CheckOutcome::Applies { .. }));
-        fs::remove_dir_all(place.scratch()).unwrap();
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), Check::Applies { .. }));
+        fs::remove_dir_all(repo.scratch()).unwrap();
         repository.resolve_base(None).await.unwrap();
-        fs::remove_dir_all(place.scratch()).unwrap();
+        fs::remove_dir_all(repo.scratch()).unwrap();
         assert!(repository.patch_id(DIFF).await.unwrap().is_some());
-        fs::remove_dir_all(place.scratch()).unwrap();
+        fs::remove_dir_all(repo.scratch()).unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_missing_git_is_named() {
-    let (place, _) = one_file();
+    let (repo, _) = one_file();
     let settings = Arc::new(GitSettings { program: "/nowhere/git".into(), ..GitSettings::default() });
-    let refused = Repository::open(&place.project, &place.scratch(), false, settings).await;
+    let refused = Repository::open(&repo.project, &repo.scratch(), false, settings).await;
     assert!(matches!(refused, Err(GitError::Missing { .. })), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_flood_of_complaints_is_cut() {
-    let (place, base) = one_file();
-    let repository = place.open().await;
+    let (repo, base) = one_file();
+    let repository = repo.open().await;
     let diff: String = (0..2_000).map(|n| DIFF.replace('x', &format!("missing{n}"))).collect();
-    let CheckOutcome::Fails { words } = repository.check(Some(&base), &diff).await.unwrap() else {
+    let Check::Fails { words } = repository.check(Some(&base), &diff).await.unwrap() else {
         panic!("cannot apply");
     };
     assert!(words.len() < 10_000 && words.ends_with('…'), "{}", words.len());

@@ -18,13 +18,13 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Filters, hooks and monitors that all leave a mark when they run.
-fn booby_trapped() -> (Place, PathBuf, String) {
-    let place = Place::new();
-    place.write("x.txt", "1\n");
-    place.write(".gitattributes", "* filter=trap diff=trap merge=trap\n");
-    let base = place.commit();
-    let mark = place.dir.path().join("mark");
-    let trap = place.dir.path().join("trap.sh");
+fn booby_trapped() -> (TestRepo, PathBuf, String) {
+    let repo = TestRepo::new();
+    repo.write("x.txt", "1\n");
+    repo.write(".gitattributes", "* filter=trap diff=trap merge=trap\n");
+    let base = repo.commit();
+    let mark = repo.dir.path().join("mark");
+    let trap = repo.dir.path().join("trap.sh");
     // written by another process: a file that ours still holds open for writing cannot be run
     let script = format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display());
     let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";
@@ -49,65 +49,65 @@ fn booby_trapped() -> (Place, PathBuf, String) {
         "alias.read-tree",
         "uploadpack.packObjectsHook",
     ] {
-        place.git(&["config", key, trap]);
+        repo.git(&["config", key, trap]);
     }
-    place.git(&["config", "filter.trap.required", "true"]);
-    for hook in fs::read_dir(place.project.join(".git/hooks")).into_iter().flatten() {
+    repo.git(&["config", "filter.trap.required", "true"]);
+    for hook in fs::read_dir(repo.project.join(".git/hooks")).into_iter().flatten() {
         fs::remove_file(hook.unwrap().path()).unwrap();
     }
-    fs::create_dir_all(place.project.join(".git/hooks")).unwrap();
+    fs::create_dir_all(repo.project.join(".git/hooks")).unwrap();
     for hook in ["pre-applypatch", "post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"]
     {
-        symlink(trap, place.project.join(".git/hooks").join(hook)).unwrap();
+        symlink(trap, repo.project.join(".git/hooks").join(hook)).unwrap();
     }
-    (place, mark, base)
+    (repo, mark, base)
 }
 
 #[tokio::test]
 async fn nothing_of_a_hostile_project_config_runs() {
     for trusted in [false, true] {
-        let (place, mark, base) = booby_trapped();
+        let (repo, mark, base) = booby_trapped();
         let settings = Arc::new(GitSettings::default());
-        let repository = Repository::open(&place.project, &place.scratch(), trusted, settings).await.unwrap();
+        let repository = Repository::open(&repo.project, &repo.scratch(), trusted, settings).await.unwrap();
         let good = "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-1\n+2\n";
         let bad = good.replace("-1\n", "-9\n");
 
         assert_eq!(repository.resolve_base(None).await.unwrap().as_deref(), Some(base.as_str()));
-        assert!(matches!(repository.check(Some(&base), good).await.unwrap(), CheckOutcome::Applies { .. }));
-        assert!(matches!(repository.check(Some(&base), &bad).await.unwrap(), CheckOutcome::Fails { .. }));
+        assert!(matches!(repository.check(Some(&base), good).await.unwrap(), Check::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), &bad).await.unwrap(), Check::Fails { .. }));
         repository.patch_id(good).await.unwrap();
         assert!(!mark.exists(), "trusted: {trusted}");
 
         // the traps do work where git is run as a user would
-        Command::new("git").current_dir(&place.project).args(["status", "--short"]).output().unwrap();
+        Command::new("git").current_dir(&repo.project).args(["status", "--short"]).output().unwrap();
         assert!(mark.exists(), "the traps are set wrong");
     }
 }
 
 #[tokio::test]
 async fn the_users_index_tree_and_repository_are_untouched() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
-    place.write("x", "2\n");
-    place.write("staged", "s\n");
-    place.git(&["add", "staged"]);
-    let before = snapshot(&place.project);
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    repo.write("x", "2\n");
+    repo.write("staged", "s\n");
+    repo.git(&["add", "staged"]);
+    let before = snapshot(&repo.project);
     let settings = Arc::new(GitSettings::default());
-    let repository = Repository::open(&place.project, &place.scratch(), true, settings).await.unwrap();
+    let repository = Repository::open(&repo.project, &repo.scratch(), true, settings).await.unwrap();
     for diff in ["--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+7\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-2\n+7\n", "junk"] {
         repository.resolve_base(None).await.unwrap();
         repository.check(Some(&base), diff).await.unwrap();
     }
-    assert_eq!(snapshot(&place.project), before);
+    assert_eq!(snapshot(&repo.project), before);
 }
 
 #[tokio::test]
 async fn paths_that_lead_out_or_into_git_are_refused() {
-    let place = Place::new();
-    let base = place.commit();
+    let repo = TestRepo::new();
+    let base = repo.commit();
     let settings = Arc::new(GitSettings::default());
-    let repository = Repository::open(&place.project, &place.scratch(), true, settings).await.unwrap();
+    let repository = Repository::open(&repo.project, &repo.scratch(), true, settings).await.unwrap();
     for path in [
         "../out",
         "a/../../out",
@@ -123,19 +123,19 @@ async fn paths_that_lead_out_or_into_git_are_refused() {
         for header in [format!("diff --git a/{path} b/{path}\nnew file mode 100644\n"), String::new()] {
             let diff = format!("{header}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
             let outcome = repository.check(Some(&base), &diff).await.unwrap();
-            assert!(matches!(outcome, CheckOutcome::Fails { .. }), "{path}: {outcome:?}");
+            assert!(matches!(outcome, Check::Fails { .. }), "{path}: {outcome:?}");
         }
     }
     let through_link = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/tmp\n\\ No newline at end of file\ndiff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+x\n";
-    assert!(matches!(repository.check(Some(&base), through_link).await.unwrap(), CheckOutcome::Fails { .. }));
+    assert!(matches!(repository.check(Some(&base), through_link).await.unwrap(), Check::Fails { .. }));
 }
 
 #[tokio::test]
 async fn base_names_that_are_more_than_names_are_refused() {
-    let place = Place::new();
-    place.write("x", "1\n");
-    let base = place.commit();
-    let repository = place.open().await;
+    let repo = TestRepo::new();
+    repo.write("x", "1\n");
+    let base = repo.commit();
+    let repository = repo.open().await;
     for name in [
         "",
         "-h",
@@ -167,18 +167,18 @@ async fn base_names_that_are_more_than_names_are_refused() {
     assert!(matches!(unresolved, Err(GitError::BadBase { .. })), "{unresolved:?}");
     let gone = repository.check(Some("0000000000000000000000000000000000000001"), "x").await;
     assert!(matches!(gone, Err(GitError::UnknownBase { .. })), "{gone:?}");
-    assert_eq!(place.left_behind(), [] as [PathBuf; 0]);
+    assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
 }
 
 #[tokio::test]
 async fn a_diff_over_the_limit_never_reaches_git() {
-    let place = Place::new();
-    let repository = place.open_with(GitSettings { max_diff_bytes: 10, ..GitSettings::default() }).await;
+    let repo = TestRepo::new();
+    let repository = repo.open_with(GitSettings { max_diff_bytes: 10, ..GitSettings::default() }).await;
     let refused = repository.check(None, "12345678901").await;
     assert!(matches!(refused, Err(GitError::TooLarge { bytes: 11, limit: 10 })), "{refused:?}");
     let refused = repository.patch_id("12345678901").await;
     assert!(matches!(refused, Err(GitError::TooLarge { .. })), "{refused:?}");
-    assert_eq!(refused.unwrap_err().to_string(), "the diff has 11 bytes, the limit is 10");
+    assert_eq!(refused.unwrap_err().to_string(), "the diff has 11 bytes; the limit is 10");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Where the demo plays: a folder of its own with a repository, and a broker that serves nothing else.
 
-use crate::cli::{Failure, remote::Remote, repo::Repo};
+use crate::cli::{Failure, remote::Remote};
 use anyhow::{Context as _, anyhow};
+use git::UserRepo;
 use std::{fs, path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
 use tokio::{
@@ -23,7 +24,7 @@ pub fn total(prices: &[u32]) -> u32 {
 ";
 
 pub(super) struct Sandbox {
-    repo: Repo,
+    repo: UserRepo,
     broker: Child,
     url: String,
     /// Last, so that it goes when nobody uses it any more.
@@ -42,7 +43,7 @@ impl Sandbox {
         &self.url
     }
 
-    pub(super) fn repo(&self) -> &Repo {
+    pub(super) fn repo(&self) -> &UserRepo {
         &self.repo
     }
 
@@ -63,7 +64,7 @@ impl Sandbox {
     pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, Failure> {
         // The file was written and put back, so git only has to look at it again.
         self.repo.git(["update-index", "--refresh"]).await?;
-        self.repo.git_with(["apply", "--index", "-"], diff.as_bytes()).await?;
+        self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
         self.repo.git(["commit", "--quiet", "--message", message]).await?;
         Ok(self.repo.git(["rev-parse", "--short", "HEAD"]).await?)
     }
@@ -79,10 +80,10 @@ impl Sandbox {
     }
 }
 
-async fn build_repo(root: &Path) -> Result<Repo, Failure> {
+async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
     fs::create_dir_all(root.join("src"))?;
     fs::write(root.join(FILE), BEFORE)?;
-    let repo = Repo::apart(root);
+    let repo = UserRepo::without_git_variables(root);
     repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
     for (key, value) in [("user.name", "builder"), ("user.email", "builder@example.invalid")] {
         repo.git(["config", key, value]).await?;

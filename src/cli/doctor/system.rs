@@ -1,6 +1,7 @@
 //! Git, the repository and the disk.
 
 use super::Check;
+use git::UserRepo;
 use nix::sys::statvfs::statvfs;
 use std::path::Path;
 
@@ -16,9 +17,10 @@ const TOO_LITTLE: u64 = 100 * MIB;
 
 pub(super) async fn git() -> Check {
     let fix = "install git 2.38 or newer, and see that it is in PATH";
-    let said = tokio::process::Command::new("git").arg("--version").output().await;
-    let Ok(said) = said else { return Check::failure(GROUP, "git", "is not there", fix) };
-    let words = String::from_utf8_lossy(&said.stdout).trim().trim_start_matches("git version ").to_owned();
+    let Ok(output) = UserRepo::at(".".into()).try_git(["--version"]).await else {
+        return Check::failure(GROUP, "git", "is not there", fix);
+    };
+    let words = output.text().trim_start_matches("git version ").to_owned();
     match version(&words) {
         Some(version) if version >= GIT_NEEDED => Check::ok(GROUP, "git", words),
         Some(_) => Check::warning(GROUP, "git", format!("{words} is old: the gate cannot judge merges"), fix),

@@ -4,9 +4,10 @@ use super::{
     landing::Landing,
     nearest::{Near, nearest},
 };
-use crate::{broker::DATABASE, cli::repo::Repo, config::Config};
+use crate::{broker::DATABASE, config::Config};
 use anyhow::Context as _;
 use domain::{globs::Globs, ids::ReviewNumber};
+use git::UserRepo;
 use git::{GitError, GitSettings, Repository};
 use std::{collections::BTreeSet, sync::Arc};
 use store::ledger::{Case, Ledger, Touched};
@@ -75,7 +76,7 @@ impl Judgement {
 
 /// The repository and the database, open for comparing.
 pub(in crate::cli) struct Judge {
-    pub repo: Repo,
+    pub repo: UserRepo,
     pub ledger: Ledger,
     git: Repository,
     exempt: Globs,
@@ -95,11 +96,11 @@ pub(super) enum Relation {
 }
 
 impl Judge {
-    pub(in crate::cli) async fn open(repo: &Repo, config: &Config) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn open(repo: &UserRepo, config: &Config) -> anyhow::Result<Self> {
         Self::with(repo, config, Ledger::open(&config.server.data_dir.join(DATABASE)).await?).await
     }
 
-    pub(in crate::cli) async fn with(repo: &Repo, config: &Config, ledger: Ledger) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn with(repo: &UserRepo, config: &Config, ledger: Ledger) -> anyhow::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("countersign-gate-").tempdir()?;
         let settings = GitSettings {
             program: config.git.program.clone(),
@@ -256,12 +257,12 @@ impl Judge {
     async fn is_here(&self, case: &Case, landing: &Landing) -> anyhow::Result<bool> {
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
         match &case.base {
-            Some(base) => self.repo.has_commit(base).await,
+            Some(base) => Ok(self.repo.has_commit(base).await?),
             None => Ok(landing.parents.is_empty() || case.project.is_none() || case.project.as_deref() == folder),
         }
     }
 
-    async fn tree_before(&self, landing: &Landing) -> anyhow::Result<String> {
+    async fn tree_before(&self, landing: &Landing) -> Result<String, GitError> {
         match landing.parents.first() {
             Some(parent) => self.repo.git(["rev-parse", "--verify", &format!("{parent}^{{tree}}")]).await,
             None => self.repo.git(["hash-object", "-t", "tree", "--stdin"]).await,
@@ -274,8 +275,8 @@ impl Judge {
         // Settings may hide what a submodule is moved to; a commit takes it all the same.
         let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
         let args = options.into_iter().chain([from.as_str(), &landing.tree, "--"]);
-        let printed = self.repo.git_with(args, &[]).await?.out;
-        let names = printed.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        let output = self.repo.git_with_input(args, &[]).await?;
+        let names = output.stdout().split(|&byte| byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 }

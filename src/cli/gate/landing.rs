@@ -1,7 +1,8 @@
 //! What is about to land, or has: a tree and what it stands on.
 
-use crate::cli::{render::clipped, repo::Repo};
+use crate::cli::render::clipped;
 use anyhow::{Context as _, anyhow};
+use git::UserRepo;
 use std::fs;
 
 const SUBJECT_CHARS: usize = 60;
@@ -19,7 +20,7 @@ pub(in crate::cli) struct Landing {
 
 impl Landing {
     /// What a commit would take now. In a hook that is what git says by `GIT_INDEX_FILE`.
-    pub(in crate::cli) async fn staged(repo: &Repo) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn staged(repo: &UserRepo) -> anyhow::Result<Self> {
         let mut parents: Vec<String> = head(repo).await?.into_iter().collect();
         let merging = repo.git(["rev-parse", "--git-path", "MERGE_HEAD"]).await?;
         if let Ok(heads) = fs::read_to_string(repo.root().join(merging)) {
@@ -30,13 +31,13 @@ impl Landing {
     }
 
     /// The same tree in the place of the last commit: git does not tell its hooks that a commit is amended.
-    pub(in crate::cli) async fn amending(&self, repo: &Repo) -> anyhow::Result<Option<Self>> {
+    pub(in crate::cli) async fn amending(&self, repo: &UserRepo) -> anyhow::Result<Option<Self>> {
         let [head] = self.parents.as_slice() else { return Ok(None) };
         let last = Self::commit(repo, head).await?;
         Ok(Some(Self { parents: last.parents, ..self.clone() }))
     }
 
-    pub(in crate::cli) async fn commit(repo: &Repo, name: &str) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn commit(repo: &UserRepo, name: &str) -> anyhow::Result<Self> {
         let commit = format!("{name}^{{commit}}");
         let id = repo.try_git(["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).await?;
         if !id.success {
@@ -47,7 +48,7 @@ impl Landing {
     }
 
     /// The commits that `git rev-list` gives, parents before children.
-    pub(in crate::cli) async fn list(repo: &Repo, args: &[&str]) -> anyhow::Result<Vec<Self>> {
+    pub(in crate::cli) async fn list(repo: &UserRepo, args: &[&str]) -> anyhow::Result<Vec<Self>> {
         let format = ["rev-list", "--topo-order", "--reverse", "--no-commit-header", "--format=%H%x00%T%x00%P%x00%s"];
         let listed = repo.git(format.iter().chain(args).chain(&["--"])).await?;
         let commit = |line: &str| {
@@ -70,7 +71,7 @@ impl Landing {
 }
 
 /// `None` before the first commit.
-pub(in crate::cli) async fn head(repo: &Repo) -> anyhow::Result<Option<String>> {
+pub(in crate::cli) async fn head(repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let head = repo.try_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).await?;
     Ok(head.success.then(|| head.text()))
 }

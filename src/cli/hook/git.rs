@@ -7,11 +7,11 @@ use crate::{
         gate::{Judge, Judgement, Landing, Point, Update, is_required, judge_push, settings, surroundings, told},
         place::Place,
         receipt,
-        repo::Repo,
     },
     config::{Fail, Receipt},
     telemetry::visible,
 };
+use git::UserRepo;
 use std::io::{self, Read as _, Write as _};
 
 const NO: u8 = 1;
@@ -19,7 +19,7 @@ const NO: u8 = 1;
 pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
     let judged = async {
         let (repo, config) = surroundings(&args.place).await?;
-        if !is_required(Point::Commit, repo.root()) {
+        if !is_required(Point::Commit, &repo).await {
             return Ok(Vec::new());
         }
         Ok(vec![Judge::open(&repo, &config).await?.judge_staged().await?])
@@ -34,7 +34,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
         let (repo, config) = surroundings(&gated.place).await?;
-        if !is_required(Point::Push, repo.root()) {
+        if !is_required(Point::Push, &repo).await {
             return Ok(Vec::new());
         }
         judge_push(&mut Judge::open(&repo, &config).await?, remote.as_deref(), &Update::read(&lines)?).await
@@ -95,7 +95,7 @@ pub(super) async fn post_commit(args: Plain) {
     tell_failure("no note was written", written.await);
 }
 
-async fn note_head(repo: &Repo, judge: &mut Judge) -> anyhow::Result<()> {
+async fn note_head(repo: &UserRepo, judge: &mut Judge) -> anyhow::Result<()> {
     let judged = judge.judge(Landing::commit(repo, "HEAD").await?).await?;
     match receipt::Receipt::of(&judged) {
         Some(receipt) => receipt.write_note(repo).await,

@@ -1,8 +1,9 @@
 //! ActionKind a `git commit` would take, worked out in an index of our own.
 
 use super::shell::Word;
-use crate::cli::{gate::Landing, repo::Repo};
+use crate::cli::gate::Landing;
 use anyhow::Context as _;
+use git::UserRepo;
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
@@ -117,15 +118,15 @@ fn is_open(word: &Word) -> bool {
 
 /// A copy of the user's index, in which what a command line stages is staged.
 pub(super) struct IndexSimulation {
-    repo: Repo,
-    user: Repo,
+    repo: UserRepo,
+    user: UserRepo,
     folder: TempDir,
     staged: bool,
     unsure: bool,
 }
 
 impl IndexSimulation {
-    pub(super) async fn new(user: &Repo) -> anyhow::Result<Self> {
+    pub(super) async fn new(user: &UserRepo) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("countersign-hook-").tempdir()?;
         let index = folder.path().join("index");
         let real = user.root().join(user.git(["rev-parse", "--git-path", "index"]).await?);
@@ -148,7 +149,7 @@ impl IndexSimulation {
             args.push("--cached");
         }
         args.extend(words.iter().map(|word| word.text.as_str()));
-        self.repo.within(dir).try_git(args).await?;
+        self.repo.in_folder(dir).try_git(args).await?;
         Ok(())
     }
 
@@ -174,11 +175,11 @@ impl IndexSimulation {
             (false, false) => {
                 let from = if dir.is_dir() { dir } else { root };
                 let args = ["ls-files", "--full-name", "-z", "--"].into_iter();
-                let there = self.repo.within(from);
+                let there = self.repo.in_folder(from);
                 let tracked = there.try_git(args.chain(words.paths.iter().map(String::as_str))).await?;
                 let repo = if words.include { self.repo.clone() } else { self.fresh().await? };
                 let update = ["update-index", "--add", "--remove", "-z", "--stdin"];
-                repo.git_with(update, &tracked.out).await?;
+                repo.git_with_input(update, tracked.stdout()).await?;
                 repo
             }
         };
@@ -187,7 +188,7 @@ impl IndexSimulation {
     }
 
     /// An index as the last commit left it: that is what `git commit PATH` begins with.
-    async fn fresh(&self) -> anyhow::Result<Repo> {
+    async fn fresh(&self) -> anyhow::Result<UserRepo> {
         let repo = self.user.with_index(&self.folder.path().join("fresh"));
         match crate::cli::gate::head(&self.user).await? {
             Some(head) => repo.git(["read-tree", &head]).await?,

@@ -13,10 +13,10 @@ use crate::{
         Failure,
         gate::{Answer, Judge, Landing, Needless, Point, Update, is_required, judge_push, settings, told},
         place::Place,
-        repo::Repo,
     },
     config::Fail,
 };
+use git::UserRepo;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -98,14 +98,14 @@ async fn decide(place: &Place) -> anyhow::Result<Option<String>> {
 }
 
 /// The repository that it works in. A `cd` to a folder that is not there leaves the shell where it was.
-async fn place_of(act: &mut GitAction, dir: &Path) -> Option<Repo> {
-    if let Ok(repo) = Repo::find(&act.dir).await {
+async fn place_of(act: &mut GitAction, dir: &Path) -> Option<UserRepo> {
+    if let Ok(repo) = UserRepo::find(&act.dir).await {
         return Some(repo);
     }
     if act.dir.is_dir() && act.before != PriorEffect::Directory {
         return None;
     }
-    let repo = Repo::find(dir).await.ok()?;
+    let repo = UserRepo::find(dir).await.ok()?;
     act.before = PriorEffect::Directory;
     dir.clone_into(&mut act.dir);
     Some(repo)
@@ -126,19 +126,19 @@ fn quoted(word: &str) -> String {
 }
 
 /// The settings are those of the repository that the command works in.
-async fn judge(place: &Place, repo: &Repo) -> anyhow::Result<Judge> {
+async fn judge(place: &Place, repo: &UserRepo) -> anyhow::Result<Judge> {
     let place = Place { repo: Some(repo.root().to_owned()), ..place.clone() };
     Judge::open(repo, &settings(&place)?).await
 }
 
 async fn judge_commit(
     place: &Place,
-    repo: &Repo,
+    repo: &UserRepo,
     stage: &IndexSimulation,
     act: &GitAction,
 ) -> anyhow::Result<Option<String>> {
     let words = CommitOptions::read(&act.args);
-    if (words.nothing && !words.unsure) || !is_required(Point::Commit, repo.root()) {
+    if (words.nothing && !words.unsure) || !is_required(Point::Commit, repo).await {
         return Ok(None);
     }
     let judged = judge(place, repo).await?.judge(stage.commit(&act.dir, &words).await?).await?;
@@ -156,8 +156,8 @@ async fn judge_commit(
     Ok((words.unsure || stage.is_unsure() || open).then(|| UNSEEN.to_owned()))
 }
 
-async fn judge_pushing(place: &Place, repo: &Repo, act: &GitAction) -> anyhow::Result<Option<String>> {
-    if !is_required(Point::Push, repo.root()) {
+async fn judge_pushing(place: &Place, repo: &UserRepo, act: &GitAction) -> anyhow::Result<Option<String>> {
+    if !is_required(Point::Push, repo).await {
         return Ok(None);
     }
     let words: Vec<&str> = act.args.iter().filter(|word| !word.uncertain).map(|word| word.text.as_str()).collect();
@@ -192,7 +192,7 @@ async fn judge_pushing(place: &Place, repo: &Repo, act: &GitAction) -> anyhow::R
 }
 
 /// Where git pushes to when nobody says.
-async fn usual_remote(repo: &Repo) -> anyhow::Result<String> {
+async fn usual_remote(repo: &UserRepo) -> anyhow::Result<String> {
     let branch = repo.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?.text();
     let keys =
         [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
@@ -234,7 +234,7 @@ fn push_words(words: &[Word]) -> (Option<String>, Option<Vec<String>>) {
 }
 
 /// ActionKind the user has made of a subcommand that git does not have.
-async fn alias(repo: &Repo, name: &str, act: &GitAction) -> anyhow::Result<Vec<GitAction>> {
+async fn alias(repo: &UserRepo, name: &str, act: &GitAction) -> anyhow::Result<Vec<GitAction>> {
     let key = format!("alias.{name}");
     let said = repo.try_git(["config", "--get", &key]).await?;
     if !said.success {

@@ -1,8 +1,8 @@
 //! ActionKind a session has been told already, kept beside the repository's own files.
 
-use crate::cli::repo::Repo;
 use anyhow::Context as _;
 use domain::content::digest;
+use git::UserRepo;
 use std::{
     collections::BTreeMap,
     fs,
@@ -20,7 +20,7 @@ pub(super) struct SeenFeedback {
 }
 
 impl SeenFeedback {
-    pub(super) async fn of(repo: &Repo, session: &str) -> anyhow::Result<Self> {
+    pub(super) async fn of(repo: &UserRepo, session: &str) -> anyhow::Result<Self> {
         let folder = repo.root().join(repo.git(["rev-parse", "--git-path", "countersign/told"]).await?);
         let file = folder.join(format!("{}.json", digest(&[session])));
         let reviews = fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok());

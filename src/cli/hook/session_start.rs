@@ -9,8 +9,8 @@ use crate::cli::{
     Failure,
     locate::{Starter, client, find},
     place::{Place, Settled},
-    repo::Repo,
 };
+use git::UserRepo;
 use serde_json::{Value, json};
 
 /// An agent's context is not the place for a list.
@@ -23,7 +23,7 @@ pub(super) async fn run(args: SessionStart) -> Result<(), Failure> {
 
 async fn decide(args: &SessionStart) -> anyhow::Result<Option<Value>> {
     let input = HookInput::read()?;
-    let Ok(repo) = Repo::find(&input.dir()?).await else { return Ok(None) };
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(None) };
     let mut lines = vec![broker(args, &repo).await];
     // No database yet is nothing that waits.
     let reviews = open_reviews(&args.agent, &repo).await.unwrap_or_default();
@@ -40,7 +40,7 @@ async fn decide(args: &SessionStart) -> anyhow::Result<Option<Value>> {
 }
 
 /// Whether one runs; with `--start`, one is made to.
-async fn broker(args: &SessionStart, repo: &Repo) -> String {
+async fn broker(args: &SessionStart, repo: &UserRepo) -> String {
     const RULE: &str = "Changes here are reviewed before they land: submit what you have staged with `countersign request \
                         --staged` or the tool create_review, and wait for the verdict.";
     match running(args, repo).await {
@@ -50,7 +50,7 @@ async fn broker(args: &SessionStart, repo: &Repo) -> String {
     }
 }
 
-async fn running(args: &SessionStart, repo: &Repo) -> anyhow::Result<Option<String>> {
+async fn running(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let root = repo.root().to_owned();
     let place = Place { repo: Some(root.clone()), ..args.agent.place.clone() };
     let Settled { config, repo } = place.settle(None).map_err(|failure| failure.error)?;

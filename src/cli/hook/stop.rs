@@ -10,9 +10,10 @@ use super::{
 };
 use crate::{
     broker::DATABASE,
-    cli::{Failure, gate::settings, place::Place, render::clipped, repo::Repo},
+    cli::{Failure, gate::settings, place::Place, render::clipped},
 };
 use domain::{review::Status, time::Timestamp};
+use git::UserRepo;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::ledger::{Feedback, Ledger};
@@ -28,7 +29,7 @@ pub(super) async fn run(args: Agent) -> Result<(), Failure> {
 
 async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
     let input = HookInput::read()?;
-    let Ok(repo) = Repo::find(&input.dir()?).await else { return Ok(None) };
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(None) };
     let mut told = SeenFeedback::of(&repo, &input.session_id).await?;
     if input.stop_hook_active && !told.is_empty() {
         return Ok(None);
@@ -49,7 +50,7 @@ async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
 }
 
 /// Reviews of this repository that are not over, the newest first.
-pub(super) async fn open_reviews(args: &Agent, repo: &Repo) -> anyhow::Result<Vec<Feedback>> {
+pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<Feedback>> {
     let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
     let database = settings(&place)?.server.data_dir.join(DATABASE);
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(RECENT);
@@ -65,9 +66,9 @@ pub(super) async fn open_reviews(args: &Agent, repo: &Repo) -> anyhow::Result<Ve
 }
 
 /// By its base where it has one, else by the project's usual name.
-async fn is_of(review: &Feedback, repo: &Repo) -> anyhow::Result<bool> {
+async fn is_of(review: &Feedback, repo: &UserRepo) -> anyhow::Result<bool> {
     match &review.base {
-        Some(base) => repo.has_commit(base).await,
+        Some(base) => Ok(repo.has_commit(base).await?),
         None => Ok(review.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
     }
 }

@@ -1,12 +1,12 @@
 //! Git's own hooks: a few marked lines in each, before whatever else is there.
 
 use super::{
-    super::repo::Repo,
     atomic_write,
     edit::{BlockPosition, Fragment, MarkedBlock, Markers},
     self_path::Program,
     target::{InitTarget, Kind},
 };
+use git::UserRepo;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -35,7 +35,7 @@ pub(super) struct HookPlan {
 }
 
 /// Looks at the hooks that git would run here.
-pub(super) async fn find(repo: &Repo, options: &[String], fail_closed: bool) -> anyhow::Result<HookPlan> {
+pub(super) async fn find(repo: &UserRepo, options: &[String], fail_closed: bool) -> anyhow::Result<HookPlan> {
     let dir = repo.root().join(repo.git(["rev-parse", "--git-path", "hooks"]).await?);
     let scope = repo.try_git(["config", "--show-scope", "--get", "core.hooksPath"]).await?;
     let scope = scope.text().split_whitespace().next().unwrap_or("local").to_owned();

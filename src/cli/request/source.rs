@@ -1,7 +1,8 @@
 //! What is proposed: commits, what is staged, the files as they are, a diff, a plan.
 
-use crate::cli::{Failure, repo::Repo, terminal};
+use crate::cli::{Failure, terminal};
 use anyhow::{Context as _, anyhow};
+use git::UserRepo;
 use serde_json::{Map, Value, json};
 use std::{
     io::Read as _,
@@ -86,7 +87,7 @@ impl Source {
             let fields = json!({ "diff": read(file)?, "base": self.base });
             return Ok(Gathered { arguments: fields_of(fields), ..Gathered::default() });
         }
-        let repo = Repo::find(dir).await?;
+        let repo = UserRepo::find(dir).await.map_err(crate::cli::gate::name_repo_option)?;
         if self.staged || self.worktree {
             return self.uncommitted(&repo).await;
         }
@@ -100,8 +101,8 @@ impl Source {
         }
     }
 
-    async fn branch(&self, repo: &Repo) -> Result<Gathered, Failure> {
-        let branch = repo.branch().await?;
+    async fn branch(&self, repo: &UserRepo) -> Result<Gathered, Failure> {
+        let branch = repo.current_branch().await?;
         let base = match &self.base {
             Some(base) => base.clone(),
             None => default_base(repo, branch.as_deref()).await?,
@@ -122,7 +123,7 @@ impl Source {
         Ok(log.with(json!({ "target": target })))
     }
 
-    async fn uncommitted(&self, repo: &Repo) -> Result<Gathered, Failure> {
+    async fn uncommitted(&self, repo: &UserRepo) -> Result<Gathered, Failure> {
         let diff = if self.staged {
             diff(repo).await?
         } else {
@@ -155,14 +156,15 @@ fn fields_of(fields: Value) -> Map<String, Value> {
     fields.as_object().cloned().unwrap_or_default()
 }
 
-async fn diff(repo: &Repo) -> Result<String, Failure> {
-    let said = repo.git_with(DIFF, &[]).await?;
-    String::from_utf8(said.out).map_err(|_| anyhow!("the diff is not UTF-8; commit it and propose the commit").into())
+async fn diff(repo: &UserRepo) -> Result<String, Failure> {
+    let said = repo.git_with_input(DIFF, &[]).await?;
+    String::from_utf8(said.stdout().to_vec())
+        .map_err(|_| anyhow!("the diff is not UTF-8; commit it and propose the commit").into())
 }
 
-async fn default_base(repo: &Repo, branch: Option<&str>) -> Result<String, Failure> {
+async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, Failure> {
     for base in BASES {
-        if Some(base) != branch && repo.commit(base).await?.is_some() {
+        if Some(base) != branch && repo.resolve_commit(base).await?.is_some() {
             return Ok(base.to_owned());
         }
     }
@@ -170,7 +172,7 @@ async fn default_base(repo: &Repo, branch: Option<&str>) -> Result<String, Failu
 }
 
 /// What the commits say of themselves, the oldest first.
-async fn log(repo: &Repo, most: u32, revisions: &str) -> Result<Gathered, Failure> {
+async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, Failure> {
     let most = format!("--max-count={most}");
     let said = repo.git(["log", &most, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
     let mut commits: Vec<(&str, &str)> =

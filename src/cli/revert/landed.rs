@@ -3,10 +3,10 @@
 use crate::cli::{
     gate::{Judge, Landing},
     receipt::Receipt,
-    repo::Repo,
 };
 use anyhow::anyhow;
 use domain::ids::ReviewNumber;
+use git::UserRepo;
 use std::collections::{BTreeSet, HashSet};
 use store::ledger::Submitted;
 
@@ -54,7 +54,7 @@ impl History {
         ids.filter(|(_, id)| !self.reverted.contains(*id))
     }
 
-    async fn by_target(&self, repo: &Repo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
+    async fn by_target(&self, repo: &UserRepo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
         let Some(target) = &submitted.target else { return Ok(Vec::new()) };
         let mut range = vec![RECENT, &target.head];
         let not = target.base.as_ref().map(|base| format!("^{base}"));
@@ -66,7 +66,7 @@ impl History {
         Ok(self.open().filter(|(_, id)| theirs.contains(*id)).map(|(_, id)| id.clone()).collect())
     }
 
-    async fn by_receipt(&self, repo: &Repo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
+    async fn by_receipt(&self, repo: &UserRepo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
         let marked: BTreeSet<String> = self.marked(repo).await?;
         let mut found = Vec::new();
         for (_, id) in self.open().filter(|(_, id)| marked.contains(*id)) {
@@ -79,7 +79,7 @@ impl History {
     }
 
     /// Commits that may carry a receipt.
-    async fn marked(&self, repo: &Repo) -> anyhow::Result<BTreeSet<String>> {
+    async fn marked(&self, repo: &UserRepo) -> anyhow::Result<BTreeSet<String>> {
         let notes = repo.try_git(["notes", "--ref=refs/notes/countersign", "list"]).await?;
         let noted = notes.text();
         let noted = noted.lines().filter_map(|line| line.split(' ').nth(1)).map(str::to_owned);

@@ -1,0 +1,114 @@
+//! The user's working tree, read and changed through the user's own git.
+//!
+//! Unlike [`Repository`](crate::Repository), this sees what the user sees: configuration, refs, and the index that git
+//! passes to its hooks through variables.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::GitError;
+use crate::process::{Env, GitCommand, Output};
+
+#[derive(Debug, Clone)]
+pub struct UserRepo {
+    root: PathBuf,
+    env: Env,
+    /// Replaces the index of the working tree.
+    index: Option<PathBuf>,
+}
+
+impl UserRepo {
+    /// The working tree that contains `dir`.
+    pub async fn find(dir: &Path) -> Result<Self, GitError> {
+        let output = Self::at(dir.to_owned()).try_git(["rev-parse", "--show-toplevel"]).await?;
+        if output.success && !output.stdout().trim_ascii().is_empty() {
+            return Ok(Self::at(output.text().into()));
+        }
+        Err(GitError::NotARepository { dir: dir.to_owned() })
+    }
+
+    /// Uses `dir` as it is, whether or not it is in a repository.
+    pub fn at(dir: PathBuf) -> Self {
+        Self { root: dir, env: Env::Caller, index: None }
+    }
+
+    /// Like [`Self::at`], and ignores the `GIT_*` variables of the caller, which may point to another repository.
+    pub fn without_git_variables(root: &Path) -> Self {
+        Self { env: Env::CallerWithoutGitVariables, ..Self::at(root.to_owned()) }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The same repository with another index, so that the user's staged changes stay as they are.
+    pub fn with_index(&self, index: &Path) -> Self {
+        Self { index: Some(index.to_owned()), ..self.clone() }
+    }
+
+    /// The same repository, with git running in `folder`. Relative paths are resolved there.
+    pub fn in_folder(&self, folder: &Path) -> Self {
+        Self { root: folder.to_owned(), ..self.clone() }
+    }
+
+    /// The branch that is checked out. `None` if HEAD is detached or this is not a repository.
+    pub async fn current_branch(&self) -> Result<Option<String>, GitError> {
+        let output = self.try_git(["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+        Ok(Some(output.text()).filter(|branch| output.success && !branch.is_empty()))
+    }
+
+    /// The id of the commit that `name` resolves to.
+    pub async fn resolve_commit(&self, name: &str) -> Result<Option<String>, GitError> {
+        let name = format!("{name}^{{commit}}");
+        let output = self.try_git(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).await?;
+        Ok(output.success.then(|| output.text()))
+    }
+
+    pub async fn has_commit(&self, id: &str) -> Result<bool, GitError> {
+        Ok(self.try_git(["cat-file", "-e", &format!("{id}^{{commit}}")]).await?.success)
+    }
+
+    /// The content of `path` in the HEAD commit. A partial clone does not fetch it if it is missing.
+    pub async fn read_committed(&self, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let git = self.command(["cat-file", "blob", &format!("HEAD:{path}")]).variable("GIT_NO_LAZY_FETCH", "1");
+        let output = run(&git, &[]).await?;
+        Ok(output.success.then(|| output.stdout().to_vec()))
+    }
+
+    /// Runs git and returns its output without the final newline. If git fails, its stderr is the error.
+    pub async fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<String, GitError> {
+        Ok(self.git_with_input(args, &[]).await?.text())
+    }
+
+    /// Like [`Self::git`], with `stdin`; returns the bytes of the output.
+    pub async fn git_with_input<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        stdin: &[u8],
+    ) -> Result<Output, GitError> {
+        let git = self.command(args);
+        let output = run(&git, stdin).await?;
+        if output.success { Ok(output) } else { Err(git.failed(output.stderr())) }
+    }
+
+    /// Runs a git command whose failure is an answer.
+    pub async fn try_git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Output, GitError> {
+        run(&self.command(args), &[]).await
+    }
+
+    fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> GitCommand {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let subcommand = args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
+        let git = GitCommand::new(format!("git {subcommand}"), self.env.clone(), &self.root).args(args);
+        let git = git.stdout_limit(usize::MAX);
+        match &self.index {
+            Some(index) => git.variable("GIT_INDEX_FILE", index),
+            None => git,
+        }
+    }
+}
+
+async fn run(git: &GitCommand, stdin: &[u8]) -> Result<Output, GitError> {
+    let mut child = git.spawn(Path::new("git"))?;
+    git.communicate(&mut child, &[stdin]).await
+}
