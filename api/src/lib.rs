@@ -1,1 +1,40 @@
-//! Request and response types, error codes and the table of operations. MCP, REST and the CLI share them.
+//! The broker's API: the table of operations, their requests and responses, and the error codes.
+//!
+//! MCP, REST, OpenAPI and the command line's client all read this package, so an operation has one name, one request
+//! type and one response type everywhere.
+//!
+//! - [`operation`]: the table of operations with their routes and required roles
+//! - one module per noun with the request and response types of its operations
+//! - [`error`]: error codes and the body of an error response
+//! - [`decode`]: reads a request from JSON, forgiving the slips that models make
+//! - [`schema`]: JSON schemas of requests and responses
+
+pub mod admin;
+pub mod claims;
+pub mod consensus;
+pub mod counter_patches;
+pub mod decode;
+pub mod error;
+pub mod history;
+pub mod issues;
+pub mod messages;
+pub mod operation;
+pub mod proposals;
+pub mod reviewers;
+pub mod reviews;
+pub mod schema;
+pub mod stats;
+pub mod verdicts;
+pub mod webhooks;
+
+mod excerpt;
+
+pub use error::{ErrorBody, ErrorCode};
+pub use operation::{Effect, Format, Operation, OperationId, RequiredRole, Route};
+
+use domain::time::Timestamp;
+
+/// Converts a stored time to the type that responses use, which is written as RFC 3339 in UTC.
+pub fn timestamp(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default()
+}

@@ -1,12 +1,13 @@
 //! What is proposed in one round, and the hash an approval is bound to.
 
 use crate::diff::{AffectedFile, Flag};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
 /// SHA-256 of the canonical content, in lowercase hex.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ContentHash(pub String);
 

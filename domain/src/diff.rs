@@ -13,6 +13,7 @@ mod parser;
 mod paths;
 mod skipped_text;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::string_enum;
@@ -21,7 +22,7 @@ use files::Files;
 pub use flags::is_hidden;
 
 /// One file as the whole diff leaves it: several patches to one path are folded together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AffectedFile {
     /// Without the `a/` or `b/` prefix; bytes that are not UTF-8 are replaced, so it is for showing.
     pub path: String,
@@ -47,7 +48,7 @@ string_enum! {
 }
 
 /// Something a reviewer must be shown and a policy may refuse.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flag {
     pub kind: FlagKind,
     /// `None` when it concerns text that belongs to no file.

@@ -1,5 +1,6 @@
 //! What a reviewer can say, and what each verdict must carry.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::string_enum! {
@@ -35,7 +36,7 @@ impl ReviewMetrics {
 }
 
 /// What a review cost, as far as the reviewer says so.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewMetrics {
     #[serde(default, skip_serializing_if = "Option::is_none")]

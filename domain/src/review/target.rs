@@ -1,5 +1,6 @@
 //! A proposal that names commits instead of carrying a diff: what was named, and what that was at the time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 crate::string_enum! {
@@ -31,7 +32,7 @@ impl ReviewTarget {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetCommit {
     pub id: String,
     /// Somebody's words, not checked by anyone; shortened.

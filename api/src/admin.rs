@@ -1,0 +1,54 @@
+//! What operators read beside reviews: personas, settings, the actor tree and the API description.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+/// Arguments of an operation that takes none.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArguments {}
+
+/// Response of list_personas: the personas of the settings.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListPersonasResponse {
+    pub personas: Vec<Persona>,
+}
+
+/// A persona as the settings define it.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Persona {
+    pub name: String,
+    /// What it looks for, in one line.
+    pub focus: String,
+    /// The instructions for a reviewer that takes its seat.
+    pub prompt: String,
+    /// Patterns of paths that it does not review.
+    pub ignore: Vec<String>,
+    /// agent or one_shot.
+    pub mode: Cow<'static, str>,
+    /// This and the following settings are absent if the pool's settings apply.
+    pub runtime: Option<Cow<'static, str>>,
+    pub model: Option<String>,
+    pub effort: Option<Cow<'static, str>>,
+    /// Time limit for one review.
+    pub time_limit_seconds: u64,
+    pub budget_usd: Option<f64>,
+    /// A message that starts with a decision counts as this persona's verdict.
+    pub front_matter: bool,
+}
+
+/// Response of get_config: the settings in force, with secrets hidden.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Config(pub Map<String, Value>);
+
+/// Response of get_actors: the tree of running actors.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Actors(pub Map<String, Value>);
+
+/// Response of get_openapi: the OpenAPI document.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct OpenApi(pub Map<String, Value>);

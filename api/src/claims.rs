@@ -1,0 +1,179 @@
+//! Claiming a seat of a review and giving it back.
+
+use crate::{
+    excerpt::{excerpt, paged_excerpt},
+    issues::Issue,
+    reviews::{DiffState, Files, SeatState, Target},
+};
+use domain::{
+    content::{Content, ContentHash},
+    finding::FindingStatus,
+    ids::ReviewId,
+    review::{Review, Status},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+/// Commits listed beside a claim.
+const MAX_COMMITS: usize = 20;
+
+/// Arguments of claim_review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// Your own stable name. It must differ from the proposer's. Use it again in submit_verdict. Required unless your
+    /// token says who you are.
+    pub reviewer_id: Option<String>,
+    /// The seat to take if the review has several. Default: the first free seat.
+    pub persona: Option<String>,
+}
+
+/// Response of claim_review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ClaimResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    pub version: u64,
+    pub current_round: u32,
+    /// Pass it to submit_verdict.
+    pub claim_generation: u32,
+    /// The persona whose seat you hold.
+    pub seat: Option<String>,
+    pub claimed_by: Option<String>,
+    /// How to review from this seat, if the broker's settings define its persona. Follow its prompt.
+    pub persona: Option<PersonaBrief>,
+    /// All seats, yours included.
+    pub seats: Vec<SeatState>,
+    pub intent: String,
+    /// The start of a long description. get_proposal pages the rest.
+    pub description: Option<String>,
+    #[serde(flatten)]
+    pub files: Files,
+    /// The affected files that your persona does not review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored_files: Vec<String>,
+    pub has_diff: bool,
+    pub content_hash: ContentHash,
+    #[serde(flatten)]
+    pub diff: DiffState,
+    /// The branch, commit or range that the diff was read from.
+    pub target: Option<Target>,
+    /// Only for a reviewer that the broker started: a folder with the changed project, for you alone, until you have
+    /// voted.
+    pub workspace: Option<String>,
+    /// Present if this persona voted in an earlier round: what to look at now.
+    pub re_review: Option<ReReview>,
+    /// The claim was not granted: the broker sent the review back because its diff does not apply (validation_error).
+    pub auto_rejected: bool,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl ClaimResponse {
+    pub fn new(review: &Review, content: &Content, reviewer: &str) -> Self {
+        let seat = review.seats.iter().find(|seat| seat.is_held_by(reviewer));
+        let claim = seat.and_then(|seat| seat.claim.as_ref());
+        let auto_rejected = review.auto_rejected();
+        let mut diff = DiffState::from(review);
+        if auto_rejected {
+            let reason = review.decision.as_ref().and_then(|decision| decision.reason.as_deref());
+            diff.applies = Some(false);
+            diff.validation_error = reason.map(excerpt);
+        }
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+            claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
+            seat: seat.map(|seat| seat.persona.clone()),
+            claimed_by: claim.map(|claim| claim.by.as_str()).or_else(|| review.claimed_by()).map(str::to_owned),
+            persona: None,
+            seats: review.seats.iter().map(SeatState::from).collect(),
+            intent: review.round.intent.clone(),
+            description: content.description.as_deref().map(paged_excerpt),
+            files: content.into(),
+            ignored_files: Vec::new(),
+            has_diff: content.diff.is_some(),
+            content_hash: review.round.content_hash.clone(),
+            diff,
+            target: review.round.target.as_deref().map(|target| Target::with_commits(target, MAX_COMMITS)),
+            workspace: None,
+            re_review: seat.and_then(|seat| ReReview::for_persona(review, &seat.persona)),
+            auto_rejected,
+            next: Cow::Borrowed(match seat {
+                _ if auto_rejected => {
+                    "The broker sent this review back to the proposer. Take another review from list_reviews."
+                }
+                Some(seat) if seat.vote.is_some() => {
+                    "You have already voted. Take another review from list_reviews. A new submit_verdict changes your vote."
+                }
+                Some(_) | None => {
+                    "Read everything with get_proposal, then answer with submit_verdict and this claim_generation."
+                }
+            }),
+        }
+    }
+}
+
+/// The persona of a claimed seat.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PersonaBrief {
+    pub focus: String,
+    /// How to review, and how to report issues.
+    pub prompt: String,
+    /// Patterns of paths that this persona does not review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+}
+
+/// What a reviewer needs to know when it reviews a later round.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReReview {
+    /// The round in which this persona last voted. get_proposal(since_round=...) shows what changed since.
+    pub since_round: u32,
+    /// The open issues of this persona, with their current location. Use update_issue to say of each whether it is
+    /// fixed, wont_fix or still open.
+    pub issues: Vec<Issue>,
+    pub hint: Cow<'static, str>,
+}
+
+impl ReReview {
+    fn for_persona(review: &Review, persona: &str) -> Option<Self> {
+        let seat = review.seats.iter().find(|seat| seat.persona == persona)?;
+        let reviewed = seat.reviewed.as_ref().filter(|reviewed| reviewed.round < review.round.number)?;
+        let own = review.findings.iter().map(AsRef::as_ref);
+        let own = own.filter(|finding| finding.persona == persona && finding.status == FindingStatus::Open);
+        Some(Self {
+            since_round: reviewed.round,
+            issues: Issue::most_severe(review, own),
+            hint: Cow::Borrowed(
+                "Read what changed with get_proposal(since_round=...) and the messages with get_discussion. Check each of these issues. Raise new issues only on lines that changed since, unless they are critical.",
+            ),
+        })
+    }
+}
+
+/// Arguments of release_claim.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The claim_generation from claim_review. It proves that the claim is still yours.
+    pub claim_generation: Option<u32>,
+    /// The name you claimed with. Required without claim_generation.
+    pub reviewer_id: Option<String>,
+    /// Why you give the claim back. It is kept in the log.
+    pub reason: Option<String>,
+}

@@ -1,0 +1,216 @@
+//! Error codes and the body of an error response, shared by the server and its clients.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The body of a refused call: structured content of an MCP error result and `application/problem+json` over HTTP.
+///
+/// `details` holds what a program needs to continue, for example `field`, `allowed` or `candidates`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorBody {
+    /// What is wrong, what is allowed, and what to do next.
+    pub error: String,
+    /// A stable code for programs.
+    pub code: ErrorCode,
+    /// Whether the same call may succeed later.
+    #[serde(default)]
+    pub retryable: bool,
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+}
+
+impl ErrorBody {
+    pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
+        Self { error: error.into(), code, retryable: false, details: Map::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn detail(&self, key: &str) -> Option<&str> {
+        self.details.get(key).and_then(Value::as_str)
+    }
+}
+
+macro_rules! error_codes {
+    ($($(#[$meta:meta])* $status:literal: $($code:ident = $text:literal),+;)+) => {
+        /// A stable code that says why a call failed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(with = "String")]
+        pub enum ErrorCode {
+            $($(#[serde(rename = $text)] $code,)+)+
+            /// A code that this version does not know.
+            #[serde(rename = "unknown", other)]
+            Unknown,
+        }
+
+        impl ErrorCode {
+            pub const ALL: &'static [Self] = &[$($(Self::$code,)+)+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $($(Self::$code => $text,)+)+
+                    Self::Unknown => "unknown",
+                }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($($text => Some(Self::$code),)+)+
+                    _ => None,
+                }
+            }
+
+            /// The HTTP status of an error with this code.
+            pub const fn http_status(self) -> u16 {
+                match self {
+                    $($(Self::$code)|+ => $status,)+
+                    Self::Unknown => 422,
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
+    // The arguments cannot be read.
+    400: InvalidParams = "invalid_params";
+    401: Unauthorized = "unauthorized";
+    // The caller may not do this, whatever the state.
+    403:
+        WrongRole = "wrong_role",
+        WrongIdentity = "wrong_identity",
+        WrongProject = "wrong_project",
+        OwnProposal = "own_proposal",
+        NotTheProposer = "not_the_proposer",
+        NotYourSeat = "not_your_seat",
+        NotForProposers = "not_for_proposers",
+        NotForReviewers = "not_for_reviewers";
+    // What the address names does not exist.
+    404:
+        NotFound = "not_found",
+        UnknownReview = "unknown_review",
+        UnknownIssue = "unknown_issue",
+        UnknownReviewer = "unknown_reviewer",
+        NoSuchRound = "no_such_round",
+        UnknownFile = "unknown_file",
+        NoDiff = "no_diff",
+        NoLog = "no_log",
+        UnknownWebhook = "unknown_webhook";
+    405: MethodNotAllowed = "method_not_allowed";
+    // Not in the current state, which may change.
+    409:
+        WrongStatus = "wrong_status",
+        AlreadyClaimed = "already_claimed",
+        BeingClaimed = "being_claimed",
+        Reserved = "reserved",
+        HoldsAnotherSeat = "holds_another_seat",
+        NotClaimed = "not_claimed",
+        StaleClaim = "stale_claim",
+        StaleContent = "stale_content",
+        ContentMoved = "content_moved",
+        OutOfTurn = "out_of_turn",
+        NoPendingCounterPatch = "no_pending_counter_patch",
+        IssueSettled = "issue_settled",
+        IdempotencyKeyReused = "idempotency_key_reused",
+        AmbiguousReview = "ambiguous_review",
+        Draining = "draining",
+        NoRepository = "no_repository",
+        PoolDisabled = "pool_disabled",
+        PoolFull = "pool_full";
+    412: VersionMismatch = "version_mismatch";
+    413: TooLong = "too_long";
+    // The arguments can be read and are not valid.
+    422:
+        InvalidArgument = "invalid_argument",
+        UnknownTool = "unknown_tool",
+        UnknownProject = "unknown_project",
+        OtherRepository = "other_repository",
+        ContainsSecret = "contains_secret",
+        BadCursor = "bad_cursor",
+        BadBase = "bad_base",
+        BadTarget = "bad_target",
+        FlaggedDiff = "flagged_diff",
+        BadReviewerId = "bad_reviewer_id",
+        NoSuchSeat = "no_such_seat",
+        PersonaNeeded = "persona_needed",
+        NoFence = "no_fence",
+        GenerationNeeded = "generation_needed",
+        ReasonNeeded = "reason_needed",
+        CounterPatchNotAllowed = "counter_patch_not_allowed",
+        CounterPatchFails = "counter_patch_fails",
+        TooManyIssues = "too_many_issues",
+        NoteNeeded = "note_needed",
+        DuplicateOfNeeded = "duplicate_of_needed",
+        WaitNeedsPending = "wait_needs_pending",
+        ProjectAndProjects = "project_and_projects",
+        UnknownPriority = "unknown_priority",
+        UnknownStatus = "unknown_status",
+        UnknownCategory = "unknown_category",
+        UnknownVerdict = "unknown_verdict",
+        UnknownSeverity = "unknown_severity",
+        UnknownType = "unknown_type",
+        UnknownKind = "unknown_kind",
+        UnknownOrder = "unknown_order",
+        UnknownGroupBy = "unknown_group_by",
+        UnknownRole = "unknown_role",
+        UnknownRule = "unknown_rule",
+        UnknownContent = "unknown_content";
+    429: CoolingDown = "cooling_down";
+    500: Internal = "internal";
+    // The broker cannot serve the call now.
+    503:
+        NotReady = "not_ready",
+        Busy = "busy",
+        ShuttingDown = "shutting_down",
+        Restarted = "restarted",
+        NotSaved = "not_saved",
+        Unreadable = "unreadable",
+        CheckFailed = "check_failed",
+        PoolUnavailable = "pool_unavailable";
+}
+
+impl ErrorCode {
+    /// The code for a value that is not one of a field's allowed values.
+    pub fn unknown_value(field: &str) -> Self {
+        let name = field.rsplit('.').next().unwrap_or(field);
+        let name = if name.ends_with("_role") { "role" } else { name };
+        Self::parse(&format!("unknown_{name}")).unwrap_or(Self::InvalidArgument)
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ErrorBody, ErrorCode};
+
+    #[test]
+    fn a_code_is_written_as_it_is_read() {
+        for code in ErrorCode::ALL {
+            assert_eq!(ErrorCode::parse(code.as_str()), Some(*code));
+            assert_eq!(serde_json::to_value(code).expect("a string"), code.as_str());
+        }
+    }
+
+    #[test]
+    fn a_body_with_a_new_code_can_be_read() {
+        let body: ErrorBody = serde_json::from_str(r#"{"error":"no","code":"brand_new","field":"a"}"#).expect("a body");
+        assert_eq!((body.code, body.retryable, body.detail("field")), (ErrorCode::Unknown, false, Some("a")));
+    }
+
+    #[test]
+    fn an_unknown_value_has_the_code_of_its_field() {
+        assert_eq!(ErrorCode::unknown_value("policy.rule"), ErrorCode::UnknownRule);
+        assert_eq!(ErrorCode::unknown_value("closer_role"), ErrorCode::UnknownRole);
+        assert_eq!(ErrorCode::unknown_value("issues[0].severity"), ErrorCode::UnknownSeverity);
+    }
+}

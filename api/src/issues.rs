@@ -1,0 +1,328 @@
+//! Issues and suggestions: listing them and changing their status.
+
+use crate::{
+    consensus::Consensus,
+    excerpt::{excerpt, fitting},
+    reviews::next_step,
+    timestamp,
+};
+use domain::{
+    credential::Authority,
+    finding::{
+        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Location, ProposerResponse,
+        RequestedStatus, Severity,
+    },
+    ids::{ReviewId, ReviewNumber},
+    review::{Review, Status},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::{borrow::Cow, cmp::Reverse};
+
+/// Limits of a list of issues inside a response about something else.
+const MAX_ROWS: usize = 30;
+const MAX_BYTES: usize = 8_000;
+
+/// Arguments of list_issues.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListIssuesRequest {
+    /// Only issues of this review. Default: of all reviews.
+    pub review_id: Option<String>,
+    /// Only issues with this status. Default: all.
+    pub status: Option<FindingStatus>,
+    /// Only issues of this severity.
+    pub severity: Option<Severity>,
+    /// Only issues on this file, by the path they were raised on.
+    pub file: Option<String>,
+    /// Only issues of this persona.
+    pub persona: Option<String>,
+    /// Include suggestions. Default false.
+    pub include_suggestions: Option<bool>,
+    /// Maximum number of rows. Default 50.
+    #[schemars(range(min = 1))]
+    pub limit: Option<u32>,
+    /// The next_cursor of the previous page.
+    pub cursor: Option<String>,
+}
+
+/// Response of list_issues.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListIssuesResponse {
+    /// Newest first.
+    pub issues: Vec<Issue>,
+    /// Pass it as `cursor` for the next page. Absent on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// An issue or a suggestion.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Issue {
+    /// The id for update_issue, for example I-41.
+    pub issue_id: String,
+    /// The review, in a list over several reviews.
+    pub review_id: Option<ReviewId>,
+    /// The review's short number, in a list over several reviews.
+    pub number: Option<String>,
+    /// True for a suggestion, which never blocks.
+    pub is_suggestion: Option<bool>,
+    #[serde(rename = "type")]
+    pub kind: FindingKind,
+    pub severity: Severity,
+    pub status: FindingStatus,
+    pub title: String,
+    pub description: Option<String>,
+    /// The location in the current content, or where the issue was raised if that is unknown.
+    pub file: Option<String>,
+    pub line_start: Option<u32>,
+    pub line_end: Option<u32>,
+    /// What became of its lines since it was raised: exact (unchanged), moved, modified or gone. Absent if unknown.
+    pub anchor: Option<AnchorState>,
+    /// Where it was raised, if that differs from where it is now.
+    pub raised_at: Option<String>,
+    /// Its lines were changed as it suggests; its reviewer has to confirm that it is fixed.
+    pub likely_fixed: Option<bool>,
+    pub code_snippet: Option<String>,
+    pub suggestion: Option<String>,
+    pub rule_ref: Option<String>,
+    pub confidence: Option<f64>,
+    /// "grounded", "ungrounded" (the file, lines or quote were not found) or "unchecked".
+    pub grounding: Cow<'static, str>,
+    /// What was not found, or what the broker corrected.
+    pub grounding_note: Option<String>,
+    pub persona: String,
+    pub reviewer_id: String,
+    pub round: u32,
+    pub created_at: jiff::Timestamp,
+    /// True if it blocks approval.
+    pub blocks: Option<bool>,
+    pub duplicate_of: Option<String>,
+    /// How often it was raised again.
+    pub repeated: Option<u32>,
+    /// Raised in a later round on lines that had not changed, so it does not hold the change up.
+    pub late: Option<bool>,
+    /// It was fixed and came back, or it asks to undo what another issue asked for.
+    pub oscillating: Option<bool>,
+    /// The proposer's response, which its reviewer has not answered yet.
+    pub proposer_says: Option<ProposerReply>,
+    /// Who last changed its status.
+    pub resolution: Option<Resolution>,
+}
+
+/// The proposer's response to an issue.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ProposerReply {
+    pub says: ProposerResponse,
+    pub note: Option<String>,
+    pub by: String,
+    pub round: u32,
+    pub at: jiff::Timestamp,
+}
+
+/// Who changed the status of an issue, and why.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Resolution {
+    pub by: String,
+    pub role: Authority,
+    pub note: Option<String>,
+    pub round: u32,
+    pub at: jiff::Timestamp,
+}
+
+impl Issue {
+    /// For a list over several reviews.
+    pub fn with_review(finding: &Finding, review_id: ReviewId, number: ReviewNumber) -> Self {
+        Self { review_id: Some(review_id), number: Some(number.to_string()), ..Self::from(finding) }
+    }
+
+    pub fn in_review(review: &Review, finding: &Finding) -> Self {
+        Self { blocks: finding.blocks(&review.policy).then_some(true), ..Self::from(finding) }
+    }
+
+    /// As many `findings` as fit into a response about something else, the most severe first.
+    pub(crate) fn most_severe<'a>(review: &Review, findings: impl Iterator<Item = &'a Finding>) -> Vec<Self> {
+        let mut findings: Vec<_> = findings.collect();
+        findings.sort_by_key(|finding| (!finding.blocks(&review.policy), Reverse(finding.found.severity)));
+        fitting(findings.into_iter().map(|finding| Self::in_review(review, finding)), MAX_ROWS, MAX_BYTES)
+    }
+}
+
+impl From<&Finding> for Issue {
+    fn from(finding: &Finding) -> Self {
+        let found = &finding.found;
+        let location = finding.place().or(found.place.as_ref());
+        let lines = location.and_then(|location| location.lines);
+        let raised = found.place.as_ref().filter(|raised| location != Some(raised));
+        let anchor = finding.anchor.as_ref();
+        let (grounding, grounding_note) = match &finding.grounding {
+            Grounding::Grounded { note } => ("grounded", note.clone()),
+            Grounding::Ungrounded { why } => ("ungrounded", Some(why.clone())),
+            Grounding::Unchecked { why } => ("unchecked", Some(why.clone())),
+        };
+        let text = |text: &Option<String>| text.as_deref().map(excerpt);
+        Self {
+            issue_id: finding.number.to_string(),
+            review_id: None,
+            number: None,
+            is_suggestion: (!found.is_issue).then_some(true),
+            kind: found.kind,
+            severity: found.severity,
+            status: finding.status,
+            title: found.title.clone(),
+            description: text(&found.description),
+            file: location.map(|location| location.file.clone()),
+            line_start: lines.map(|lines| lines.start),
+            line_end: lines.map(|lines| lines.end),
+            anchor: anchor.map(|anchor| anchor.state),
+            raised_at: raised.map(format_location),
+            likely_fixed: anchor.and_then(|anchor| anchor.likely_fixed.then_some(true)),
+            code_snippet: text(&found.code_snippet),
+            suggestion: text(&found.suggestion),
+            rule_ref: found.rule_ref.clone(),
+            confidence: found.confidence.map(|percent| f64::from(percent) / 100.0),
+            grounding: grounding.into(),
+            grounding_note,
+            persona: finding.persona.clone(),
+            reviewer_id: finding.by.clone(),
+            round: finding.round,
+            created_at: timestamp(finding.at),
+            blocks: None,
+            duplicate_of: finding.duplicate_of.map(|first| first.to_string()),
+            repeated: (finding.repeated > 0).then_some(finding.repeated),
+            late: finding.late.then_some(true),
+            oscillating: finding.oscillating.then_some(true),
+            proposer_says: finding.reply.as_ref().map(|reply| ProposerReply {
+                says: reply.says,
+                note: text(&reply.note),
+                by: reply.by.clone(),
+                round: reply.round,
+                at: timestamp(reply.at),
+            }),
+            resolution: finding.resolution.as_ref().map(|last| Resolution {
+                by: last.by.clone(),
+                role: last.role,
+                note: text(&last.note),
+                round: last.round,
+                at: timestamp(last.at),
+            }),
+        }
+    }
+}
+
+fn format_location(location: &Location) -> String {
+    match location.lines {
+        Some(lines) if lines.start == lines.end => format!("{}:{}", location.file, lines.start),
+        Some(lines) => format!("{}:{}-{}", location.file, lines.start, lines.end),
+        None => location.file.clone(),
+    }
+}
+
+/// Counts of a review's issues. Duplicates are counted once; late findings count as suggestions.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct IssueTotals {
+    pub open: OpenBySeverity,
+    pub fixed: usize,
+    pub wont_fix: usize,
+    pub duplicate: usize,
+    /// Open suggestions and late findings.
+    pub suggestions: usize,
+    /// Open issues that block approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocking: Vec<String>,
+    /// Open issues that the proposer has responded to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct OpenBySeverity {
+    pub critical: usize,
+    pub high: usize,
+    pub medium: usize,
+    pub low: usize,
+}
+
+impl IssueTotals {
+    /// `None` without any findings.
+    pub fn of_review(review: &Review) -> Option<Self> {
+        if review.findings.is_empty() {
+            return None;
+        }
+        let all = || review.findings.iter().map(AsRef::as_ref);
+        let is = |status| move |finding: &&Finding| finding.found.is_issue && finding.status == status;
+        let open = |severity| all().filter(|f| f.is_open_issue() && f.found.severity == severity).count();
+        let ids = |findings: &mut dyn Iterator<Item = &Finding>| findings.map(|f| f.number.to_string()).collect();
+        Some(Self {
+            open: OpenBySeverity {
+                critical: open(Severity::Critical),
+                high: open(Severity::High),
+                medium: open(Severity::Medium),
+                low: open(Severity::Low),
+            },
+            fixed: all().filter(is(FindingStatus::Fixed)).count(),
+            wont_fix: all().filter(is(FindingStatus::WontFix)).count(),
+            duplicate: all().filter(is(FindingStatus::Duplicate)).count(),
+            suggestions: all().filter(|f| f.status == FindingStatus::Open && !f.is_open_issue()).count(),
+            blocking: ids(&mut review.blocking()),
+            answered: ids(&mut all().filter(|f| f.is_open_issue() && f.reply.is_some())),
+        })
+    }
+}
+
+/// Arguments of update_issue.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateIssueRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The issue, for example I-41.
+    pub issue_id: String,
+    /// Reviewer of the seat that raised it, or operator: "open" (confirm or reopen), "fixed", "wont_fix" (withdraw) or
+    /// "duplicate". Proposer: "fixed", "wont_fix" or "disputed", which the reviewer then confirms or withdraws.
+    pub status: RequestedStatus,
+    /// The reason. A proposer must give one for "disputed" and "wont_fix".
+    pub note: Option<String>,
+    /// With "duplicate": the issue of this review that it repeats.
+    pub duplicate_of: Option<String>,
+    /// The role you act in.
+    pub role: Option<Authority>,
+    /// Your own id. A reviewer gives the id that holds the seat.
+    pub caller_id: Option<String>,
+}
+
+/// Response of update_issue.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct UpdateIssueResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub issue: Option<Issue>,
+    /// The review's status, which resolving an issue may change.
+    pub status: Status,
+    pub version: u64,
+    pub consensus: Consensus,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl UpdateIssueResponse {
+    pub fn new(review: &Review, number: FindingNumber) -> Self {
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            issue: review.finding(number).map(|finding| Issue::in_review(review, finding)),
+            status: review.status,
+            version: review.version,
+            consensus: review.into(),
+            next: next_step(review),
+        }
+    }
+}

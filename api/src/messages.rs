@@ -1,0 +1,93 @@
+//! The discussion between proposer and reviewers.
+
+use domain::{
+    ids::ReviewId,
+    review::{Role, Status},
+    verdict::Verdict,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+/// Arguments of add_message.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The role you act in.
+    pub sender_role: Option<Role>,
+    /// The message.
+    pub body: String,
+    /// A JSON object to store with the message, for example {"files": [...], "lines": [...]}.
+    pub metadata: Option<Map<String, Value>>,
+    /// The seat whose discussion is meant, if the review has several seats.
+    pub persona: Option<String>,
+    /// Your own id. A reviewer gives the id that holds the seat. Optional.
+    pub caller_id: Option<String>,
+}
+
+/// Response of add_message.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MessageResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub message_id: Option<u64>,
+    /// The message started with a decision and was recorded as this verdict (front matter, if the persona allows it).
+    pub verdict: Option<Verdict>,
+    pub sender_role: Role,
+    pub current_round: u32,
+    pub status: Status,
+    pub version: u64,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+/// Arguments of get_discussion.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiscussionRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// Only messages of this round. Default: all rounds.
+    #[schemars(range(min = 1))]
+    pub round: Option<u32>,
+    /// The next_cursor of the previous page, with an unchanged round.
+    pub cursor: Option<String>,
+}
+
+/// Response of get_discussion.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct DiscussionResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// Pass it as `cursor` for the next page. Absent on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// One message, or the part of it that fits on this page.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    pub id: u64,
+    pub round: u32,
+    pub persona: String,
+    pub sender_role: Role,
+    pub caller_id: Option<String>,
+    pub body: String,
+    /// The length of the whole body in characters, if it does not fit on one page. The next page continues it.
+    pub body_total: Option<usize>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub metadata: Option<Value>,
+    pub at: jiff::Timestamp,
+}

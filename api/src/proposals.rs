@@ -1,0 +1,277 @@
+//! Reading a proposal: its content page by page, and everything known about it.
+
+use crate::{
+    excerpt::start,
+    issues::{Issue, IssueTotals},
+    reviews::{DiffState, Files, SeatState, Target, next_step},
+    timestamp,
+};
+use domain::{
+    content::{Content, ContentHash},
+    finding::FindingStatus,
+    ids::{ReviewId, VALIDATOR},
+    priority::Priority,
+    review::{Category, Review, ReviewTarget, Status},
+    time::Timestamp,
+    verdict::{ReviewMetrics, Verdict},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+const REASON_CHARS: usize = 1_000;
+
+/// Arguments of get_proposal and of the routes that return a diff or a patch.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// An earlier round. Default: the current round.
+    #[schemars(range(min = 1))]
+    pub round: Option<u32>,
+    /// Only this file's part of the diff, by its path in affected_files.
+    pub file: Option<String>,
+    /// Which content of the round: "active" (the default) or, after an accepted counter-patch, "submitted".
+    pub content: Option<ContentChoice>,
+    /// Only what changed since this earlier round: diff then leads from its files to those of the requested round.
+    #[schemars(range(min = 1))]
+    pub since_round: Option<u32>,
+    /// The persona whose counter-patch to show, if several seats offered one. Default: the latest counter-patch.
+    pub persona: Option<String>,
+    /// The next_cursor of the previous page, with unchanged round, file, content, since_round and persona.
+    pub cursor: Option<String>,
+    /// Your own id. Optional.
+    pub caller_id: Option<String>,
+}
+
+/// Which content of a round. The two differ after a counter-patch was accepted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ContentChoice {
+    #[default]
+    Active,
+    Submitted,
+}
+
+/// Response of get_proposal: one page of description, diff, counter-patch and verdict reason, in this order. Each text
+/// continues where the previous page ended.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ProposalResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    pub version: u64,
+    /// The round of this content.
+    pub round: u32,
+    pub current_round: u32,
+    /// The hash of this content. Pass it to submit_verdict.
+    pub content_hash: ContentHash,
+    /// The content that the round was submitted with, if an accepted counter-patch replaced it. content="submitted"
+    /// returns it.
+    pub submitted_content_hash: Option<ContentHash>,
+    #[serde(flatten)]
+    pub details: Option<ProposalDetails>,
+    /// The round that diff starts from. description is then present only if it changed.
+    pub since_round: Option<u32>,
+    /// A remark about that diff.
+    pub since_note: Option<String>,
+    /// The path, if only one file was requested.
+    pub file: Option<String>,
+    /// This page's part of the description.
+    pub description: Option<String>,
+    /// This page's part of the diff.
+    pub diff: Option<String>,
+    /// This page's part of the latest counter-patch of the round, or of the requested persona's.
+    pub counter_patch: Option<String>,
+    /// pending, accepted, rejected or dropped.
+    pub counter_patch_status: Option<String>,
+    pub counter_patch_by: Option<String>,
+    /// The seat that offered it. Name it in accept_counter_patch if several seats offered one.
+    pub counter_patch_persona: Option<String>,
+    /// This page's part of the last verdict's reason.
+    pub verdict_reason: Option<String>,
+    /// Characters of all pages together.
+    pub total: usize,
+    /// Pass it as `cursor` for the next page. Absent on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// What the first page of a proposal says beside its texts.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ProposalDetails {
+    pub intent: String,
+    pub agent_type: String,
+    pub agent_role: String,
+    pub phase: String,
+    pub plan: Option<String>,
+    pub task: Option<String>,
+    pub project: Option<String>,
+    pub proposer_id: Option<String>,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub has_diff: bool,
+    #[serde(flatten)]
+    pub diff: DiffState,
+    /// The branch, commit or range that the diff was read from.
+    pub target: Option<Target>,
+    #[serde(flatten)]
+    pub files: Files,
+    /// The affected files that the persona of your seat does not review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored_files: Vec<String>,
+    pub claimed_by: Option<String>,
+    pub claim_generation: u32,
+    pub seats: Vec<SeatState>,
+    /// The last verdict of this round. Its reason is verdict_reason.
+    pub verdict: Option<Verdict>,
+    /// Effort of all verdicts of the review, as far as reviewers report it.
+    pub effort: Option<Effort>,
+    /// The verdicts of this round, newest first.
+    pub iterations: Vec<Iteration>,
+    pub approved_hash: Option<ContentHash>,
+    pub auto_rejected: bool,
+    pub escalate: bool,
+    /// Open issues and suggestions, the most severe first, as many as fit. list_issues returns all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_issues: Vec<Issue>,
+    pub issues: Option<IssueTotals>,
+    pub created_at: jiff::Timestamp,
+    pub updated_at: jiff::Timestamp,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl ProposalDetails {
+    /// Describes `content` of `round`. `verdict` is the last verdict of that round and who gave it. If the content is
+    /// not the active one, git's facts, which belong to the active content, are left out.
+    pub fn new(
+        review: &Review,
+        round: u32,
+        hash: &ContentHash,
+        content: &Content,
+        verdict: Option<(Verdict, &str)>,
+        target: Option<&ReviewTarget>,
+    ) -> Self {
+        let proposer = review.proposer.clone();
+        let is_current = round == review.round.number;
+        let open = review.findings.iter().map(AsRef::as_ref).filter(|f| f.status == FindingStatus::Open);
+        let diff = if is_current && *hash == review.round.content_hash {
+            DiffState::from(review)
+        } else {
+            DiffState { base_commit: content.base_commit.clone(), ..DiffState::default() }
+        };
+        Self {
+            intent: content.intent.clone(),
+            agent_type: proposer.agent_type,
+            agent_role: proposer.agent_role,
+            phase: proposer.phase,
+            plan: proposer.plan,
+            task: proposer.task,
+            project: proposer.project,
+            proposer_id: proposer.proposer_id,
+            category: review.category,
+            priority: review.priority,
+            has_diff: content.diff.is_some(),
+            diff,
+            target: target.map(|target| Target::with_commits(target, usize::MAX)),
+            files: content.into(),
+            ignored_files: Vec::new(),
+            claimed_by: review.claimed_by().map(str::to_owned),
+            claim_generation: review.claim_generation,
+            seats: review.seats.iter().map(SeatState::from).collect(),
+            verdict: verdict.map(|(verdict, _)| verdict),
+            effort: None,
+            iterations: Vec::new(),
+            approved_hash: review.approved_hash.clone().filter(|_| is_current),
+            auto_rejected: verdict.is_some_and(|(_, by)| by == VALIDATOR) && (review.auto_rejected() || !is_current),
+            escalate: review.escalated.is_some(),
+            open_issues: Issue::most_severe(review, open),
+            issues: IssueTotals::of_review(review),
+            created_at: timestamp(review.created_at),
+            updated_at: timestamp(review.updated_at),
+            next: next_step(review),
+        }
+    }
+}
+
+/// One verdict.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Iteration {
+    pub round: u32,
+    pub persona: String,
+    pub reviewer_id: String,
+    pub verdict: Verdict,
+    /// The start of the reason.
+    pub reason: Option<String>,
+    /// The start of the summary.
+    pub summary: Option<String>,
+    /// Effort, as far as the reviewer reports it.
+    pub metrics: Option<ReviewMetrics>,
+    pub at: jiff::Timestamp,
+}
+
+impl Iteration {
+    pub fn new(round: u32, persona: String, reviewer_id: String, verdict: Verdict, at: Timestamp) -> Self {
+        Self { round, persona, reviewer_id, verdict, reason: None, summary: None, metrics: None, at: timestamp(at) }
+    }
+
+    /// Adds the texts, shortened.
+    #[must_use]
+    pub fn with_texts(self, reason: Option<&str>, summary: Option<&str>) -> Self {
+        let short = |text: &str| start(text, REASON_CHARS).to_owned();
+        Self { reason: reason.map(short), summary: summary.map(short), ..self }
+    }
+}
+
+/// Effort of a review, in total and by reviewer and round.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Effort {
+    pub verdicts: u64,
+    pub duration_ms: u64,
+    pub cost_usd: f64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// The latest rows if there are very many.
+    pub by_reviewer: Vec<ReviewerEffort>,
+}
+
+/// Effort of one reviewer in one round.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewerEffort {
+    pub round: u32,
+    pub persona: String,
+    pub reviewer_id: String,
+    pub verdicts: u64,
+    pub duration_ms: u64,
+    pub cost_usd: f64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+impl Effort {
+    /// The sum of `rows`, with the latest of them. `None` without rows.
+    pub fn total(rows: Vec<ReviewerEffort>) -> Option<Self> {
+        const MAX_ROWS: usize = 50;
+        if rows.is_empty() {
+            return None;
+        }
+        let sum = |count: fn(&ReviewerEffort) -> u64| rows.iter().map(count).fold(0, u64::saturating_add);
+        let older = rows.len().saturating_sub(MAX_ROWS);
+        Some(Self {
+            verdicts: sum(|row| row.verdicts),
+            duration_ms: sum(|row| row.duration_ms),
+            cost_usd: rows.iter().map(|row| row.cost_usd).sum(),
+            input_tokens: sum(|row| row.input_tokens),
+            output_tokens: sum(|row| row.output_tokens),
+            by_reviewer: rows.into_iter().skip(older).collect(),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The pool of reviewer processes: listing, starting and stopping them, and reading their output.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+/// Arguments of list_reviewers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListReviewersRequest {}
+
+/// Response of list_reviewers.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListReviewersResponse {
+    /// disabled, starting, ready, backing_off, crash_loop or unavailable.
+    pub state: Cow<'static, str>,
+    /// What the state means, and what to do about it.
+    pub message: Option<String>,
+    pub runtime: Cow<'static, str>,
+    pub max_size: usize,
+    /// Pending reviews and free seats by project.
+    pub waiting: Vec<Waiting>,
+    /// The running reviewers.
+    pub reviewers: Vec<Reviewer>,
+    /// The reviewers that ended last, the latest first.
+    pub ended: Vec<Reviewer>,
+    /// The last output lines of the last reviewer that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_words: Vec<String>,
+}
+
+/// The work that waits in one project.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Waiting {
+    pub project: Option<String>,
+    pub pending: u64,
+    /// Free seats, including those of reviews that other reviewers have started.
+    pub free_seats: u64,
+}
+
+/// One reviewer process and its statistics. Response of spawn_reviewer and kill_reviewer.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Reviewer {
+    pub reviewer_id: String,
+    /// The short name, for example codex-r1.
+    pub name: String,
+    /// starting, idle, busy, draining, stopping or ended.
+    pub state: Cow<'static, str>,
+    pub runtime: String,
+    pub project: Option<String>,
+    /// Why it was started: cold_start, backlog, operator, or one_shot (for one seat of one review).
+    pub why: Cow<'static, str>,
+    /// The seat that a one-shot reviewer was started for.
+    pub persona: Option<String>,
+    /// The review that a one-shot reviewer was started for.
+    pub review: Option<String>,
+    pub spawned_at: jiff::Timestamp,
+    pub age_seconds: Option<u64>,
+    pub idle_seconds: Option<u64>,
+    /// The shim process between the broker and the reviewer.
+    pub pid: u32,
+    /// Numbers of the reviews it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<String>,
+    /// Number of reviews it has voted on.
+    pub completed: u64,
+    pub approvals: u64,
+    pub rejections: u64,
+    pub changes_requested: u64,
+    pub comments: u64,
+    /// Mean time from claim to vote.
+    pub average_ms: Option<u64>,
+    /// As its client reports them.
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+    pub ended_at: Option<jiff::Timestamp>,
+    /// How it ended, for example "exit code 0" or "killed by SIGKILL".
+    pub exit: Option<String>,
+    /// Its last output lines. For a running reviewer: its client's last error, until it recovers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_words: Vec<String>,
+}
+
+/// Arguments of spawn_reviewer.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpawnReviewerRequest {
+    /// The project to review for. Default: the repository the broker was started in.
+    pub project: Option<String>,
+}
+
+/// Arguments of kill_reviewer.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KillReviewerRequest {
+    /// The reviewer's id or its short name (codex-r1).
+    pub reviewer_id: String,
+    /// Stop it now instead of after its current review. Default false.
+    pub force: Option<bool>,
+}
+
+/// Arguments of get_reviewer_logs.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewerLogRequest {
+    /// The reviewer's id, a prefix of it, or its short name.
+    pub reviewer_id: String,
+    /// Number of lines from the end. Default 200.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub lines: Option<usize>,
+}
+
+/// The end of a reviewer's output.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewerLogResponse {
+    pub reviewer_id: String,
+    /// Untrusted text, including any control characters the reviewer printed.
+    pub text: String,
+    /// Size of the whole log.
+    pub total_bytes: usize,
+    /// Whether the log holds more than `text`.
+    pub truncated: bool,
+}

@@ -1,0 +1,565 @@
+//! Reviews: creating, revising, listing, waiting for, closing and cancelling them.
+
+use crate::{
+    consensus::{Consensus, Policy, PolicyRequest, dollars},
+    excerpt::{excerpt, fitting, paged_excerpt},
+    issues::IssueTotals,
+    timestamp,
+};
+use domain::{
+    consensus::Escalation,
+    content::{Content, ContentHash},
+    diff::{AffectedFile, Flag},
+    ids::ReviewId,
+    priority::Priority,
+    review::{AppliesTo, Category, DiffCheck, Review, ReviewTarget, Role, Seat, Status, TargetCommit, TargetKind},
+    verdict::Verdict,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+const MAX_FILES: usize = 100;
+const MAX_FILES_BYTES: usize = 12_000;
+const MAX_FLAGS: usize = 50;
+const MAX_FLAGS_BYTES: usize = 6_000;
+const MAX_COMMITS_BYTES: usize = 8_000;
+
+/// Commits listed in a response about something else.
+const FEW_COMMITS: usize = 20;
+
+/// Arguments of create_review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateReviewRequest {
+    /// What the change is for, in one or two sentences. Required, also in a revision.
+    pub intent: String,
+    /// The kind of agent that proposes, for example "gsd-executor". Required unless review_id is given.
+    pub agent_type: Option<String>,
+    /// The role the agent acts in, for example "proposer". Required unless review_id is given.
+    pub agent_role: Option<String>,
+    /// The phase of the work, for example "3" or "verify". Required unless review_id is given.
+    pub phase: Option<String>,
+    /// The plan the change belongs to.
+    pub plan: Option<String>,
+    /// The task the change belongs to.
+    pub task: Option<String>,
+    /// A project registered with the broker. Default: the repository you work in, if the client names it (the stdio
+    /// bridge does), else the repository the broker was started in.
+    pub project: Option<String>,
+    /// Your own stable id. A reviewer cannot use this name. Default: agent_type.
+    pub proposer_id: Option<String>,
+    /// The kind of proposal.
+    pub category: Option<Category>,
+    /// The position in the queue. Default: inferred (critical for a planner's proposals, low for verifications). Not
+    /// allowed with review_id.
+    pub priority: Option<Priority>,
+    /// The plan, report or reasoning, as long as needed. Markdown is fine.
+    pub description: Option<String>,
+    /// A unified diff as `git diff` prints it, against `base`.
+    pub diff: Option<String>,
+    /// The commit the diff applies to. Default: the current HEAD of the project's repository.
+    pub base: Option<String>,
+    /// Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In
+    /// a revision the branch is read again at its current head, also if neither target nor diff is given.
+    pub target: Option<TargetRequest>,
+    /// The review to revise. Starts a new round; everything you leave out stays as it was.
+    pub review_id: Option<String>,
+    /// Skips the check that the diff applies. Reviewers see that it was skipped. Default false.
+    pub skip_diff_validation: Option<bool>,
+    /// The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64
+    /// letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with
+    /// review_id.
+    pub personas: Option<Vec<String>>,
+    /// How the votes of several seats are counted. Default: all must approve. Not allowed with review_id.
+    pub policy: Option<PolicyRequest>,
+    /// Any string of your own. Repeating the call with this key returns the existing review.
+    pub idempotency_key: Option<String>,
+}
+
+/// The commits to review: exactly one of branch, commit and range.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetRequest {
+    /// All commits of this branch that are not in `base`, since the two diverged.
+    pub branch: Option<String>,
+    /// This commit against its first parent.
+    pub commit: Option<String>,
+    /// "A..B": from A to B. "A...B": from the merge base of A and B to B.
+    pub range: Option<String>,
+    /// The commit to compare with. Default for a branch: origin/HEAD, else main, else master. Not allowed with range.
+    pub base: Option<String>,
+}
+
+/// Response of create_review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CreateReviewResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    /// Pass it as `since` to get_review_status(wait=true).
+    pub version: u64,
+    pub priority: Priority,
+    pub current_round: u32,
+    /// The content that an approval will be bound to.
+    pub content_hash: ContentHash,
+    pub has_diff: bool,
+    #[serde(flatten)]
+    pub diff: DiffState,
+    /// The branch, commit or range that the diff was read from.
+    pub target: Option<Target>,
+    #[serde(flatten)]
+    pub files: Files,
+    /// The requested reviewers, one seat each.
+    pub personas: Vec<String>,
+    /// The panel rules of the broker's settings that chose these personas. Absent if you named the personas.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub panel_because: Vec<String>,
+    pub policy: Policy,
+    /// True if this is a new round of an existing review.
+    pub revised: bool,
+    /// A person should look at the review.
+    pub escalate: bool,
+    pub escalate_why: Option<Escalation>,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl CreateReviewResponse {
+    pub fn new(review: &Review, content: &Content, revised: bool, panel_because: Vec<String>) -> Self {
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            priority: review.priority,
+            current_round: review.round.number,
+            content_hash: review.round.content_hash.clone(),
+            has_diff: content.diff.is_some(),
+            diff: DiffState::from(review),
+            target: review.round.target.as_deref().map(|target| Target::with_commits(target, FEW_COMMITS)),
+            files: Files::from(content),
+            personas: review.personas(),
+            panel_because,
+            policy: review.policy.into(),
+            revised,
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
+            next: next_step(review),
+        }
+    }
+}
+
+/// Arguments of list_reviews.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListReviewsRequest {
+    /// Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim.
+    pub status: Option<Status>,
+    /// Only this kind of proposal.
+    pub category: Option<Category>,
+    /// Only this project. Not allowed with projects.
+    pub project: Option<String>,
+    /// Only these projects. Not allowed with project.
+    pub projects: Option<Vec<String>>,
+    /// Maximum number of rows. Default 50.
+    #[schemars(range(min = 1))]
+    pub limit: Option<u32>,
+    /// The next_cursor of the previous page.
+    pub cursor: Option<String>,
+    /// Wait until there is a review to claim. Requires status "pending". Default false.
+    pub wait: Option<bool>,
+    /// The version of your last response: only a newer event ends the wait. Default: any pending review ends it.
+    pub since: Option<u64>,
+    /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
+    #[schemars(range(min = 1))]
+    pub timeout_seconds: Option<u64>,
+    /// Your reviewer_id. With status "pending" the list then holds what you may claim: without reviews reserved for
+    /// another reviewer, but with reviews that others have started and that have a free seat for you (free_seats).
+    pub caller_id: Option<String>,
+}
+
+/// Response of list_reviews.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListReviewsResponse {
+    /// With status "pending" in queue order: critical, normal, low; oldest first. Otherwise newest first. With a
+    /// caller_id also reviews in_review that have a free seat.
+    pub reviews: Vec<ReviewRow>,
+    /// Pass it as `since` when you wait again.
+    pub version: u64,
+    /// Pass it as `cursor` for the next page. Absent on the last page.
+    pub next_cursor: Option<String>,
+    /// Only after a wait: whether it ended without news.
+    pub timed_out: Option<bool>,
+    /// Only for a reviewer that the broker is stopping: true, and no more reviews will come.
+    pub draining: Option<bool>,
+    /// What to do next.
+    pub next: Option<Cow<'static, str>>,
+}
+
+/// One row of list_reviews.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewRow {
+    /// Equal to review_id.
+    pub id: ReviewId,
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    /// The start of the intent.
+    pub intent: String,
+    pub agent_type: String,
+    pub agent_role: String,
+    pub phase: String,
+    pub plan: Option<String>,
+    pub task: Option<String>,
+    pub project: Option<String>,
+    pub proposer_id: Option<String>,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub current_round: u32,
+    pub claimed_by: Option<String>,
+    pub reserved_for: Option<String>,
+    /// Personas of the seats that can be claimed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free_seats: Vec<String>,
+    pub has_diff: bool,
+    pub version: u64,
+    pub created_at: jiff::Timestamp,
+    pub updated_at: jiff::Timestamp,
+}
+
+/// Arguments of get_review_status.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewStatusRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// Wait until the review changes. Default false.
+    pub wait: Option<bool>,
+    /// The version of your last response: only a newer version ends the wait, so no change is missed.
+    pub since: Option<u64>,
+    /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
+    #[schemars(range(min = 1))]
+    pub timeout_seconds: Option<u64>,
+    /// Your own id. Optional.
+    pub caller_id: Option<String>,
+}
+
+/// Response of get_review_status and of the operations that change a review without adding content.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewStatusResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    /// Grows with every change. Pass it as `since` to wait for the next one.
+    pub version: u64,
+    pub current_round: u32,
+    pub intent: String,
+    pub agent_type: String,
+    pub agent_role: String,
+    pub phase: String,
+    pub plan: Option<String>,
+    pub task: Option<String>,
+    pub project: Option<String>,
+    pub proposer_id: Option<String>,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub claimed_by: Option<String>,
+    pub claim_generation: u32,
+    pub seats: Vec<SeatState>,
+    pub policy: Policy,
+    /// Where the votes stand, and which are missing.
+    pub consensus: Consensus,
+    /// The last verdict on the current content.
+    pub verdict: Option<Verdict>,
+    pub verdict_reason: Option<String>,
+    pub verdict_by: Option<String>,
+    pub content_hash: ContentHash,
+    /// The content that is approved.
+    pub approved_hash: Option<ContentHash>,
+    pub has_diff: bool,
+    #[serde(flatten)]
+    pub diff: DiffState,
+    /// The branch, commit or range that the diff was read from.
+    pub target: Option<Target>,
+    /// The broker sent the review back because the diff does not apply.
+    pub auto_rejected: bool,
+    /// A person should look at the review.
+    pub escalate: bool,
+    pub escalate_why: Option<Escalation>,
+    /// Counts of issues, and which of them block approval. list_issues returns the issues.
+    pub issues: Option<IssueTotals>,
+    /// Cost of the verdicts so far, as far as reviewers report it.
+    pub cost_usd: Option<f64>,
+    /// A counter-patch waits for the proposer's decision.
+    pub has_counter_patch: bool,
+    pub cancel_reason: Option<String>,
+    pub created_at: jiff::Timestamp,
+    pub updated_at: jiff::Timestamp,
+    /// Only after a wait: whether it ended without a change.
+    pub timed_out: Option<bool>,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl From<&Review> for ReviewStatusResponse {
+    fn from(review: &Review) -> Self {
+        let proposer = review.proposer.clone();
+        let decision = review.decision.as_ref();
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+            intent: review.round.intent.clone(),
+            agent_type: proposer.agent_type,
+            agent_role: proposer.agent_role,
+            phase: proposer.phase,
+            plan: proposer.plan,
+            task: proposer.task,
+            project: proposer.project,
+            proposer_id: proposer.proposer_id,
+            category: review.category,
+            priority: review.priority,
+            claimed_by: review.claimed_by().map(str::to_owned),
+            claim_generation: review.claim_generation,
+            seats: review.seats.iter().map(SeatState::from).collect(),
+            policy: review.policy.into(),
+            consensus: review.into(),
+            verdict: decision.map(|decision| decision.verdict),
+            verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(paged_excerpt),
+            verdict_by: decision.map(|decision| decision.by.clone()),
+            content_hash: review.round.content_hash.clone(),
+            approved_hash: review.approved_hash.clone(),
+            has_diff: review.round.diff.is_some(),
+            diff: review.into(),
+            target: review.round.target.as_deref().map(|target| Target::with_commits(target, 0)),
+            auto_rejected: review.auto_rejected(),
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
+            issues: IssueTotals::of_review(review),
+            cost_usd: (review.cost > 0).then(|| dollars(review.cost)),
+            has_counter_patch: has_counter_patch(review),
+            cancel_reason: review.cancel_reason.as_deref().map(excerpt),
+            created_at: timestamp(review.created_at),
+            updated_at: timestamp(review.updated_at),
+            timed_out: None,
+            next: next_step(review),
+        }
+    }
+}
+
+/// Arguments of close_review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloseReviewRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The role you act in. Only "proposer" may close a review.
+    pub closer_role: Option<Role>,
+}
+
+/// Arguments of cancel_review.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelReviewRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// Why the review is no longer wanted. Its reviewers see it.
+    pub reason: String,
+}
+
+/// What git said about the current diff.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DiffState {
+    /// Whether the diff applies to its base. Absent without a diff and if it was not checked.
+    pub applies: Option<bool>,
+    pub applies_to: Option<AppliesTo>,
+    /// Git's message if the diff does not apply or could not be checked.
+    pub validation_error: Option<String>,
+    /// The proposer skipped the check of the diff.
+    pub diff_validation_skipped: Option<bool>,
+    pub base_commit: Option<String>,
+    /// Git's stable patch-id of the diff.
+    pub patch_id: Option<String>,
+    /// The tree that results from applying the diff to its base.
+    pub tree_id: Option<String>,
+}
+
+impl From<&Review> for DiffState {
+    fn from(review: &Review) -> Self {
+        let Some(facts) = &review.round.diff else {
+            return Self::default();
+        };
+        let state =
+            Self { base_commit: facts.base_commit.clone(), patch_id: facts.patch_id.clone(), ..Self::default() };
+        match &facts.check {
+            DiffCheck::Skipped => Self { diff_validation_skipped: Some(true), ..state },
+            DiffCheck::Applies { to, tree_id } => {
+                Self { applies: Some(true), applies_to: Some(*to), tree_id: tree_id.clone(), ..state }
+            }
+            DiffCheck::Fails { words: message } => {
+                Self { applies: Some(false), validation_error: Some(excerpt(message)), ..state }
+            }
+            DiffCheck::Unknown { why } => Self { validation_error: Some(excerpt(why)), ..state },
+        }
+    }
+}
+
+/// One seat of a review.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SeatState {
+    pub persona: String,
+    pub claimed_by: Option<String>,
+    pub claim_generation: Option<u32>,
+    pub claimed_at: Option<jiff::Timestamp>,
+    /// This seat's vote on the current content.
+    pub verdict: Option<Verdict>,
+    /// The reviewer that this seat is reserved for, because it is asked to look again.
+    pub reserved_for: Option<String>,
+    /// Why a reviewer gave up on the seat. The seat is free for others.
+    pub could_not_review: Option<String>,
+    pub has_counter_patch: bool,
+}
+
+impl From<&Seat> for SeatState {
+    fn from(seat: &Seat) -> Self {
+        let claim = seat.claim.as_ref();
+        Self {
+            persona: seat.persona.clone(),
+            claimed_by: claim.map(|claim| claim.by.clone()),
+            claim_generation: claim.map(|claim| claim.generation),
+            claimed_at: claim.map(|claim| timestamp(claim.at)),
+            verdict: seat.vote,
+            reserved_for: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
+            could_not_review: seat.gave_up.as_deref().map(excerpt),
+            has_counter_patch: seat.patch.is_some(),
+        }
+    }
+}
+
+/// The files that a diff touches.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Files {
+    /// The first of them if there are very many.
+    pub affected_files: Vec<AffectedFile>,
+    /// The number of all affected files.
+    pub affected_files_total: usize,
+    /// What a reviewer should check twice: symlinks, mode changes, agent or CI configuration, hidden characters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+    /// The number of all flags, if `flags` does not hold all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flags_total: Option<usize>,
+    /// Why affected_files is empty although there is a diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff_note: Option<String>,
+}
+
+impl From<&Content> for Files {
+    fn from(content: &Content) -> Self {
+        let flags = fitting(content.flags.iter().cloned(), MAX_FLAGS, MAX_FLAGS_BYTES);
+        Self {
+            affected_files: fitting(content.files.iter().cloned(), MAX_FILES, MAX_FILES_BYTES),
+            affected_files_total: content.files.len(),
+            flags_total: (flags.len() < content.flags.len()).then_some(content.flags.len()),
+            flags,
+            diff_note: content.diff_note.clone(),
+        }
+    }
+}
+
+/// The branch, commit or range that a diff was read from, and the commits it meant at that time.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    pub kind: TargetKind,
+    pub name: String,
+    /// The base that the proposer named.
+    pub base_name: Option<String>,
+    /// The commit that the diff starts at. Absent: the empty tree before a first commit.
+    pub base: Option<String>,
+    /// The commit that the diff leads to.
+    pub head: String,
+    /// The newest commits. Their subjects are unchecked text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<TargetCommit>,
+    /// The number of commits in head that are not in base.
+    pub commits_total: u64,
+}
+
+impl Target {
+    /// With at most `max_commits` of its commits.
+    pub fn with_commits(target: &ReviewTarget, max_commits: usize) -> Self {
+        Self {
+            kind: target.kind,
+            name: target.name.clone(),
+            base_name: target.base_name.clone(),
+            base: target.base.clone(),
+            head: target.head.clone(),
+            commits: fitting(target.commits.iter().cloned(), max_commits, MAX_COMMITS_BYTES),
+            commits_total: target.commits_total,
+        }
+    }
+}
+
+pub(crate) fn has_counter_patch(review: &Review) -> bool {
+    review.seats.iter().any(|seat| seat.patch.is_some())
+}
+
+/// One sentence about the next call, which is what a model needs most.
+pub fn next_step(review: &Review) -> Cow<'static, str> {
+    let several = review.seats.len() > 1;
+    Cow::Borrowed(match review.status {
+        Status::Pending if several && review.returned => {
+            "Back in the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true) or revise."
+        }
+        Status::Pending if several => {
+            "In the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true)."
+        }
+        Status::InReview if review.free_seats().next().is_some() => {
+            "Under review, with a free seat: a reviewer without a seat can call claim_review. A reviewer with a seat reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        }
+        Status::InReview => {
+            "Under review. Reviewers who have not voted read with get_proposal and answer with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        }
+        Status::ChangesRequested if several && !review.auto_rejected() => {
+            "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), decides a counter-patch with accept_counter_patch or reject_counter_patch, or asks one of them with add_message(persona=...)."
+        }
+        Status::Pending if review.returned => {
+            "Back in the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true) or revise."
+        }
+        Status::Pending => {
+            "In the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true)."
+        }
+        Status::Claimed => {
+            "Under review. The reviewer reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        }
+        Status::ChangesRequested if has_counter_patch(review) => {
+            "The proposer can call accept_counter_patch or reject_counter_patch, revise with create_review(review_id=...), or ask with add_message."
+        }
+        Status::ChangesRequested => {
+            "The proposer reads verdict_reason, then revises with create_review(review_id=...) or asks with add_message."
+        }
+        Status::Approved => "Approved. The proposer lands exactly this content, then calls close_review.",
+        Status::Rejected => "Rejected as a whole. The proposer calls close_review and tries another approach.",
+        Status::Cancelled => "Cancelled. The only call left is close_review.",
+        Status::Closed => "Closed. A further change needs a new proposal with create_review.",
+    })
+}

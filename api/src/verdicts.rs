@@ -1,0 +1,103 @@
+//! Submitting a verdict with its issues and suggestions.
+
+use crate::{
+    consensus::Consensus,
+    issues::Issue,
+    reviews::{SeatState, has_counter_patch, next_step},
+};
+use domain::{
+    consensus::Escalation,
+    content::ContentHash,
+    finding::RawFinding,
+    ids::ReviewId,
+    review::{Review, Status},
+    verdict::{ReviewMetrics, Verdict},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use std::borrow::Cow;
+
+/// Arguments of submit_verdict.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// "approved" signs this content. "changes_requested" asks for another round. "rejected" rejects the whole idea and
+    /// ends the review. "comment" does not change the status.
+    pub verdict: Verdict,
+    /// Why, and what to change. Required for every verdict except "approved".
+    pub reason: Option<String>,
+    /// A better diff against the same base, only with "changes_requested" or "comment". The proposer accepts or rejects
+    /// it.
+    pub counter_patch: Option<String>,
+    /// The claim_generation from claim_review. It proves that the claim is still yours.
+    pub claim_generation: Option<u32>,
+    /// The name you claimed with. Required without claim_generation.
+    pub reviewer_id: Option<String>,
+    /// The content_hash of what you read. The verdict is refused if the content has changed.
+    pub content_hash: Option<String>,
+    /// The review in one or two sentences.
+    pub summary: Option<String>,
+    /// Problems, each with its location. The broker checks the location and tracks the issue until it is resolved. An
+    /// open critical issue blocks approval if the policy says so.
+    pub issues: Option<Vec<RawFinding>>,
+    /// Improvements that never block: objects with the fields of an issue, or plain strings.
+    pub suggestions: Option<Vec<RawFinding>>,
+    /// Effort of the review, as far as you know it.
+    pub metrics: Option<ReviewMetrics>,
+}
+
+/// Response of submit_verdict.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictResponse {
+    pub review_id: ReviewId,
+    /// The short number, for example R-12.
+    pub number: String,
+    pub status: Status,
+    pub version: u64,
+    pub current_round: u32,
+    /// Your verdict as recorded.
+    pub verdict: Verdict,
+    pub consensus: Consensus,
+    /// The issues that your seat raised in this round, as the broker recorded them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Issue>,
+    pub seats: Vec<SeatState>,
+    pub content_hash: ContentHash,
+    pub approved_hash: Option<ContentHash>,
+    /// A person should look at the review.
+    pub escalate: bool,
+    pub escalate_why: Option<Escalation>,
+    pub has_counter_patch: bool,
+    /// What to do next.
+    pub next: Cow<'static, str>,
+}
+
+impl VerdictResponse {
+    /// `persona`: the seat that gave the verdict.
+    pub fn new(review: &Review, verdict: Verdict, persona: Option<&str>) -> Self {
+        let raised = review.findings.iter().map(AsRef::as_ref);
+        let raised = raised.filter(|f| Some(f.persona.as_str()) == persona && f.round == review.round.number);
+        Self {
+            review_id: review.id,
+            number: review.number.to_string(),
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+            verdict,
+            consensus: review.into(),
+            issues: Issue::most_severe(review, raised),
+            seats: review.seats.iter().map(SeatState::from).collect(),
+            content_hash: review.round.content_hash.clone(),
+            approved_hash: review.approved_hash.clone(),
+            escalate: review.escalated.is_some(),
+            escalate_why: review.escalated,
+            has_counter_patch: has_counter_patch(review),
+            next: next_step(review),
+        }
+    }
+}
