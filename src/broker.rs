@@ -1,11 +1,7 @@
 //! The wiring: the one module that knows every part.
 
 use crate::{config::Config, mcp::Endpoint};
-use actors::{
-    Limits, ProjectSource, Projects, Running, Settings,
-    pool::{PoolSettings, prompt},
-    reviewer_process::this_program,
-};
+use actors::{Limits, ProjectSource, Projects, Running, Settings, pool::PoolSettings, reviewer_process::this_program};
 use anyhow::Context as _;
 use domain::{pool::scaling, review::Rules};
 use git::GitSettings;
@@ -76,7 +72,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
     let pool = &config.pool;
     let prompt = match &pool.prompt {
         Some(file) => std::fs::read_to_string(file).with_context(|| format!("pool.prompt: {}", file.display()))?,
-        None => prompt::DEFAULT.to_owned(),
+        None => domain::reviewer_prompt::DEFAULT_TEMPLATE.to_owned(),
     };
     // Whoever listens everywhere is reached here, too.
     let here: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };

@@ -278,7 +278,7 @@ fn a_broken_file_is_named_with_line_and_column() {
 #[test]
 fn nothing_in_a_message_acts_on_the_terminal() {
     let error = user_error("'\\u001b[31m' = '''a\nb\u{202e}'''\nserver.data_dir = \"/x\\u0007\"");
-    assert!(error.lines().all(|line| !line.contains(crate::telemetry::is_hidden)), "{error}");
+    assert!(error.lines().all(|line| !line.contains(domain::text::is_hidden)), "{error}");
     assert_eq!(error.lines().count(), 2, "{error}");
 }
 

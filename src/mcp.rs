@@ -204,7 +204,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method != CallToolRequestMethod::VALUE {
-            let method: String = request.method.chars().take(80).collect();
+            let method = domain::text::truncate(&request.method, 80);
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method:?}"), None));
         }
         let params = request.params.unwrap_or_default();

@@ -77,5 +77,5 @@ fn in_words(error: &dyn Error) -> String {
         words = format!("{words}: {error}");
         cause = error.source();
     }
-    words.chars().take(ERROR_CHARS).collect()
+    domain::text::truncate(&words, ERROR_CHARS).to_owned()
 }

@@ -21,7 +21,6 @@ mod escape;
 pub mod traces;
 
 use escape::{EscapeText, JsonWriter};
-pub use escape::{is_hidden, visible, visible_json};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {

@@ -1,6 +1,8 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use domain::text::is_hidden;
+
 use super::*;
 
 #[derive(Clone, Default)]
@@ -73,10 +75,4 @@ fn a_bad_rust_log_is_named() {
     let log = Log { filter: "info".to_owned(), format: LogFormat::Text };
     let error = subscriber(&log, Some("countersign=loud"), false, io::sink).err().unwrap();
     assert!(error.to_string().contains("RUST_LOG"), "{error}");
-}
-
-#[test]
-fn text_without_hidden_characters_is_left_alone() {
-    assert!(matches!(visible("naïve ünïcode ✓"), std::borrow::Cow::Borrowed(_)));
-    assert_eq!(visible("a\tb\u{feff}"), r"a\tb\u{feff}");
 }

@@ -18,7 +18,6 @@ use crate::{
     error::BrokerError,
     gateway::{CommandPayload, GatewayMessage},
     introspection::{CallStats, Census, Tree, WriterStats},
-    personas::Persona,
     queue_cache::SharedLists,
     requests::{MessageRequest, NewProposal, RequestKey, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
     review::{CommandOutcome, Snapshot},
@@ -28,8 +27,9 @@ use crate::{
 use domain::{
     content::{Content, ContentHash},
     credential::Scope,
+    default_panel::ChosenPanel,
     ids::{ReviewId, ReviewNumber},
-    panel::Chosen,
+    persona::Persona,
     review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
 };
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Broker {
     /// The same for somebody who sees so much: prefixes lead to nothing else, not even to be told apart from it.
     pub async fn resolve_within(&self, given: &str, scope: &Scope) -> Answer<ReviewId> {
         let given = given.trim();
-        let unknown = || BrokerError::UnknownReview { given: given.chars().take(80).collect() };
+        let unknown = || BrokerError::UnknownReview { given: domain::text::truncate(given, 80).to_owned() };
         if let Ok(id) = Uuid::try_parse(given) {
             return Ok(ReviewId(id));
         }
@@ -129,8 +129,8 @@ impl Broker {
         let project = context.projects.name_for(given, workplace)?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
         let prepared = context.while_open(preparing).await?;
-        let Chosen { personas, because } = match named {
-            Some(personas) => Chosen { personas, because: Vec::new() },
+        let ChosenPanel { personas, reasons } = match named {
+            Some(personas) => ChosenPanel { personas, reasons: Vec::new() },
             None => context.settings.panel.choose(proposal.category, &prepared.content.files),
         };
         let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
@@ -154,7 +154,7 @@ impl Broker {
             .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
             .await?;
         // A repeat keeps the panel of its first, whatever the settings have become.
-        let panel_because = if applied.changed { because } else { Vec::new() };
+        let panel_because = if applied.changed { reasons } else { Vec::new() };
         Ok(Submitted { panel_because, ..self.submitted(applied, prepared.content).await? })
     }
 

@@ -1,7 +1,7 @@
 //! Who a caller is that has shown a token, and the passes of this run: they are kept in memory only, so
 //! that none is good for longer than the broker that gave it.
 
-pub use domain::credential::{Authority, Scope, SecretHash};
+pub use domain::credential::{Authority, LOCAL_OPERATOR, Scope, SecretHash};
 
 use std::{
     collections::HashMap,
@@ -10,17 +10,8 @@ use std::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
+use store::new_secret;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
-
-/// What every secret begins with, so that people and scanners recognise one.
-pub const PREFIX: &str = "cs_";
-
-/// The hex digits after it.
-pub(crate) const DIGITS: usize = 64;
-
-/// The name the local user's own pass speaks under.
-pub const LOCAL_OPERATOR: &str = "operator";
 
 /// A caller that has shown a token.
 #[derive(Debug, Clone)]
@@ -203,14 +194,9 @@ impl Issued {
     }
 }
 
-/// `cs_` and 64 hex digits: two v4 UUIDs, 244 bits from the system's random source.
-pub fn new_secret() -> String {
-    format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Authority, Credentials, Scope, new_secret};
+    use super::{Authority, Credentials, Scope};
 
     #[test]
     fn a_pass_is_found_by_its_secret_until_it_is_revoked() {
@@ -257,13 +243,5 @@ mod tests {
         waiting.await.expect("woken");
         assert!(credential.is_draining());
         credential.drained().await;
-    }
-
-    #[test]
-    fn secrets_are_long_and_never_the_same() {
-        let secret = new_secret();
-        let digits = secret.strip_prefix("cs_").expect("recognisable");
-        assert!(digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        assert_ne!(secret, new_secret());
     }
 }

@@ -24,7 +24,6 @@ pub mod introspection;
 mod lease_wakeups;
 mod limits;
 pub mod metrics;
-pub mod personas;
 pub mod pool;
 mod projects;
 mod queue_cache;
@@ -66,9 +65,9 @@ pub struct Settings {
     /// Kinds of flags for which a diff is refused.
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: pool::PoolSettings,
-    pub personas: personas::Personas,
+    pub personas: domain::persona::Personas,
     /// Who is to sign where the proposer names nobody.
-    pub panel: domain::panel::Defaults,
+    pub panel: domain::default_panel::DefaultPanel,
 }
 
 /// What every actor of one broker shares.

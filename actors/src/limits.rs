@@ -4,7 +4,7 @@ use crate::{
     error::BrokerError,
     requests::{MessageRequest, NewProposal, RequestKey, Revision, TargetRequest, VerdictRequest},
 };
-use domain::{diff::is_hidden, finding::NewFinding, ids::VALIDATOR, verdict::ReviewMetrics};
+use domain::{finding::NewFinding, ids::VALIDATOR, text::is_hidden, verdict::ReviewMetrics};
 
 /// Findings of one verdict. Who has more to say has not sorted them.
 const MAX_FINDINGS: usize = 100;
@@ -152,7 +152,7 @@ impl Limits {
         if name.trim().is_empty() {
             return Err(empty(field));
         }
-        if name.chars().any(|c| c.is_control() || is_hidden(c)) {
+        if name.contains(is_hidden) {
             let problem = "holds control or invisible characters".into();
             return Err(BrokerError::Invalid { field, problem });
         }

@@ -13,7 +13,6 @@ mod log_events;
 mod log_follower;
 mod one_shot;
 mod one_shot_queue;
-pub mod prompt;
 mod release_claims;
 mod reviewer_actor;
 mod reviewers;

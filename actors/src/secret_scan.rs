@@ -3,11 +3,12 @@
 
 use crate::{
     Context,
-    credentials::{DIGITS, PREFIX, SecretHash},
+    credentials::SecretHash,
     error::BrokerError,
     requests::{MessageRequest, NewProposal, RequestKey, Revision, VerdictRequest},
     submission::unreadable,
 };
+use store::{SECRET_DIGITS, SECRET_PREFIX};
 
 /// A text as it came, with the name of its argument.
 pub(crate) type Given<'a> = (&'static str, Option<&'a str>);
@@ -100,13 +101,13 @@ fn given(key: Option<&RequestKey>) -> Option<&str> {
 /// Of everything in the text that has a secret's form, whatever stands around it.
 fn hashes_in(text: &str) -> Vec<SecretHash> {
     // Asked first, because it is quicker than looking for the places.
-    if !text.contains(PREFIX) {
+    if !text.contains(SECRET_PREFIX) {
         return Vec::new();
     }
-    let length = PREFIX.len() + DIGITS;
-    let found = text.match_indices(PREFIX).filter_map(|(start, _)| text.get(start..start + length));
+    let length = SECRET_PREFIX.len() + SECRET_DIGITS;
+    let found = text.match_indices(SECRET_PREFIX).filter_map(|(start, _)| text.get(start..start + length));
     found
-        .filter(|word| word.bytes().skip(PREFIX.len()).all(|byte| byte.is_ascii_hexdigit()))
+        .filter(|word| word.bytes().skip(SECRET_PREFIX.len()).all(|byte| byte.is_ascii_hexdigit()))
         .map(SecretHash::of)
         .collect()
 }
@@ -114,7 +115,7 @@ fn hashes_in(text: &str) -> Vec<SecretHash> {
 #[cfg(test)]
 mod tests {
     use super::{SecretHash, hashes_in};
-    use crate::credentials::new_secret;
+    use store::new_secret;
 
     #[test]
     fn a_secret_is_found_wherever_it_stands() {

@@ -1,6 +1,7 @@
 //! What is proposed in one round, and the hash an approval is bound to.
 
 use crate::diff::{AffectedFile, Flag};
+use crate::text::hex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -64,14 +65,6 @@ pub fn digest(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
     }
     hex(&hasher.finalize()[..12])
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 struct HashWriter(Sha256);

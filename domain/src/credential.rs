@@ -1,7 +1,10 @@
 //! What a token lets its holder do, and where.
 
-use crate::content::hex;
+use crate::text::hex;
 use sha2::{Digest as _, Sha256};
+
+/// The name that the local user's own commands act under.
+pub const LOCAL_OPERATOR: &str = "operator";
 
 crate::string_enum! {
     /// What a token lets its holder do. An operator may do what the others may, in anybody's name.
@@ -25,8 +28,8 @@ impl Scope {
     }
 }
 
-/// By this a token is known: SHA-256 of the secret, in lowercase hex. A secret has 244 random bits, so
-/// neither salt nor a slow hash would make it harder to guess.
+/// SHA-256 of a token's secret in lowercase hex. The broker stores and compares only this. A secret has 256 random
+/// bits, so neither a salt nor a slow hash would make it harder to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SecretHash(String);
 

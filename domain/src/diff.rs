@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::string_enum;
 pub use apply_parts::{ApplyPart, ZeroContext, apply_parts};
 use files::Files;
-pub use flags::is_hidden;
 
 /// One file as the whole diff leaves it: several patches to one path are folded together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +53,7 @@ pub struct Flag {
     /// `None` when it concerns text that belongs to no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// One short line; characters that do not show are written as `U+202E`.
+    /// One short line; characters that do not show are escaped: `\u{202e}`.
     pub detail: String,
 }
 

@@ -7,24 +7,30 @@
 //! - [`content`]: what is proposed, and the hash an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`finding`]: what reviewers find, and what becomes of it
-//! - [`panel`], [`globs`]: who is to sign where nobody is named
+//! - [`persona`], [`default_panel`], [`glob`]: who reviews, and which personas a proposal gets if it names none
+//! - [`runtime`], [`reviewer_prompt`]: the client that a reviewer process runs, and its prompt
 //! - [`pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
 //! - [`topic`]: under which name a subscriber hears of an event
+//! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
 pub mod consensus;
 pub mod content;
 pub mod credential;
+pub mod default_panel;
 pub mod diff;
 pub mod finding;
-pub mod globs;
+pub mod glob;
 pub mod history;
 pub mod ids;
-pub mod panel;
+pub mod persona;
 pub mod pool;
 pub mod priority;
 pub mod review;
+pub mod reviewer_prompt;
+pub mod runtime;
+pub mod text;
 pub mod time;
 pub mod topic;
 pub mod verdict;

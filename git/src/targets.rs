@@ -3,8 +3,8 @@
 //! Names and history are read from the registered repository, which knows its worktrees and shallow commits. No
 //! configuration of it can make these commands run a program. The diff is computed in the scratch repository.
 
-use domain::diff::is_hidden;
 use domain::review::{TargetCommit, TargetKind};
+use domain::text::is_hidden;
 
 use crate::discovery::{check_branch, check_name};
 use crate::session::Session;
@@ -206,7 +206,7 @@ fn parse_log(output: &str) -> Vec<TargetCommit> {
 
 /// Truncates the subject and replaces invisible characters.
 fn display_subject(subject: &str) -> String {
-    let visible = |c: char| if c.is_control() || is_hidden(c) { char::REPLACEMENT_CHARACTER } else { c };
+    let visible = |c: char| if is_hidden(c) { char::REPLACEMENT_CHARACTER } else { c };
     let mut text: String = subject.chars().take(MAX_SUBJECT_CHARS).map(visible).collect();
     if subject.chars().nth(MAX_SUBJECT_CHARS).is_some() {
         text.push('…');

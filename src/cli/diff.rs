@@ -11,8 +11,8 @@ use super::{
     which::Which,
     whole,
 };
-use crate::telemetry::visible;
 use anyhow::anyhow;
+use domain::text::escape;
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         return terminal::write_json(&format!("{proposal:#}\n"));
     }
     if let Some(note) = proposal["since_note"].as_str() {
-        terminal::remark(&visible(note));
+        terminal::remark(&escape(note));
     }
     match proposal["diff"].as_str() {
         Some(diff) => show(diff),
@@ -62,7 +62,7 @@ pub(super) fn show(diff: &str) -> Result<(), Failure> {
         let end = if diff.ends_with('\n') { "" } else { "\n" };
         return terminal::write_raw(format!("{diff}{end}").as_bytes());
     }
-    let lines = diff.lines().map(|line| paint(style(line), &visible(&line.replace('\t', "    "))) + "\n");
+    let lines = diff.lines().map(|line| paint(style(line), &escape(&line.replace('\t', "    "))) + "\n");
     terminal::write(&lines.collect::<String>())
 }
 

@@ -5,8 +5,8 @@ use super::{
     remote::{At, Remote},
     terminal, which,
 };
-use crate::telemetry::visible;
 use anyhow::{Context as _, anyhow};
+use domain::text::escape;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -107,7 +107,7 @@ fn line(event: &Value) -> String {
     let text = |field: &str| event[field].as_str().unwrap_or("-").to_owned();
     let said = ["intent", "summary", "reason", "body", "note", "words", "why", "exit"];
     let said = said.iter().find_map(|field| event["data"][*field].as_str()).unwrap_or_default();
-    let said: String = said.chars().take(100).collect();
+    let said = domain::text::truncate(said, 100);
     let line = format!(
         "{:>7}  {}  {:<7} {:<22} {:<17} {}  {said}",
         event["seq"].as_u64().unwrap_or_default(),
@@ -117,7 +117,7 @@ fn line(event: &Value) -> String {
         text("status"),
         text("actor"),
     );
-    visible(line.trim_end()).to_string()
+    escape(line.trim_end()).to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Why a command ended, for people and for programs.
 
 use super::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
-use crate::telemetry::visible;
+use domain::text::escape;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ pub(super) struct Failure {
 
 /// The broker's "no": its words, its stable code, and what it says beside (`allowed`, `candidates`, `retryable`).
 #[derive(Debug, thiserror::Error)]
-#[error("{} ({code})", visible(.words))]
+#[error("{} ({code})", escape(.words))]
 pub(super) struct Refused {
     pub(super) words: String,
     pub(super) code: String,

@@ -18,11 +18,9 @@ pub(super) use required::{Point, is_required};
 pub(super) use words::{as_json, line, told};
 
 use super::{Failure, USAGE, place::Place, terminal};
-use crate::{
-    config::{Config, Fail},
-    telemetry::visible,
-};
+use crate::config::{Config, Fail};
 use anyhow::{Context as _, anyhow};
+use domain::text::escape;
 use git::{GitError, UserRepo};
 use serde_json::json;
 use std::io::{self, Read as _};
@@ -85,7 +83,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let shown = match &judged {
         Ok(judgements) => print(&args, &told(judgements), || as_json(judgements)),
         Err(error) => {
-            let words = visible(&format!("could not tell: {error:#}")).into_owned();
+            let words = escape(&format!("could not tell: {error:#}")).into_owned();
             let answer = || json!({ "answer": "unknown", "words": words, "changes": [] });
             // No answer is no data, so people read it beside them.
             if !args.json && !args.quiet {

@@ -1,11 +1,9 @@
 //! `countersign personas`: who can review, as the settings say. It needs no broker.
 
 use super::{Failure, place::Place, render::table, terminal};
-use crate::{
-    config::{Loaded, Origin, PanelRule},
-    telemetry::visible,
-};
-use actors::personas::Persona;
+use crate::config::{Loaded, Origin, PanelRule};
+use domain::persona::Persona;
+use domain::text::escape;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -51,16 +49,16 @@ fn shown(loaded: &Loaded) -> String {
             persona.name.clone(),
             persona.mode.as_str().to_owned(),
             persona.runtime.map_or("pool's", |runtime| runtime.as_str()).to_owned(),
-            visible(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
+            escape(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
             limits(persona),
-            visible(&persona.focus).into_owned(),
+            escape(&persona.focus).into_owned(),
         ]
     };
     let lines: Vec<_> = config.personas.values().map(line).collect();
     let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], &lines);
     text.push_str("\nsettings from\n");
     for persona in config.personas.values() {
-        let _ = writeln!(text, "  {}: {}", persona.name, visible(&places(persona, loaded).join(", ")));
+        let _ = writeln!(text, "  {}: {}", persona.name, escape(&places(persona, loaded).join(", ")));
     }
     let _ = writeln!(text, "\nA proposal that names no personas gets {}", config.panel.personas.join(", "));
     for rule in &config.panel.rules {
@@ -80,7 +78,7 @@ fn places(persona: &Persona, loaded: &Loaded) -> Vec<String> {
 
 fn said(rule: &PanelRule) -> String {
     let category = rule.category.map(|category| format!("category {category}"));
-    let paths = rule.paths.as_ref().map(|paths| format!("paths {}", visible(&paths.join(" "))));
+    let paths = rule.paths.as_ref().map(|paths| format!("paths {}", escape(&paths.join(" "))));
     let conditions: Vec<_> = category.into_iter().chain(paths).collect();
     let verb = if rule.replace { "instead" } else { "also" };
     format!("  {}: {verb} {}", conditions.join(", "), rule.personas.join(", "))

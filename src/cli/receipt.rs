@@ -230,9 +230,7 @@ async fn show(args: &Args, repo: &UserRepo) -> Result<(), Failure> {
     }
     let text = match receipts.is_empty() {
         true => format!("{} has no receipt\n", commit.name()),
-        false => {
-            receipts.iter().map(|receipt| format!("{}\n", crate::telemetry::visible(&receipt.trailer()))).collect()
-        }
+        false => receipts.iter().map(|receipt| format!("{}\n", domain::text::escape(&receipt.trailer()))).collect(),
     };
     terminal::write(&text)
 }

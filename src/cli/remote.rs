@@ -7,8 +7,9 @@ use super::{
     place::Place,
     progress,
 };
-use crate::{mcp, telemetry::visible};
+use crate::mcp;
 use anyhow::{Context as _, anyhow};
+use domain::text::escape;
 use git::ClientRepo;
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
@@ -216,13 +217,13 @@ fn refused(status: StatusCode, text: &str) -> Failure {
             refusal(&format!("the broker answered with HTTP {status}: {words}"), code, beside)
         }
         _ => {
-            let start: String = text.chars().take(SHOWN_CHARS).collect();
-            anyhow!("the broker answered with HTTP {status}: {}", visible(&start)).into()
+            let start = domain::text::truncate(text, SHOWN_CHARS);
+            anyhow!("the broker answered with HTTP {status}: {}", escape(&start)).into()
         }
     }
 }
 
 fn unreadable(text: &str) -> String {
-    let start: String = text.chars().take(SHOWN_CHARS).collect();
-    format!("the broker's answer cannot be read: {}", visible(&start))
+    let start = domain::text::truncate(text, SHOWN_CHARS);
+    format!("the broker's answer cannot be read: {}", escape(&start))
 }

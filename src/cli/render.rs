@@ -12,7 +12,8 @@ use super::{
     remote::{At, Remote},
     terminal,
 };
-use crate::telemetry::visible;
+use domain::text::escape;
+pub(super) use domain::text::one_line;
 use serde_json::Value;
 
 /// Writes an answer as it came, or as `show` says it.
@@ -28,18 +29,13 @@ pub(super) async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Val
 
 /// At most so many columns, hidden characters written out.
 pub(super) fn clipped(text: &str, max_columns: usize) -> String {
-    table::fitted(&visible(text), max_columns)
-}
-
-/// The whole of it on one line, with nothing hidden: line ends become spaces.
-pub(super) fn one_line(text: &str) -> String {
-    visible(&text.split(['\n', '\r', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")).into_owned()
+    table::fitted(&escape(text), max_columns)
 }
 
 /// A text of several lines, indented, broken where the terminal ends, with nothing hidden in it.
 pub(super) fn indented(text: &str, indent: usize) -> String {
     let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
-    let lines = text.trim_end().lines().map(|line| visible(&line.replace('\t', "    ")).into_owned());
+    let lines = text.trim_end().lines().map(|line| escape(&line.replace('\t', "    ")).into_owned());
     let lines = lines.flat_map(|line| table::wrapped(&line, room));
     let mut out = String::new();
     for line in lines {
@@ -59,7 +55,7 @@ pub(super) fn strings<'a>(of: &'a Value, key: &str) -> Vec<&'a str> {
 }
 
 pub(super) fn text(of: &Value, key: &str) -> String {
-    of[key].as_str().map(|text| visible(text).to_string()).unwrap_or_default()
+    of[key].as_str().map(|text| escape(text).to_string()).unwrap_or_default()
 }
 
 pub(super) fn number(of: &Value, key: &str) -> u64 {
@@ -68,12 +64,11 @@ pub(super) fn number(of: &Value, key: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{clipped, indented, one_line};
+    use super::{clipped, indented};
 
     #[test]
     fn what_is_hidden_is_shown() {
         assert_eq!(clipped("a\u{1b}bc", 4), "a\\u…");
-        assert_eq!(one_line("two\nlines \u{202e}"), "two lines \\u{202e}");
         assert_eq!(indented("one\n\ttwo\u{1b}[2J\n\n", 2), "  one\n      two\\u{1b}[2J\n");
     }
 }

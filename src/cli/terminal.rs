@@ -1,8 +1,8 @@
 //! The terminal, or whatever stands in its place: how wide it is, whether it shows colours, whether anybody reads.
 
 use super::Failure;
-use crate::telemetry::visible_json;
 use anstream::AutoStream;
+use domain::text::escape_json;
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// Narrower than this nothing can be read, so nothing is made to fit.
@@ -41,7 +41,7 @@ pub(super) fn write(text: &str) -> Result<(), Failure> {
 
 /// JSON, in which nothing acts on the screen.
 pub(super) fn write_json(text: &str) -> Result<(), Failure> {
-    write_raw(visible_json(text).as_bytes())
+    write_raw(escape_json(text).as_bytes())
 }
 
 /// Writes bytes as they are, for other programs.

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     broker::{DATABASE, create_private},
     config::Config,
-    telemetry::{is_hidden, visible},
 };
-use actors::credentials::{Authority, LOCAL_OPERATOR, SecretHash, new_secret};
 use anyhow::{Context as _, anyhow};
+use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
+use domain::text::{escape, is_hidden};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde_json::json;
 use std::{
@@ -117,7 +117,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         check("--project", project, &config)?;
     }
     let mut tokens = open_or_make(&config.server.data_dir).await?;
-    let secret = new_secret();
+    let secret = store::new_secret();
     let token = NewToken {
         hash: &SecretHash::of(&secret),
         authority: args.role.into(),
@@ -178,7 +178,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
         None => 0,
     };
     if revoked == 0 {
-        let which = visible(&args.which);
+        let which = escape(&args.which);
         return Err(anyhow!("no live token {which:?}; `countersign token list` shows all").into());
     }
     let plural = if revoked == 1 { "token" } else { "tokens" };
@@ -190,7 +190,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
 fn check(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
     let max = config.limits.id_chars;
     let fits = !name.trim().is_empty() && name.chars().count() <= max && !name.contains(is_hidden);
-    let problem = || anyhow!("{flag} {:?}: expected 1 to {max} characters, none of them invisible", visible(name));
+    let problem = || anyhow!("{flag} {:?}: expected 1 to {max} characters, none of them invisible", escape(name));
     if fits { Ok(()) } else { Err(Failure::new(USAGE, problem())) }
 }
 
@@ -244,7 +244,7 @@ fn shown(tokens: &[Token]) -> String {
             None => Cell::from(format!("since {}", moment(token.created_at))),
             Some(at) => Cell::styled(format!("revoked {}", moment(at)), style::DIM),
         };
-        let (name, project) = (visible(&token.identity), token.project.as_deref().map(visible));
+        let (name, project) = (escape(&token.identity), token.project.as_deref().map(escape));
         let project = project.as_deref().unwrap_or("all");
         [token.id.to_string().into(), token.authority.as_str().into(), name.into_owned().into(), project.into(), state]
     };

@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use domain::default_panel::MAX_SEATS;
 use domain::diff::FlagKind;
-use domain::globs::{BadGlob, Globs};
-use domain::panel::{MAX_SEATS, PERSONA_CHARS, is_persona_name};
+use domain::glob::{GlobError, Globs};
+use domain::persona::{MAX_PERSONA_NAME_CHARS, is_persona_name};
 use jiff::SignedDuration;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
@@ -16,7 +17,7 @@ use super::error::show;
 use super::panel;
 use super::rules::{Kind, Rule};
 use super::webhooks;
-use crate::telemetry::is_hidden;
+use domain::text::is_hidden;
 
 /// Where relative things in a value start.
 pub(super) struct Place<'a> {
@@ -199,7 +200,7 @@ impl Kind {
             Kind::Globs(max) => format!("a list of at most {max} patterns of paths, such as [\"*.lock\", \"docs/\"]"),
             Kind::Amount(min, max) => format!("an amount between {min} and {max}"),
             Kind::Personas => format!(
-                "a list of 1 to {MAX_SEATS} personas, each 1 to {PERSONA_CHARS} letters, digits and the characters . _ -"
+                "a list of 1 to {MAX_SEATS} personas, each 1 to {MAX_PERSONA_NAME_CHARS} letters, digits and the characters . _ -"
             ),
             Kind::PanelRules => "a list of rules with personas and category or paths, such as \
                  [{ paths = [\"migrations/**\"], personas = [\"architecture\"] }]"
@@ -216,11 +217,11 @@ impl Kind {
 }
 
 /// `None` where it is no list of texts.
-pub(super) fn globs(value: &Value) -> Option<Result<Globs, BadGlob>> {
+pub(super) fn globs(value: &Value) -> Option<Result<Globs, GlobError>> {
     let texts = value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned));
     let texts = texts.collect::<Option<Vec<_>>>()?;
     match texts.iter().find(|text| text.contains(is_hidden)) {
-        Some(text) => Some(Err(BadGlob { pattern: text.clone(), why: "has invisible characters".into() })),
+        Some(text) => Some(Err(GlobError { pattern: text.clone(), reason: "has invisible characters".into() })),
         None => Some(Globs::new(texts)),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::key::Key;
-use crate::telemetry::visible;
+use domain::text::escape;
 
 /// Longer values are cut in messages.
 const SHOWN_CHARS: usize = 80;
@@ -35,7 +35,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default.toml"),
             Self::BuiltIn(name) => write!(f, "built-in {name}.toml"),
-            Self::File(name) | Self::Variable(name) | Self::Flag(name) => f.write_str(&visible(name)),
+            Self::File(name) | Self::Variable(name) | Self::Flag(name) => f.write_str(&escape(name)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How gates behave where nobody says it on the command line.
 
-use domain::globs::{BadGlob, Globs};
+use domain::glob::{GlobError, Globs};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub enum Receipt {
 
 impl Gate {
     /// The patterns were checked when they were read.
-    pub fn exempt(&self) -> Result<Globs, BadGlob> {
+    pub fn exempt(&self) -> Result<Globs, GlobError> {
         Globs::new(self.exempt.clone())
     }
 }

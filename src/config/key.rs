@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::rules::is_section;
-use crate::telemetry::visible;
+use domain::text::escape;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(Vec<String>);
@@ -41,7 +41,7 @@ impl fmt::Display for Key {
                 f.write_str(".")?;
             }
             if part.is_empty() || part.contains(|c: char| !is_bare(c)) {
-                write!(f, "\"{}\"", visible(part))?;
+                write!(f, "\"{}\"", escape(part))?;
             } else {
                 f.write_str(part)?;
             }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use actors::reviewer_process::runtime;
-use domain::panel::MAX_SEATS;
+use domain::default_panel::MAX_SEATS;
+use domain::runtime::{MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, TOKEN_VARIABLE};
 use serde::Deserialize;
 use toml::Value;
 
@@ -23,7 +23,7 @@ const PREFIX: &str = "COUNTERSIGN_";
 /// Ours, but no settings: whom a client is to speak to and as whom, and what the tests are told. A broker
 /// that such a client starts inherits them.
 const OTHER_VARIABLES: &[&str] =
-    &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", runtime::TOKEN, runtime::MCP_URL, runtime::REVIEWER_ID];
+    &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
 /// A configuration, and where each of its settings came from.

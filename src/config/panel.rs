@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use domain::globs::{BadGlob, Globs};
-use domain::panel::{Defaults, MAX_SEATS, Rule};
+use domain::default_panel::{self as domain_panel, DefaultPanel, MAX_SEATS};
+use domain::glob::{GlobError, Globs};
 use domain::review::Category;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -35,16 +35,16 @@ pub struct PanelRule {
 }
 
 impl Panel {
-    pub fn defaults(&self) -> Result<Defaults, BadGlob> {
+    pub fn defaults(&self) -> Result<DefaultPanel, GlobError> {
         let rules = self.rules.iter().map(|rule| {
-            Ok(Rule {
+            Ok(domain_panel::PanelRule {
                 category: rule.category,
                 paths: rule.paths.clone().map(Globs::new).transpose()?,
                 personas: rule.personas.clone(),
                 replace: rule.replace,
             })
         });
-        Ok(Defaults { personas: self.personas.clone(), rules: rules.collect::<Result<_, _>>()? })
+        Ok(DefaultPanel { personas: self.personas.clone(), rules: rules.collect::<Result<_, _>>()? })
     }
 }
 

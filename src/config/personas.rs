@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actors::personas::{Mode, Persona, Personas};
-use actors::reviewer_process::runtime::{Effort, Runtime};
-use domain::globs::Globs;
-use domain::panel::{PERSONA_CHARS, is_persona_name};
+use domain::glob::Globs;
+use domain::persona::{MAX_PERSONA_NAME_CHARS, is_persona_name};
+use domain::persona::{Mode, Persona, Personas};
+use domain::runtime::{Effort, Runtime};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -120,7 +120,7 @@ impl Drafts<'_> {
             let origin = folder.origin_of(&path);
             if !is_persona_name(&name) {
                 let text = format!(
-                    "a persona is called like its file; expected 1 to {PERSONA_CHARS} letters, digits and the \
+                    "a persona is called like its file; expected 1 to {MAX_PERSONA_NAME_CHARS} letters, digits and the \
                      characters . _ - before .toml"
                 );
                 self.problems.push(Problem::at(&origin, text));

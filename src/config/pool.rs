@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use actors::pool::prompt;
-use actors::reviewer_process::runtime::{Effort, Runtime, RuntimeSettings, Wsl};
+use domain::reviewer_prompt;
+use domain::runtime::{Effort, Runtime, RuntimeSettings, Wsl};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -126,7 +126,7 @@ fn check_prompt(file: &str) -> Result<(), String> {
         Err(error) => Err(format!("cannot be read: {error}")),
         Ok(_) if template.len() as u64 > MAX_PROMPT_BYTES => Err("expected a file of at most 256 KiB".to_owned()),
         Ok(_) if template.trim().is_empty() => Err("expected a file with text in it".to_owned()),
-        Ok(_) => prompt::check(&template).map_err(|error| error.to_string()),
+        Ok(_) => reviewer_prompt::check(&template).map_err(|error| error.to_string()),
     }
 }
 

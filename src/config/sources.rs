@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use etcetera::{BaseStrategy, choose_base_strategy};
 
 use super::error::{Origin, Problem};
-use crate::telemetry::{is_hidden, visible};
+use domain::text::{escape, is_hidden};
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
 const PERSONAS: &str = "personas";
@@ -123,7 +123,7 @@ impl Sources {
             let before = &text[..text.floor_char_boundary(place)];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |s| s.chars().count()) + 1;
-            problem(format!("line {line}, column {column}: {}", visible(error.message())))
+            problem(format!("line {line}, column {column}: {}", escape(error.message())))
         })
     }
 }

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use super::check::{Place, absolute, is_word};
 use super::near::unknown_key;
-use crate::telemetry::is_hidden;
+use domain::text::is_hidden;
 
 const MAX_RECEIVERS: usize = 20;
 const KEYS: &[&str] = &["name", "url", "events", "project", "secret_file", "allow_http"];

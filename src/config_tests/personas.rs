@@ -1,8 +1,8 @@
 //! Personas and panels: who reviews, what they are told, and what a project may say of it.
 
-use actors::personas::{Mode, Persona};
-use actors::reviewer_process::runtime::{Effort, Runtime};
+use domain::persona::{Mode, Persona};
 use domain::review::Category;
+use domain::runtime::{Effort, Runtime};
 
 use super::super::rules::PERSONA_RULES;
 use super::*;
@@ -154,7 +154,7 @@ fn every_bad_value_of_a_persona_is_named_with_what_is_allowed() {
     assert_snapshot!(wrong("focus = 3"), @"focus = 3: expected text on one line, of 1 to 200 characters, none of them invisible");
     assert_snapshot!(wrong("ignore = '*.lock'"), @r#"ignore = "*.lock": expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
     assert_snapshot!(wrong("ignore = ['ok', 'src/[a']"), @r#"ignore = ["ok", "src/[a"]: "src/[a": unclosed character class; missing ']'; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
-    assert_snapshot!(wrong("ignore = ['/etc/**']"), @r#"ignore = ["/etc/**"]: "/etc/**": paths begin at the root of the repository, without / or ./ or ..; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
+    assert_snapshot!(wrong("ignore = ['/etc/**']"), @r#"ignore = ["/etc/**"]: "/etc/**": paths are relative to the root of the repository; remove /, ./ or ..; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
     assert_snapshot!(wrong(&format!("ignore = [{}]", "'a', ".repeat(101))), @r#"ignore = ["a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a",…: these are 101; expected a list of at most 100 patterns of paths, such as ["*.lock", "docs/"]"#);
     assert_snapshot!(wrong("mode = 'oneshot'"), @r#"mode = "oneshot": expected one of agent, one_shot"#);
     assert_snapshot!(wrong("mode = 'one_shot'\nruntime = 'gemini'"), @r#"runtime = "gemini": expected one of codex, claude, command, or """#);

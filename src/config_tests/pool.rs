@@ -1,6 +1,6 @@
 //! The reviewer pool: what is run with the user's rights, so every value is looked at.
 
-use actors::reviewer_process::runtime::{Effort, Runtime, Wsl};
+use domain::runtime::{Effort, Runtime, Wsl};
 
 use super::super::rules::Scope;
 use super::*;

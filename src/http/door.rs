@@ -258,7 +258,7 @@ fn ticket(uri: &Uri) -> Option<&str> {
 fn secret(header: &HeaderValue) -> Option<&str> {
     let (scheme, secret) = header.to_str().ok()?.split_once(' ')?;
     let secret = secret.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(credentials::PREFIX)).then_some(secret)
+    (scheme.eq_ignore_ascii_case("bearer") && secret.starts_with(store::SECRET_PREFIX)).then_some(secret)
 }
 
 /// Two spellings of one host are the same.

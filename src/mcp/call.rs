@@ -52,7 +52,7 @@ pub(super) async fn run(
     let trace = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<TraceId>()).copied();
     let Some(tool) = Tool::from_name(&request.name) else {
         let known: Vec<_> = Tool::ALL.iter().filter(|t| t.is_for(server.endpoint.role())).map(|t| t.name()).collect();
-        let name: String = request.name.chars().take(80).collect();
+        let name = domain::text::truncate(&request.name, 80);
         server.broker.metrics().call("unknown", Outcome::Malformed, std::time::Duration::ZERO);
         info!(target: "countersign::call", outcome = "unknown_tool", caller = who.identity(), trace.id = trace.map(display), "call");
         let error = ErrorData::invalid_params(

@@ -48,7 +48,7 @@ pub(super) fn get(endpoint: Endpoint, request: &GetPromptRequestParams) -> Resul
     };
     let given = |name: &str| -> Option<String> {
         let text = request.arguments.as_ref()?.get(name).and_then(Value::as_str)?.trim();
-        (!text.is_empty()).then(|| text.chars().take(MAX_ARGUMENT_CHARS).collect())
+        (!text.is_empty()).then(|| domain::text::truncate(text, MAX_ARGUMENT_CHARS).to_owned())
     };
     let text = if prompt.name == PROPOSE {
         let intent = given("intent").map_or_else(

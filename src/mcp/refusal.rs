@@ -29,7 +29,7 @@ impl Refused {
 
     /// A word that is none of `allowed`.
     pub(super) fn unknown_word(code: &'static str, field: &str, given: &str, allowed: &[&str]) -> Self {
-        let given: String = given.chars().take(80).collect();
+        let given = domain::text::truncate(given, 80);
         Self::new(code, format!("{field}: {given:?} is not known; allowed: {}", allowed.join(", ")))
             .with("field", field)
             .with("allowed", allowed)

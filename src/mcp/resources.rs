@@ -43,7 +43,7 @@ pub(super) async fn list(
         .with_description("Reviews that wait for a reviewer.")
         .with_mime_type(MIME);
     let reviews = listing.page.items.iter().map(|row| {
-        let title: String = row.intent.chars().take(80).collect();
+        let title = domain::text::truncate(&row.intent, 80);
         Resource::new(format!("{SCHEME}{}", row.id), row.number.to_string())
             .with_title(format!("{} ({}) {title}", row.number, row.status))
             .with_mime_type(MIME)
@@ -57,7 +57,7 @@ pub(super) async fn list(
 
 pub(super) async fn read(server: &Server, who: Who<'_>, uri: &str) -> Result<ReadResourceResponse, ErrorData> {
     let unknown = || {
-        let shown: String = uri.chars().take(120).collect();
+        let shown = domain::text::truncate(&uri, 120);
         let message = format!("no resource {shown:?}; there are review://queue and review://{{id}}");
         ErrorData::resource_not_found(message, Some(json!({ "uri": shown })))
     };

@@ -150,7 +150,7 @@ impl<'a> Who<'a> {
     pub(super) fn confine(self, query: ListQuery) -> Result<ListQuery, Refused> {
         let Some(Scope::Project(own)) = self.caller.map(|caller| &caller.scope) else { return Ok(query) };
         if let Some(other) = query.projects.iter().find(|project| Some(*project) != own.as_ref()) {
-            let other: String = other.chars().take(80).collect();
+            let other = domain::text::truncate(other, 80);
             return Err(
                 wrong_project(&Scope::Project(own.clone()), &format!("not for {other:?}")).with("field", "project")
             );
@@ -169,7 +169,7 @@ impl<'a> Who<'a> {
     pub(super) fn may_read_project(self, given: &str) -> Result<(), Refused> {
         match self.caller {
             Some(caller) if !caller.scope.allows(Some(given)) => {
-                let given: String = given.chars().take(80).collect();
+                let given = domain::text::truncate(given, 80);
                 Err(wrong_project(&caller.scope, &format!("not for {given:?}")).with("field", "project"))
             }
             Some(_) | None => Ok(()),

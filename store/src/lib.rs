@@ -32,7 +32,7 @@ pub use lists::{Filter, ListOrder};
 pub use log::{Entry, Logged, News};
 pub use reader::{Named, Reader};
 pub use reviewers::{FreeSeat, Pending, ProcessRow, ReviewerEnd, ReviewerRow, SeatRow, Waiting, Work};
-pub use tokens::{NewToken, Revoked, Token, Tokens};
+pub use tokens::{NewToken, Revoked, SECRET_DIGITS, SECRET_PREFIX, Token, Tokens, new_secret};
 pub use writer::{Change, Committed, Done, Feed, HookChange, HookStep, PoolChange, Which, Writer, WriterThread};
 
 use sqlx::{

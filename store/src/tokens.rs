@@ -9,6 +9,25 @@ use domain::{
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use std::{collections::HashSet, path::Path};
 
+/// Every secret begins with this, so that people and scanners recognise one.
+pub const SECRET_PREFIX: &str = "cs_";
+
+/// Number of hex digits after the prefix.
+pub const SECRET_DIGITS: usize = 64;
+
+/// A new bearer secret: `cs_` and 64 hex digits, 256 random bits.
+///
+/// # Panics
+///
+/// If the operating system has no random bytes.
+pub fn new_secret() -> String {
+    let mut bytes = [0; SECRET_DIGITS / 2];
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        panic!("the operating system has no random bytes: {error}");
+    }
+    format!("{SECRET_PREFIX}{}", domain::text::hex(&bytes))
+}
+
 /// A token as stored: everything but its secret, which nobody has kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {

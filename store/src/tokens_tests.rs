@@ -1,4 +1,4 @@
-use super::{NewToken, Revoked, Tokens};
+use super::{NewToken, Revoked, Tokens, new_secret};
 use crate::{Settings, Store};
 use domain::{
     credential::{Authority, Scope, SecretHash},
@@ -37,4 +37,12 @@ async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
     drop(writer);
     reader.close().await;
     thread.ended().await;
+}
+
+#[test]
+fn secrets_are_recognisable_and_never_repeat() {
+    let secret = new_secret();
+    let digits = secret.strip_prefix("cs_").unwrap();
+    assert!(digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_ne!(secret, new_secret());
 }

@@ -2,11 +2,11 @@
 
 use crate::reviewer_process::{
     Plan,
-    runtime::{Runtime, RuntimeSettings, TOKEN},
+    runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
 use crate::{
     Broker, Limits, Projects, Running, Settings,
-    pool::{PoolSettings, prompt},
+    pool::PoolSettings,
     requests::{NewProposal, PolicyRequest, Wait},
     start,
 };
@@ -33,7 +33,7 @@ fn settings(folder: &Path) -> Settings {
             environment: Vec::new(),
             wsl: None,
         },
-        prompt: prompt::DEFAULT.into(),
+        prompt: domain::reviewer_prompt::DEFAULT_TEMPLATE.into(),
         workspace: Some(folder.into()),
         limits: scaling::Limits { ratio: 3, max_size: 1, cooldown: SHORT, idle_after: LONG, ttl: LONG },
         max_failures: 5,
@@ -105,7 +105,7 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
             let told = std::fs::read_to_string(folder.join("told")).unwrap_or_default();
             let plans: Vec<Plan> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
             if let Some(plan) = plans.get(count - 1) {
-                let (_, secret) = plan.env.iter().find(|(name, _)| name == TOKEN).expect("a pass");
+                let (_, secret) = plan.env.iter().find(|(name, _)| name == TOKEN_VARIABLE).expect("a pass");
                 let caller = broker.credentials().find(secret).expect("its pass is good");
                 return (caller.identity, secret.clone());
             }

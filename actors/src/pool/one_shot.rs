@@ -23,7 +23,8 @@ use super::{
 };
 use crate::reviewer_process::Process;
 use crate::reviewer_process::runtime::RuntimeSettings;
-use crate::{Context, credentials::ReviewerCredential, error::BrokerError, personas::Persona};
+use crate::{Context, credentials::ReviewerCredential, error::BrokerError};
+use domain::persona::Persona;
 use domain::{
     ids::ReviewId,
     pool::PoolEvent,

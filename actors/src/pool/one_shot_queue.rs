@@ -7,7 +7,7 @@ use super::{
     reviewers::{Leaving, Member},
     spawn,
 };
-use crate::personas::Mode;
+use domain::persona::Mode;
 use domain::{ids::ReviewId, pool::scaling::DrainReason, time::Tick};
 use ractor::ActorRef;
 use std::collections::BTreeSet;

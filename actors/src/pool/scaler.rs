@@ -249,7 +249,7 @@ impl ReviewerPool {
         let named = |member: &&Member| member.row.is_called(given);
         let Some(id) = state.members.values().find(named).map(|member| member.row.id.clone()) else {
             let known = state.members.keys().cloned().collect();
-            return Err(BrokerError::UnknownReviewer { given: given.chars().take(80).collect(), known });
+            return Err(BrokerError::UnknownReviewer { given: domain::text::truncate(given, 80).to_owned(), known });
         };
         self.drain(state, &id, DrainReason::Operator).await;
         if at_once {

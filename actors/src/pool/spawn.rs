@@ -3,7 +3,6 @@
 use super::{
     PoolSettings,
     one_shot::OneShot,
-    prompt,
     reviewer_actor::{Job, Start},
 };
 use crate::reviewer_process::Plan;
@@ -11,14 +10,19 @@ use crate::reviewer_process::runtime::{self, Errand, Invocation, Launch, Runtime
 use crate::{
     Context,
     credentials::ReviewerCredential,
-    personas::Persona,
     workspace::{self, make},
 };
+use domain::persona::Persona;
 use domain::{
     credential::Scope,
     pool::scaling::{Spawn, SpawnReason},
 };
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use store::{FreeSeat, ProcessRow, ReviewerRow, Work};
 use uuid::Uuid;
 
@@ -52,7 +56,8 @@ pub(super) fn prepare(
         ("wait_seconds", WAIT_SECONDS),
         ("empty_waits", EMPTY_WAITS),
     ];
-    let prompt = prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
+    let prompt =
+        domain::reviewer_prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
     let (secret, credential) = context.credentials.issue(&row.id, Scope::Project(spawn.project.clone()));
     let errand = Errand::Agent { token: &secret, mcp_url: &settings.mcp_url };
     let launch = Launch { reviewer_id: &row.id, workspace: &folder, errand };
@@ -95,7 +100,7 @@ fn hire(
     taken: &BTreeSet<&str>,
 ) -> Result<Hired, String> {
     let path = std::env::var_os("PATH");
-    let program = runtime::find_program(runtime, path.as_deref()).map_err(|error| error.to_string())?;
+    let program = runtime.find_program(path.as_deref(), is_executable).map_err(|error| error.to_string())?;
     let name = free_name(runtime.runtime.as_str(), taken);
     let id = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
     let folder = workspace(settings, &id)?;
@@ -167,4 +172,8 @@ pub(super) fn prune(folder: PathBuf) {
             let _ = std::fs::remove_file(log);
         }
     });
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

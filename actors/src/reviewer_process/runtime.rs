@@ -7,95 +7,16 @@
 mod claude;
 mod codex;
 mod environment;
-mod program;
 mod wsl;
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
+use std::{fmt, path::Path};
+
+pub use domain::runtime::{
+    Effort, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, TOKEN_VARIABLE, Wsl,
 };
-
-use serde::{Deserialize, Serialize};
-
-pub use program::{RuntimeError, find_program};
-
-use crate::personas::Persona;
-
-/// The variables that every reviewer learns its task from, and the only way for a `command`.
-pub const TOKEN: &str = "COUNTERSIGN_TOKEN";
-pub const MCP_URL: &str = "COUNTERSIGN_MCP_URL";
-pub const REVIEWER_ID: &str = "COUNTERSIGN_REVIEWER_ID";
 
 /// The broker's name in the configuration of a client, and so in the names of its tools.
 const SERVER: &str = "countersign";
-
-/// Which program reviews.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Runtime {
-    Codex,
-    Claude,
-    /// Any argv from the settings.
-    Command,
-}
-
-impl Runtime {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Codex => "codex",
-            Self::Claude => "claude",
-            Self::Command => "command",
-        }
-    }
-}
-
-impl fmt::Display for Runtime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How hard the model thinks: the levels that both clients know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effort {
-    Low,
-    Medium,
-    High,
-}
-
-impl Effort {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuntimeSettings {
-    pub runtime: Runtime,
-    /// Left out: `codex` or `claude` from PATH.
-    pub program: Option<PathBuf>,
-    /// The whole argv of [`Runtime::Command`].
-    pub command: Vec<String>,
-    /// Left out: what the client itself is set to.
-    pub model: Option<String>,
-    pub effort: Option<Effort>,
-    /// Names of variables that are handed on beside the allow-list, such as that of an API key.
-    pub environment: Vec<String>,
-    pub wsl: Option<Wsl>,
-}
-
-/// A client that lives in Linux on a Windows machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wsl {
-    pub distro: String,
-    /// The workspace as Linux calls it.
-    pub workspace: String,
-}
 
 /// What differs from one reviewer to the next.
 #[derive(Clone, Copy)]
@@ -125,7 +46,7 @@ pub enum Errand<'a> {
     },
 }
 
-/// A process to start, with exactly this environment. Run what [`find_program`] found, under the name `argv[0]`.
+/// A process to start, with exactly this environment. Run what [`RuntimeSettings::find_program`] found, under the name `argv[0]`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
     pub argv: Vec<String>,
@@ -161,30 +82,6 @@ pub fn invocation(
         None => argv,
     };
     Invocation { argv, env: environment::of(settings, launch, own_env) }
-}
-
-impl RuntimeSettings {
-    /// As this persona has it. A program and a model are those of a client, so another client has neither of the pool's.
-    pub fn for_persona(&self, persona: &Persona) -> Self {
-        let runtime = persona.runtime.unwrap_or(self.runtime);
-        let mut settings = Self { runtime, ..self.clone() };
-        if runtime != self.runtime {
-            (settings.program, settings.model) = (None, None);
-            settings.command.clear();
-        }
-        settings.program = persona.program.clone().or(settings.program);
-        settings.model = persona.model.clone().or(settings.model);
-        settings.effort = persona.effort.or(settings.effort);
-        if !persona.command.is_empty() {
-            settings.command.clone_from(&persona.command);
-        }
-        settings
-    }
-
-    /// The client's program as it is set, before it is looked for.
-    fn client(&self, name: &str) -> String {
-        self.program.as_ref().map_or_else(|| name.to_owned(), |program| program.to_string_lossy().into_owned())
-    }
 }
 
 fn texts<const N: usize>(words: [&str; N]) -> [String; N] {

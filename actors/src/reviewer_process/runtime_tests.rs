@@ -1,6 +1,4 @@
-use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt as _};
-
-use tempfile::TempDir;
+use std::path::PathBuf;
 
 use super::*;
 
@@ -98,9 +96,9 @@ fn a_command_runs_as_it_stands() {
 fn every_runtime_is_told_who_it_is_and_the_token_stands_nowhere_else() {
     for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
         let invocation = with_env(&chosen(runtime), &[("COUNTERSIGN_TOKEN", "the broker's own")]);
-        assert_eq!(value(&invocation, TOKEN), Some(SECRET));
-        assert_eq!(value(&invocation, MCP_URL), Some("http://127.0.0.1:8321/mcp/reviewer"));
-        assert_eq!(value(&invocation, REVIEWER_ID), Some("codex-r1-a7f3"));
+        assert_eq!(value(&invocation, TOKEN_VARIABLE), Some(SECRET));
+        assert_eq!(value(&invocation, MCP_URL_VARIABLE), Some("http://127.0.0.1:8321/mcp/reviewer"));
+        assert_eq!(value(&invocation, REVIEWER_ID_VARIABLE), Some("codex-r1-a7f3"));
         assert!(!invocation.argv.iter().any(|argument| argument.contains(SECRET)), "{runtime}");
         assert!(!format!("{invocation:?}").contains(SECRET), "{runtime}");
     }
@@ -119,7 +117,7 @@ fn the_environment_is_an_allow_list() {
         ("LD_PRELOAD", "/tmp/evil.so"),
     ];
     let names = |settings: &RuntimeSettings| -> Vec<String> {
-        let told = [TOKEN, MCP_URL, REVIEWER_ID];
+        let told = [TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
         let names = with_env(settings, &own).env.into_iter().map(|(name, _)| name);
         names.filter(|name| !told.contains(&name.as_str())).collect()
     };
@@ -158,50 +156,6 @@ fn a_client_in_wsl_is_started_without_a_shell_and_given_its_variables() {
     assert_eq!(value(&invocation, "SystemRoot"), Some(r"C:\Windows"));
 }
 
-/// A folder with a program and a plain file of these names.
-fn folder(program: &str, plain: &str) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    for (name, mode) in [(program, 0o755), (plain, 0o644)] {
-        let file = folder.path().join(name);
-        fs::write(&file, "").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-    }
-    folder
-}
-
-#[test]
-fn a_program_is_found_as_exec_would_find_it() {
-    let (first, second) = (folder("other", "codex"), folder("codex", "plain"));
-    let path = std::env::join_paths([Path::new("."), first.path(), second.path()]).unwrap();
-    let find = |settings: &RuntimeSettings| find_program(settings, Some(path.as_os_str()));
-    let codex = second.path().join("codex");
-    assert_eq!(find(&settings(Runtime::Codex)), Ok(codex.clone()));
-
-    let named = |program: &Path| RuntimeSettings { program: Some(program.into()), ..settings(Runtime::Claude) };
-    assert_eq!(find(&named(Path::new("other"))), Ok(first.path().join("other")));
-    assert_eq!(find(&named(&codex)), Ok(codex));
-    let command = vec!["other".to_owned(), "x".to_owned()];
-    let command = RuntimeSettings { command, ..settings(Runtime::Command) };
-    assert_eq!(find(&command), Ok(first.path().join("other")));
-}
-
-#[test]
-fn a_program_that_is_not_there_is_named_with_where_it_was_looked_for() {
-    let error = |settings: &RuntimeSettings| {
-        find_program(settings, Some(OsStr::new("/nowhere:/no/bin"))).unwrap_err().to_string()
-    };
-    assert_eq!(
-        error(&settings(Runtime::Claude)),
-        r#"no program "claude" in PATH (/nowhere:/no/bin); install it, or give its absolute path in pool.program"#
-    );
-    assert_eq!(error(&chosen(Runtime::Codex)), "/opt/client is no program that can be run (from pool.program)");
-    assert_eq!(error(&settings(Runtime::Command)), r#"pool.runtime = "command" needs a program in pool.command"#);
-    let relative = RuntimeSettings { command: vec!["./review".into()], ..settings(Runtime::Command) };
-    assert_eq!(error(&relative), "./review is no program that can be run (from pool.command)");
-    let wsl = Some(Wsl { distro: "Ubuntu".into(), workspace: "/".into() });
-    assert!(error(&RuntimeSettings { wsl, ..settings(Runtime::Codex) }).starts_with("no program \"wsl.exe\" in PATH"));
-}
-
 #[test]
 fn a_one_shot_run_is_held_as_tight_and_told_of_no_broker() {
     let once = |settings: &RuntimeSettings, budget_usd| {
@@ -225,31 +179,15 @@ fn a_one_shot_run_is_held_as_tight_and_told_of_no_broker() {
     for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
         let invocation = once(&settings(runtime), None);
         assert!(!invocation.argv.join(" ").contains("mcp_servers"), "{runtime}");
-        assert_eq!((value(&invocation, TOKEN), value(&invocation, MCP_URL)), (None, None), "{runtime}");
-        assert_eq!(value(&invocation, REVIEWER_ID), Some("codex-r1-a7f3"), "{runtime}: what is left of it is found");
+        assert_eq!(
+            (value(&invocation, TOKEN_VARIABLE), value(&invocation, MCP_URL_VARIABLE)),
+            (None, None),
+            "{runtime}"
+        );
+        assert_eq!(
+            value(&invocation, REVIEWER_ID_VARIABLE),
+            Some("codex-r1-a7f3"),
+            "{runtime}: what is left of it is found"
+        );
     }
-}
-
-#[test]
-fn a_persona_keeps_what_is_of_its_own_client_only() {
-    let pool = RuntimeSettings { command: vec!["sh".into()], ..chosen(Runtime::Codex) };
-    let persona = |runtime, model: Option<&str>| Persona {
-        name: "security".into(),
-        focus: String::new(),
-        prompt: "".into(),
-        ignore: Default::default(),
-        mode: crate::personas::Mode::OneShot,
-        runtime,
-        program: None,
-        command: Vec::new(),
-        model: model.map(Into::into),
-        effort: None,
-        time_limit: std::time::Duration::from_secs(1),
-        budget_usd: None,
-        front_matter: false,
-    };
-    assert_eq!(pool.for_persona(&persona(None, None)), pool);
-    assert_eq!(pool.for_persona(&persona(Some(Runtime::Codex), Some("m-2"))).model.as_deref(), Some("m-2"));
-    let other = pool.for_persona(&persona(Some(Runtime::Claude), None));
-    assert_eq!(other, RuntimeSettings { effort: Some(Effort::High), ..settings(Runtime::Claude) });
 }

@@ -113,7 +113,7 @@ impl Usage {
     }
 
     fn failed(&mut self, message: &str) {
-        self.last_error = Some(message.chars().take(MAX_ERROR_CHARS).collect());
+        self.last_error = Some(domain::text::truncate(message, MAX_ERROR_CHARS).to_owned());
     }
 }
 

@@ -119,7 +119,7 @@ fn findings(list: &str, listed: &Listed, is_issue: bool) -> Result<Vec<NewFindin
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(200).collect()
+    domain::text::truncate(text, 200).to_owned()
 }
 
 #[cfg(test)]

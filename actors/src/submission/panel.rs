@@ -3,7 +3,8 @@
 use crate::{error::BrokerError, requests::PolicyRequest};
 use domain::{
     consensus::{Policy, Rule, RuleName},
-    panel::{MAX_SEATS, PERSONA_CHARS, is_persona_name},
+    default_panel::MAX_SEATS,
+    persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
     review::seats_for,
 };
 
@@ -14,12 +15,13 @@ pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, Broker
     }
     for persona in &personas {
         let chars = persona.chars().count();
-        if chars > PERSONA_CHARS {
+        if chars > MAX_PERSONA_NAME_CHARS {
             let (field, unit) = ("personas", "characters");
-            return Err(BrokerError::TooLong { field, actual: chars, limit: PERSONA_CHARS, unit });
+            return Err(BrokerError::TooLong { field, actual: chars, limit: MAX_PERSONA_NAME_CHARS, unit });
         }
         if !is_persona_name(persona) {
-            let problem = format!("{persona:?} is no persona; allowed are 1 to {PERSONA_CHARS} of a-z A-Z 0-9 . _ -");
+            let problem =
+                format!("{persona:?} is no persona; allowed are 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -");
             return Err(invalid("personas", problem));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::flags::visible;
+use super::flags::excerpt;
 use super::parser::Patch;
 use super::{AffectedFile, Flag, FlagKind, Operation, paths};
 
@@ -29,7 +29,7 @@ impl Files {
             // two files may swap their names in one diff; nothing is kept then
             let kept = kept.filter(|(_, moved)| !moved || file.operation == Operation::Delete).map(|(path, _)| path);
             if let Some(path) = kept {
-                let detail = format!("git keeps {}, because the same diff writes it before removing it", visible(path));
+                let detail = format!("git keeps {}, because the same diff writes it before removing it", excerpt(path));
                 flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(path.clone()), detail });
                 self.by_path.remove(path);
             }

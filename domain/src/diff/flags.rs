@@ -2,6 +2,10 @@
 
 use super::parser::Patch;
 use super::{Flag, FlagKind, paths};
+use crate::text::{ellipsize, escape, is_bidi, is_hidden, is_joiner};
+
+/// Longest excerpt of a diff in a flag.
+const EXCERPT_CHARS: usize = 100;
 
 const SYMLINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
@@ -66,11 +70,11 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     if !patch.deleted && kind_of(after) == Some(SYMLINK) {
         push(
             FlagKind::Symlink,
-            format!("a symlink to {}", patch.first_added.map_or_else(|| "an unknown place".to_owned(), visible)),
+            format!("a symlink to {}", patch.first_added.map_or_else(|| "an unknown place".to_owned(), excerpt)),
         );
     }
     if kind_of(after) == Some(GITLINK) || kind_of(patch.old_mode) == Some(GITLINK) {
-        push(FlagKind::Gitlink, patch.first_added.map_or_else(|| "a submodule".to_owned(), visible));
+        push(FlagKind::Gitlink, patch.first_added.map_or_else(|| "a submodule".to_owned(), excerpt));
     }
     if let (Some(old), Some(new)) = (patch.old_mode, patch.new_mode)
         && old != new
@@ -86,7 +90,7 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
             && !seen.contains(&kind)
         {
             seen.push(kind);
-            push(kind, format!("{} can change what runs or who may run it", visible(&name)));
+            push(kind, format!("{} can change what runs or who may run it", excerpt(&name)));
         }
     }
     flags.extend(on_path.flags(Some(&path)));
@@ -96,7 +100,7 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
 
 /// Case and invisible characters are ignored, as some file systems do.
 fn config_kind(path: &str) -> Option<FlagKind> {
-    let path: String = path.chars().filter(|&c| !is_invisible(c)).flat_map(char::to_lowercase).collect();
+    let path: String = path.chars().filter(|&c| !is_hidden(c)).flat_map(char::to_lowercase).collect();
     let parts: Vec<&str> = path.split('/').map(|part| part.trim_end_matches([' ', '.'])).collect();
     let (file, folders) = parts.split_last()?;
     if AGENT_FILES.contains(file)
@@ -145,7 +149,7 @@ impl SuspiciousChars {
     fn scan_path(&mut self, path: &str) {
         for c in path.chars() {
             // joiners are part of some scripts and emoji, but in a path they only disguise
-            let c = if matches!(c, '\u{200c}' | '\u{200d}') { '\u{200b}' } else { c };
+            let c = if is_joiner(c) { '\u{200b}' } else { c };
             self.look_at(c, 0);
         }
     }
@@ -153,7 +157,7 @@ impl SuspiciousChars {
     fn look_at(&mut self, c: char, line: usize) {
         let slot = if is_bidi(c) {
             &mut self.bidi
-        } else if c.is_control() || (is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}')) {
+        } else if is_hidden(c) && !is_joiner(c) {
             &mut self.control
         } else {
             return;
@@ -174,34 +178,7 @@ impl SuspiciousChars {
     }
 }
 
-/// Nothing, or something else, is seen where it stands: no name may hold it.
-pub fn is_hidden(c: char) -> bool {
-    is_bidi(c) || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Format characters without width, among them the tag characters that can carry hidden words.
-fn is_invisible(c: char) -> bool {
-    is_bidi(c)
-        || matches!(c, '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-/// At most 100 characters, with those that do not show written out.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    for (at, c) in text.trim_end().chars().enumerate() {
-        if at == 100 {
-            shown.push('…');
-            break;
-        }
-        if c.is_control() || is_invisible(c) {
-            shown.push_str(&format!("U+{:04X}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+/// At most 100 characters, with hidden ones escaped.
+pub(super) fn excerpt(text: &str) -> String {
+    ellipsize(&escape(text.trim_end()), EXCERPT_CHARS).into_owned()
 }

@@ -1,7 +1,7 @@
 //! Text that git skips: it is shown to a reviewer but is no part of the change.
 
 use super::cursor::LineCursor;
-use super::flags::{SuspiciousChars, visible};
+use super::flags::{SuspiciousChars, excerpt};
 use super::{Flag, FlagKind};
 
 /// Collects skipped lines; what git itself writes around patches is expected and not flagged.
@@ -64,13 +64,13 @@ impl SkippedText {
     pub(super) fn flag(&mut self, number: usize, line: &str) {
         self.lines += 1;
         if self.first.is_none() {
-            self.first = Some((number, visible(line)));
+            self.first = Some((number, excerpt(line)));
         }
     }
 
     /// The `diff --git` line says one name and git uses another.
     pub(super) fn misnamed(&mut self, said: &str, used: String) {
-        let detail = format!("the `diff --git` line names {}, git changes {}", visible(said), visible(&used));
+        let detail = format!("the `diff --git` line names {}, git changes {}", excerpt(said), excerpt(&used));
         self.misnamed.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(used), detail });
     }
 

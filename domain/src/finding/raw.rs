@@ -152,7 +152,7 @@ fn unknown(
     allowed: impl Iterator<Item = &'static str>,
 ) -> BadFinding {
     let allowed: Vec<_> = allowed.collect();
-    let word: String = word.chars().take(QUOTED_CHARS).collect();
+    let word = crate::text::truncate(word, QUOTED_CHARS);
     let problem = format!("{word:?} is not known; allowed: {}", allowed.join(", "));
     BadFinding { field, code, problem, allowed }
 }

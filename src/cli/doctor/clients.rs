@@ -5,8 +5,8 @@ use crate::{
     cli::place::Place,
     config::{Config, Pool},
 };
-use actors::reviewer_process::runtime::{Runtime, find_program};
-use std::{ffi::OsStr, path::Path, process::Stdio, time::Duration};
+use domain::runtime::Runtime;
+use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};
 
 const GROUP: &str = "Clients";
@@ -77,7 +77,7 @@ async fn reviewers(pool: &Pool) -> Check {
     }
     let settings = pool.runtime_settings();
     let fix = "install it and log in, or set pool.program to where it is";
-    let found = match find_program(&settings, std::env::var_os("PATH").as_deref()) {
+    let found = match settings.find_program(std::env::var_os("PATH").as_deref(), is_executable) {
         Ok(found) => found,
         Err(error) => return Check::failure(GROUP, name, error.to_string(), fix),
     };
@@ -93,4 +93,9 @@ async fn reviewers(pool: &Pool) -> Check {
 
 fn runs(program: &Path, words: &str) -> String {
     format!("{} {words}", program.display())
+}
+
+/// Whether this is a file that the user can run.
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

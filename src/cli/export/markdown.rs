@@ -1,10 +1,8 @@
 //! A report for people. Everything in it was written by agents, so nothing of theirs becomes markup: texts stand in
 //! fences longer than any they hold, and words of a line are escaped.
 
-use crate::{
-    cli::render::{number, rows},
-    telemetry::visible,
-};
+use crate::cli::render::{number, rows};
+use domain::text::escape;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -119,13 +117,13 @@ fn text(out: &mut String, language: &str, text: Option<&str>) {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
     let longest = text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
-    let lines: Vec<_> = text.lines().map(visible).collect();
+    let lines: Vec<_> = text.lines().map(escape).collect();
     let _ = writeln!(out, "\n{fence}{language}\n{}\n{fence}", lines.join("\n"));
 }
 
 /// A field in the middle of a line.
 fn word(of: &Value, key: &str) -> String {
-    let shown = visible(of[key].as_str().unwrap_or_default());
+    let shown = escape(of[key].as_str().unwrap_or_default());
     let mut escaped = String::with_capacity(shown.len());
     for c in shown.chars() {
         match c {

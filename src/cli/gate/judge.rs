@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{broker::DATABASE, config::Config};
 use anyhow::Context as _;
-use domain::{globs::Globs, ids::ReviewNumber};
+use domain::{glob::Globs, ids::ReviewNumber};
 use git::UserRepo;
 use git::{GitError, GitSettings, Repository};
 use std::{collections::BTreeSet, sync::Arc};
@@ -163,7 +163,7 @@ impl Judge {
             return Ok(Some(Needless::Empty));
         }
         let paths = self.paths(landing).await?;
-        let is_exempt = !paths.is_empty() && paths.iter().all(|path| self.exempt.fits(path));
+        let is_exempt = !paths.is_empty() && paths.iter().all(|path| self.exempt.matches(path));
         Ok(is_exempt.then_some(Needless::Exempt))
     }
 
@@ -198,7 +198,7 @@ impl Judge {
         };
         let mut found = self.ledger.find_approved(patch_id.as_deref(), &landing.tree).await?;
         let recent = self.touched().await?;
-        let counts = |path: &String| !self.exempt.fits(path);
+        let counts = |path: &String| !self.exempt.matches(path);
         let paths: BTreeSet<String> = self.paths(landing).await?.into_iter().filter(counts).collect();
         for touched in recent.iter().filter(|touched| touched.approved) {
             let same = paths_of(touched).into_iter().filter(counts).collect::<BTreeSet<_>>() == paths;
@@ -227,7 +227,7 @@ impl Judge {
             return Ok(Relation::Differs(Vec::new()));
         }
         match self.git.differing_files(parent.map(String::as_str), diff, &landing.tree).await {
-            Ok(files) => Ok(Relation::Differs(files.into_iter().filter(|path| !self.exempt.fits(path)).collect())),
+            Ok(files) => Ok(Relation::Differs(files.into_iter().filter(|path| !self.exempt.matches(path)).collect())),
             Err(GitError::DoesNotApply { .. } | GitError::TooLarge { .. }) => Ok(Relation::DoesNotApply),
             Err(error) => Err(error).context("cannot apply an approved diff"),
         }

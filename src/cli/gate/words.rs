@@ -6,7 +6,8 @@ use super::{
     nearest::{How, Near, next_step},
     range::MAX_COMMITS,
 };
-use crate::{cli::render::clipped, telemetry::visible};
+use crate::cli::render::clipped;
+use domain::text::escape;
 use domain::time::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -101,7 +102,7 @@ pub(in crate::cli) fn line(judged: &Judgement) -> String {
 fn by(approval: &Approval) -> String {
     let names = approval.case.approvers.iter().map(|approver| {
         let at = moment(approver.at);
-        let (reviewer, persona) = (clipped(&approver.reviewer, NAME_CHARS), visible(&approver.persona).into_owned());
+        let (reviewer, persona) = (clipped(&approver.reviewer, NAME_CHARS), escape(&approver.persona).into_owned());
         format!("{reviewer} ({persona}) at {at}")
     });
     match names.collect::<Vec<_>>() {

@@ -9,8 +9,8 @@ use crate::{
         receipt,
     },
     config::{Fail, Receipt},
-    telemetry::visible,
 };
+use domain::text::escape;
 use git::UserRepo;
 use std::io::{self, Read as _, Write as _};
 
@@ -110,7 +110,7 @@ fn tell_failure(what: &str, ended: anyhow::Result<()>) {
 }
 
 fn say(text: &str) {
-    let lines: String = text.lines().map(|line| format!("countersign: {}\n", visible(line))).collect();
+    let lines: String = text.lines().map(|line| format!("countersign: {}\n", escape(line))).collect();
     // Nobody may be there to read it.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }

@@ -46,7 +46,7 @@ impl HookInput {
 
 /// A reviewer of the pool is nobody's proposer.
 pub(super) fn is_reviewer() -> bool {
-    std::env::var_os(actors::reviewer_process::runtime::REVIEWER_ID).is_some_and(|id| !id.is_empty())
+    std::env::var_os(domain::runtime::REVIEWER_ID_VARIABLE).is_some_and(|id| !id.is_empty())
 }
 
 pub(super) async fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

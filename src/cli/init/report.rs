@@ -7,8 +7,8 @@ use super::{
     edit::unified,
     short,
 };
-use crate::telemetry::visible;
 use anyhow::anyhow;
+use domain::text::escape;
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -95,11 +95,11 @@ impl Report {
     }
 
     fn line(&self, drift: &Drift) -> String {
-        format!("{}: {}: {}", self.name(&drift.path), drift.piece, visible(&drift.what))
+        format!("{}: {}: {}", self.name(&drift.path), drift.piece, escape(&drift.what))
     }
 
     fn name(&self, path: &Path) -> String {
-        visible(&short(path, &self.root)).into_owned()
+        escape(&short(path, &self.root)).into_owned()
     }
 
     fn text(&self, changes: &[Change], applied: bool) -> String {
@@ -141,19 +141,19 @@ impl Report {
     fn remark(&self, writes: bool) -> Result<(), Failure> {
         let mut out = String::new();
         for (client, by) in self.found.iter().filter(|_| writes) {
-            let _ = writeln!(out, "found {client}: {}", visible(by));
+            let _ = writeln!(out, "found {client}: {}", escape(by));
         }
         for note in self.notes.iter().filter(|_| writes) {
-            let _ = writeln!(out, "note: {}", visible(note));
+            let _ = writeln!(out, "note: {}", escape(note));
         }
         for words in &self.by_hand {
             let _ = writeln!(out, "by hand: {words}");
         }
         for (path, why) in &self.kept {
-            let _ = writeln!(out, "left alone: {}: {}", self.name(path), visible(why));
+            let _ = writeln!(out, "left alone: {}: {}", self.name(path), escape(why));
         }
         for (path, why) in &self.problems {
-            let _ = writeln!(out, "left alone: {}: {}", visible(&path.display().to_string()), visible(why));
+            let _ = writeln!(out, "left alone: {}: {}", escape(&path.display().to_string()), escape(why));
         }
         io::stderr().lock().write_all(out.as_bytes())?;
         Ok(())

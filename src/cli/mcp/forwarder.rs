@@ -165,7 +165,7 @@ impl Forwarder {
             }
             Ok(_) | Err(_) => {
                 let words = String::from_utf8_lossy(&body);
-                let words: String = words.chars().take(500).collect();
+                let words = domain::text::truncate(&words, 500);
                 let message = format!("the broker answered with HTTP {status}: {words}");
                 one(envelope.failure(&message, "http_error", status.is_server_error()))
             }

@@ -185,7 +185,7 @@ async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, Fa
         few if few.len() <= SUBJECTS => Some(few.join("; ")),
         many => Some(format!("{}; and {} more commits", many[..SUBJECTS].join("; "), many.len() - SUBJECTS)),
     };
-    let intent = intent.map(|intent| intent.chars().take(INTENT_CHARS).collect());
+    let intent = intent.map(|intent| domain::text::truncate(&intent, INTENT_CHARS).to_owned());
     let bodies = commits.iter().filter(|(_, body)| !body.trim().is_empty());
     let described: Vec<_> = bodies.map(|(subject, body)| format!("{}\n\n{}", subject.trim(), body.trim())).collect();
     let description = Some(described.join("\n\n")).filter(|text| !text.is_empty());

@@ -1,9 +1,7 @@
 //! The pool as text.
 
-use crate::{
-    cli::render::{clipped, duration, rows, strings, table, text},
-    telemetry::visible,
-};
+use crate::cli::render::{clipped, duration, rows, strings, table, text};
+use domain::text::escape;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -21,14 +19,14 @@ pub(super) fn pool(pool: &Value) -> String {
     let wait = if waiting == 1 { "review waits" } else { "reviews wait" };
     let mut out = format!("pool {state}: {} of {max} reviewers, {waiting} {wait}\n", live.len());
     if let Some(message) = pool["message"].as_str() {
-        let _ = writeln!(out, "  {}", visible(message));
+        let _ = writeln!(out, "  {}", escape(message));
     }
     for line in strings(pool, "last_words") {
-        let _ = writeln!(out, "  | {}", visible(line));
+        let _ = writeln!(out, "  | {}", escape(line));
     }
     for reviewer in live {
         for line in strings(reviewer, "last_words") {
-            let _ = writeln!(out, "  | {}: {}", text(reviewer, "reviewer_id"), visible(line));
+            let _ = writeln!(out, "  | {}: {}", text(reviewer, "reviewer_id"), escape(line));
         }
     }
     for (title, rows) in [("live", live), ("ended", rows(pool, "ended"))] {

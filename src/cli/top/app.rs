@@ -2,14 +2,12 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a keyboard has more keys than we give a meaning to")]
 
 use super::data::BrokerState;
-use crate::{
-    cli::{
-        Failure,
-        render::{one_line, rows, text},
-    },
-    telemetry::visible,
+use crate::cli::{
+    Failure,
+    render::{one_line, rows, text},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use domain::text::escape;
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -120,7 +118,7 @@ impl App {
     }
 
     pub(super) fn open(&mut self, review: &str, text: &str) {
-        let lines = text.lines().map(|line| visible(line).into_owned()).collect();
+        let lines = text.lines().map(|line| escape(line).into_owned()).collect();
         self.mode = Mode::Detail { title: review.to_owned(), lines, first: 0 };
     }
 

@@ -82,5 +82,5 @@ fn in_body(body: &[u8]) -> Result<JsonObject, Malformed> {
 }
 
 pub(super) fn malformed(field: &str, problem: &str) -> Malformed {
-    Malformed { field: field.chars().take(100).collect(), problem: problem.to_owned() }
+    Malformed { field: domain::text::truncate(field, 100).to_owned(), problem: problem.to_owned() }
 }

@@ -8,8 +8,9 @@ use crate::{
     mcp::{Answer, Failure, Refused, Who, Whose},
     reviewer_log,
 };
-use actors::{BrokerError, credentials::Scope, personas::Persona};
+use actors::{BrokerError, credentials::Scope};
 use axum::{http::StatusCode, response::Response};
+use domain::persona::Persona;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;

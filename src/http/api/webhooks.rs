@@ -152,7 +152,7 @@ impl Api {
 }
 
 fn unknown(name: &str, known: &[String]) -> Failure {
-    let name: String = name.chars().take(80).collect();
+    let name = domain::text::truncate(name, 80);
     let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     Failure::Refused(Refused::new("unknown_webhook", format!("no webhook {name:?}; there are: {there}")))
 }

@@ -74,7 +74,7 @@ impl Filter {
         }
         let kinds: Vec<_> = wanted.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim).collect();
         if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind) && Topic::parse(kind).is_none()) {
-            let unknown: String = unknown.chars().take(80).collect();
+            let unknown = domain::text::truncate(unknown, 80);
             let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
             let allowed = format!("{}; or a type: {}", KINDS.join(", "), topics.join(", "));
             let problem = format!("{unknown:?} is not known; allowed: {allowed}");

@@ -6,10 +6,7 @@ use crate::{
     http::{answer::with_json, api::problem},
     mcp::{Failure, Refused},
 };
-use actors::{
-    Caller,
-    credentials::{SecretHash, new_secret},
-};
+use actors::{Caller, credentials::SecretHash};
 use axum::{
     Extension,
     extract::State,
@@ -22,6 +19,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
+use store::new_secret;
 use tokio::time::Instant;
 
 const GOOD_FOR: Duration = Duration::from_secs(30);

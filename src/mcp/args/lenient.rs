@@ -159,7 +159,7 @@ fn unexpected<E: Error>(value: &Value, expected: &str) -> E {
         Value::Null => "null".into(),
         Value::Bool(flag) => format!("boolean {flag}"),
         Value::Number(number) => format!("number {number}"),
-        Value::String(text) => format!("string {:?}", text.chars().take(60).collect::<String>()),
+        Value::String(text) => format!("string {:?}", domain::text::truncate(text, 60)),
         Value::Array(items) => format!("a list of {} items", items.len()),
         Value::Object(fields) => format!("an object with {} fields", fields.len()),
     };

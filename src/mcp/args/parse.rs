@@ -35,7 +35,7 @@ pub(in crate::mcp) fn parse<T: DeserializeOwned>(arguments: Option<JsonObject>) 
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = error.into_inner().to_string();
-        let problem: String = message.chars().take(MAX_PROBLEM_CHARS).collect();
+        let problem = domain::text::truncate(&message, MAX_PROBLEM_CHARS).to_owned();
         let mut field = if path == "." { String::new() } else { path };
         // Serde finds missing and unknown fields at the object that should, or should not, have them.
         for found in ["missing field `", "unknown field `"] {
@@ -48,7 +48,7 @@ pub(in crate::mcp) fn parse<T: DeserializeOwned>(arguments: Option<JsonObject>) 
                 }
             }
         }
-        Malformed { field: field.chars().take(MAX_FIELD_CHARS).collect(), problem }
+        Malformed { field: domain::text::truncate(&field, MAX_FIELD_CHARS).to_owned(), problem }
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a reviewer is told of the persona whose seat it takes.
 
 use super::Files;
-use actors::personas::Persona;
+use domain::persona::Persona;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,5 +40,5 @@ fn without_middle(prompt: &str, room: usize) -> String {
 /// Which of the files that are shown it does not look at. What is moved counts by its new name.
 pub(in crate::mcp) fn ignored<'a>(persona: &Persona, files: &Files<'a>) -> Vec<&'a str> {
     let paths = files.affected_files.iter().map(|file| file.path.as_str());
-    paths.filter(|path| persona.ignore.fits(path)).collect()
+    paths.filter(|path| persona.ignore.matches(path)).collect()
 }

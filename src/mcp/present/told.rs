@@ -1,6 +1,6 @@
 //! An event in one line, with the beginning of the text it is about.
 
-use crate::telemetry::visible;
+use domain::text::escape;
 use domain::{
     pool::PoolEvent,
     review::{Event, FindingUpdated},
@@ -32,7 +32,7 @@ impl Told {
 }
 
 pub(super) fn clipped(text: &str, max_chars: usize) -> String {
-    let shown = visible(text.trim());
+    let shown = escape(text.trim());
     match shown.char_indices().nth(max_chars) {
         None => shown.into_owned(),
         Some((end, _)) => format!("{}…", &shown[..end]),

@@ -110,9 +110,8 @@ pub(super) async fn update(args: UpdateIssue, call: &Call<'_>) -> Done {
 }
 
 fn number(field: &str, given: &str) -> Result<FindingNumber, Refused> {
-    let bad = || {
-        Refused::invalid(field, &format!("{:?} is no issue; expected I-41", given.chars().take(40).collect::<String>()))
-    };
+    let bad =
+        || Refused::invalid(field, &format!("{:?} is no issue; expected I-41", domain::text::truncate(given, 40)));
     FindingNumber::parse(given.trim()).ok_or_else(bad)
 }
 

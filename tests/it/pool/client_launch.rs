@@ -7,7 +7,6 @@ use crate::support::{
     client::proposal,
     model_server::{ModelServer, Script},
 };
-use actors::pool::prompt;
 use actors::reviewer_process::{
     runtime::{Effort, Errand, Launch, Runtime, RuntimeSettings, invocation},
     usage::Usage,
@@ -114,7 +113,7 @@ async fn output(mut command: Command) -> Output {
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.kill_on_drop(true).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(prompt::DEFAULT.as_bytes()).await.unwrap();
+    stdin.write_all(domain::reviewer_prompt::DEFAULT_TEMPLATE.as_bytes()).await.unwrap();
     drop(stdin);
     timeout(PATIENCE, child.wait_with_output()).await.expect("it ends by itself").unwrap()
 }

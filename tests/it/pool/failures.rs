@@ -126,7 +126,7 @@ async fn a_program_that_is_missing_is_named_and_used_as_soon_as_it_is_there() {
     let review = client.submit("waits for a program").await;
 
     let pool = until(&broker, "unavailable").await;
-    assert_eq!(pool["message"], format!("{program_name} is no program that can be run (from pool.command)"));
+    assert_eq!(pool["message"], format!("{program_name} is not executable (from pool.command)"));
     assert!(said(&broker, &["list"]).await.contains(program_name));
     let refused = client.refused("pool_unavailable", "spawn_reviewer", json!({})).await;
     assert!(refused["error"].as_str().unwrap().contains(program_name), "{refused}");

@@ -3,7 +3,7 @@
 use super::{broker::TestBroker, client::TestClient, wait_until::eventually};
 use actors::reviewer_process::{
     orphans::MARK,
-    runtime::{MCP_URL, TOKEN},
+    runtime::{MCP_URL_VARIABLE, TOKEN_VARIABLE},
 };
 use serde_json::{Value, json};
 use std::{
@@ -47,7 +47,7 @@ pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
         let told = environment.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
         told.expect("every reviewer is told").to_owned()
     };
-    TestClient::new(value(MCP_URL)).with_token(&value(TOKEN))
+    TestClient::new(value(MCP_URL_VARIABLE)).with_token(&value(TOKEN_VARIABLE))
 }
 
 /// One process, beyond the reuse of its pid.

@@ -118,7 +118,7 @@ impl OneShot {
             Some(last) if !words.contains(last.as_str()) => format!("{words}; last words: {last}"),
             Some(_) | None => words.clone(),
         };
-        let detail: String = detail.chars().take(DETAIL_CHARS).collect();
+        let detail = domain::text::truncate(&detail, DETAIL_CHARS).to_owned();
         let (by, generation) = (Some(runner.row.id.clone()), Some(held.generation));
         let released = persistently(|| {
             let reason = Some(detail.clone());

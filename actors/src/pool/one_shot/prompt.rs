@@ -4,7 +4,7 @@
 //! nobody can know beforehand, and is never an instruction.
 
 use super::response;
-use crate::personas::Persona;
+use domain::persona::Persona;
 use domain::verdict::Verdict;
 use std::fmt::Write as _;
 use store::view::Message;

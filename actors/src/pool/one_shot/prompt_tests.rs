@@ -1,5 +1,5 @@
 use super::*;
-use crate::personas::Mode;
+use domain::persona::Mode;
 use domain::{review::Role, time::Timestamp};
 use std::time::Duration;
 

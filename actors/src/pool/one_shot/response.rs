@@ -165,10 +165,7 @@ fn text(given: Option<String>) -> Option<String> {
 }
 
 fn clipped(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(chars - 1).chain(['…']).collect(),
-    }
+    domain::text::ellipsize(text, chars).into_owned()
 }
 
 fn quoted(text: &str) -> String {

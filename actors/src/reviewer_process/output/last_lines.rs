@@ -23,10 +23,7 @@ impl Tail {
         if lines.len() == LINES {
             lines.pop_front();
         }
-        lines.push_back(match line.char_indices().nth(CHARACTERS) {
-            None => line.to_owned(),
-            Some(_) => line.chars().take(CHARACTERS - 1).chain(['…']).collect(),
-        });
+        lines.push_back(domain::text::ellipsize(line, CHARACTERS).into_owned());
     }
 
     pub(super) fn lines(&self) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! One line: put together within a cap, and made fit to be shown.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// What a buffer may keep of the size that one long line gave it.
 const IDLE: usize = 4 * 1024;
@@ -72,25 +71,6 @@ pub(super) fn redacted<'a>(bytes: &'a [u8], was_cut: bool, secret: Option<&str>)
 /// At most `cap` bytes, and no half character.
 pub(super) fn cut_to(text: &str, cap: usize) -> &str {
     text.split_at(text.floor_char_boundary(cap)).0
-}
-
-/// Nothing in it acts on a terminal or hides from its reader; the tab stays.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| c != '\t' && (c.is_control() || domain::diff::is_hidden(c));
-    if !text.contains(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if c == '\r' {
-            shown.push_str("\\r");
-        } else if acts(c) {
-            let _ = write!(shown, "{}", c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Caps;
 use super::last_lines::Tail;
-use super::line::{Line, cut_to, redacted, visible};
+use super::line::{Line, cut_to, redacted};
+use domain::text::escape_except_tabs;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
@@ -72,7 +73,7 @@ impl<F: FnMut(Option<&str>)> Keeper<F> {
         }
         let kept = cut_to(&text, self.caps.line);
         let cut = cut + (text.len() - kept.len()) as u64;
-        let kept = visible(kept);
+        let kept = escape_except_tabs(kept);
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).push(source, &kept);
         if self.full {
             return;

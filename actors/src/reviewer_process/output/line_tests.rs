@@ -50,12 +50,3 @@ fn a_cut_leaves_no_half_characters() {
     assert_eq!(cut_to("aé", 3), "aé");
     assert_eq!(cut_to("aé", 30), "aé");
 }
-
-#[test]
-fn nothing_shown_acts_on_a_terminal() {
-    assert_eq!(visible("plain\ttext é 😀"), "plain\ttext é 😀");
-    assert_eq!(visible("\u{1b}[31mred\u{7}"), r"\u{1b}[31mred\u{7}");
-    assert_eq!(visible("50%\r100%\u{85}"), r"50%\r100%\u{85}");
-    assert_eq!(visible("user \u{202e}nimda\u{2066}"), r"user \u{202e}nimda\u{2066}");
-    assert_eq!(visible("a\0b\u{9b}c"), r"a\u{0}b\u{9b}c");
-}

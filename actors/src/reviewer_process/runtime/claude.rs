@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{Errand, RuntimeSettings, SERVER, TOKEN, texts};
+use super::{Errand, RuntimeSettings, SERVER, TOKEN_VARIABLE, texts};
 
 /// The built-in tools that are left: those that only read.
 const READING: &str = "Read,Grep,Glob";
 
 pub(super) fn argv(settings: &RuntimeSettings, errand: Errand<'_>) -> Vec<String> {
-    let mut argv = vec![settings.client("claude"), "-p".to_owned()];
+    let mut argv = vec![settings.program_or("claude"), "-p".to_owned()];
     let allowed = match errand {
         Errand::Agent { mcp_url, .. } => {
             argv.extend(texts(["--mcp-config", &servers(mcp_url)]));
@@ -39,7 +39,7 @@ pub(super) fn argv(settings: &RuntimeSettings, errand: Errand<'_>) -> Vec<String
 
 fn servers(mcp_url: &str) -> String {
     // The client itself puts the variable's value in.
-    let authorization = format!("Bearer ${{{TOKEN}}}");
+    let authorization = format!("Bearer ${{{TOKEN_VARIABLE}}}");
     let server = json!({ "type": "http", "url": mcp_url, "headers": { "Authorization": authorization } });
     json!({ "mcpServers": { SERVER: server } }).to_string()
 }

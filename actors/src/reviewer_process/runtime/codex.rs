@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Errand, RuntimeSettings, SERVER, TOKEN, texts};
+use super::{Errand, RuntimeSettings, SERVER, TOKEN_VARIABLE, texts};
 
 pub(super) fn argv(settings: &RuntimeSettings, errand: Errand<'_>, workspace: &str) -> Vec<String> {
-    let mut argv = vec![settings.client("codex")];
+    let mut argv = vec![settings.program_or("codex")];
     argv.extend(texts(["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"]));
     argv.extend(texts(["-C", workspace]));
     if let Some(model) = &settings.model {
@@ -24,7 +24,7 @@ pub(super) fn argv(settings: &RuntimeSettings, errand: Errand<'_>, workspace: &s
         Errand::Agent { mcp_url, .. } => {
             for (key, value) in [
                 ("url", json!(mcp_url)),
-                ("bearer_token_env_var", json!(TOKEN)),
+                ("bearer_token_env_var", json!(TOKEN_VARIABLE)),
                 // Else the first turn may begin before the broker's tools are there.
                 ("required", json!(true)),
                 ("startup_timeout_sec", json!(30)),

@@ -5,7 +5,7 @@ use std::{
     env::{join_paths, split_paths},
 };
 
-use super::{Errand, Launch, MCP_URL, REVIEWER_ID, Runtime, RuntimeSettings, TOKEN, wsl};
+use super::{Errand, Launch, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, TOKEN_VARIABLE, wsl};
 
 /// Where programs and settings are, who the user is, how text is written. Nothing that is ever a secret:
 /// proxies, for one, may carry a password.
@@ -74,10 +74,10 @@ const fn home_of(runtime: Runtime) -> &'static [&'static str] {
 
 fn said(runtime: Runtime, launch: &Launch<'_>) -> impl Iterator<Item = (String, String)> {
     let door = match launch.errand {
-        Errand::Agent { token, mcp_url } => Some([(TOKEN, token), (MCP_URL, mcp_url)]),
+        Errand::Agent { token, mcp_url } => Some([(TOKEN_VARIABLE, token), (MCP_URL_VARIABLE, mcp_url)]),
         Errand::OneShot { .. } => None,
     };
-    let task = door.into_iter().flatten().chain([(REVIEWER_ID, launch.reviewer_id)]);
+    let task = door.into_iter().flatten().chain([(REVIEWER_ID_VARIABLE, launch.reviewer_id)]);
     // Several reviewers at once must not replace the program that they run.
     let calm = (runtime == Runtime::Claude).then_some(("DISABLE_AUTOUPDATER", "1"));
     task.chain(calm).map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -1,6 +1,6 @@
 //! What changed between two texts, line by line: to show it, to take it back, and to keep line ends.
 
-use crate::telemetry::visible;
+use domain::text::escape;
 use gix_imara_diff::{Algorithm, Diff, InternedInput, Token, UnifiedDiffConfig, UnifiedDiffPrinter};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
@@ -103,7 +103,7 @@ impl Shown<'_> {
         let line = self.0.interner[token];
         let body = line.strip_suffix('\n').unwrap_or(line);
         // Tabs are what indents here.
-        let shown: Vec<_> = body.split('\t').map(visible).collect();
+        let shown: Vec<_> = body.split('\t').map(escape).collect();
         writeln!(f, "{sign}{}", shown.join("\t"))?;
         if line.ends_with('\n') { Ok(()) } else { writeln!(f, "\\ No newline at end of file") }
     }

@@ -1,61 +1,61 @@
-//! Paths by pattern, as people know them from `.gitignore`.
+//! Path patterns, similar to those of `.gitignore`.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::{fmt, ops::Deref};
 
-/// Longer ones are a mistake.
 pub const MAX_GLOB_CHARS: usize = 200;
 
-/// Patterns that a path of a repository may fit. `*` stays within a folder and `**` does not; a pattern without a slash
-/// fits in every folder, and one that ends in a slash fits all that is below.
+/// A list of patterns for paths in a repository. `*` does not match a slash and `**` does. A pattern without a slash
+/// matches in every folder; one that ends in a slash matches everything below that folder.
 #[derive(Clone, Default)]
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
 }
 
-/// Why a pattern is none.
+/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?}: {why}")]
-pub struct BadGlob {
+#[error("{pattern:?}: {reason}")]
+pub struct GlobError {
     pub pattern: String,
-    pub why: String,
+    pub reason: String,
 }
 
 impl Globs {
-    pub fn new(patterns: Vec<String>) -> Result<Self, BadGlob> {
+    pub fn new(patterns: Vec<String>) -> Result<Self, GlobError> {
         let mut set = GlobSetBuilder::new();
         for pattern in &patterns {
-            let bad = |why: String| BadGlob { pattern: pattern.clone(), why };
-            let glob = GlobBuilder::new(&full(pattern).map_err(|why| bad(why.into()))?)
+            let invalid = |reason: String| GlobError { pattern: pattern.clone(), reason };
+            let glob = GlobBuilder::new(&full_pattern(pattern).map_err(invalid)?)
                 .literal_separator(true)
                 .backslash_escape(true)
                 .build();
-            set.add(glob.map_err(|error| bad(error.kind().to_string()))?);
+            set.add(glob.map_err(|error| invalid(error.kind().to_string()))?);
         }
-        let too_much = |error: globset::Error| BadGlob { pattern: patterns.join(" "), why: error.kind().to_string() };
-        let set = set.build().map_err(too_much)?;
+        let too_large =
+            |error: globset::Error| GlobError { pattern: patterns.join(" "), reason: error.kind().to_string() };
+        let set = set.build().map_err(too_large)?;
         Ok(Self { patterns, set })
     }
 
-    pub fn fits(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         self.set.is_match(path)
     }
 }
 
-/// The pattern of whole paths. One that no path can fit is refused rather than kept without effect.
-fn full(pattern: &str) -> Result<String, &'static str> {
+/// The pattern for a whole path. A pattern that cannot match any path is an error.
+fn full_pattern(pattern: &str) -> Result<String, String> {
     if pattern.trim().is_empty() {
-        return Err("is empty");
+        return Err("is empty".into());
     }
     if pattern.chars().count() > MAX_GLOB_CHARS {
-        return Err("is longer than 200 characters");
+        return Err(format!("is longer than {MAX_GLOB_CHARS} characters"));
     }
     if pattern.starts_with('/') || pattern.starts_with("./") || pattern.split('/').any(|part| part == "..") {
-        return Err("paths begin at the root of the repository, without / or ./ or ..");
+        return Err("paths are relative to the root of the repository; remove /, ./ or ..".into());
     }
     if pattern.starts_with('!') {
-        return Err("there is no negation");
+        return Err("negation is not supported".into());
     }
     Ok(match pattern.strip_suffix('/') {
         Some(folder) => format!("{folder}/**"),
@@ -64,7 +64,7 @@ fn full(pattern: &str) -> Result<String, &'static str> {
     })
 }
 
-/// The patterns as they were given.
+/// The patterns as given.
 impl Deref for Globs {
     type Target = [String];
 
@@ -86,5 +86,5 @@ impl fmt::Debug for Globs {
 }
 
 #[cfg(test)]
-#[path = "globs_tests.rs"]
+#[path = "glob_tests.rs"]
 mod tests;

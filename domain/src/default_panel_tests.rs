@@ -12,32 +12,32 @@ fn file(path: &str, old_path: Option<&str>) -> AffectedFile {
     }
 }
 
-fn rule(category: Option<Category>, paths: &[&str], personas: &[&str], replace: bool) -> Rule {
+fn rule(category: Option<Category>, paths: &[&str], personas: &[&str], replace: bool) -> PanelRule {
     let texts = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let paths = (!paths.is_empty()).then(|| Globs::new(texts(paths)).unwrap());
-    Rule { category, paths, personas: texts(personas), replace }
+    PanelRule { category, paths, personas: texts(personas), replace }
 }
 
-fn chosen(rules: Vec<Rule>, category: Option<Category>, files: &[AffectedFile]) -> (Vec<String>, Vec<String>) {
-    let Chosen { personas, because } = Defaults { rules, ..Defaults::default() }.choose(category, files);
-    (personas, because)
+fn chosen(rules: Vec<PanelRule>, category: Option<Category>, files: &[AffectedFile]) -> (Vec<String>, Vec<String>) {
+    let ChosenPanel { personas, reasons } = DefaultPanel { rules, ..DefaultPanel::default() }.choose(category, files);
+    (personas, reasons)
 }
 
 #[test]
-fn without_rules_the_default_panel_sits() {
+fn without_rules_the_default_personas_review() {
     assert_eq!(chosen(vec![], Some(Category::CodeChange), &[file("a", None)]), (vec!["general".into()], vec![]));
 }
 
 #[test]
-fn every_rule_that_fits_adds_its_personas_once() {
+fn every_matching_rule_adds_its_personas_once() {
     let rules = vec![
         rule(None, &["migrations/**"], &["architecture"], false),
         rule(None, &["*.sql"], &["performance", "architecture"], false),
         rule(None, &["web/**"], &["tests"], false),
     ];
-    let (personas, because) = chosen(rules, None, &[file("README.md", None), file("migrations/1.sql", None)]);
+    let (personas, reasons) = chosen(rules, None, &[file("README.md", None), file("migrations/1.sql", None)]);
     assert_eq!(personas, ["general", "architecture", "performance"]);
-    assert_eq!(because, ["migrations/1.sql: also architecture", "migrations/1.sql: also performance, architecture"]);
+    assert_eq!(reasons, ["migrations/1.sql: also architecture", "migrations/1.sql: also performance, architecture"]);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn all_conditions_of_a_rule_must_hold() {
 }
 
 #[test]
-fn a_rule_may_take_the_place_of_the_default_but_not_of_other_rules() {
+fn a_rule_may_replace_the_default_personas_but_not_those_of_other_rules() {
     let rules = vec![
         rule(None, &["a/**"], &["tests"], false),
         rule(None, &["b/**"], &["security"], true),
@@ -68,7 +68,7 @@ fn a_rule_may_take_the_place_of_the_default_but_not_of_other_rules() {
     ];
     let both = [file("a/1", None), file("b/1", None)];
     assert_eq!(chosen(rules.clone(), None, &both).0, ["tests", "security", "performance"]);
-    let (personas, because) = chosen(rules, None, &[file("c", None)]);
+    let (personas, reasons) = chosen(rules, None, &[file("c", None)]);
     assert_eq!(personas, ["general", "performance"]);
-    assert_eq!(because, ["any change: also performance"]);
+    assert_eq!(reasons, ["any change: also performance"]);
 }

@@ -1,10 +1,10 @@
-//! What a reviewer agent is told: a template with `{{variables}}`, every one of which is checked.
+//! The prompt of a reviewer agent: a template with `{{variables}}`, each of which is checked.
 
-/// The template that is built in.
-pub const DEFAULT: &str = include_str!("../../../reviewer_prompt.md");
+/// The built-in template.
+pub const DEFAULT_TEMPLATE: &str = include_str!("../../reviewer_prompt.md");
 
-/// What a template may ask for: the reviewer's id, its project (empty where it has none), the minutes a claim
-/// lasts, the seconds one wait for work may take, and how many of those may be empty.
+/// The variables of a template: the reviewer's id, its project (empty if it has none), the minutes a claim lasts, the
+/// seconds one wait for work may take, and how many waits in a row may find no work.
 pub const VARIABLES: &[&str] = &["reviewer_id", "project", "claim_minutes", "wait_seconds", "empty_waits"];
 
 const MAX_VALUE_CHARS: usize = 200;
@@ -15,14 +15,15 @@ pub enum PromptError {
     Unknown { name: String, line: usize, known: Vec<String> },
     #[error("line {line}: \"{{{{\" without \"}}}}\" on the same line")]
     Unclosed { line: usize },
-    #[error("the value of {name} is not a name: expected at most 200 letters, digits and the characters . _ -")]
+    #[error(
+        "the value of {name} is not a name: expected at most {MAX_VALUE_CHARS} letters, digits and the characters . _ -"
+    )]
     NotAName { name: String },
 }
 
-/// The template with its blanks filled, in one pass: a value is never read as a template.
+/// Fills in the variables in one pass, so that a value is never read as a template.
 ///
-/// Values are names that are registered here, never text that a caller chose: it would speak to the reviewer
-/// with the broker's voice. So whatever is no plain name is refused.
+/// Values must be plain names. Text that a caller chose would reach the reviewer as the broker's own instructions.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, PromptError> {
     if let Some((name, _)) = values.iter().find(|(_, value)| !is_name(value)) {
         return Err(PromptError::NotAName { name: (*name).to_owned() });
@@ -46,7 +47,7 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, PromptErr
     Ok(filled)
 }
 
-/// Whether [`fill`] can fill it, told at start-up instead of with the first reviewer.
+/// Checks that [`fill`] will succeed, so that a mistake shows at start-up and not with the first reviewer.
 pub fn check(template: &str) -> Result<(), PromptError> {
     let values: Vec<_> = VARIABLES.iter().map(|name| (*name, "")).collect();
     fill(template, &values).map(drop)
@@ -58,5 +59,5 @@ fn is_name(value: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "prompt_tests.rs"]
+#[path = "reviewer_prompt_tests.rs"]
 mod tests;

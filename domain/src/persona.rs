@@ -1,0 +1,56 @@
+//! Personas: what a reviewer looks for, and with which client and limits it runs.
+
+use crate::{
+    glob::Globs,
+    runtime::{Effort, Runtime},
+};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+pub const MAX_PERSONA_NAME_CHARS: usize = 64;
+
+/// Whether this is a valid persona name: 1 to 64 ASCII letters, digits and `.`, `_`, `-`, because it is used in logs,
+/// file names and arguments.
+pub fn is_persona_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (1..=MAX_PERSONA_NAME_CHARS).contains(&name.len()) && name.chars().all(plain)
+}
+
+crate::string_enum! {
+    /// How the pool serves a seat of a persona.
+    #[derive(Default)]
+    Mode {
+        /// An agent process that claims seats itself.
+        #[default]
+        Agent = "agent",
+        /// One run of a client per seat and round.
+        OneShot = "one_shot",
+    }
+}
+
+/// One configured persona.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Persona {
+    pub name: String,
+    /// What it looks for, in one line.
+    pub focus: String,
+    /// Instructions for the reviewer that takes its seat.
+    pub prompt: Arc<str>,
+    /// Paths it does not review.
+    pub ignore: Globs,
+    pub mode: Mode,
+    /// `None`, here and below: the pool's setting.
+    pub runtime: Option<Runtime>,
+    pub program: Option<PathBuf>,
+    /// Empty: the pool's setting.
+    pub command: Vec<String>,
+    pub model: Option<String>,
+    pub effort: Option<Effort>,
+    /// For one review.
+    pub time_limit: Duration,
+    pub budget_usd: Option<f64>,
+    /// Whether a message that begins with a decision in front matter counts as its verdict.
+    pub front_matter: bool,
+}
+
+/// All configured personas by name.
+pub type Personas = BTreeMap<String, Arc<Persona>>;
