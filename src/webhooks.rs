@@ -23,7 +23,7 @@ use pace::Pace;
 use prometheus_client::metrics::{counter::Counter, family::Family};
 use secret::Secret;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use store::{DeadDelivery, HookRow, HookStep, Which};
+use store::{DeadDelivery, DeliverySelector, WebhookRow, WebhookStep};
 use tokio_util::task::TaskTracker;
 
 /// The hook's name, and `delivered`, `failed` (one attempt) or `dead`.
@@ -83,7 +83,7 @@ impl Webhooks {
 
     /// All that are configured, and those that were and have left something behind.
     pub(crate) async fn list(&self) -> Result<Vec<HookView>, BrokerError> {
-        let mut rows: BTreeMap<String, HookRow> =
+        let mut rows: BTreeMap<String, WebhookRow> =
             self.0.broker.hooks().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
         let head = *self.0.broker.committed().borrow();
         let live: Vec<_> = self.0.hooks.iter().map(|hook| hook.view(rows.remove(hook.name()), head)).collect();
@@ -101,8 +101,8 @@ impl Webhooks {
     }
 
     /// Has some of the dead tried once more, soon: how many.
-    pub(crate) async fn redeliver(&self, name: &str, which: Which) -> Result<u64, BrokerError> {
-        let count = self.0.broker.note_hook(name, HookStep::Retry(which)).await?;
+    pub(crate) async fn redeliver(&self, name: &str, which: DeliverySelector) -> Result<u64, BrokerError> {
+        let count = self.0.broker.note_hook(name, WebhookStep::RetryDead(which)).await?;
         if let Some(hook) = self.find(name) {
             hook.wake();
         }
@@ -110,8 +110,8 @@ impl Webhooks {
     }
 
     /// Forgets some of the dead: how many.
-    pub(crate) async fn drop_dead(&self, name: &str, which: Which) -> Result<u64, BrokerError> {
-        self.0.broker.note_hook(name, HookStep::Forget(which)).await
+    pub(crate) async fn drop_dead(&self, name: &str, which: DeliverySelector) -> Result<u64, BrokerError> {
+        self.0.broker.note_hook(name, WebhookStep::RemoveDead(which)).await
     }
 
     fn find(&self, name: &str) -> Option<&Arc<Hook>> {

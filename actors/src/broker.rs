@@ -33,10 +33,7 @@ use domain::{
     review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
 };
 use std::sync::Arc;
-use store::{
-    Effort, Feed, Named,
-    view::{CounterPatch, Iteration, Message, Page, RoundRow},
-};
+use store::{CounterPatchRow, Feed, MessageRow, Page, ReviewCost, ReviewMatch, RoundRow, VerdictRow};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
 use uuid::Uuid;
 
@@ -110,9 +107,9 @@ impl Broker {
             Scope::Project(project) => Some(project.as_deref()),
         };
         match reader.find_id_by_prefix(&prefix, project).await.map_err(unreadable)? {
-            Named::Nothing => Err(unknown()),
-            Named::One(id) => Ok(id),
-            Named::Several(ids) => Err(BrokerError::AmbiguousReview {
+            ReviewMatch::None => Err(unknown()),
+            ReviewMatch::One(id) => Ok(id),
+            ReviewMatch::Several(ids) => Err(BrokerError::AmbiguousReview {
                 given: given.into(),
                 candidates: ids.iter().map(ToString::to_string).collect(),
             }),
@@ -295,7 +292,7 @@ impl Broker {
         round: Option<u32>,
         after: Option<u64>,
         limit: u32,
-    ) -> Answer<Page<Message>> {
+    ) -> Answer<Page<MessageRow>> {
         let review = self.review(id).await?;
         self.known_round(&review, round)?;
         let messages = self.0.context.reader.list_messages(review.number, round, after.unwrap_or(0), limit);
@@ -303,20 +300,20 @@ impl Broker {
     }
 
     /// Verdicts of a round, newest first, at most `limit`.
-    pub async fn iterations(&self, id: ReviewId, round: u32, limit: u32) -> Answer<Vec<Iteration>> {
+    pub async fn iterations(&self, id: ReviewId, round: u32, limit: u32) -> Answer<Vec<VerdictRow>> {
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
         self.0.context.reader.list_verdicts(review.number, round, limit).await.map_err(unreadable)
     }
 
     /// What the verdicts took, by round and reviewer.
-    pub async fn efforts(&self, id: ReviewId) -> Answer<Vec<Effort>> {
+    pub async fn efforts(&self, id: ReviewId) -> Answer<Vec<ReviewCost>> {
         let review = self.review(id).await?;
-        self.0.context.reader.list_efforts(review.number).await.map_err(unreadable)
+        self.0.context.reader.list_review_costs(review.number).await.map_err(unreadable)
     }
 
     /// The last verdict of a round that was no comment.
-    pub async fn last_vote(&self, id: ReviewId, round: u32) -> Answer<Option<Iteration>> {
+    pub async fn last_vote(&self, id: ReviewId, round: u32) -> Answer<Option<VerdictRow>> {
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
         self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
@@ -328,7 +325,7 @@ impl Broker {
         id: ReviewId,
         round: u32,
         persona: Option<&str>,
-    ) -> Answer<Option<CounterPatch>> {
+    ) -> Answer<Option<CounterPatchRow>> {
         self.0.context.settings.limits.name("persona", persona)?;
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;

@@ -29,14 +29,14 @@ impl Clock {
     /// Goes on where the last run of this database left off.
     pub(crate) async fn start(reader: &Reader, writer: &Writer) -> Result<Self, StoreError> {
         let start = Start { anchor: Instant::now(), wall_ms: wall_ms(), boot: this_boot() };
-        let last = reader.find_last_moment().await?;
+        let last = reader.find_last_event_time().await?;
         let offset = match &start.boot {
             Some(boot) => reader.find_boot_offset(&boot.id).await?,
             None => None,
         };
         let anchor_tick = start.tick(offset, last);
         if let (Some(boot), None) = (&start.boot, offset) {
-            writer.remember_boot(boot.id.clone(), anchor_tick - boot.uptime_ms, start.wall_ms).await?;
+            writer.save_boot(boot.id.clone(), anchor_tick - boot.uptime_ms, start.wall_ms).await?;
         }
         Ok(Self { anchor: start.anchor, anchor_tick })
     }

@@ -19,7 +19,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering::Relaxed},
 };
-use store::{Change, Done, HookChange, PoolChange, StoreError, Writer};
+use store::{Change, CommitReply, PoolChange, StoreError, WebhookChange, Writer};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -31,11 +31,11 @@ pub(crate) enum GatewayMessage {
     /// Have the review's actor decide this; the reply comes after the result is durable.
     Apply { id: ReviewId, command: Box<Command>, attached: CommandPayload, reply: Reply },
     /// Write this; `done` hears once it is durable.
-    Commit { change: Box<Change>, done: Done },
+    Commit { change: Box<Change>, done: CommitReply },
     /// The same for a step of the pool.
     Record { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
     /// The same for a step of a webhook; the answer is how many rows it touched.
-    Note { change: Box<HookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
+    Note { change: Box<WebhookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
 }
 
 /// What goes with a command but is not for the rules to see.
@@ -113,8 +113,8 @@ impl Actor for Gateway {
                 self.deliver(id, false, ReviewMessage::Apply { command, attached, reply });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
-            GatewayMessage::Record { change, done } => self.writer.record(change, done),
-            GatewayMessage::Note { change, done } => self.writer.note(change, done),
+            GatewayMessage::Record { change, done } => self.writer.commit_pool_change(change, done),
+            GatewayMessage::Note { change, done } => self.writer.commit_webhook_change(change, done),
         }
         Ok(())
     }

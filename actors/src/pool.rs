@@ -42,7 +42,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{Feed, Logged, ReviewerRow, SeatRow};
+use store::{EventRecord, Feed, ReviewerRow, SeatRow};
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 
 type Answer<T> = oneshot::Sender<Result<T, BrokerError>>;
@@ -57,7 +57,7 @@ pub(crate) enum PoolMessage {
     Look,
     /// What was committed since the last of these.
     News {
-        news: Vec<Logged>,
+        news: Vec<EventRecord>,
         taken: oneshot::Sender<()>,
     },
     /// A reviewer's process runs, and the database knows it.

@@ -6,14 +6,11 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
-use store::{
-    Filter, Reader, StoreError,
-    view::{Page, Summary},
-};
+use store::{Page, Reader, ReviewFilter, ReviewListRow, StoreError};
 use tokio::sync::OnceCell;
 
 /// A page and the highest queue event among its rows.
-pub(crate) type Shared = (Arc<Page<Summary>>, u64);
+pub(crate) type Shared = (Arc<Page<ReviewListRow>>, u64);
 
 /// Different lists kept at once; who waits for one that is dropped still gets it.
 const MAX_PAGES: usize = 256;
@@ -24,7 +21,7 @@ pub(crate) struct SharedLists(Mutex<Current>);
 #[derive(Default)]
 struct Current {
     seq: u64,
-    pages: HashMap<(Vec<Filter>, u32), Arc<OnceCell<Shared>>>,
+    pages: HashMap<(Vec<ReviewFilter>, u32), Arc<OnceCell<Shared>>>,
 }
 
 impl SharedLists {
@@ -32,7 +29,7 @@ impl SharedLists {
     pub(crate) async fn first_page(
         &self,
         reader: &Reader,
-        filters: Vec<Filter>,
+        filters: Vec<ReviewFilter>,
         limit: u32,
         seq: u64,
     ) -> Result<Shared, StoreError> {

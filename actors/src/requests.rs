@@ -3,18 +3,15 @@
 use domain::{
     consensus::RuleName,
     finding::NewFinding,
-    history::LogOrder,
     ids::ReviewId,
     priority::Priority,
+    query::EventOrder,
     review::{Category, Proposer, Review, Role, Status, TargetKind},
     verdict::{ReviewMetrics, Verdict},
 };
 use git::ClientRepo;
 use std::{sync::Arc, time::Duration};
-use store::{
-    FindingFilter, HistoryFilter,
-    view::{Page, Summary},
-};
+use store::{EventFilter, FindingFilter, Page, ReviewListRow};
 
 /// Names a call, so that a repeat of it is recognised.
 #[derive(Debug, Clone)]
@@ -149,8 +146,8 @@ pub struct FindingQuery {
 pub struct HistoryQuery {
     pub review: Option<ReviewId>,
     /// Its `review` is filled in from the one above.
-    pub filter: HistoryFilter,
-    pub order: LogOrder,
+    pub filter: EventFilter,
+    pub order: EventOrder,
     pub limit: Option<u32>,
     pub cursor: Option<String>,
 }
@@ -208,7 +205,7 @@ pub struct ListQuery {
 /// A page of the list and the version to wait from.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    pub page: Arc<Page<Summary>>,
+    pub page: Arc<Page<ReviewListRow>>,
     /// The sequence number of the last event this page knows of.
     pub version: u64,
     pub timed_out: bool,

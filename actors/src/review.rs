@@ -362,7 +362,7 @@ impl ReviewActor {
                 return Err(format!("not saved: {error}").into());
             }
             if let Some(content) = &attached.content {
-                self.context.reader.remember_content(&review.round.content_hash, content);
+                self.context.reader.cache_content(&review.round.content_hash, content);
             }
             state.review = Some(Arc::clone(&review));
             self.show(myself, state);

@@ -124,7 +124,7 @@ impl Context {
         accept: &mut AcceptCounterPatch,
     ) -> Result<Arc<Content>, BrokerError> {
         let active = self.find_content(&review.round.content_hash).await?;
-        let text = self.reader.find_counter_patch(review.number, patch).await.map_err(unreadable)?;
+        let text = self.reader.find_counter_patch_diff(review.number, patch).await.map_err(unreadable)?;
         let Some(text) = text else {
             return Err(BrokerError::Unreadable { why: format!("counter-patch {patch} has no text") });
         };

@@ -1,9 +1,10 @@
 //! The past: a review's timeline, the activity feed and the audit log.
 
 use domain::{
+    event_kind::EventKind,
     finding::{FindingStatus, RequestedStatus, Severity},
-    history::{LogKind, LogOrder},
     ids::ReviewId,
+    query::EventOrder,
     review::{ClaimEndReason, Role, Status},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -47,7 +48,7 @@ pub struct AuditRequest {
     /// Only events caused by this actor, spelled as in the log.
     pub actor: Option<String>,
     /// Only events of this kind.
-    pub kind: Option<LogKind>,
+    pub kind: Option<EventKind>,
     /// Only this project.
     pub project: Option<String>,
     /// The start of the period: a time (RFC 3339, or a date, in UTC) or an age (30m, 24h, 7d).
@@ -55,7 +56,7 @@ pub struct AuditRequest {
     /// The end of the period, in the format of since. Exclusive.
     pub until: Option<String>,
     /// Which events come first. Default "newest".
-    pub order: Option<LogOrder>,
+    pub order: Option<EventOrder>,
     /// Rows per page, 1 to 200. Default 50.
     #[schemars(range(min = 1))]
     pub limit: Option<u32>,
@@ -79,7 +80,7 @@ pub struct ActivityEntry {
     /// The sequence number in the log.
     pub seq: u64,
     pub at: jiff::Timestamp,
-    pub kind: LogKind,
+    pub kind: EventKind,
     pub actor: Option<String>,
     pub review_id: Option<ReviewId>,
     /// The short number, for example R-12.
@@ -107,7 +108,7 @@ pub struct AuditEntry {
     /// The sequence number in the log.
     pub seq: u64,
     pub at: jiff::Timestamp,
-    pub kind: LogKind,
+    pub kind: EventKind,
     /// Who caused the event. Absent: the broker.
     pub actor: Option<String>,
     pub review_id: Option<ReviewId>,
@@ -157,7 +158,7 @@ pub struct TimelineEvent {
     pub at: jiff::Timestamp,
     /// Milliseconds since the previous event.
     pub after_ms: Option<u64>,
-    pub kind: LogKind,
+    pub kind: EventKind,
     /// Who caused the event. Absent: the broker.
     pub actor: Option<String>,
     /// The review's status after the event.

@@ -1,6 +1,6 @@
 //! Statistics of reviews. Times are milliseconds.
 
-use domain::history::GroupBy;
+use domain::query::GroupBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

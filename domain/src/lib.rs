@@ -11,7 +11,8 @@
 //! - [`runtime`], [`reviewer_prompt`]: the client that a reviewer process runs, and its prompt
 //! - [`pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
-//! - [`topic`]: under which name a subscriber hears of an event
+//! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
+//! - [`query`]: arguments of queries over the log and the statistics
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
@@ -20,19 +21,19 @@ pub mod content;
 pub mod credential;
 pub mod default_panel;
 pub mod diff;
+pub mod event_kind;
 pub mod finding;
 pub mod glob;
-pub mod history;
 pub mod ids;
 pub mod persona;
 pub mod pool;
 pub mod priority;
+pub mod query;
 pub mod review;
 pub mod reviewer_prompt;
 pub mod runtime;
 pub mod text;
 pub mod time;
-pub mod topic;
 pub mod verdict;
 
 /// Defines an enum whose variants are spelled the same in the database, JSON, tool arguments and messages.

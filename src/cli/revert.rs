@@ -17,7 +17,7 @@ use domain::diff::{ZeroContext, apply_parts};
 use git::UserRepo;
 use landed::History;
 use serde_json::{Value, json};
-use store::{Named, ledger::Case};
+use store::{ReviewMatch, read_only::ReviewedContent};
 
 const SUBJECT_CHARS: usize = 60;
 
@@ -46,7 +46,7 @@ pub(super) struct Args {
 
 /// What is going to be done.
 struct Plan {
-    case: Case,
+    case: ReviewedContent,
     /// The newest first.
     commits: Vec<Landing>,
     patch: Option<String>,
@@ -103,17 +103,17 @@ async fn plan(args: &Args, judge: &mut Judge) -> Result<Plan, Failure> {
     Ok(Plan { case, commits, patch })
 }
 
-async fn find(judge: &mut Judge, name: &str) -> Result<Case, Failure> {
-    let id = match judge.ledger.find_named(name).await? {
-        Named::One(id) => id,
-        Named::Nothing => return Err(anyhow!("there is no review {name:?}").into()),
-        Named::Several(ids) => {
+async fn find(judge: &mut Judge, name: &str) -> Result<ReviewedContent, Failure> {
+    let id = match judge.ledger.find_by_name(name).await? {
+        ReviewMatch::One(id) => id,
+        ReviewMatch::None => return Err(anyhow!("there is no review {name:?}").into()),
+        ReviewMatch::Several(ids) => {
             let ids = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(anyhow!("{name:?} is the beginning of several: {ids}").into());
         }
     };
     let number = judge.ledger.find_number(id).await?.context("the review is gone")?;
-    Ok(judge.ledger.find_case(number).await?.context("the review is gone")?)
+    Ok(judge.ledger.find_reviewed_content(number).await?.context("the review is gone")?)
 }
 
 /// What git is in the middle of would be mixed with this, or thrown away where this fails.

@@ -22,7 +22,7 @@ use std::{
     path::Path,
     time::Duration,
 };
-use store::{NewToken, Revoked, Token, Tokens};
+use store::{NewToken, Token, TokenSelector, Tokens};
 use tokio::time::{Instant, sleep};
 
 /// How long a broker that has just begun may take to make its database.
@@ -166,8 +166,8 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let data_dir = args.place.settle(None)?.config.server.data_dir;
     let which = match args.which.parse() {
-        Ok(id) => Revoked::Id(id),
-        Err(_) => Revoked::Identity(args.which.clone()),
+        Ok(id) => TokenSelector::Id(id),
+        Err(_) => TokenSelector::Identity(args.which.clone()),
     };
     let revoked = match open(&data_dir).await? {
         Some(mut tokens) => {

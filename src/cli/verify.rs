@@ -12,7 +12,7 @@ use crate::{broker::DATABASE, config::Config};
 use anyhow::anyhow;
 use git::UserRepo;
 use serde_json::{Value, json};
-use store::ledger::Ledger;
+use store::read_only::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 50;
 const WHY_CHARS: usize = 100;
@@ -90,7 +90,7 @@ async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {
     let receipts_count = args.trust_receipts || ledger.is_none();
     let ledger = match ledger {
         Some(ledger) => ledger,
-        None => Ledger::empty().await?,
+        None => ReadOnlyStore::empty().await?,
     };
     let mut judge = Judge::with(&repo, &config, ledger).await?;
     let range = match &args.range {
@@ -108,9 +108,9 @@ async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {
 }
 
 /// Where there is none, receipts are all there is to go by.
-async fn ledger(config: &Config) -> anyhow::Result<Option<Ledger>> {
+async fn ledger(config: &Config) -> anyhow::Result<Option<ReadOnlyStore>> {
     let database = config.server.data_dir.join(DATABASE);
-    Ok(if database.exists() { Some(Ledger::open(&database).await?) } else { None })
+    Ok(if database.exists() { Some(ReadOnlyStore::open(&database).await?) } else { None })
 }
 
 async fn usual(repo: &UserRepo) -> anyhow::Result<Vec<String>> {
@@ -161,7 +161,7 @@ async fn held_against(judge: &mut Judge, judged: &Judgement, receipt: &Receipt) 
     if receipt.tree != judged.landing.tree {
         return Ok((Standing::Mismatch, format!("its receipt of {review} is of another tree")));
     }
-    if judge.ledger.knows_content(&receipt.content_hash).await? {
+    if judge.ledger.has_content(&receipt.content_hash).await? {
         return Ok((
             Standing::Mismatch,
             format!("the database knows what its receipt names as {review}, and it is not this"),

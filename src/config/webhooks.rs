@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::http::Uri;
-use domain::topic::{KINDS, Topic};
+use domain::event_kind::{is_event_name, list_event_names};
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -122,11 +122,10 @@ fn is_rooted(path: &str) -> bool {
 
 fn fault_of_events(events: &Value) -> Option<String> {
     let Some(events) = events.as_array() else { return Some("events is no list".into()) };
-    let is_known = |event: &&Value| event.as_str().is_some_and(|e| KINDS.contains(&e) || Topic::parse(e).is_some());
+    let is_known = |event: &&Value| event.as_str().is_some_and(is_event_name);
     let unknown = events.iter().find(|event| !is_known(event))?;
-    let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
     let shown = super::error::show(unknown);
-    Some(format!("events: {shown} is not known; allowed: {}; or a type: {}", KINDS.join(", "), topics.join(", ")))
+    Some(format!("events: {shown} is not known; allowed: {}", list_event_names()))
 }
 
 /// What keeps this from being an address to send to.

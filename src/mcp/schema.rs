@@ -68,9 +68,9 @@ word_schemas! {
     says = domain::finding::ProposerResponse,
     authority = domain::credential::Authority,
     escalation = domain::consensus::Escalation,
-    log_kind = domain::history::LogKind,
-    log_order = domain::history::LogOrder,
-    group_by = domain::history::GroupBy,
+    log_kind = domain::event_kind::EventKind,
+    log_order = domain::query::EventOrder,
+    group_by = domain::query::GroupBy,
     reclaimed = domain::review::ClaimEndReason,
 }
 

@@ -23,7 +23,7 @@ use std::{
     },
     time::Duration,
 };
-use store::{HookStep, Which};
+use store::{DeliverySelector, WebhookStep};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, sleep_until},
@@ -195,7 +195,9 @@ impl Hook {
             };
             let (is_told, goes_on) = match self.attempt(&told).await {
                 None => (false, false),
-                Some(Ok(())) => (true, self.note(HookStep::Forget(Which::These(vec![told.seq]))).await),
+                Some(Ok(())) => {
+                    (true, self.note(WebhookStep::RemoveDead(DeliverySelector::Seqs(vec![told.seq]))).await)
+                }
                 Some(Err(error)) => (false, self.bury(told.seq, 1, error).await),
             };
             self.may_try_dead.fetch_or(goes_on, Relaxed);
@@ -235,7 +237,7 @@ impl Hook {
     async fn bury(&self, seq: u64, attempts: u32, error: String) -> bool {
         tracing::warn!(hook = self.name, seq, attempts, error, "an event is on the dead list of a webhook");
         let at = self.broker.wall_clock();
-        if !self.note(HookStep::Bury { seq, attempts, error, at }).await {
+        if !self.note(WebhookStep::AddDead { seq, attempts, error, at }).await {
             return false;
         }
         self.count("dead");

@@ -3,7 +3,7 @@
 use super::hook::Hook;
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::HookRow;
+use store::WebhookRow;
 use tokio::time::Instant;
 
 /// What a hook knows of itself.
@@ -59,7 +59,7 @@ pub(crate) struct HookView {
 
 impl HookView {
     /// Of one that is not configured any more.
-    pub(super) fn of_left(row: HookRow, head: u64) -> Self {
+    pub(super) fn of_left(row: WebhookRow, head: u64) -> Self {
         Self {
             name: row.name,
             url: None,
@@ -77,7 +77,7 @@ impl HookView {
 }
 
 impl Hook {
-    pub(super) fn view(&self, row: Option<HookRow>, head: u64) -> HookView {
+    pub(super) fn view(&self, row: Option<WebhookRow>, head: u64) -> HookView {
         let live = self.lock();
         let begun = !live.source.is_empty();
         HookView {

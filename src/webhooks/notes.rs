@@ -2,7 +2,7 @@
 
 use super::hook::Hook;
 use std::time::Duration;
-use store::HookStep;
+use store::WebhookStep;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 impl Hook {
     /// Finds its place, or begins here. `false`: the broker ends.
     pub(super) async fn begin(&self) -> bool {
-        let step = HookStep::Begin { source: Uuid::new_v4().simple().to_string(), cursor: self.cursor() };
+        let step = WebhookStep::Register { source: Uuid::new_v4().simple().to_string(), cursor: self.cursor() };
         if !self.note(step).await {
             return false;
         }
@@ -60,7 +60,7 @@ impl Hook {
             }
             live.cursor
         };
-        let noted = self.broker.note_hook(&self.name, HookStep::Advance { cursor }).await;
+        let noted = self.broker.note_hook(&self.name, WebhookStep::Advance { cursor }).await;
         let mut live = self.lock();
         match noted {
             Ok(_) => (live.saved, live.unsaved) = (cursor, None),
@@ -73,7 +73,7 @@ impl Hook {
     }
 
     /// Writes a step that must not be lost. `false`: the broker ends first.
-    pub(super) async fn note(&self, step: HookStep) -> bool {
+    pub(super) async fn note(&self, step: WebhookStep) -> bool {
         loop {
             match self.broker.note_hook(&self.name, step.clone()).await {
                 Ok(_) => return true,

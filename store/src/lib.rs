@@ -1,58 +1,45 @@
-//! Everything SQL. [`open`] gives the two halves: one [`Writer`], which commits everything that
-//! waits in one transaction, and a [`Reader`], which cannot write.
+//! The database. [`open`] gives a [`Writer`], which commits everything that is queued in one transaction, and a
+//! [`Reader`], which cannot write.
 //!
-//! Domain and actors know only [`Change`], [`view`] and these two types, so another database can
-//! stand behind them.
+//! - [`Change`] and the other types of `change`: what is written
+//! - [`EventRecord`], [`Feed`], [`LogFollower`]: the log of events and how to follow it
+//! - the types of `rows`: what queries take and return
+//! - [`read_only`]: the file without a broker, for the gate
+//! - [`Tokens`]: access tokens, also written by the command line
+//!
+//! The SQL is in `sqlite/`; the other modules do not name a database, so that a second one can stand beside it.
 
-mod bounded;
-mod contents;
-mod effort;
+mod change;
 mod error;
-mod findings;
-mod history;
-mod hooks;
-pub mod ledger;
-mod lists;
-mod log;
-mod reader;
-mod reviewers;
-mod reviews;
-pub mod stats;
-mod threads;
+mod event_log;
+pub mod read_only;
+mod rows;
+mod sqlite;
 mod tokens;
-pub mod view;
-mod writer;
 
-pub use effort::Effort;
+pub use change::{Change, CommitReply, Committed, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
 pub use error::StoreError;
-pub use findings::{FindingFilter, FoundIn};
-pub use history::{HistoryFilter, HistoryRow, Step};
-pub use hooks::{DeadDelivery, HookRow};
-pub use lists::{Filter, ListOrder};
-pub use log::{Entry, Logged, News};
-pub use reader::{Named, Reader};
-pub use reviewers::{FreeSeat, Pending, ProcessRow, ReviewerEnd, ReviewerRow, SeatRow, Waiting, Work};
-pub use tokens::{NewToken, Revoked, SECRET_DIGITS, SECRET_PREFIX, Token, Tokens, new_secret};
-pub use writer::{Change, Committed, Done, Feed, HookChange, HookStep, PoolChange, Which, Writer, WriterThread};
-
-use sqlx::{
-    ConnectOptions as _, Connection as _,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
+pub use rows::{
+    CounterPatchRow, DeadDelivery, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, MessageRow, Page,
+    ProcessRow, ProjectQueue, ReviewCost, ReviewFilter, ReviewListRow, ReviewMatch, ReviewerEnd, ReviewerRow,
+    ReviewerWork, RoundRow, SeatRow, VerdictRow, WaitingReview, WebhookRow,
 };
-use std::{path::Path, time::Duration};
+pub use sqlite::{Reader, Writer, WriterThread, migrate, stats};
+pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 
-/// The schema, step by step.
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations");
+use std::path::Path;
 
 /// How the database is used.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
+    /// Connections that read.
     pub readers: u32,
     /// Most changes in one transaction.
     pub max_batch: usize,
     /// Most changes that may wait for a transaction.
     pub max_queue: usize,
-    /// Bytes of recently used texts kept in memory.
+    /// Bytes of recently used contents kept in memory.
     pub content_cache: u64,
 }
 
@@ -70,32 +57,11 @@ pub struct Store {
     pub feed: Feed,
 }
 
-/// Opens the database, brought up to date first. The caller makes sure nobody else has it open.
+/// Migrates and opens the database. The caller makes sure that no other broker has it open.
 pub async fn open(path: &Path, settings: Settings) -> Result<Store, StoreError> {
-    migrate(path).await?;
+    sqlite::migrate(path).await?;
     let reader = Reader::open(path, settings).await?;
     let last_seq = reader.last_seq().await?;
     let (writer, thread, feed) = Writer::open(path, settings, last_seq)?;
     Ok(Store { writer, thread, reader, feed })
 }
-
-/// Creates the database if there is none and applies the migrations it lacks.
-pub async fn migrate(path: &Path) -> Result<(), StoreError> {
-    let mut connection = connect_options(path).create_if_missing(true).connect().await?;
-    MIGRATIONS.run(&mut connection).await?;
-    connection.close().await?;
-    Ok(())
-}
-
-fn connect_options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(Duration::from_secs(5))
-        .foreign_keys(true)
-}
-
-#[cfg(test)]
-#[path = "migrations_tests.rs"]
-mod tests;

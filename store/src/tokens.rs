@@ -1,7 +1,10 @@
 //! Bearer tokens. They are made and revoked by the command line, beside a running broker or without one,
 //! on a connection of its own; the broker only looks them up.
 
-use crate::{Reader, StoreError, reader::word};
+use crate::{
+    Reader, StoreError,
+    sqlite::{connect_options, parse_word},
+};
 use domain::{
     credential::{Authority, Scope, SecretHash},
     time::Timestamp,
@@ -60,7 +63,7 @@ pub struct NewToken<'a> {
 
 /// Which tokens to revoke.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Revoked {
+pub enum TokenSelector {
     Id(i64),
     /// All of this name.
     Identity(String),
@@ -99,7 +102,7 @@ impl Tokens {
         if !path.exists() {
             return Ok(None);
         }
-        let mut connection = crate::connect_options(path).connect().await?;
+        let mut connection = connect_options(path).connect().await?;
         let table = sqlx::query!("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'tokens'")
             .fetch_optional(&mut connection)
             .await?;
@@ -136,14 +139,14 @@ impl Tokens {
     }
 
     /// How many were live and are not any more.
-    pub async fn revoke(&mut self, which: &Revoked, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn revoke(&mut self, which: &TokenSelector, now: Timestamp) -> Result<u64, StoreError> {
         let done = match which {
-            Revoked::Id(id) => {
+            TokenSelector::Id(id) => {
                 sqlx::query!("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", now.0, id)
                     .execute(&mut self.0)
                     .await
             }
-            Revoked::Identity(name) => {
+            TokenSelector::Identity(name) => {
                 sqlx::query!(
                     "UPDATE tokens SET revoked_at_ms = ? WHERE identity = ? AND revoked_at_ms IS NULL",
                     now.0,
@@ -178,7 +181,7 @@ impl Row {
     fn into_token(self) -> Result<Token, StoreError> {
         Ok(Token {
             id: self.id,
-            authority: word(&self.role, Authority::parse)?,
+            authority: parse_word(&self.role, Authority::parse)?,
             identity: self.identity,
             project: self.project,
             created_at: Timestamp(self.created_at_ms),

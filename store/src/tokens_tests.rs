@@ -1,4 +1,4 @@
-use super::{NewToken, Revoked, Tokens, new_secret};
+use super::{NewToken, TokenSelector, Tokens, new_secret};
 use crate::{Settings, Store};
 use domain::{
     credential::{Authority, Scope, SecretHash},
@@ -26,9 +26,9 @@ async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
     assert!(reader.has_live_token(&among).await.expect("read"));
     assert!(!reader.has_live_token(&among[..1]).await.expect("read"));
 
-    assert_eq!(tokens.revoke(&Revoked::Identity("bob".into()), Timestamp(7)).await.expect("done"), 0);
-    assert_eq!(tokens.revoke(&Revoked::Id(id), Timestamp(8)).await.expect("done"), 1);
-    assert_eq!(tokens.revoke(&Revoked::Identity("ada".into()), Timestamp(9)).await.expect("done"), 0);
+    assert_eq!(tokens.revoke(&TokenSelector::Identity("bob".into()), Timestamp(7)).await.expect("done"), 0);
+    assert_eq!(tokens.revoke(&TokenSelector::Id(id), Timestamp(8)).await.expect("done"), 1);
+    assert_eq!(tokens.revoke(&TokenSelector::Identity("ada".into()), Timestamp(9)).await.expect("done"), 0);
     assert_eq!(reader.find_live_token(&hash).await.expect("read"), None);
     assert!(!reader.has_live_token(&among).await.expect("read"));
     let all = tokens.list().await.expect("read");

@@ -11,7 +11,7 @@ use domain::{
     review::{Command, Review, UpdateFinding},
 };
 use std::sync::Arc;
-use store::{FindingFilter, FoundIn, view::Page};
+use store::{FindingFilter, ListedFinding, Page};
 
 impl Broker {
     pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
@@ -30,7 +30,7 @@ impl Broker {
     }
 
     /// Findings of one review or of all, newest first.
-    pub async fn findings(&self, query: FindingQuery) -> Answer<Page<FoundIn>> {
+    pub async fn findings(&self, query: FindingQuery) -> Answer<Page<ListedFinding>> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
         self.0.context.settings.limits.name("persona", query.filter.persona.as_deref())?;
         self.0.context.settings.limits.path("file", query.filter.file.as_deref())?;

@@ -2,16 +2,15 @@
 
 use super::{Answer, Broker};
 use crate::{error::BrokerError, requests::HistoryQuery, submission::unreadable};
-use domain::{history::GroupBy, ids::ReviewId};
+use domain::{ids::ReviewId, query::GroupBy};
 use store::{
-    HistoryFilter, HistoryRow, Step,
+    EventFilter, EventRecord, Page, TimelineRecord,
     stats::{Period, Stats},
-    view::Page,
 };
 
 impl Broker {
     /// Events of the log. A page may be short, or empty, and have others after it.
-    pub async fn history(&self, query: HistoryQuery) -> Answer<Page<HistoryRow>> {
+    pub async fn history(&self, query: HistoryQuery) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
         let limits = &self.0.context.settings.limits;
         let limit = limits.page(query.limit)?;
@@ -21,15 +20,15 @@ impl Broker {
             Some(id) => Some(self.review(id).await?.number),
             None => None,
         };
-        let filter = HistoryFilter { review, ..query.filter };
-        self.0.context.reader.list_history(&filter, query.order, cursor, limit).await.map_err(unreadable)
+        let filter = EventFilter { review, ..query.filter };
+        self.0.context.reader.list_events_by(&filter, query.order, cursor, limit).await.map_err(unreadable)
     }
 
     /// What happened to a review after that version, oldest first.
-    pub async fn steps(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<Step>> {
+    pub async fn steps(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<TimelineRecord>> {
         let _call = self.admit()?;
         let review = self.review(id).await?;
-        self.0.context.reader.list_steps(review.number, after, limit).await.map_err(unreadable)
+        self.0.context.reader.list_timeline(review.number, after, limit).await.map_err(unreadable)
     }
 
     /// One at a time: they look at every review, and all else that is read shares a few connections with them.

@@ -3,19 +3,19 @@
 use super::{Answer, Broker};
 use crate::{error::BrokerError, gateway::GatewayMessage, submission::unreadable};
 use domain::time::Timestamp;
-use store::{DeadDelivery, HookChange, HookRow, HookStep, News};
+use store::{DeadDelivery, EventRecord, WebhookChange, WebhookRow, WebhookStep};
 use tokio::sync::oneshot;
 
 impl Broker {
     /// Every webhook that was ever configured.
-    pub async fn hooks(&self) -> Answer<Vec<HookRow>> {
-        self.0.context.reader.list_hooks().await.map_err(unreadable)
+    pub async fn hooks(&self) -> Answer<Vec<WebhookRow>> {
+        self.0.context.reader.list_webhooks().await.map_err(unreadable)
     }
 
     /// Makes a step of a webhook durable: how many rows it touched.
-    pub async fn note_hook(&self, hook: &str, step: HookStep) -> Answer<u64> {
+    pub async fn note_hook(&self, hook: &str, step: WebhookStep) -> Answer<u64> {
         let (done, noted) = oneshot::channel();
-        let change = Box::new(HookChange { hook: hook.to_owned(), step });
+        let change = Box::new(WebhookChange { webhook: hook.to_owned(), step });
         self.0.context.gateway.send(GatewayMessage::Note { change, done });
         let noted = noted.await.map_err(|_| self.0.context.unanswered())?;
         noted.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
@@ -23,12 +23,12 @@ impl Broker {
 
     /// What a webhook could not be told, after this place in the log.
     pub async fn dead_deliveries(&self, hook: &str, after: u64, limit: u32) -> Answer<Vec<DeadDelivery>> {
-        self.0.context.reader.list_dead(hook, after, limit).await.map_err(unreadable)
+        self.0.context.reader.list_dead_deliveries(hook, after, limit).await.map_err(unreadable)
     }
 
     /// The first of those that is to be tried again, with what it says.
-    pub async fn dead_to_try(&self, hook: &str) -> Answer<Option<News>> {
-        let Some(seq) = self.0.context.reader.find_dead_to_try(hook).await.map_err(unreadable)? else {
+    pub async fn dead_to_try(&self, hook: &str) -> Answer<Option<EventRecord>> {
+        let Some(seq) = self.0.context.reader.find_delivery_to_retry(hook).await.map_err(unreadable)? else {
             return Ok(None);
         };
         let page = self.news(seq.saturating_sub(1), None, 1).await?;

@@ -8,7 +8,7 @@ use crate::{
 };
 use domain::review::Status;
 use std::{collections::BTreeSet, sync::Arc};
-use store::Filter;
+use store::ReviewFilter;
 
 impl Broker {
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
@@ -54,9 +54,9 @@ impl Broker {
         }
     }
 
-    async fn any_queued_after(&self, filters: &[Filter], since: u64) -> Answer<bool> {
+    async fn any_queued_after(&self, filters: &[ReviewFilter], since: u64) -> Answer<bool> {
         for filter in filters {
-            let newer = Filter { queued_after: Some(since), ..filter.clone() };
+            let newer = ReviewFilter { queued_after: Some(since), ..filter.clone() };
             if self.0.context.reader.has_reviews(&newer).await.map_err(unreadable)? {
                 return Ok(true);
             }
@@ -65,7 +65,7 @@ impl Broker {
     }
 
     /// One filter per project.
-    fn filters(&self, query: &ListQuery) -> Answer<Vec<Filter>> {
+    fn filters(&self, query: &ListQuery) -> Answer<Vec<ReviewFilter>> {
         let limits = &self.0.context.settings.limits;
         limits.name("caller_id", query.caller_id.as_deref())?;
         let known = self.0.context.projects.names();
@@ -76,7 +76,7 @@ impl Broker {
             }
         }
         let pending = query.status == Some(Status::Pending);
-        let filter = |project: Option<String>| Filter {
+        let filter = |project: Option<String>| ReviewFilter {
             status: query.status,
             category: query.category,
             project,

@@ -8,7 +8,7 @@ use crate::{
     submission::unreadable,
 };
 use domain::{ids::ReviewNumber, priority::Priority};
-use store::News;
+use store::EventRecord;
 use tokio::sync::watch;
 
 impl Broker {
@@ -19,8 +19,8 @@ impl Broker {
 
     /// What happened after `seq`, everywhere or to one review, at most `limit` of it. Only an empty page says that there
     /// is nothing more.
-    pub async fn news(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<News>> {
-        self.0.context.reader.list_news(after, review, limit).await.map_err(unreadable)
+    pub async fn news(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<EventRecord>> {
+        self.0.context.reader.list_events(after, review, limit).await.map_err(unreadable)
     }
 
     /// What this broker counts.

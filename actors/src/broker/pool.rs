@@ -12,7 +12,7 @@ use domain::{
     review::{Command, ReleaseSeat, Review},
 };
 use std::{path::PathBuf, sync::Arc};
-use store::{Pending, ReviewerRow};
+use store::{ProjectQueue, ReviewerRow};
 use tokio::sync::oneshot;
 
 /// Ended reviewers that are still shown.
@@ -59,11 +59,11 @@ impl Broker {
     }
 
     /// The pool, what is pending in each project, and the last reviewers that have ended.
-    pub async fn pool(&self) -> Answer<(PoolView, Vec<Pending>, Vec<ReviewerRow>)> {
+    pub async fn pool(&self) -> Answer<(PoolView, Vec<ProjectQueue>, Vec<ReviewerRow>)> {
         let _call = self.admit()?;
         let reader = &self.0.context.reader;
         let view = self.show_pool().await?;
-        let pending = reader.count_pending().await.map_err(unreadable)?;
+        let pending = reader.count_queue_by_project().await.map_err(unreadable)?;
         let ended = reader.list_ended_reviewers(SHOWN_ENDED).await.map_err(unreadable)?;
         Ok((view, pending, ended))
     }

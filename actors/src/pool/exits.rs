@@ -122,7 +122,7 @@ impl ReviewerPool {
     async fn any_waits(&self, project: Option<&str>) -> bool {
         self.context
             .reader
-            .list_waiting(project, &self.one_shot_personas(), 1)
+            .list_waiting_reviews(project, &self.one_shot_personas(), 1)
             .await
             .is_ok_and(|waiting| !waiting.is_empty())
     }

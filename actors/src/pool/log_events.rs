@@ -9,14 +9,14 @@ use domain::{
     time::Tick,
 };
 use std::sync::Arc;
-use store::{Entry, Logged};
+use store::{EventRecord, LogEntry};
 
 impl ReviewerPool {
     /// Takes note of what happened. `true` if it may change how many reviewers there should be.
-    pub(super) async fn take_news(&self, state: &mut State, news: &[Logged]) -> bool {
+    pub(super) async fn take_news(&self, state: &mut State, news: &[EventRecord]) -> bool {
         let mut matters = false;
         for logged in news {
-            if let Entry::Review { id, number, recorded } = &logged.entry {
+            if let LogEntry::Review { id, number, recorded } = &logged.entry {
                 matters |= !is_talk(&recorded.event);
                 self.take_event(state, *id, *number, &recorded.event, logged.tick).await;
             }

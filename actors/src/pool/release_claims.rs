@@ -94,7 +94,7 @@ pub(super) async fn clean_up(context: &Context) -> Vec<String> {
         }
         left.push(reviewer);
     }
-    match context.reader.list_left_by_pool().await {
+    match context.reader.list_claims_of_ended_reviewers().await {
         Ok(held) => {
             for (reviewer, review) in held {
                 tell(context, review, &reviewer, ClaimEndReason::BrokerRestarted, None).await;

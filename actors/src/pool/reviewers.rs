@@ -15,7 +15,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-use store::{ReviewerRow, Work};
+use store::{ReviewerRow, ReviewerWork};
 
 /// What the process has told of itself so far.
 pub(crate) type SharedUsage = Arc<Mutex<Usage>>;
@@ -126,7 +126,7 @@ impl Member {
     pub(super) fn take_usage(&mut self) {
         let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         if usage.input_tokens > 0 || usage.output_tokens > 0 {
-            let Work { input_tokens, output_tokens, .. } = &mut self.row.work;
+            let ReviewerWork { input_tokens, output_tokens, .. } = &mut self.row.work;
             (*input_tokens, *output_tokens) = (Some(usage.input_tokens), Some(usage.output_tokens));
         }
         self.row.work.cost_usd = usage.cost_usd.or(self.row.work.cost_usd);

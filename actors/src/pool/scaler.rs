@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{StoreError, Waiting};
+use store::{StoreError, WaitingReview};
 use tokio::time::Instant;
 
 /// The least time between two looks at the queue, however much happens.
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The reviews of a project that wait.
 struct WaitingIn {
     project: Option<String>,
-    reviews: Vec<Waiting>,
+    reviews: Vec<WaitingReview>,
     hold_until: Option<Tick>,
 }
 
@@ -41,7 +41,7 @@ impl WaitingIn {
     fn queue(&self, state: &State) -> Queue {
         let agent = |member: &Member| member.leaving.is_none() && member.row.seat.is_none();
         let stays = |id: &String| state.members.get(id).is_some_and(agent);
-        let panel = |review: &Waiting| review.seats + review.holders.iter().filter(|id| stays(id)).count() as u64;
+        let panel = |review: &WaitingReview| review.seats + review.holders.iter().filter(|id| stays(id)).count() as u64;
         Queue {
             project: self.project.clone(),
             pending: self.reviews.iter().map(|review| review.seats).sum(),
@@ -124,7 +124,7 @@ impl ReviewerPool {
         let mut one_shots = OneShotsWaiting::default();
         for project in projects {
             self.one_shots_waiting(state, project.as_ref(), &one_shot, &mut one_shots).await?;
-            let reviews = self.context.reader.list_waiting(project.as_deref(), &one_shot, enough).await?;
+            let reviews = self.context.reader.list_waiting_reviews(project.as_deref(), &one_shot, enough).await?;
             let post = Post::of_agents(project.as_ref());
             if reviews.is_empty() {
                 state.troubles.can(&post);

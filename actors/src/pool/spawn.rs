@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use store::{FreeSeat, ProcessRow, ReviewerRow, Work};
+use store::{FreeSeat, ProcessRow, ReviewerRow, ReviewerWork};
 use uuid::Uuid;
 
 /// How long, and how often in vain, a reviewer waits for work before it may end by itself.
@@ -115,7 +115,7 @@ fn hire(
         process: ProcessRow { pid: 0, started: 0, boot_id: String::new() },
         spawned_at: context.clock.now().at,
         end: None,
-        work: Work::default(),
+        work: ReviewerWork::default(),
     };
     Ok(Hired { program: Program(program), row, folder })
 }

@@ -1,7 +1,7 @@
 //! What happens to reviewer processes, for the log. A review's own events say what they did there.
 
 use crate::{
-    history::LogKind,
+    event_kind::EventKind,
     pool::scaling::{DrainReason, SpawnReason},
 };
 use serde::{Deserialize, Serialize};
@@ -62,19 +62,14 @@ pub enum PoolEvent {
 }
 
 impl PoolEvent {
-    /// The name in the log's `kind` column, the same as in its JSON.
-    pub const fn kind(&self) -> &'static str {
-        self.log_kind().as_str()
-    }
-
-    pub const fn log_kind(&self) -> LogKind {
+    pub const fn kind(&self) -> EventKind {
         match self {
-            Self::ReviewerSpawned { .. } => LogKind::ReviewerSpawned,
-            Self::ReviewerRetried { .. } => LogKind::ReviewerRetried,
-            Self::ReviewerDraining { .. } => LogKind::ReviewerDraining,
-            Self::ReviewerTerminated { .. } => LogKind::ReviewerTerminated,
-            Self::CrashLoop { .. } => LogKind::CrashLoop,
-            Self::CrashLoopCleared { .. } => LogKind::CrashLoopCleared,
+            Self::ReviewerSpawned { .. } => EventKind::ReviewerSpawned,
+            Self::ReviewerRetried { .. } => EventKind::ReviewerRetried,
+            Self::ReviewerDraining { .. } => EventKind::ReviewerDraining,
+            Self::ReviewerTerminated { .. } => EventKind::ReviewerTerminated,
+            Self::CrashLoop { .. } => EventKind::CrashLoop,
+            Self::CrashLoopCleared { .. } => EventKind::CrashLoopCleared,
         }
     }
 

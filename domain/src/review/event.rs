@@ -5,8 +5,8 @@ use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
     credential::Authority,
+    event_kind::EventKind,
     finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, RequestedStatus},
-    history::LogKind,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     time::{Tick, Timestamp},
@@ -226,26 +226,21 @@ pub struct Requeued {
 }
 
 impl Event {
-    /// The name in the log's `kind` column, the same as in its JSON.
-    pub const fn kind(&self) -> &'static str {
-        self.log_kind().as_str()
-    }
-
-    pub const fn log_kind(&self) -> LogKind {
+    pub const fn kind(&self) -> EventKind {
         match self {
-            Self::Proposed(_) => LogKind::Proposed,
-            Self::Revised { .. } => LogKind::Revised,
-            Self::Claimed { .. } => LogKind::Claimed,
-            Self::AutoRejected { .. } => LogKind::AutoRejected,
-            Self::ClaimEnded { .. } => LogKind::ClaimEnded,
-            Self::ReservationEnded { .. } => LogKind::ReservationEnded,
-            Self::VerdictGiven { .. } => LogKind::VerdictGiven,
-            Self::FindingUpdated(_) => LogKind::FindingUpdated,
-            Self::MessageAdded { .. } => LogKind::MessageAdded,
-            Self::CounterPatchAccepted { .. } => LogKind::CounterPatchAccepted,
-            Self::CounterPatchRejected { .. } => LogKind::CounterPatchRejected,
-            Self::Cancelled { .. } => LogKind::Cancelled,
-            Self::Closed { .. } => LogKind::Closed,
+            Self::Proposed(_) => EventKind::Proposed,
+            Self::Revised { .. } => EventKind::Revised,
+            Self::Claimed { .. } => EventKind::Claimed,
+            Self::AutoRejected { .. } => EventKind::AutoRejected,
+            Self::ClaimEnded { .. } => EventKind::ClaimEnded,
+            Self::ReservationEnded { .. } => EventKind::ReservationEnded,
+            Self::VerdictGiven { .. } => EventKind::VerdictGiven,
+            Self::FindingUpdated(_) => EventKind::FindingUpdated,
+            Self::MessageAdded { .. } => EventKind::MessageAdded,
+            Self::CounterPatchAccepted { .. } => EventKind::CounterPatchAccepted,
+            Self::CounterPatchRejected { .. } => EventKind::CounterPatchRejected,
+            Self::Cancelled { .. } => EventKind::Cancelled,
+            Self::Closed { .. } => EventKind::Closed,
         }
     }
 

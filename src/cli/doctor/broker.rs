@@ -14,7 +14,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
-use store::ledger::Ledger;
+use store::read_only::ReadOnlyStore;
 
 const GROUP: &str = "Broker";
 
@@ -66,13 +66,13 @@ async fn database(file: &Path) -> Vec<Check> {
     };
     let wal = fs::metadata(beside(file, "-wal")).map_or(0, |wal| wal.len());
     let says = format!("{}, {} not yet merged from its log", size(there.len()), size(wal));
-    let mut ledger = match Ledger::open(file).await {
+    let mut ledger = match ReadOnlyStore::open(file).await {
         Ok(ledger) => ledger,
         Err(error) => {
             return vec![Check::failure(GROUP, name, error.to_string(), "see docs/operations.md, \"Backup\"")];
         }
     };
-    let sound = ledger.faults().await;
+    let sound = ledger.list_faults().await;
     ledger.close().await;
     let whole = match sound {
         Ok(faults) if faults.is_empty() => Check::ok(GROUP, name, format!("whole, {says}")),

@@ -10,7 +10,7 @@ use domain::{glob::Globs, ids::ReviewNumber};
 use git::UserRepo;
 use git::{GitError, GitSettings, Repository};
 use std::{collections::BTreeSet, sync::Arc};
-use store::ledger::{Case, Ledger, Touched};
+use store::read_only::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
 /// How far back reviews are looked at file by file, for those whose diff was made with other context lines.
@@ -42,7 +42,7 @@ pub(in crate::cli) enum Unseen {
 
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Approval {
-    pub case: Case,
+    pub case: ReviewedContent,
     /// How many commits the review approved as one.
     pub commits: usize,
 }
@@ -77,11 +77,11 @@ impl Judgement {
 /// The repository and the database, open for comparing.
 pub(in crate::cli) struct Judge {
     pub repo: UserRepo,
-    pub ledger: Ledger,
+    pub ledger: ReadOnlyStore,
     git: Repository,
     exempt: Globs,
     /// Read once: a range asks for every commit.
-    touched: Option<Arc<[Touched]>>,
+    touched: Option<Arc<[ReviewFiles]>>,
     /// Goes last: git works in it.
     _scratch: TempDir,
 }
@@ -97,10 +97,10 @@ pub(super) enum Relation {
 
 impl Judge {
     pub(in crate::cli) async fn open(repo: &UserRepo, config: &Config) -> anyhow::Result<Self> {
-        Self::with(repo, config, Ledger::open(&config.server.data_dir.join(DATABASE)).await?).await
+        Self::with(repo, config, ReadOnlyStore::open(&config.server.data_dir.join(DATABASE)).await?).await
     }
 
-    pub(in crate::cli) async fn with(repo: &UserRepo, config: &Config, ledger: Ledger) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn with(repo: &UserRepo, config: &Config, ledger: ReadOnlyStore) -> anyhow::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("countersign-gate-").tempdir()?;
         let settings = GitSettings {
             program: config.git.program.clone(),
@@ -176,7 +176,9 @@ impl Judge {
     /// The review that approved exactly this; the newest, where several did.
     pub(in crate::cli) async fn find_approval(&mut self, landing: &Landing) -> anyhow::Result<Option<Approval>> {
         for number in self.candidates(landing).await? {
-            let Some(case) = self.ledger.find_case(number).await?.filter(|case| case.approved) else { continue };
+            let Some(case) = self.ledger.find_reviewed_content(number).await?.filter(|case| case.approved) else {
+                continue;
+            };
             if let Relation::Differs(files) = self.relate(&case, landing).await?
                 && files.is_empty()
             {
@@ -196,7 +198,7 @@ impl Judge {
             Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let mut found = self.ledger.find_approved(patch_id.as_deref(), &landing.tree).await?;
+        let mut found = self.ledger.list_approved(patch_id.as_deref(), &landing.tree).await?;
         let recent = self.touched().await?;
         let counts = |path: &String| !self.exempt.matches(path);
         let paths: BTreeSet<String> = self.paths(landing).await?.into_iter().filter(counts).collect();
@@ -209,15 +211,15 @@ impl Judge {
         Ok(found)
     }
 
-    pub(super) async fn touched(&mut self) -> anyhow::Result<Arc<[Touched]>> {
+    pub(super) async fn touched(&mut self) -> anyhow::Result<Arc<[ReviewFiles]>> {
         if let Some(touched) = &self.touched {
             return Ok(touched.clone());
         }
-        let touched: Arc<[Touched]> = self.ledger.list_touched(RECENT).await?.into();
+        let touched: Arc<[ReviewFiles]> = self.ledger.list_review_files(RECENT).await?.into();
         Ok(self.touched.insert(touched).clone())
     }
 
-    pub(super) async fn relate(&self, case: &Case, landing: &Landing) -> anyhow::Result<Relation> {
+    pub(super) async fn relate(&self, case: &ReviewedContent, landing: &Landing) -> anyhow::Result<Relation> {
         let Some(diff) = &case.diff else { return Ok(Relation::Elsewhere) };
         if !self.is_here(case, landing).await? {
             return Ok(Relation::Elsewhere);
@@ -235,7 +237,7 @@ impl Judge {
 
     /// Whether a diff makes exactly this commit. One that touches other files is not tried.
     pub(in crate::cli) async fn makes(&self, diff: &str, landing: &Landing) -> anyhow::Result<bool> {
-        let touched = Touched {
+        let touched = ReviewFiles {
             number: ReviewNumber(0),
             approved: false,
             base: None,
@@ -254,7 +256,7 @@ impl Judge {
 
     /// A review is of this repository if its base is a commit here: names of projects may be anything. Only where it
     /// has none, being the first of all, its project must at least be called like this.
-    async fn is_here(&self, case: &Case, landing: &Landing) -> anyhow::Result<bool> {
+    async fn is_here(&self, case: &ReviewedContent, landing: &Landing) -> anyhow::Result<bool> {
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
         match &case.base {
             Some(base) => Ok(self.repo.has_commit(base).await?),
@@ -282,7 +284,7 @@ impl Judge {
 }
 
 /// What a review touches, as [`Judge::paths`] names it.
-pub(super) fn paths_of(touched: &Touched) -> BTreeSet<String> {
+pub(super) fn paths_of(touched: &ReviewFiles) -> BTreeSet<String> {
     use domain::diff::Operation;
     let names = touched.files.iter().flat_map(|file| {
         let old = match file.operation {

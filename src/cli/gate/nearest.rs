@@ -7,7 +7,7 @@ use super::{
 use crate::cli::render::clipped;
 use domain::review::Status;
 use std::collections::BTreeSet;
-use store::ledger::Case;
+use store::read_only::ReviewedContent;
 
 /// Enough to see which part is covered by what.
 const MAX_NEAR: usize = 3;
@@ -18,7 +18,7 @@ const PATH_CHARS: usize = 100;
 /// A review that touches some of the same files.
 #[derive(Debug)]
 pub(in crate::cli) struct Near {
-    pub case: Case,
+    pub case: ReviewedContent,
     pub how: How,
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn nearest(judge: &mut Judge, landing: &Landing) -> anyhow::Res
     ranked.sort_unstable();
     let mut near = Vec::new();
     for (.., number) in ranked {
-        let Some(case) = judge.ledger.find_case(number).await? else { continue };
+        let Some(case) = judge.ledger.find_reviewed_content(number).await? else { continue };
         let how = match judge.relate(&case, landing).await? {
             Relation::Differs(files) if files.is_empty() => How::Exactly,
             Relation::Differs(files) => How::Except(files),
@@ -84,7 +84,7 @@ impl Near {
 }
 
 /// Why its approval does not count, in words.
-fn standing(case: &Case) -> String {
+fn standing(case: &ReviewedContent) -> String {
     let reason = match &case.reason {
         Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
         None => String::new(),

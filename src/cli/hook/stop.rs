@@ -16,7 +16,7 @@ use domain::{review::Status, time::Timestamp};
 use git::UserRepo;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::ledger::{Feedback, Ledger};
+use store::read_only::{OpenReview, ReadOnlyStore};
 
 /// ActionKind is older is not this session's.
 const RECENT: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -35,11 +35,11 @@ async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
         return Ok(None);
     }
     let waiting = open_reviews(args, &repo).await?.into_iter().filter(is_unread);
-    let new: Vec<_> = waiting.filter(|review| !told.has(&review.number.to_string(), review.said)).collect();
+    let new: Vec<_> = waiting.filter(|review| !told.has(&review.number.to_string(), review.feedback_version)).collect();
     if new.is_empty() {
         return Ok(None);
     }
-    told.remember(new.iter().map(|review| (review.number.to_string(), review.said)))?;
+    told.remember(new.iter().map(|review| (review.number.to_string(), review.feedback_version)))?;
     let lines: Vec<_> = new.iter().map(|review| format!("- {}", words(review))).collect();
     let reason = format!(
         "Countersign: before you stop, a reviewer has said something that nobody has answered.\n{}\nAnswer it, or say \
@@ -50,13 +50,13 @@ async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
 }
 
 /// Reviews of this repository that are not over, the newest first.
-pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<Feedback>> {
+pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
     let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
     let database = settings(&place)?.server.data_dir.join(DATABASE);
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(RECENT);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();
-    for review in Ledger::open(&database).await?.list_open(since).await? {
+    for review in ReadOnlyStore::open(&database).await?.list_open_reviews(since).await? {
         let mine = args.proposer.as_ref().is_none_or(|name| *name == review.proposer);
         if mine && is_of(&review, repo).await? {
             here.push(review);
@@ -66,26 +66,28 @@ pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Resul
 }
 
 /// By its base where it has one, else by the project's usual name.
-async fn is_of(review: &Feedback, repo: &UserRepo) -> anyhow::Result<bool> {
+async fn is_of(review: &OpenReview, repo: &UserRepo) -> anyhow::Result<bool> {
     match &review.base {
         Some(base) => Ok(repo.has_commit(base).await?),
         None => Ok(review.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
     }
 }
 
-pub(super) fn is_unread(review: &Feedback) -> bool {
+pub(super) fn is_unread(review: &OpenReview) -> bool {
     match review.status {
         Status::ChangesRequested | Status::Rejected => true,
-        Status::Pending | Status::Claimed | Status::InReview | Status::Approved => review.message || review.patch,
+        Status::Pending | Status::Claimed | Status::InReview | Status::Approved => {
+            review.has_open_message || review.has_open_patch
+        }
         Status::Cancelled | Status::Closed => false,
     }
 }
 
 /// The review, what was said, and what to do about it.
-pub(super) fn words(review: &Feedback) -> String {
-    let Feedback { number, status, intent, reason, message, patch, .. } = review;
+pub(super) fn words(review: &OpenReview) -> String {
+    let OpenReview { number, status, intent, reason, has_open_message, has_open_patch, .. } = review;
     let reason = reason.as_deref().map(|reason| format!(": {}", clipped(reason, TEXT_CHARS))).unwrap_or_default();
-    let (said, next) = match (status, patch, message) {
+    let (said, next) = match (status, has_open_patch, has_open_message) {
         (_, true, _) => (
             "a counter-patch is offered".to_owned(),
             format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),

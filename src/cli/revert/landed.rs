@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use domain::ids::ReviewNumber;
 use git::UserRepo;
 use std::collections::{BTreeSet, HashSet};
-use store::ledger::Submitted;
+use store::read_only::SubmittedRound;
 
 /// What is to be taken back is not old.
 const RECENT: &str = "--max-count=300";
@@ -36,7 +36,7 @@ impl History {
     /// By what the review was submitted as: a commit or several; else by receipt; else by content.
     pub(super) async fn landed(&mut self, judge: &mut Judge, number: ReviewNumber) -> anyhow::Result<Vec<String>> {
         let mut found = Vec::new();
-        for submitted in judge.ledger.list_submitted(number).await? {
+        for submitted in judge.ledger.list_submitted_rounds(number).await? {
             let mut ids = self.by_target(&judge.repo, &submitted).await?;
             if ids.is_empty() {
                 ids = self.by_receipt(&judge.repo, &submitted).await?;
@@ -54,7 +54,7 @@ impl History {
         ids.filter(|(_, id)| !self.reverted.contains(*id))
     }
 
-    async fn by_target(&self, repo: &UserRepo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
+    async fn by_target(&self, repo: &UserRepo, submitted: &SubmittedRound) -> anyhow::Result<Vec<String>> {
         let Some(target) = &submitted.target else { return Ok(Vec::new()) };
         let mut range = vec![RECENT, &target.head];
         let not = target.base.as_ref().map(|base| format!("^{base}"));
@@ -66,7 +66,7 @@ impl History {
         Ok(self.open().filter(|(_, id)| theirs.contains(*id)).map(|(_, id)| id.clone()).collect())
     }
 
-    async fn by_receipt(&self, repo: &UserRepo, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
+    async fn by_receipt(&self, repo: &UserRepo, submitted: &SubmittedRound) -> anyhow::Result<Vec<String>> {
         let marked: BTreeSet<String> = self.marked(repo).await?;
         let mut found = Vec::new();
         for (_, id) in self.open().filter(|(_, id)| marked.contains(*id)) {
@@ -87,7 +87,7 @@ impl History {
         Ok(noted.chain(trailers.lines().map(str::to_owned)).collect())
     }
 
-    async fn by_content(&self, judge: &Judge, submitted: &Submitted) -> anyhow::Result<Vec<String>> {
+    async fn by_content(&self, judge: &Judge, submitted: &SubmittedRound) -> anyhow::Result<Vec<String>> {
         let Some(diff) = &submitted.diff else { return Ok(Vec::new()) };
         for (commit, id) in self.open().filter(|(commit, _)| commit.parents.len() < 2) {
             if judge.makes(diff, commit).await? {

@@ -10,7 +10,7 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use store::{DeadDelivery, Which};
+use store::{DeadDelivery, DeliverySelector};
 
 const ROWS: u32 = 50;
 const MAX_ROWS: u32 = 200;
@@ -158,7 +158,7 @@ fn unknown(name: &str, known: &[String]) -> Failure {
 }
 
 /// The hook, and which of its dead: one of two ways to say it, so that nobody drops all by leaving something out.
-fn chosen(arguments: &JsonObject) -> Result<(String, Which), Failure> {
+fn chosen(arguments: &JsonObject) -> Result<(String, DeliverySelector), Failure> {
     let (mut name, mut which) = (String::new(), None);
     for (field, value) in arguments {
         let chosen = match field.as_str() {
@@ -166,9 +166,9 @@ fn chosen(arguments: &JsonObject) -> Result<(String, Which), Failure> {
                 name = value.as_str().unwrap_or_default().to_owned();
                 continue;
             }
-            "all" if *value == Value::Bool(true) => Which::All,
+            "all" if *value == Value::Bool(true) => DeliverySelector::All,
             "all" => return Err(bad("all", "expected true, or seqs instead of it")),
-            "seqs" => Which::These(seqs(value).ok_or_else(|| {
+            "seqs" => DeliverySelector::Seqs(seqs(value).ok_or_else(|| {
                 bad("seqs", &format!("expected a list of 1 to {MAX_SEQS} places in the log, such as [12, 15]"))
             })?),
             other => return Err(bad(other, "unknown field; there are seqs and all")),

@@ -7,11 +7,11 @@ use actors::{
     credentials::{Authority, Scope},
 };
 use domain::{
+    event_kind::{Topic, is_event_name, list_event_names},
     ids::ReviewNumber,
-    topic::{KINDS, Topic},
 };
 use serde::Deserialize;
-use store::{Entry, News};
+use store::{EventRecord, LogEntry};
 
 /// The query of a subscription.
 #[derive(Debug, Default, Deserialize)]
@@ -50,10 +50,12 @@ struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    fn of(news: &'a News) -> Self {
+    fn of(news: &'a EventRecord) -> Self {
         let (topic, kind, review) = match &news.entry {
-            Entry::Review { number, recorded, .. } => (recorded.event.topic(), recorded.event.kind(), Some(*number)),
-            Entry::Pool(event) => (event.topic(), event.kind(), None),
+            LogEntry::Review { number, recorded, .. } => {
+                (recorded.event.topic(), recorded.event.kind().as_str(), Some(*number))
+            }
+            LogEntry::Pool(event) => (event.topic(), event.kind().as_str(), None),
         };
         Self { topic, kind, review, project: news.project.as_ref() }
     }
@@ -73,11 +75,9 @@ impl Filter {
             broker.known_project(project).map_err(refused)?;
         }
         let kinds: Vec<_> = wanted.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim).collect();
-        if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind) && Topic::parse(kind).is_none()) {
+        if let Some(unknown) = kinds.iter().find(|kind| !is_event_name(kind)) {
             let unknown = domain::text::truncate(unknown, 80);
-            let topics: Vec<_> = Topic::ALL.iter().map(|topic| topic.as_str()).collect();
-            let allowed = format!("{}; or a type: {}", KINDS.join(", "), topics.join(", "));
-            let problem = format!("{unknown:?} is not known; allowed: {allowed}");
+            let problem = format!("{unknown:?} is not known; allowed: {}", list_event_names());
             return Err(Failure::Refused(Refused::invalid("kind", &problem)));
         }
         let kinds = kinds.into_iter().map(Into::into).collect();
@@ -96,7 +96,7 @@ impl Filter {
     }
 
     /// The same before it is written: of a long log most is often not wanted.
-    pub(super) fn takes_news(&self, news: &News) -> bool {
+    pub(super) fn takes_news(&self, news: &EventRecord) -> bool {
         self.wants(&About::of(news))
     }
 

@@ -4,13 +4,13 @@ use crate::mcp::moment;
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use domain::{
+    event_kind::Topic,
     ids::ReviewNumber,
     pool::PoolEvent,
     review::{Event, FindingResolved},
-    topic::Topic,
 };
 use serde_json::{Value, json};
-use store::{Entry, News};
+use store::{EventRecord, LogEntry};
 
 /// Of a longer text only the beginning is told; the whole of it is in the review.
 const TEXT_CHARS: usize = 500;
@@ -33,18 +33,18 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(news: News) -> Self {
+    pub(crate) fn of(news: EventRecord) -> Self {
         let (topic, kind, review, data) = match &news.entry {
-            Entry::Review { number, recorded, .. } => {
-                (recorded.event.topic(), recorded.event.kind(), Some(*number), of_review(&recorded.event))
+            LogEntry::Review { number, recorded, .. } => {
+                (recorded.event.topic(), recorded.event.kind().as_str(), Some(*number), of_review(&recorded.event))
             }
-            Entry::Pool(event) => (event.topic(), event.kind(), None, of_pool(event)),
+            LogEntry::Pool(event) => (event.topic(), event.kind().as_str(), None, of_pool(event)),
         };
         let (review_id, number, version) = match &news.entry {
-            Entry::Review { id, number, recorded } => {
+            LogEntry::Review { id, number, recorded } => {
                 (Some(id.to_string()), Some(number.to_string()), Some(recorded.version))
             }
-            Entry::Pool(_) => (None, None, None),
+            LogEntry::Pool(_) => (None, None, None),
         };
         let json = json!({
             "seq": news.seq,

@@ -17,7 +17,7 @@ use domain::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use store::view::Iteration;
+use store::VerdictRow;
 
 const MAX_FILES: usize = 100;
 const MAX_FLAGS: usize = 50;
@@ -118,7 +118,7 @@ impl<'a> Ending<'a> {
     }
 
     /// Of an earlier round.
-    pub(in crate::mcp) fn of_vote(vote: &'a Iteration) -> Self {
+    pub(in crate::mcp) fn of_vote(vote: &'a VerdictRow) -> Self {
         Self { verdict: vote.verdict, reason: vote.reason.as_deref(), by: &vote.by }
     }
 }

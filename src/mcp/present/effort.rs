@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::Effort;
+use store::ReviewCost;
 
 const MAX_ROWS: usize = 50;
 
@@ -31,8 +31,8 @@ pub(in crate::mcp) struct EffortRow<'a> {
 
 impl<'a> EffortTotals<'a> {
     /// `None` before the first verdict.
-    pub(in crate::mcp) fn of(efforts: &'a [Effort]) -> Option<Self> {
-        let sum = |count: fn(&Effort) -> u64| efforts.iter().map(count).fold(0, u64::saturating_add);
+    pub(in crate::mcp) fn of(efforts: &'a [ReviewCost]) -> Option<Self> {
+        let sum = |count: fn(&ReviewCost) -> u64| efforts.iter().map(count).fold(0, u64::saturating_add);
         let latest = efforts.len().saturating_sub(MAX_ROWS);
         (!efforts.is_empty()).then(|| Self {
             verdicts: sum(|effort| effort.verdicts),
@@ -46,7 +46,7 @@ impl<'a> EffortTotals<'a> {
 }
 
 impl<'a> EffortRow<'a> {
-    fn of(effort: &'a Effort) -> Self {
+    fn of(effort: &'a ReviewCost) -> Self {
         Self {
             round: effort.round,
             persona: &effort.persona,

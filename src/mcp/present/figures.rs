@@ -2,7 +2,7 @@
 
 use super::moment;
 use crate::mcp::schema;
-use domain::{history::GroupBy, review::Status};
+use domain::{query::GroupBy, review::Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

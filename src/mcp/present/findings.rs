@@ -13,7 +13,7 @@ use domain::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::FoundIn;
+use store::ListedFinding;
 
 /// Rows of a list inside an answer that is about something else.
 const MAX_ROWS: usize = 30;
@@ -123,7 +123,7 @@ pub(in crate::mcp) struct ResolutionRow<'a> {
 
 impl<'a> FindingRow<'a> {
     /// Of some review, which is named.
-    pub(in crate::mcp) fn of_any(found: &'a FoundIn) -> Self {
+    pub(in crate::mcp) fn of_any(found: &'a ListedFinding) -> Self {
         let (review_id, number) = (Some(found.review), Some(found.number.to_string()));
         Self { review_id, number, ..Self::of(&found.finding) }
     }

@@ -5,10 +5,10 @@ use super::{
     told::{Told, clipped},
 };
 use crate::mcp::schema;
-use domain::{history::LogKind, ids::ReviewId, review::Status};
+use domain::{event_kind::EventKind, ids::ReviewId, review::Status};
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::{Entry, HistoryRow};
+use store::{EventRecord, LogEntry};
 
 const INTENT_CHARS: usize = 120;
 
@@ -28,7 +28,7 @@ pub(in crate::mcp) struct ActivityRow<'a> {
     pub seq: u64,
     pub at: String,
     #[schemars(schema_with = "schema::log_kind")]
-    pub kind: LogKind,
+    pub kind: EventKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,12 +48,12 @@ pub(in crate::mcp) struct ActivityRow<'a> {
 }
 
 impl<'a> ActivityRow<'a> {
-    pub(in crate::mcp) fn of(row: &'a HistoryRow) -> Self {
+    pub(in crate::mcp) fn of(row: &'a EventRecord) -> Self {
         let (review_id, number, kind) = head(row);
         let Told { text, preview } = Told::of(row);
         Self {
-            seq: row.logged.seq,
-            at: moment(row.logged.at),
+            seq: row.seq,
+            at: moment(row.at),
             kind,
             actor: row.actor.as_deref(),
             review_id,
@@ -80,7 +80,7 @@ pub(in crate::mcp) struct AuditRow<'a> {
     pub seq: u64,
     pub at: String,
     #[schemars(schema_with = "schema::log_kind")]
-    pub kind: LogKind,
+    pub kind: EventKind,
     /// Who made it happen; absent where the broker did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<&'a str>,
@@ -104,16 +104,16 @@ pub(in crate::mcp) struct AuditRow<'a> {
 }
 
 impl<'a> AuditRow<'a> {
-    pub(in crate::mcp) fn of(row: &'a HistoryRow) -> Self {
+    pub(in crate::mcp) fn of(row: &'a EventRecord) -> Self {
         let (review_id, number, kind) = head(row);
-        let version = match &row.logged.entry {
-            Entry::Review { recorded, .. } => Some(recorded.version),
-            Entry::Pool(_) => None,
+        let version = match &row.entry {
+            LogEntry::Review { recorded, .. } => Some(recorded.version),
+            LogEntry::Pool(_) => None,
         };
         let Told { text, preview } = Told::of(row);
         Self {
-            seq: row.logged.seq,
-            at: moment(row.logged.at),
+            seq: row.seq,
+            at: moment(row.at),
             kind,
             actor: row.actor.as_deref(),
             review_id,
@@ -126,9 +126,9 @@ impl<'a> AuditRow<'a> {
     }
 }
 
-fn head(row: &HistoryRow) -> (Option<ReviewId>, Option<String>, LogKind) {
-    match &row.logged.entry {
-        Entry::Review { id, number, recorded } => (Some(*id), Some(number.to_string()), recorded.event.log_kind()),
-        Entry::Pool(event) => (None, None, event.log_kind()),
+fn head(row: &EventRecord) -> (Option<ReviewId>, Option<String>, EventKind) {
+    match &row.entry {
+        LogEntry::Review { id, number, recorded } => (Some(*id), Some(number.to_string()), recorded.event.kind()),
+        LogEntry::Pool(event) => (None, None, event.kind()),
     }
 }

@@ -4,7 +4,7 @@ use super::moment;
 use actors::pool::{LiveReviewer, PoolView};
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::{Pending, ReviewerRow};
+use store::{ProjectQueue, ReviewerRow};
 
 /// The answer of list_reviewers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -37,8 +37,8 @@ pub(in crate::mcp) struct WaitingRow<'a> {
 }
 
 impl<'a> Pool<'a> {
-    pub(in crate::mcp) fn of(view: &'a PoolView, pending: &'a [Pending], ended: &'a [ReviewerRow]) -> Self {
-        let waiting = |Pending { project, reviews, free_seats }: &'a Pending| WaitingRow {
+    pub(in crate::mcp) fn of(view: &'a PoolView, pending: &'a [ProjectQueue], ended: &'a [ReviewerRow]) -> Self {
+        let waiting = |ProjectQueue { project, reviews, free_seats }: &'a ProjectQueue| WaitingRow {
             project: project.as_deref(),
             pending: *reviews,
             free_seats: *free_seats,

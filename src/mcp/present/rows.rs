@@ -11,7 +11,7 @@ use domain::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use store::view::{Iteration, Message, Summary};
+use store::{MessageRow as StoredMessage, ReviewListRow, VerdictRow};
 
 const INTENT_CHARS: usize = 160;
 const REASON_CHARS: usize = 1_000;
@@ -61,7 +61,7 @@ pub(in crate::mcp) struct ReviewRow<'a> {
 }
 
 impl<'a> ReviewRow<'a> {
-    pub(in crate::mcp) fn of(summary: &'a Summary) -> Self {
+    pub(in crate::mcp) fn of(summary: &'a ReviewListRow) -> Self {
         Self {
             id: summary.id,
             review_id: summary.id,
@@ -130,7 +130,7 @@ pub(in crate::mcp) struct IterationRow<'a> {
 }
 
 impl<'a> IterationRow<'a> {
-    pub(in crate::mcp) fn of(iteration: &'a Iteration) -> Self {
+    pub(in crate::mcp) fn of(iteration: &'a VerdictRow) -> Self {
         Self {
             round: iteration.round,
             persona: &iteration.persona,
@@ -166,7 +166,7 @@ pub(in crate::mcp) struct MessageRow<'a> {
 
 impl<'a> MessageRow<'a> {
     /// `body` is the part to show.
-    pub(in crate::mcp) fn of(message: &'a Message, body: &'a str) -> Self {
+    pub(in crate::mcp) fn of(message: &'a StoredMessage, body: &'a str) -> Self {
         let begins = message.body.as_ptr() == body.as_ptr();
         Self {
             id: message.id,

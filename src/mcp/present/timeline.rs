@@ -10,7 +10,7 @@ use domain::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::Step;
+use store::{LogEntry, TimelineRecord};
 
 const TEXT_CHARS: usize = 2_000;
 const MAX_FINDINGS: usize = 30;
@@ -169,20 +169,23 @@ pub(in crate::mcp) struct SettledRow {
 }
 
 impl<'a> TimelineStep<'a> {
-    pub(in crate::mcp) fn of(step: &'a Step) -> Self {
-        let at = step.recorded.at;
+    pub(in crate::mcp) fn of(record: &'a TimelineRecord) -> Self {
+        let event = &record.event;
         let head = Self {
-            version: step.recorded.version,
-            at: moment(at),
-            after_ms: step.before.map(|before| between(before.0, at.0)),
-            kind: step.recorded.event.log_kind().as_str(),
-            actor: step.actor.as_deref(),
-            status: step.status.as_str(),
-            round: step.round,
-            held_ms: step.claimed_at.map(|claimed| between(claimed.0, at.0)),
+            version: event.review().map_or(0, |(.., version)| version),
+            at: moment(event.at),
+            after_ms: record.previous_at.map(|previous| between(previous.0, event.at.0)),
+            kind: event.kind().as_str(),
+            actor: event.actor.as_deref(),
+            status: event.status.map_or("", |status| status.as_str()),
+            round: event.round.unwrap_or_default(),
+            held_ms: record.claimed_at.map(|claimed| between(claimed.0, event.at.0)),
             ..Self::default()
         };
-        head.with(&step.recorded.event)
+        match &event.entry {
+            LogEntry::Review { recorded, .. } => head.with(&recorded.event),
+            LogEntry::Pool(_) => head,
+        }
     }
 
     fn with(self, event: &'a Event) -> Self {

@@ -6,7 +6,7 @@ use domain::{
     review::{Event, FindingUpdated},
     verdict::Verdict,
 };
-use store::{Entry, HistoryRow};
+use store::{EventRecord, LogEntry};
 
 const LINE_CHARS: usize = 200;
 const PREVIEW_CHARS: usize = 200;
@@ -18,13 +18,13 @@ pub(super) struct Told {
 }
 
 impl Told {
-    pub(super) fn of(row: &HistoryRow) -> Self {
-        let (text, about) = match &row.logged.entry {
-            Entry::Review { number, recorded, .. } => {
+    pub(super) fn of(row: &EventRecord) -> Self {
+        let (text, about) = match &row.entry {
+            LogEntry::Review { number, recorded, .. } => {
                 let actor = row.actor.as_deref().unwrap_or("the broker");
                 (of_review(&recorded.event, actor, &number.to_string()), about(&recorded.event))
             }
-            Entry::Pool(event) => (of_pool(event), about_pool(event)),
+            LogEntry::Pool(event) => (of_pool(event), about_pool(event)),
         };
         let preview = about.map(|about| clipped(&about, PREVIEW_CHARS)).filter(|preview| !preview.is_empty());
         Self { text: clipped(&text, LINE_CHARS), preview }

@@ -8,19 +8,20 @@ use crate::mcp::{
 };
 use actors::requests::HistoryQuery;
 use domain::{
-    history::{GroupBy, LogKind, LogOrder},
+    event_kind::EventKind,
+    query::{EventOrder, GroupBy},
     time::Timestamp,
 };
-use store::{HistoryFilter, HistoryRow, stats::Period};
+use store::{EventFilter, EventRecord, stats::Period};
 
 /// Events of one page of a timeline, at most.
 const MAX_STEPS: u32 = 200;
 
 pub(super) async fn activity(args: GetActivityFeed, call: &Call<'_>) -> Done {
     let project = project(args.project, call)?;
-    let filter = HistoryFilter { activity: true, project, ..HistoryFilter::default() };
+    let filter = EventFilter { activity: true, project, ..EventFilter::default() };
     let (limit, cursor) = (args.limit, args.cursor);
-    let query = HistoryQuery { review: None, filter, order: LogOrder::Newest, limit, cursor };
+    let query = HistoryQuery { review: None, filter, order: EventOrder::Newest, limit, cursor };
     fitted(query, call, |rows, next_cursor| {
         Answer::of(&Activity { entries: rows.iter().map(ActivityRow::of).collect(), next_cursor })
     })
@@ -29,21 +30,21 @@ pub(super) async fn activity(args: GetActivityFeed, call: &Call<'_>) -> Done {
 
 pub(super) async fn audit(args: GetAuditLog, call: &Call<'_>) -> Done {
     let kind = args.kind.as_deref().map(|word| {
-        let allowed: Vec<_> = LogKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        LogKind::parse(word).ok_or_else(|| Refused::unknown_word("unknown_kind", "kind", word, &allowed))
+        let allowed: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        EventKind::parse(word).ok_or_else(|| Refused::unknown_word("unknown_kind", "kind", word, &allowed))
     });
     let order = args.order.as_deref().map(|word| {
-        let allowed: Vec<_> = LogOrder::ALL.iter().map(|order| order.as_str()).collect();
-        LogOrder::parse(word).ok_or_else(|| Refused::unknown_word("unknown_order", "order", word, &allowed))
+        let allowed: Vec<_> = EventOrder::ALL.iter().map(|order| order.as_str()).collect();
+        EventOrder::parse(word).ok_or_else(|| Refused::unknown_word("unknown_order", "order", word, &allowed))
     });
-    let (kind, order) = (kind.transpose()?, order.transpose()?.unwrap_or(LogOrder::Newest));
+    let (kind, order) = (kind.transpose()?, order.transpose()?.unwrap_or(EventOrder::Newest));
     let (since, until) = period(args.since.as_deref(), args.until.as_deref(), now())?;
     let project = project(args.project, call)?;
     let review = match &args.review_id {
         Some(given) => Some(call.resolve(given).await?),
         None => None,
     };
-    let filter = HistoryFilter { review: None, actor: args.actor, kind, activity: false, project, since, until };
+    let filter = EventFilter { review: None, actor: args.actor, kind, activity: false, project, since, until };
     let query = HistoryQuery { review, filter, order, limit: args.limit, cursor: args.cursor };
     fitted(query, call, |rows, next_cursor| {
         Answer::of(&Audit { events: rows.iter().map(AuditRow::of).collect(), next_cursor })
@@ -55,7 +56,7 @@ pub(super) async fn audit(args: GetAuditLog, call: &Call<'_>) -> Done {
 async fn fitted(
     mut query: HistoryQuery,
     call: &Call<'_>,
-    show: impl Fn(&[HistoryRow], Option<&str>) -> Result<Answer, serde_json::Error>,
+    show: impl Fn(&[EventRecord], Option<&str>) -> Result<Answer, serde_json::Error>,
 ) -> Done {
     loop {
         let page = call.server.broker.history(query.clone()).await?;
@@ -88,7 +89,8 @@ pub(super) async fn timeline(args: GetReviewTimeline, call: &Call<'_>) -> Done {
         room = room.saturating_sub(chars);
         shown.push(step);
     }
-    let all = shown.len() == steps.len() && steps.last().is_none_or(|last| last.recorded.version >= review.version);
+    let all = shown.len() == steps.len()
+        && steps.last().and_then(|last| last.event.review()).is_none_or(|last| last.2 >= review.version);
     Ok(Answer::of(&Timeline::of(&review, shown, all))?)
 }
 

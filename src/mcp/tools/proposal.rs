@@ -24,7 +24,7 @@ use domain::{
 };
 use serde::Serialize;
 use std::borrow::Cow;
-use store::view::CounterPatch;
+use store::CounterPatchRow;
 
 /// Verdicts shown with a proposal.
 const MAX_ITERATIONS: u32 = 20;
@@ -169,7 +169,7 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn of(content: &'a Content, patch: Option<&'a CounterPatch>, ending: Option<Ending<'a>>) -> Self {
+    fn of(content: &'a Content, patch: Option<&'a CounterPatchRow>, ending: Option<Ending<'a>>) -> Self {
         Self {
             description: content.description.as_deref().unwrap_or_default(),
             diff: content.diff.as_deref().unwrap_or_default().into(),
@@ -190,7 +190,7 @@ impl<'a> Texts<'a> {
         Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", kind: "file".into() })
     }
 
-    fn bound_to(mut self, since: Option<u32>, patch: Option<&CounterPatch>) -> Self {
+    fn bound_to(mut self, since: Option<u32>, patch: Option<&CounterPatchRow>) -> Self {
         self.kind.extend(since.map(|round| format!("-since-{round}")));
         self.kind.extend(patch.map(|patch| format!("-patch-{}", patch.id)));
         self

@@ -469,7 +469,7 @@ async fn a_signal_ends_it_in_order_and_waiting_calls_are_answered() {
 const FORGED: &str =
     "red\u{1b}[31m\u{7}\r\n2026-01-01T00:00:00.000000Z  INFO forged: line\u{2028}\u{202e}dlrow\u{9b}31m";
 
-/// Everything an agent can write, with characters that would act on a terminal. Logged in all detail.
+/// Everything an agent can write, with characters that would act on a terminal. EventRecord in all detail.
 async fn log_of_hostile_calls(format: &str) -> String {
     let settings = format!("[log]\nfilter = \"trace\"\nformat = \"{format}\"\n");
     let broker = TestBroker::with(&settings).await;

@@ -169,9 +169,9 @@ async fn what_cannot_be_told_is_said_and_costs_what_was_chosen() {
         .unwrap();
     said("not a database").await;
     std::fs::write(&database, "").unwrap();
-    said("no database of ours").await;
+    said("not a countersign database").await;
     std::fs::remove_file(&database).unwrap();
-    said("there is none at").await;
+    said("no database at").await;
     assert!(!database.exists(), "a gate creates nothing");
 }
 

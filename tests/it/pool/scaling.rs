@@ -14,7 +14,7 @@ use crate::support::{
 use domain::{pool::PoolEvent, review::Event};
 use serde_json::{Value, json};
 use std::{path::Path, time::Instant};
-use store::{Entry, Logged};
+use store::{EventRecord, LogEntry};
 
 fn count(pool: &Value, list: &str) -> usize {
     pool[list].as_array().unwrap().len()
@@ -30,19 +30,19 @@ async fn status_becomes(broker: &TestBroker, review: &str, wanted: &str) -> Valu
 }
 
 /// The whole log of a broker that has ended.
-async fn log_of(broker: &TestBroker) -> Vec<Logged> {
+async fn log_of(broker: &TestBroker) -> Vec<EventRecord> {
     let database = broker.data_dir().join("countersign.db");
     let store = store::open(&database, store::Settings::default()).await.unwrap();
-    store.reader.list_log(0, 10_000).await.unwrap()
+    store.reader.list_events(0, None, 10_000).await.unwrap()
 }
 
-fn pool_events(log: &[Logged]) -> Vec<&PoolEvent> {
-    log.iter().filter_map(|logged| if let Entry::Pool(event) = &logged.entry { Some(event) } else { None }).collect()
+fn pool_events(log: &[EventRecord]) -> Vec<&PoolEvent> {
+    log.iter().filter_map(|logged| if let LogEntry::Pool(event) = &logged.entry { Some(event) } else { None }).collect()
 }
 
-fn claim_ends(log: &[Logged]) -> Vec<(String, String)> {
+fn claim_ends(log: &[EventRecord]) -> Vec<(String, String)> {
     let ends = log.iter().filter_map(|logged| {
-        let Entry::Review { recorded, .. } = &logged.entry else { return None };
+        let LogEntry::Review { recorded, .. } = &logged.entry else { return None };
         let Event::ClaimEnded { reason, detail, .. } = &recorded.event else { return None };
         Some((reason.to_string(), detail.clone().unwrap_or_default()))
     });

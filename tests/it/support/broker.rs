@@ -226,13 +226,13 @@ pub(crate) fn reviews_in(tree: &Value) -> Vec<Value> {
 pub(crate) async fn check_database(data_dir: &Path) {
     let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
     let last = store.reader.last_number().await.unwrap();
-    let (page, _) = store.reader.list_reviews(&[store::Filter::default()], None, 100_000).await.unwrap();
+    let (page, _) = store.reader.list_reviews(&[store::ReviewFilter::default()], None, 100_000).await.unwrap();
     let mut listed: HashMap<_, _> = page.items.into_iter().map(|row| (row.number, row.free_seats)).collect();
     for number in 1..=last.0 {
         let number = domain::ids::ReviewNumber(number);
         let Some(id) = store.reader.find_id_by_number(number).await.unwrap() else { continue };
         let snapshot = store.reader.find_review(id).await.unwrap();
-        let log = store.reader.list_events(number).await.unwrap();
+        let log = store.reader.list_review_events(number).await.unwrap();
         assert_eq!(domain::review::replay(&log), snapshot, "{number}");
         let snapshot = snapshot.unwrap();
         let to_take = snapshot.free_seats().filter(|seat| seat.reservation.is_none()).map(|seat| seat.persona.clone());

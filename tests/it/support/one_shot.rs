@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
-use store::{Entry, Reader, view::Iteration};
+use store::{LogEntry, Reader, VerdictRow};
 use tempfile::TempDir;
 
 /// An answer that can be taken.
@@ -150,17 +150,17 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) async fn pool_events(&self) -> Vec<PoolEvent> {
-        let log = self.reader.list_log(0, 10_000).await.unwrap();
+        let log = self.reader.list_events(0, None, 10_000).await.unwrap();
         let events = log.into_iter().filter_map(|logged| match logged.entry {
-            Entry::Pool(event) => Some(event),
-            Entry::Review { .. } => None,
+            LogEntry::Pool(event) => Some(event),
+            LogEntry::Review { .. } => None,
         });
         events.collect()
     }
 
     /// Persona, reason and detail of each claim that ended without a vote.
     pub(crate) async fn claim_ends(&self, number: i64) -> Vec<(String, ClaimEndReason, String)> {
-        let events = self.reader.list_events(ReviewNumber(number)).await.unwrap();
+        let events = self.reader.list_review_events(ReviewNumber(number)).await.unwrap();
         let ends = events.into_iter().filter_map(|recorded| {
             let Event::ClaimEnded { persona, reason, detail, .. } = recorded.event else { return None };
             Some((persona, reason, detail.unwrap_or_default()))
@@ -173,7 +173,7 @@ impl Records {
         self.reader.find_review(id).await.unwrap().unwrap()
     }
 
-    pub(crate) async fn verdicts(&self, number: i64, round: u32) -> Vec<Iteration> {
+    pub(crate) async fn verdicts(&self, number: i64, round: u32) -> Vec<VerdictRow> {
         self.reader.list_verdicts(ReviewNumber(number), round, 100).await.unwrap()
     }
 

@@ -16,7 +16,7 @@ pub(super) async fn gather(context: &Context, review: &Review, persona: &str) ->
     let content = context.find_content(&review.round.content_hash).await?;
     let mut discussion = Vec::new();
     loop {
-        let after = discussion.last().map_or(0, |last: &store::view::Message| last.id);
+        let after = discussion.last().map_or(0, |last: &store::MessageRow| last.id);
         let page = context.reader.list_messages(review.number, None, after, MANY).await.map_err(unreadable)?;
         let is_last = page.next_cursor.is_none();
         discussion.extend(page.items);

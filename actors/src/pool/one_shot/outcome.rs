@@ -29,7 +29,7 @@ impl OneShot {
     /// What the next run may cost; `Err` where nothing is left of it.
     pub(super) async fn budget_left(&self, runner: &Runner) -> Result<Option<f64>, String> {
         let (Some(budget), Some(seat)) = (self.persona.budget_usd, &runner.row.seat) else { return Ok(None) };
-        let before = runner.context.reader.cost_of_seat(seat).await.map_err(|error| error.to_string())?;
+        let before = runner.context.reader.sum_seat_cost(seat).await.map_err(|error| error.to_string())?;
         // Its own row may be a moment behind.
         let own = self.work(runner).cost_usd.unwrap_or_default();
         let noted = runner.row.work.cost_usd.unwrap_or_default();
@@ -41,10 +41,10 @@ impl OneShot {
     }
 
     /// The row's counts, with what its client has reported so far.
-    pub(super) fn work(&self, runner: &Runner) -> store::Work {
+    pub(super) fn work(&self, runner: &Runner) -> store::ReviewerWork {
         let usage = runner.usage.lock().unwrap_or_else(PoisonError::into_inner);
         let told = usage.input_tokens > 0 || usage.output_tokens > 0;
-        store::Work {
+        store::ReviewerWork {
             input_tokens: told.then_some(usage.input_tokens),
             output_tokens: told.then_some(usage.output_tokens),
             cost_usd: usage.cost_usd,

@@ -7,7 +7,7 @@ use super::response;
 use domain::persona::Persona;
 use domain::verdict::Verdict;
 use std::fmt::Write as _;
-use store::view::Message;
+use store::MessageRow;
 
 /// What of a text is told, in bytes; the rest is in the files, or too old to matter.
 const DIFF: usize = 256 << 10;
@@ -35,7 +35,7 @@ pub(crate) struct Matter {
     pub(crate) before: Option<Before>,
     /// What is open, a line each.
     pub(crate) findings: Vec<String>,
-    pub(crate) discussion: Vec<Message>,
+    pub(crate) discussion: Vec<MessageRow>,
 }
 
 /// The prompt. `wrong` says what was wrong with the answer to an earlier one.
@@ -124,7 +124,7 @@ fn form() -> String {
 }
 
 /// The newest last; where there is too much, the oldest are left out.
-fn discussion(messages: &[Message]) -> String {
+fn discussion(messages: &[MessageRow]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut room = TEXT;
     for message in messages.iter().rev() {

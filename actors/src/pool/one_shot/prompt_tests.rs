@@ -27,9 +27,9 @@ fn matter() -> Matter {
     Matter { intent: "add a door".into(), diff: Some("+door\n".into()), round: 1, has_copy: true, ..Matter::default() }
 }
 
-fn message(id: u64, body: &str) -> Message {
+fn message(id: u64, body: &str) -> MessageRow {
     let (role, at) = (Role::Proposer, Timestamp(0));
-    Message { id, round: 1, persona: "security".into(), role, by: None, body: body.into(), metadata: None, at }
+    MessageRow { id, round: 1, persona: "security".into(), role, by: None, body: body.into(), metadata: None, at }
 }
 
 /// What stands between the marks under this name.

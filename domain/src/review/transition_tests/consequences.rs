@@ -64,7 +64,7 @@ fn a_lease_ends_at_its_tick_and_not_before() {
     assert_eq!(at(ends - 1, &claimed(), Command::Expire).events, Vec::new());
     let expired = at(ends, &claimed(), Command::Expire);
     assert_eq!((expired.next.status, expired.next.claim_generation), (Status::Pending, 2));
-    assert!(matches!(&expired.events[..], [one] if one.event.kind() == "claim_ended"));
+    assert!(matches!(&expired.events[..], [one] if one.event.kind().as_str() == "claim_ended"));
 }
 
 #[test]

@@ -295,7 +295,7 @@ fn the_histories_reach_every_status_event_and_refusal() {
             tick += i64::from(wait);
             match transition(&review, next_move.command(&review), now(tick), &RULES) {
                 Ok(taken) => {
-                    events.extend(taken.events.iter().map(|recorded| recorded.event.kind()));
+                    events.extend(taken.events.iter().map(|recorded| recorded.event.kind().as_str()));
                     review = taken.next;
                 }
                 Err(refusal) => drop(refusals.insert(refusal.code())),

@@ -1,0 +1,146 @@
+//! The kinds of events in the log, and the coarser topics that subscribers filter by.
+
+use crate::{pool::PoolEvent, review::Event};
+
+crate::string_enum! {
+    /// The kind of an event, as the log's `kind` column and its JSON name it.
+    EventKind {
+        Proposed = "proposed",
+        Revised = "revised",
+        Claimed = "claimed",
+        AutoRejected = "auto_rejected",
+        ClaimEnded = "claim_ended",
+        ReservationEnded = "reservation_ended",
+        VerdictGiven = "verdict_given",
+        FindingUpdated = "finding_updated",
+        MessageAdded = "message_added",
+        CounterPatchAccepted = "counter_patch_accepted",
+        CounterPatchRejected = "counter_patch_rejected",
+        Cancelled = "cancelled",
+        Closed = "closed",
+        ReviewerSpawned = "reviewer_spawned",
+        ReviewerRetried = "reviewer_retried",
+        ReviewerDraining = "reviewer_draining",
+        ReviewerTerminated = "reviewer_terminated",
+        CrashLoop = "crash_loop",
+        CrashLoopCleared = "crash_loop_cleared",
+    }
+}
+
+impl EventKind {
+    /// Events of the reviewer pool, which belong to no review.
+    pub const fn is_pool_event(self) -> bool {
+        match self {
+            Self::ReviewerSpawned
+            | Self::ReviewerRetried
+            | Self::ReviewerDraining
+            | Self::ReviewerTerminated
+            | Self::CrashLoop
+            | Self::CrashLoopCleared => true,
+            Self::Proposed
+            | Self::Revised
+            | Self::Claimed
+            | Self::AutoRejected
+            | Self::ClaimEnded
+            | Self::ReservationEnded
+            | Self::VerdictGiven
+            | Self::FindingUpdated
+            | Self::MessageAdded
+            | Self::CounterPatchAccepted
+            | Self::CounterPatchRejected
+            | Self::Cancelled
+            | Self::Closed => false,
+        }
+    }
+
+    /// Kinds listed in the activity feed. The others matter only when debugging.
+    pub const fn is_activity(self) -> bool {
+        match self {
+            Self::ReservationEnded
+            | Self::ReviewerSpawned
+            | Self::ReviewerRetried
+            | Self::ReviewerDraining
+            | Self::ReviewerTerminated => false,
+            Self::Proposed
+            | Self::Revised
+            | Self::Claimed
+            | Self::AutoRejected
+            | Self::ClaimEnded
+            | Self::VerdictGiven
+            | Self::FindingUpdated
+            | Self::MessageAdded
+            | Self::CounterPatchAccepted
+            | Self::CounterPatchRejected
+            | Self::Cancelled
+            | Self::Closed
+            | Self::CrashLoop
+            | Self::CrashLoopCleared => true,
+        }
+    }
+}
+
+crate::string_enum! {
+    /// What an event means to a client that displays reviews.
+    Topic {
+        /// The review's status, seats or content changed; load it again.
+        ReviewUpdated = "review_updated",
+        /// A verdict was submitted.
+        IterationAdded = "review_iteration_added",
+        IssueResolved = "issue_resolved",
+        MessageAdded = "message_added",
+        /// A reviewer process started, is draining or ended.
+        ReviewerUpdated = "reviewer_updated",
+        /// Worth reporting, but nothing on display changes.
+        Activity = "activity",
+    }
+}
+
+impl Event {
+    pub const fn topic(&self) -> Topic {
+        match self {
+            Self::Proposed(_)
+            | Self::Revised { .. }
+            | Self::Claimed { .. }
+            | Self::AutoRejected { .. }
+            | Self::ClaimEnded { .. }
+            | Self::ReservationEnded { .. }
+            | Self::CounterPatchAccepted { .. }
+            | Self::CounterPatchRejected { .. }
+            | Self::Cancelled { .. }
+            | Self::Closed { .. } => Topic::ReviewUpdated,
+            Self::VerdictGiven { .. } => Topic::IterationAdded,
+            Self::FindingUpdated(updated) if updated.settles => Topic::IssueResolved,
+            Self::FindingUpdated(_) => Topic::Activity,
+            Self::MessageAdded { .. } => Topic::MessageAdded,
+        }
+    }
+}
+
+impl PoolEvent {
+    pub const fn topic(&self) -> Topic {
+        match self {
+            Self::ReviewerSpawned { .. }
+            | Self::ReviewerRetried { .. }
+            | Self::ReviewerDraining { .. }
+            | Self::ReviewerTerminated { .. } => Topic::ReviewerUpdated,
+            Self::CrashLoop { .. } | Self::CrashLoopCleared { .. } => Topic::Activity,
+        }
+    }
+}
+
+/// Whether `name` is a kind or a topic: what event filters accept.
+pub fn is_event_name(name: &str) -> bool {
+    EventKind::parse(name).is_some() || Topic::parse(name).is_some()
+}
+
+/// The kinds and topics that [`is_event_name`] accepts, for an error message.
+pub fn list_event_names() -> String {
+    let names = |names: Vec<&str>| names.join(", ");
+    let kinds = names(EventKind::ALL.iter().map(|kind| kind.as_str()).collect());
+    let topics = names(Topic::ALL.iter().map(|topic| topic.as_str()).collect());
+    format!("{kinds}; or a type: {topics}")
+}
+
+#[cfg(test)]
+#[path = "event_kind_tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+//! What the writer is asked to write. Each value is written completely or not at all.
+
+use crate::{StoreError, rows::ReviewerRow};
+use domain::{
+    content::Content,
+    finding::Finding,
+    pool::PoolEvent,
+    review::{LoggedEvent, Review},
+    time::{Tick, Timestamp},
+};
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::sync::oneshot;
+
+/// What one command changed in one review.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub(crate) review: Arc<Review>,
+    pub(crate) events: Vec<LoggedEvent>,
+    /// The events as JSON. The caller serialises them, because the writing thread is shared by all callers.
+    pub(crate) payloads: Vec<String>,
+    pub(crate) tick: Tick,
+    pub(crate) content: Option<Arc<Content>>,
+    pub(crate) patch: Option<Arc<str>>,
+    /// Number and JSON of the findings that the events changed.
+    pub(crate) findings: Vec<(i64, String)>,
+}
+
+impl Change {
+    /// `review` is the state after `events`. Its version before them must be the one in the database.
+    pub fn new(review: Arc<Review>, events: Vec<LoggedEvent>, tick: Tick) -> Result<Self, StoreError> {
+        let payload = |recorded: &LoggedEvent| serde_json::to_string(&recorded.event);
+        let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
+        let touched: BTreeSet<_> =
+            events.iter().flat_map(|recorded| recorded.event.touched_findings(&review)).collect();
+        let touched = review.findings.iter().filter(|finding| touched.contains(&finding.number));
+        let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
+        let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
+        Ok(Self { review, events, payloads, tick, content: None, patch: None, findings })
+    }
+
+    /// The content of the review's round, if the events bring a new one.
+    #[must_use]
+    pub fn with_content(self, content: Option<Arc<Content>>) -> Self {
+        Self { content, ..self }
+    }
+
+    /// The text of the counter-patch that the events offer.
+    #[must_use]
+    pub fn with_patch(self, patch: Option<Arc<str>>) -> Self {
+        Self { patch, ..self }
+    }
+
+    pub fn review(&self) -> &Arc<Review> {
+        &self.review
+    }
+}
+
+/// Result of a committed [`Change`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// Sequence number of the change's last event.
+    pub last_seq: u64,
+}
+
+/// Receives the result of a commit.
+pub type CommitReply = oneshot::Sender<Result<Committed, StoreError>>;
+
+/// A change to the reviewer pool.
+#[derive(Debug, Clone)]
+pub struct PoolChange {
+    pub at: Timestamp,
+    pub tick: Tick,
+    /// The row to insert or update.
+    pub reviewer: Option<ReviewerRow>,
+    pub event: Option<PoolEvent>,
+}
+
+/// A change to the delivery state of one webhook.
+#[derive(Debug, Clone)]
+pub struct WebhookChange {
+    pub webhook: String,
+    pub step: WebhookStep,
+}
+
+#[derive(Debug, Clone)]
+pub enum WebhookStep {
+    /// Registers the webhook with this cursor. A known webhook keeps the cursor it has.
+    Register { source: String, cursor: u64 },
+    /// Every event up to `cursor` was delivered, is dead, or does not match the filter.
+    Advance { cursor: u64 },
+    /// Gives up on one event and moves the cursor past it. For an event that is dead already the attempts are added.
+    AddDead { seq: u64, attempts: u32, error: String, at: Timestamp },
+    /// Removes dead deliveries, because they were delivered after all or an operator dropped them.
+    RemoveDead(DeliverySelector),
+    /// Asks for another attempt.
+    RetryDead(DeliverySelector),
+}
+
+/// Which of a webhook's dead deliveries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeliverySelector {
+    All,
+    Seqs(Vec<u64>),
+}

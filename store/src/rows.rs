@@ -1,0 +1,329 @@
+//! What queries take and return.
+
+use domain::{
+    event_kind::EventKind,
+    finding::{Finding, FindingStatus, Severity},
+    ids::{ReviewId, ReviewNumber},
+    pool::scaling::SpawnReason,
+    priority::Priority,
+    review::{Category, ReviewTarget, Role, Status},
+    time::Timestamp,
+    verdict::{ReviewMetrics, Verdict},
+};
+
+/// A review in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewListRow {
+    pub id: ReviewId,
+    pub number: ReviewNumber,
+    pub status: Status,
+    pub intent: String,
+    pub agent_type: String,
+    pub agent_role: String,
+    pub phase: String,
+    pub plan: Option<String>,
+    pub task: Option<String>,
+    pub project: Option<String>,
+    pub proposer_id: Option<String>,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub round: u32,
+    pub claimed_by: Option<String>,
+    /// All free seats are reserved for this reviewer.
+    pub reserved_for: Option<String>,
+    /// Personas of the seats that the caller can claim: free, and not reserved for another reviewer.
+    pub free_seats: Vec<String>,
+    pub has_diff: bool,
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// Opaque cursor of the next page; `None` on the last one.
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageRow {
+    pub id: u64,
+    pub round: u32,
+    pub persona: String,
+    pub role: Role,
+    pub by: Option<String>,
+    pub body: String,
+    pub metadata: Option<serde_json::Value>,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictRow {
+    pub id: u64,
+    pub round: u32,
+    pub persona: String,
+    pub by: String,
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub summary: Option<String>,
+    pub metrics: Option<ReviewMetrics>,
+    pub content_hash: String,
+    pub at: Timestamp,
+}
+
+/// A counter-patch with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterPatchRow {
+    pub id: u64,
+    pub round: u32,
+    pub persona: String,
+    pub by: String,
+    pub diff: String,
+    /// `pending`, `accepted`, `rejected` or, after a revision, `dropped`.
+    pub status: String,
+    pub at: Timestamp,
+}
+
+/// The contents of a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundRow {
+    pub number: u32,
+    /// The active content.
+    pub content_hash: String,
+    /// The content it was submitted with, if an accepted counter-patch replaced it.
+    pub submitted_hash: Option<String>,
+    /// The branch, commit or range that the submitted diff was taken from.
+    pub target: Option<Box<ReviewTarget>>,
+    pub submitted_at: Timestamp,
+}
+
+/// What the verdicts of one reviewer cost in one round, as far as the reviewer reported it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewCost {
+    pub round: u32,
+    pub persona: String,
+    pub by: String,
+    /// Includes comments.
+    pub verdicts: u64,
+    pub duration_ms: u64,
+    pub cost_usd: f64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// The reviews that a name or the start of an id matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewMatch {
+    None,
+    One(ReviewId),
+    Several(Vec<ReviewId>),
+}
+
+impl ReviewMatch {
+    pub(crate) fn from_ids(ids: Vec<ReviewId>) -> Self {
+        match ids.as_slice() {
+            [] => Self::None,
+            [one] => Self::One(*one),
+            _ => Self::Several(ids),
+        }
+    }
+}
+
+/// Which reviews to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ReviewFilter {
+    pub status: Option<Status>,
+    pub category: Option<Category>,
+    pub project: Option<String>,
+    /// Only reviews without a project.
+    pub without_project: bool,
+    /// Only reviews that this identity can claim. With `status` pending it hides reviews whose free seats are all
+    /// reserved for others, and adds reviews in review that have a free seat.
+    pub open_to: Option<String>,
+    /// Hides reviews that this identity proposed.
+    pub not_by: Option<String>,
+    /// Only reviews that entered the queue after this event.
+    pub queued_after: Option<u64>,
+}
+
+/// Claimable reviews are listed in the order of the queue, all others newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOrder {
+    Queue,
+    Newest,
+}
+
+impl ReviewFilter {
+    pub fn order(&self) -> ListOrder {
+        let is_queue = self.status == Some(Status::Pending) || self.wants_started_reviews();
+        if is_queue { ListOrder::Queue } else { ListOrder::Newest }
+    }
+
+    /// Lists free seats of reviews that other reviewers have started.
+    pub(crate) fn wants_started_reviews(&self) -> bool {
+        self.status == Some(Status::InReview) && self.open_to.is_some()
+    }
+}
+
+/// Which events to list.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    pub review: Option<ReviewNumber>,
+    pub actor: Option<String>,
+    pub kind: Option<EventKind>,
+    /// Only kinds that belong in the activity feed.
+    pub activity: bool,
+    /// Only this project; with `None` inside, only events without a project.
+    pub project: Option<Option<String>>,
+    pub since: Option<Timestamp>,
+    /// Exclusive.
+    pub until: Option<Timestamp>,
+}
+
+/// Which findings to list.
+#[derive(Debug, Clone, Default)]
+pub struct FindingFilter {
+    pub review: Option<ReviewNumber>,
+    pub status: Option<FindingStatus>,
+    pub severity: Option<Severity>,
+    /// The file it was raised in.
+    pub file: Option<String>,
+    pub persona: Option<String>,
+    /// Includes suggestions.
+    pub suggestions: bool,
+    /// Only this project's reviews; with `None` inside, only reviews without a project.
+    pub project: Option<Option<String>>,
+}
+
+/// A finding and the review it belongs to.
+#[derive(Debug, Clone)]
+pub struct ListedFinding {
+    pub review: ReviewId,
+    pub number: ReviewNumber,
+    pub finding: Finding,
+}
+
+/// A reviewer process, running or ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewerRow {
+    pub id: String,
+    pub name: String,
+    pub runtime: String,
+    pub project: Option<String>,
+    pub why: SpawnReason,
+    /// The seat it was started for; `None` for an agent, which chooses reviews itself.
+    pub seat: Option<SeatRow>,
+    pub process: ProcessRow,
+    pub spawned_at: Timestamp,
+    pub end: Option<ReviewerEnd>,
+    pub work: ReviewerWork,
+}
+
+impl ReviewerRow {
+    /// Whether `name` is its id or its short name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.name == name
+    }
+}
+
+/// A seat of a review.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SeatRow {
+    pub review: ReviewNumber,
+    pub persona: String,
+}
+
+/// A seat that waits for a one-shot reviewer. Sorts in the order of the queue.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FreeSeat {
+    pub(crate) priority: i64,
+    pub seat: SeatRow,
+    pub id: ReviewId,
+    pub project: Option<String>,
+}
+
+/// A process of one boot of the machine. A pid alone may belong to another process by now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    pub pid: u32,
+    pub started: u64,
+    pub boot_id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewerEnd {
+    pub at: Timestamp,
+    pub exit: String,
+    /// The last lines of its output, if it failed.
+    pub last_words: Vec<String>,
+}
+
+/// What a reviewer has done, measured by the broker. Tokens and cost are as its client reported them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReviewerWork {
+    pub approvals: u64,
+    pub rejections: u64,
+    pub changes_requested: u64,
+    pub comments: u64,
+    /// Total time from claim to vote.
+    pub reviewing_ms: u64,
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+}
+
+impl ReviewerWork {
+    /// Reviews it has voted on.
+    pub const fn completed(&self) -> u64 {
+        self.approvals + self.rejections + self.changes_requested
+    }
+
+    pub fn average_ms(&self) -> Option<u64> {
+        self.reviewing_ms.checked_div(self.completed())
+    }
+}
+
+/// A review with seats that any reviewer may claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingReview {
+    /// Free seats that are neither reserved nor served by a one-shot reviewer.
+    pub seats: u64,
+    /// Reviewers that hold a seat, whether or not they have voted.
+    pub holders: Vec<String>,
+}
+
+/// The queue of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectQueue {
+    pub project: Option<String>,
+    /// Reviews that no reviewer has started.
+    pub reviews: u64,
+    /// Free seats of these and of reviews that were started.
+    pub free_seats: u64,
+}
+
+/// A webhook that is or was configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    pub name: String,
+    pub source: String,
+    /// Every event up to here was delivered, is dead, or does not match the filter.
+    pub cursor: u64,
+    /// Number of dead deliveries.
+    pub dead: u64,
+}
+
+/// An event that could not be delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadDelivery {
+    pub seq: u64,
+    pub kind: String,
+    pub review: Option<ReviewNumber>,
+    pub attempts: u32,
+    pub error: String,
+    pub died_at: Timestamp,
+    /// Another attempt was requested.
+    pub again: bool,
+}

@@ -1,0 +1,48 @@
+//! The SQLite store: one writing thread, a pool of read-only connections, and one file of queries per noun.
+
+mod discussion;
+mod event_query;
+mod events;
+mod findings;
+mod group_commit;
+mod reader;
+mod review_list;
+mod reviewers;
+mod reviews;
+mod statements;
+pub mod stats;
+mod webhooks;
+mod writer;
+
+pub use reader::Reader;
+pub use writer::{Writer, WriterThread};
+
+pub(crate) use reader::{parse_word, to_id, to_u32, to_u64};
+pub(crate) use writer::Counters;
+
+use crate::StoreError;
+use sqlx::{
+    ConnectOptions as _, Connection as _,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use std::{path::Path, time::Duration};
+
+/// The schema.
+pub(crate) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations");
+
+/// Creates the database if it does not exist and applies the migrations it lacks.
+pub async fn migrate(path: &Path) -> Result<(), StoreError> {
+    let mut connection = connect_options(path).create_if_missing(true).connect().await?;
+    MIGRATIONS.run(&mut connection).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+pub(crate) fn connect_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(Duration::from_secs(5))
+        .foreign_keys(true)
+}

@@ -1,0 +1,191 @@
+//! Rounds, messages, verdicts and counter-patches of a review, and what its verdicts cost.
+
+use super::{Reader, parse_word, reader::to_saturated_u64, to_u32, to_u64};
+use crate::{
+    StoreError,
+    rows::{CounterPatchRow, MessageRow, Page, ReviewCost, RoundRow, VerdictRow},
+};
+use domain::{ids::ReviewNumber, review::Role, time::Timestamp, verdict::Verdict};
+
+impl Reader {
+    /// The rounds of a review, oldest first.
+    pub async fn list_rounds(&self, number: ReviewNumber) -> Result<Vec<RoundRow>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT round, content_hash, submitted_hash, submitted_at_ms, target FROM rounds
+             WHERE review = ? ORDER BY round",
+            number.0
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(RoundRow {
+                    number: to_u32(row.round)?,
+                    content_hash: row.content_hash,
+                    submitted_hash: row.submitted_hash,
+                    target: row.target.as_deref().map(serde_json::from_str).transpose()?,
+                    submitted_at: Timestamp(row.submitted_at_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// Messages with an id above `after`, oldest first.
+    pub async fn list_messages(
+        &self,
+        number: ReviewNumber,
+        round: Option<u32>,
+        after: u64,
+        limit: u32,
+    ) -> Result<Page<MessageRow>, StoreError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let one_more = i64::from(limit) + 1;
+        let rows = sqlx::query!(
+            "SELECT id, round, persona, role, sender, body, metadata, at_ms FROM messages
+             WHERE review = ?1 AND id > ?2 AND (?3 IS NULL OR round = ?3) ORDER BY id LIMIT ?4",
+            number.0,
+            after,
+            round,
+            one_more
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        let more = rows.len() > limit as usize;
+        let items = rows
+            .into_iter()
+            .take(limit as usize)
+            .map(|row| {
+                Ok(MessageRow {
+                    id: to_u64(row.id)?,
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    role: parse_word(&row.role, Role::parse)?,
+                    by: row.sender,
+                    body: row.body,
+                    metadata: row.metadata.as_deref().map(serde_json::from_str).transpose()?,
+                    at: Timestamp(row.at_ms),
+                })
+            })
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        let next_cursor = items.last().filter(|_| more).map(|last| last.id.to_string());
+        Ok(Page { items, next_cursor })
+    }
+
+    /// The verdicts of one round, newest first.
+    pub async fn list_verdicts(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+        limit: u32,
+    ) -> Result<Vec<VerdictRow>, StoreError> {
+        self.list_verdicts_of(number, round, true, limit).await
+    }
+
+    /// The last verdict of a round that is not a comment.
+    pub async fn find_last_vote(&self, number: ReviewNumber, round: u32) -> Result<Option<VerdictRow>, StoreError> {
+        Ok(self.list_verdicts_of(number, round, false, 1).await?.pop())
+    }
+
+    async fn list_verdicts_of(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+        comments: bool,
+        limit: u32,
+    ) -> Result<Vec<VerdictRow>, StoreError> {
+        let rows = sqlx::query!(
+            "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, content_hash, at_ms
+             FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') ORDER BY id DESC LIMIT ?4",
+            number.0,
+            round,
+            comments,
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(VerdictRow {
+                    id: to_u64(row.id)?,
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    by: row.reviewer,
+                    verdict: parse_word(&row.verdict, Verdict::parse)?,
+                    reason: row.reason,
+                    summary: row.summary,
+                    metrics: row.metrics.as_deref().map(serde_json::from_str).transpose()?,
+                    content_hash: row.content_hash,
+                    at: Timestamp(row.at_ms),
+                })
+            })
+            .collect()
+    }
+
+    /// The last counter-patch offered in a round, from any seat or from one.
+    pub async fn find_last_counter_patch(
+        &self,
+        number: ReviewNumber,
+        round: u32,
+        persona: Option<&str>,
+    ) -> Result<Option<CounterPatchRow>, StoreError> {
+        let row = sqlx::query!(
+            "SELECT id, round, persona, reviewer, diff, status, at_ms FROM counter_patches
+             WHERE review = ?1 AND round = ?2 AND (?3 IS NULL OR persona = ?3) ORDER BY id DESC LIMIT 1",
+            number.0,
+            round,
+            persona
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(|row| {
+            Ok(CounterPatchRow {
+                id: to_u64(row.id)?,
+                round: to_u32(row.round)?,
+                persona: row.persona,
+                by: row.reviewer,
+                diff: row.diff,
+                status: row.status,
+                at: Timestamp(row.at_ms),
+            })
+        })
+        .transpose()
+    }
+
+    /// The diff of one counter-patch.
+    pub async fn find_counter_patch_diff(&self, number: ReviewNumber, id: u64) -> Result<Option<String>, StoreError> {
+        let id = i64::try_from(id).unwrap_or(i64::MAX);
+        let row = sqlx::query!("SELECT diff FROM counter_patches WHERE review = ? AND id = ?", number.0, id)
+            .fetch_optional(&self.pool)
+            .await?;
+        Ok(row.map(|row| row.diff))
+    }
+
+    /// What the verdicts of a review cost, by round, seat and reviewer, oldest first.
+    pub async fn list_review_costs(&self, number: ReviewNumber) -> Result<Vec<ReviewCost>, StoreError> {
+        let rows = sqlx::query!(
+            r#"SELECT round AS "round!", persona AS "persona!", reviewer AS "reviewer!", count(*) AS "verdicts!: i64",
+                      total(metrics ->> '$.duration_ms') AS "duration!: f64",
+                      total(metrics ->> '$.cost_usd') AS "cost!: f64",
+                      total(metrics ->> '$.input_tokens') AS "input!: f64",
+                      total(metrics ->> '$.output_tokens') AS "output!: f64"
+               FROM verdicts WHERE review = ? GROUP BY round, persona, reviewer ORDER BY min(id)"#,
+            number.0
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(ReviewCost {
+                    round: to_u32(row.round)?,
+                    persona: row.persona,
+                    by: row.reviewer,
+                    verdicts: to_u64(row.verdicts)?,
+                    duration_ms: to_saturated_u64(row.duration),
+                    cost_usd: row.cost,
+                    input_tokens: to_saturated_u64(row.input),
+                    output_tokens: to_saturated_u64(row.output),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,285 @@
+//! The stored snapshot of a review always equals the replay of its log.
+
+use crate::{
+    Change, Settings, Store, open,
+    rows::{ReviewFilter, WaitingReview},
+};
+use domain::{
+    consensus::{Escalation, Policy},
+    content::Content,
+    ids::{ReviewId, ReviewNumber},
+    review::{
+        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
+        OfferedFindings, OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, propose,
+        replay, transition,
+    },
+    time::{Now, Tick, Timestamp},
+    verdict::{ReviewMetrics, Verdict},
+};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+
+const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
+
+fn content(intent: &str) -> Content {
+    Content {
+        intent: intent.into(),
+        description: None,
+        diff: None,
+        base_commit: None,
+        files: Vec::new(),
+        flags: Vec::new(),
+        diff_note: None,
+    }
+}
+
+/// One review, and the database it is stored in.
+struct StoredReview {
+    store: Store,
+    review: Review,
+}
+
+impl StoredReview {
+    async fn propose(path: &Path) -> Self {
+        Self::propose_with(path, &["general"]).await
+    }
+
+    async fn propose_with(path: &Path, personas: &[&str]) -> Self {
+        let store = open(path, Settings::default()).await.unwrap();
+        let content = content("the first");
+        let proposer = Proposer {
+            agent_type: "gsd-executor".into(),
+            agent_role: "proposer".into(),
+            phase: "3".into(),
+            plan: None,
+            task: None,
+            project: None,
+            proposer_id: None,
+        };
+        let proposal = Proposal {
+            id: ReviewId(uuid::Uuid::from_u128(1)),
+            number: ReviewNumber(1),
+            proposer,
+            category: None,
+            priority: None,
+            intent: content.intent.clone(),
+            content_hash: content.hash(),
+            diff: None,
+            personas: personas.iter().map(ToString::to_string).collect(),
+            policy: Policy::default(),
+            request_key: None,
+            target: None,
+        };
+        let proposed = propose(proposal, now(1));
+        let mut stored = Self { store, review: proposed.next.clone() };
+        stored.commit(proposed, Some(content)).await;
+        stored
+    }
+
+    async fn apply(&mut self, command: Command, content: Option<Content>) {
+        let transition = transition(&self.review, command, now(1 + self.review.version), &RULES).unwrap();
+        self.commit(transition, content).await;
+    }
+
+    async fn commit(&mut self, Transition { next, events }: Transition, content: Option<Content>) {
+        let change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
+        let (done, saved) = oneshot::channel();
+        let change = change.with_content(content.map(Arc::new)).with_patch(Some("a better diff".into()));
+        self.store.writer.commit(change, done);
+        saved.await.unwrap().unwrap();
+        self.review = next;
+    }
+
+    async fn claim(&mut self) {
+        let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+        self.apply(Command::Claim(claim), None).await;
+    }
+
+    async fn add_message(&mut self, role: Role, body: &str) {
+        let message = AddMessage { role, by: None, persona: None, body: body.into(), metadata: None };
+        self.apply(Command::AddMessage(message), None).await;
+    }
+
+    /// Requests changes with a counter-patch, which the proposer then accepts.
+    async fn replace_content(&mut self, intent: &str) {
+        let check = Check::Applies { to: AppliesTo::Base, tree_id: None };
+        let patch = OfferedPatch { digest: intent.into(), check: check.clone() };
+        self.give_verdict(Some(patch)).await;
+        let content = content(intent);
+        let patch = self.review.seats[0].patch.as_ref().unwrap().id;
+        let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
+        let accept = AcceptCounterPatch {
+            by: None,
+            persona: None,
+            checked: Some((patch, self.review.round.content_hash.clone())),
+            content_hash: Some(content.hash()),
+            diff: Some(DiffFacts { base_commit: None, patch_id: None, check: applies }),
+            check,
+            anchors: Vec::new(),
+        };
+        self.apply(Command::AcceptCounterPatch(accept), Some(content)).await;
+    }
+
+    async fn request_changes(&mut self) {
+        self.give_verdict(None).await;
+    }
+
+    async fn give_verdict(&mut self, patch: Option<OfferedPatch>) {
+        let verdict = GiveVerdict {
+            by: Some("ada".into()),
+            generation: None,
+            content_hash: None,
+            verdict: Verdict::ChangesRequested,
+            reason: Some("line 3".into()),
+            summary: None,
+            metrics: Some(ReviewMetrics { cost_usd: Some(0.1), ..ReviewMetrics::default() }),
+            patch,
+            findings: OfferedFindings::default(),
+        };
+        self.apply(Command::GiveVerdict(verdict), None).await;
+    }
+
+    async fn revise(&mut self, intent: &str) {
+        let content = content(intent);
+        let revise = Revise {
+            proposer_id: None,
+            completes: self.review.round.content_hash.clone(),
+            intent: content.intent.clone(),
+            content_hash: content.hash(),
+            diff: None,
+            request_key: None,
+            anchors: Vec::new(),
+            target: None,
+        };
+        self.apply(Command::Revise(revise), Some(content)).await;
+    }
+
+    async fn cancel_and_close(&mut self) {
+        self.apply(Command::Cancel { by: None, reason: "enough".into() }, None).await;
+        self.apply(Command::Close { by: Role::Proposer, identity: None }, None).await;
+    }
+
+    async fn end(self) {
+        drop(self.store.writer);
+        self.store.thread.ended().await;
+        self.store.reader.close().await;
+    }
+}
+
+fn now(n: u64) -> Now {
+    let n = i64::try_from(n).unwrap();
+    Now { at: Timestamp(1_700_000_000_000 + n), tick: Tick(n) }
+}
+
+/// Opens the database again and loads the review, which must equal the replay of its log.
+async fn reload(path: &Path) -> Review {
+    let store = open(path, Settings::default()).await.unwrap();
+    let snapshot = store.reader.find_review(ReviewId(uuid::Uuid::from_u128(1))).await.unwrap();
+    let log = store.reader.list_review_events(ReviewNumber(1)).await.unwrap();
+    assert_eq!(replay(&log), snapshot);
+    snapshot.unwrap()
+}
+
+#[tokio::test]
+async fn a_stored_review_has_the_last_message_of_either_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose(&path).await;
+    stored.claim().await;
+    for (role, body) in [(Role::Proposer, "read this"), (Role::Reviewer, "why?"), (Role::Proposer, "for you")] {
+        stored.add_message(role, body).await;
+    }
+    let before = stored.review.clone();
+    stored.end().await;
+    assert_eq!(reload(&path).await, before);
+    assert!(before.seats[0].last_message.as_ref().unwrap().answers.is_some());
+}
+
+#[tokio::test]
+async fn a_message_of_an_earlier_round_is_not_taken_for_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose(&path).await;
+    stored.claim().await;
+    stored.add_message(Role::Reviewer, "why?").await;
+    stored.request_changes().await;
+    stored.add_message(Role::Proposer, "what do you mean?").await;
+    stored.revise("the second").await;
+    stored.claim().await;
+    stored.add_message(Role::Reviewer, "better").await;
+    let before = stored.review.clone();
+    stored.end().await;
+    assert_eq!(reload(&path).await, before);
+    assert_eq!(before.seats[0].last_message.as_ref().unwrap().answers, None);
+}
+
+#[tokio::test]
+async fn a_closed_review_is_stored_when_the_caller_has_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose(&path).await;
+    stored.claim().await;
+    stored.request_changes().await;
+    stored.revise("the second").await;
+    stored.cancel_and_close().await;
+    let before = stored.review.clone();
+    stored.end().await;
+    assert_eq!(reload(&path).await, before);
+}
+
+#[tokio::test]
+async fn a_round_keeps_the_content_it_was_submitted_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose(&path).await;
+    stored.claim().await;
+    stored.replace_content("the first, better").await;
+    stored.replace_content("the first, best").await;
+    stored.revise("the second").await;
+    let before = stored.store.reader.list_rounds(ReviewNumber(1)).await.unwrap();
+    stored.end().await;
+    reload(&path).await;
+    let store = open(&path, Settings::default()).await.unwrap();
+    assert_eq!(store.reader.list_rounds(ReviewNumber(1)).await.unwrap(), before);
+    let submitted: Vec<_> = before.into_iter().map(|row| row.submitted_hash).collect();
+    assert_eq!(submitted, [Some(content("the first").hash().0), None]);
+}
+
+#[tokio::test]
+async fn the_queue_lists_the_free_seats_of_started_reviews() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose_with(&path, &["general", "security", "tests"]).await;
+    stored.claim().await;
+    stored.end().await;
+    reload(&path).await;
+    let store = open(&path, Settings::default()).await.unwrap();
+    let free = async |caller: Option<&str>| {
+        let filter =
+            ReviewFilter { status: Some(Status::Pending), open_to: caller.map(Into::into), ..ReviewFilter::default() };
+        let (page, _) = store.reader.list_reviews(&[filter], None, 10).await.unwrap();
+        page.items.into_iter().map(|row| (row.status, row.free_seats)).collect::<Vec<_>>()
+    };
+    assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
+    assert_eq!(free(Some("ada")).await, [], "a reviewer with a seat cannot claim a second");
+    assert_eq!(free(None).await, [], "the review is not pending");
+    let waiting = store.reader.list_waiting_reviews(None, &[], 10).await.unwrap();
+    assert_eq!(waiting, [WaitingReview { seats: 2, holders: vec!["ada".into()] }]);
+}
+
+#[tokio::test]
+async fn a_stored_review_has_its_cost_and_what_was_voted_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("countersign.db");
+    let mut stored = StoredReview::propose(&path).await;
+    for round in ["the second", "the third", "the fourth"] {
+        stored.claim().await;
+        stored.request_changes().await;
+        stored.revise(round).await;
+    }
+    let before = stored.review.clone();
+    stored.end().await;
+    assert_eq!(reload(&path).await, before);
+    assert_eq!((before.escalated, before.cost), (Some(Escalation::Rounds), 300_000));
+    assert_eq!(before.seats[0].reviewed.as_ref().map(|reviewed| reviewed.round), Some(3));
+}

@@ -1,0 +1,460 @@
+//! The statements that write a review. All statements are prepared when the database is opened, so one that does not
+//! fit the schema fails the start and not a review.
+
+use super::{reviewers, webhooks};
+use crate::{Change, StoreError};
+use domain::{
+    content::{Content, ContentHash},
+    ids::VALIDATOR,
+    review::{DiffCheck, DiffFacts, Event, LoggedEvent, Review},
+    verdict::Verdict,
+};
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+const INSERT_CONTENT_IF_NEW: &str =
+    "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
+
+const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
+    agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
+    diff_check, applies_to, check_message, request_key, returned, policy, claim_generation, queued_seq, created_at_ms,
+    updated_at_ms, free_seats, target)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
+
+const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
+    content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
+    check_message = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
+    verdict_by = ?19, approved_hash = ?20, escalated_for = ?21, cancel_reason = ?22,
+    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26, target = ?27,
+    first_claimed_at_ms = coalesce(first_claimed_at_ms, ?28), first_verdict_at_ms = coalesce(first_verdict_at_ms, ?29),
+    decided_at_ms = CASE WHEN status = ?4 OR ?4 = 'closed' THEN decided_at_ms
+                         WHEN ?4 = 'approved' OR ?4 = 'rejected' OR ?4 = 'cancelled' THEN ?24 END,
+    closed_at_ms = CASE WHEN ?4 = 'closed' THEN coalesce(closed_at_ms, ?24) END,
+    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    changes_requested_ms = changes_requested_ms
+                           + CASE WHEN status = 'changes_requested' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?24 - updated_at_ms) ELSE 0 END
+    WHERE number = ?1 AND version = ?2";
+
+const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
+
+const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = ?4, claimed_at_ms = ?5,
+    lease_ends_tick = ?6, vote = ?7, reserved_for = ?8, reserved_until_tick = ?9, patch_id = ?10, patch_by = ?11,
+    last_message_id = ?12, last_message_role = ?13, last_message_round = ?14, last_message_digest = ?15,
+    answered_message_id = ?16, answered_message_digest = ?17, last_verdict = ?18, last_verdict_generation = ?19,
+    last_verdict_digest = ?20, reviewed_round = ?21, reviewed_hash = ?22, gave_up = ?23
+    WHERE review = ?1 AND position = ?2";
+
+const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
+    tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+const UPSERT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms, target)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (review, round) DO UPDATE SET submitted_hash = coalesce(submitted_hash, content_hash),
+    content_hash = excluded.content_hash";
+
+const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, reviewer, generation, verdict, reason,
+    summary, metrics, content_hash, at_ms, claimed_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, role, sender, body, metadata, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, persona, reviewer, diff, status, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7)";
+
+const DECIDE_PATCH_IF_PENDING: &str =
+    "UPDATE counter_patches SET status = ?3 WHERE review = ?1 AND id = ?2 AND status = 'pending'";
+
+const HAS_PENDING_PATCH: &str = "SELECT 1 FROM counter_patches WHERE review = ?1 AND status = 'pending' LIMIT 1";
+
+const DROP_PATCHES_WITHOUT_SEAT: &str = "UPDATE counter_patches SET status = 'dropped'
+    WHERE review = ?1 AND status = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.review = ?1 AND seats.patch_id = counter_patches.id)";
+
+const UPSERT_FINDING: &str = "INSERT INTO findings (number, review, verdict, body, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (number) DO UPDATE SET body = excluded.body, updated_at_ms = excluded.updated_at_ms
+    WHERE review = excluded.review";
+
+const SAVE_BOOT: &str =
+    "INSERT INTO boots (boot_id, offset_ms, first_seen_ms) VALUES (?1, ?2, ?3) ON CONFLICT (boot_id) DO NOTHING";
+
+const ALL: &[&str] = &[
+    INSERT_CONTENT_IF_NEW,
+    INSERT_REVIEW,
+    UPDATE_REVIEW_IF_VERSION,
+    INSERT_SEAT,
+    UPDATE_SEAT,
+    APPEND_EVENT,
+    UPSERT_ROUND,
+    INSERT_VERDICT,
+    INSERT_MESSAGE,
+    INSERT_PATCH,
+    DECIDE_PATCH_IF_PENDING,
+    HAS_PENDING_PATCH,
+    DROP_PATCHES_WITHOUT_SEAT,
+    UPSERT_FINDING,
+    SAVE_BOOT,
+];
+
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL: an acknowledged change survives a power loss, not only a crash.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    let statements = || ALL.iter().chain(webhooks::STATEMENTS).chain(reviewers::STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(statements().count() * 2);
+    for sql in statements() {
+        connection.prepare_cached(sql)?;
+    }
+    Ok(connection)
+}
+
+/// Stores a content under the hash of its round. Hashing it again here would delay every caller.
+pub(super) fn insert_content(connection: &Connection, hash: &ContentHash, content: &Content) -> Result<(), StoreError> {
+    connection.prepare_cached(INSERT_CONTENT_IF_NEW)?.execute(params![
+        hash.0,
+        content.intent,
+        content.description,
+        content.diff,
+        content.base_commit,
+        serde_json::to_string(&content.files)?,
+        serde_json::to_string(&content.flags)?,
+        content.diff_note,
+    ])?;
+    Ok(())
+}
+
+/// The columns of a diff's facts: base, patch-id, tree, result, applies to, message.
+type DiffColumns<'a> =
+    (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<&'static str>, Option<&'static str>, Option<&'a str>);
+
+fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
+    let Some(facts) = diff else { return (None, None, None, None, None, None) };
+    let (tree, result, to, words) = match &facts.check {
+        DiffCheck::Skipped => (None, "skipped", None, None),
+        DiffCheck::Applies { to, tree_id } => (tree_id.as_deref(), "applies", Some(to.as_str()), None),
+        DiffCheck::Fails { words } => (None, "fails", None, Some(words.as_str())),
+        DiffCheck::Unknown { why } => (None, "unknown", None, Some(why.as_str())),
+    };
+    (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, words)
+}
+
+fn target_column(review: &Review) -> Result<Option<String>, StoreError> {
+    Ok(review.round.target.as_ref().map(serde_json::to_string).transpose()?)
+}
+
+pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq: u64) -> Result<(), StoreError> {
+    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    connection.prepare_cached(INSERT_REVIEW)?.execute(params![
+        review.number.0,
+        review.id.to_string(),
+        review.version,
+        review.status.as_str(),
+        review.priority.rank(),
+        review.category.map(|category| category.as_str()),
+        review.proposer.agent_type,
+        review.proposer.agent_role,
+        review.proposer.phase,
+        review.proposer.plan,
+        review.proposer.task,
+        review.proposer.project,
+        review.proposer.proposer_id,
+        review.round.number,
+        review.round.intent,
+        review.round.content_hash.0,
+        base,
+        patch_id,
+        tree,
+        result,
+        to,
+        words,
+        review.round.request_key,
+        review.returned,
+        serde_json::to_string(&review.policy)?,
+        review.claim_generation,
+        queued_seq,
+        review.created_at.0,
+        review.updated_at.0,
+        review.free_seats().count(),
+        target_column(review)?,
+    ])?;
+    Ok(())
+}
+
+/// Replaces the snapshot that the command was decided from. Fails if the database has another version.
+pub(super) fn update_review_if_version(
+    connection: &Connection,
+    change: &Change,
+    version: u64,
+    queued_seq: Option<u64>,
+) -> Result<(), StoreError> {
+    let review = &change.review;
+    let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
+    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    let decision = review.decision.as_ref();
+    let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
+        review.number.0,
+        version,
+        review.version,
+        review.status.as_str(),
+        review.round.number,
+        review.round.intent,
+        review.round.content_hash.0,
+        base,
+        patch_id,
+        tree,
+        result,
+        to,
+        words,
+        review.round.request_key,
+        review.returned,
+        review.claim_generation,
+        decision.map(|decision| decision.verdict.as_str()),
+        decision.and_then(|decision| decision.reason.as_deref()),
+        decision.map(|decision| decision.by.as_str()),
+        review.approved_hash.as_ref().map(|hash| hash.0.as_str()),
+        review.escalated.map(|why| why.as_str()),
+        review.cancel_reason,
+        queued_seq,
+        review.updated_at.0,
+        review.free_seats().count(),
+        review.cost,
+        target_column(review)?,
+        first_at(|event| matches!(event, Event::Claimed { .. })),
+        first_at(|event| matches!(event, Event::VerdictGiven { verdict, .. } if verdict.is_vote())),
+    ])?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(StoreError::Write(format!("{} is not at version {version} in the database", review.number))),
+    }
+}
+
+/// The free seats of a proposal.
+pub(super) fn insert_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(INSERT_SEAT)?;
+    for (position, seat) in review.seats.iter().enumerate() {
+        statement.execute(params![review.number.0, position as i64, seat.persona])?;
+    }
+    Ok(())
+}
+
+pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(UPDATE_SEAT)?;
+    for (position, seat) in review.seats.iter().enumerate() {
+        let claim = seat.claim.as_ref();
+        let message = seat.last_message.as_ref();
+        let answered = message.and_then(|message| message.answers.as_ref());
+        let verdict = seat.last_verdict.as_ref();
+        statement.execute(params![
+            review.number.0,
+            position as i64,
+            claim.map(|claim| claim.by.as_str()),
+            claim.map(|claim| claim.generation),
+            claim.map(|claim| claim.at.0),
+            claim.and_then(|claim| claim.lease_ends).map(|tick| tick.0),
+            seat.vote.map(|vote| vote.as_str()),
+            seat.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()),
+            seat.reservation.as_ref().map(|reservation| reservation.until.0),
+            seat.patch.as_ref().map(|patch| patch.id),
+            seat.patch.as_ref().map(|patch| patch.by.as_str()),
+            message.map(|message| message.id),
+            message.map(|message| message.role.as_str()),
+            message.map(|message| message.round),
+            message.map(|message| message.digest.as_str()),
+            answered.map(|answered| answered.id),
+            answered.map(|answered| answered.digest.as_str()),
+            verdict.map(|verdict| verdict.verdict.as_str()),
+            verdict.map(|verdict| verdict.generation),
+            verdict.map(|verdict| verdict.digest.as_str()),
+            seat.reviewed.as_ref().map(|reviewed| reviewed.round),
+            seat.reviewed.as_ref().map(|reviewed| reviewed.content_hash.0.as_str()),
+            seat.gave_up,
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn append_event(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+    payload: &str,
+    seq: u64,
+) -> Result<(), StoreError> {
+    let review = &change.review;
+    connection.prepare_cached(APPEND_EVENT)?.execute(params![
+        seq,
+        review.number.0,
+        recorded.version,
+        recorded.event.kind().as_str(),
+        recorded.event.actor(),
+        review.status.as_str(),
+        review.round.number,
+        review.claim_generation,
+        recorded.at.0,
+        change.tick.0,
+        payload,
+    ])?;
+    Ok(())
+}
+
+/// Writes the rows beside the snapshot that an event adds or changes.
+pub(super) fn write_event_rows(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+) -> Result<(), StoreError> {
+    let review = change.review.number.0;
+    match &recorded.event {
+        Event::Proposed(proposed) => upsert_round(connection, change, proposed.round.number, recorded),
+        Event::Revised { round, .. } => {
+            upsert_round(connection, change, round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::VerdictGiven { .. } => insert_verdict(connection, change, recorded),
+        Event::MessageAdded { persona, role, by, round, body, metadata, requeued, .. } => {
+            let metadata = metadata.as_ref().map(ToString::to_string);
+            connection.prepare_cached(INSERT_MESSAGE)?.execute(params![
+                review,
+                recorded.version,
+                round,
+                persona,
+                role.as_str(),
+                by,
+                body,
+                metadata,
+                recorded.at.0,
+            ])?;
+            if requeued.is_some() { drop_patches(connection, review) } else { Ok(()) }
+        }
+        Event::CounterPatchAccepted { patch, .. } => {
+            decide_patch(connection, review, *patch, "accepted")?;
+            upsert_round(connection, change, change.review.round.number, recorded)?;
+            drop_patches(connection, review)
+        }
+        Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
+        Event::AutoRejected { words, generation, .. } => {
+            let round = &change.review.round;
+            connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+                review,
+                recorded.version,
+                round.number,
+                VALIDATOR,
+                VALIDATOR,
+                generation,
+                Verdict::ChangesRequested.as_str(),
+                words,
+                None::<&str>,
+                None::<&str>,
+                round.content_hash.0,
+                recorded.at.0,
+                None::<i64>,
+            ])?;
+            drop_patches(connection, review)
+        }
+        Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
+        Event::Claimed { .. } | Event::ReservationEnded { .. } | Event::FindingUpdated(_) => Ok(()),
+    }
+}
+
+/// Writes the findings that a change touches. A finding keeps the verdict that raised it.
+pub(super) fn upsert_findings(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    if change.findings.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(UPSERT_FINDING)?;
+    let review = &change.review;
+    for (number, body) in &change.findings {
+        let written = statement.execute(params![number, review.number.0, review.version, body, review.updated_at.0])?;
+        if written == 0 {
+            return Err(StoreError::Write(format!("finding {number} belongs to another review")));
+        }
+    }
+    Ok(())
+}
+
+fn upsert_round(
+    connection: &Connection,
+    change: &Change,
+    number: u32,
+    recorded: &LoggedEvent,
+) -> Result<(), StoreError> {
+    let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
+    let target = target_column(&change.review)?;
+    connection.prepare_cached(UPSERT_ROUND)?.execute(params![review, number, hash, recorded.at.0, target])?;
+    Ok(())
+}
+
+fn insert_verdict(connection: &Connection, change: &Change, recorded: &LoggedEvent) -> Result<(), StoreError> {
+    let Event::VerdictGiven {
+        persona,
+        by,
+        generation,
+        verdict,
+        reason,
+        summary,
+        metrics,
+        content_hash,
+        round,
+        offers_patch,
+        ..
+    } = &recorded.event
+    else {
+        return Ok(());
+    };
+    let review = change.review.number.0;
+    let metrics = metrics.as_ref().map(serde_json::to_string).transpose()?;
+    let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
+    let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
+    connection.prepare_cached(INSERT_VERDICT)?.execute(params![
+        review,
+        recorded.version,
+        round,
+        persona,
+        by,
+        generation,
+        verdict.as_str(),
+        reason,
+        summary,
+        metrics,
+        content_hash.0,
+        recorded.at.0,
+        claimed_at,
+    ])?;
+    if *offers_patch {
+        let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;
+        let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
+        connection.prepare_cached(INSERT_PATCH)?.execute(row)?;
+        drop_patches(connection, review)?;
+    }
+    Ok(())
+}
+
+fn decide_patch(connection: &Connection, review: i64, id: u64, status: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(DECIDE_PATCH_IF_PENDING)?.execute(params![review, id, status])?;
+    Ok(())
+}
+
+/// Marks pending counter-patches as dropped if no seat refers to them any more.
+fn drop_patches(connection: &Connection, review: i64) -> Result<(), StoreError> {
+    if connection.prepare_cached(HAS_PENDING_PATCH)?.exists([review])? {
+        connection.prepare_cached(DROP_PATCHES_WITHOUT_SEAT)?.execute([review])?;
+    }
+    Ok(())
+}
+
+pub(super) fn save_boot(connection: &Connection, boot_id: &str, offset_ms: i64, now_ms: i64) -> Result<(), StoreError> {
+    connection.prepare_cached(SAVE_BOOT)?.execute(params![boot_id, offset_ms, now_ms])?;
+    Ok(())
+}
