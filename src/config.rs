@@ -43,7 +43,6 @@ pub struct Config {
     pub server: Server,
     pub auth: Auth,
     pub log: Log,
-    pub telemetry: Telemetry,
     pub claims: Claims,
     pub reviews: Reviews,
     pub limits: Limits,
@@ -98,13 +97,6 @@ pub struct Log {
 pub enum LogFormat {
     Text,
     Json,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Telemetry {
-    /// The collector's address; empty: no traces are sent.
-    pub otlp_endpoint: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

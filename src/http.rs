@@ -1,26 +1,24 @@
-//! The HTTP layer: one guarded door in front of every route, then MCP, health and the actor tree.
+//! The HTTP server: the request guard, and behind it MCP, REST, events, health, metrics and the actor tree.
 //!
-//! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can put another MCP
-//! service behind exactly the same stack.
+//! [`mcp_route`], [`guarded`] and [`serve`] are generic, so that the benchmark can run another MCP service in the same
+//! stack.
 
-mod actors_page;
-mod answer;
 pub mod api;
-mod door;
+mod debug_actors;
 pub mod events;
+mod guard;
 mod metrics;
-mod patience;
+mod problem;
 mod server;
-mod trace;
+mod trace_id;
 
-pub use door::{BROKER, Door};
 pub use events::Events;
+pub use guard::{BROKER_PID, RequestGuard};
 pub use server::{Limits, serve};
-pub use trace::TraceId;
+pub use trace_id::TraceId;
 
 use crate::{mcp, webhooks::Webhooks};
 use ::actors::Broker;
-use answer::{problem, with_json};
 use axum::{
     Router,
     body::Body,
@@ -30,7 +28,8 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{MethodRouter, any, get, post},
 };
-use door::Needs;
+use guard::RequiredToken;
+use problem::{problem, with_json};
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -40,7 +39,7 @@ use rmcp::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// Every route there is: what is not among them is not served, and each of them is tested.
+/// Every route of the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     Health,
@@ -62,7 +61,7 @@ impl Route {
         pages.into_iter().chain(endpoints).chain(api::operations().iter().map(Self::Api))
     }
 
-    /// Where it is; a name in braces stands for any part.
+    /// The path; a name in braces matches one segment.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Health => "/healthz",
@@ -77,19 +76,19 @@ impl Route {
         }
     }
 
-    /// What a caller must show where tokens are required.
-    const fn needs(self) -> Needs {
+    /// The token that the route requires if authentication is on.
+    const fn required_token(self) -> RequiredToken {
         match self {
-            // Who looks for the broker has no token yet, and learns nothing but that it is there.
-            Self::Health | Self::Ready => Needs::Nothing,
-            Self::Actors | Self::Metrics => Needs::AllProjects,
-            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => Needs::Token,
-            Self::Api(operation) => operation.needs(),
+            // A client that looks for the broker has no token yet. These pages only show that the broker runs.
+            Self::Health | Self::Ready => RequiredToken::None,
+            Self::Actors | Self::Metrics => RequiredToken::AllProjects,
+            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredToken::Any,
+            Self::Api(operation) => operation.required_token(),
         }
     }
 }
 
-/// Every route of the product, not yet guarded.
+/// Every route, without the request guard.
 pub fn router(
     broker: &Broker,
     events: &Events,
@@ -108,7 +107,7 @@ pub fn router(
         let handler = match route {
             Route::Health => get(healthz),
             Route::Ready => get(readyz).with_state(broker.clone()),
-            Route::Actors => get(actors_page::show).with_state(broker.clone()),
+            Route::Actors => get(debug_actors::show).with_state(broker.clone()),
             Route::Metrics => get(metrics::show).with_state(metrics.clone()),
             Route::Events => get(events::sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(events::ws::subscribe).with_state(events.clone()),
@@ -120,17 +119,17 @@ pub fn router(
     })
 }
 
-/// Puts the door in front of all routes and of what is no route.
-pub fn guarded(router: Router, door: Door) -> Router {
+/// Puts the guard in front of all routes, and of the response to unknown paths.
+pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
         .method_not_allowed_fallback(api::no_such_method)
-        .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "there is nothing here") })
-        .layer(middleware::from_fn_with_state(Arc::new(door), door::pass))
-        .layer(middleware::from_fn(trace::pass))
+        .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "not found") })
+        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
+        .layer(middleware::from_fn(trace_id::assign))
 }
 
-/// Serves MCP without sessions and with plain JSON answers, the only mode in which all clients live
-/// through a restart of the broker.
+/// Serves MCP without sessions and with JSON responses. Only in this mode do all clients survive a restart of the
+/// broker.
 pub fn mcp_route<H>(handler: H, body_bytes: usize) -> MethodRouter
 where
     H: ServerHandler + Clone + Send + Sync + 'static,
@@ -139,19 +138,19 @@ where
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(body_bytes)
-        // The door has checked it, more strictly.
+        // The request guard has checked the host, more strictly.
         .disable_allowed_hosts();
     let sessions = Arc::new(NeverSessionManager::default());
     let service = Arc::new(StreamableHttpService::new(move || Ok(handler.clone()), sessions, config));
     any(move |request: Request| {
         let service = service.clone();
-        async move { readable(service.handle(request).await.map(Body::new)) }
+        async move { with_parse_error(service.handle(request).await.map(Body::new)) }
     })
 }
 
-/// rmcp answers a body that is no JSON-RPC message with 415. The door has seen to the content type,
-/// so that can only mean a message that cannot be read.
-fn readable(response: Response) -> Response {
+/// rmcp responds with 415 to a body that is not a JSON-RPC message. The guard has checked the content type, so here a 415
+/// is always a parse error.
+fn with_parse_error(response: Response) -> Response {
     if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return response;
     }
@@ -159,7 +158,7 @@ fn readable(response: Response) -> Response {
     with_json(StatusCode::BAD_REQUEST, &json!({ "jsonrpc": "2.0", "id": null, "error": error }))
 }
 
-/// Says who answers, so that nobody takes another program on the same port for the broker.
+/// Names the service, so that another program on the same port is not mistaken for the broker.
 async fn healthz() -> Response {
     let version = env!("CARGO_PKG_VERSION");
     let body = json!({ "status": "ok", "service": "countersign", "version": version, "pid": std::process::id() });

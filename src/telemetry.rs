@@ -1,7 +1,7 @@
-//! Logs: tracing to stderr, since stdout belongs to MCP and to data.
+//! Logging: `tracing` events as lines on stderr. stdout is reserved for MCP and for data.
 //!
-//! Much of what is logged was written by agents. One event stays one line, and nothing in it can
-//! move the cursor, change colours or turn the reading direction of the terminal that shows it.
+//! Log lines contain text written by agents. Control and bidi characters are escaped, so that an event is always one line
+//! and cannot move the cursor, change colours or reverse the text direction of a terminal.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal};
@@ -18,7 +18,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::config::{Log, LogFormat};
 
 mod escape;
-pub mod traces;
 
 use escape::{EscapeText, JsonWriter};
 
@@ -30,7 +29,7 @@ pub enum TelemetryError {
     Taken(#[from] TryInitError),
 }
 
-/// Sets up the logging of this process, once. `RUST_LOG` wins over `log.filter`.
+/// Sets up logging for this process. `RUST_LOG` takes precedence over `log.filter`.
 pub fn init(log: &Log) -> Result<(), TelemetryError> {
     let rust_log = std::env::var("RUST_LOG").ok();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -57,7 +56,7 @@ where
         origin,
         source,
     })?;
-    // a closed stderr would otherwise be reported on stderr, which panics
+    // Otherwise a closed stderr is reported on stderr, which panics.
     let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let layer: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
         LogFormat::Text => {

@@ -38,7 +38,7 @@ fn log_hostile_text() {
 }
 
 #[test]
-fn a_hostile_intent_stays_one_visible_line_of_text() {
+fn a_text_log_line_escapes_control_characters() {
     let text = logged(LogFormat::Text, None, log_hostile_text);
     let line = text.strip_suffix('\n').unwrap();
     assert!(!line.contains(is_hidden), "{line:?}");
@@ -50,7 +50,7 @@ fn a_hostile_intent_stays_one_visible_line_of_text() {
 }
 
 #[test]
-fn a_hostile_intent_stays_one_line_of_json_that_reads_back() {
+fn a_json_log_line_escapes_control_characters_and_parses_back() {
     let text = logged(LogFormat::Json, None, log_hostile_text);
     let line = text.strip_suffix('\n').unwrap();
     assert!(!line.contains(is_hidden), "{line:?}");
@@ -61,7 +61,7 @@ fn a_hostile_intent_stays_one_line_of_json_that_reads_back() {
 }
 
 #[test]
-fn rust_log_wins_over_the_configured_filter() {
+fn rust_log_takes_precedence_over_the_setting() {
     let quiet = logged(LogFormat::Text, None, || tracing::debug!("hidden"));
     assert_eq!(quiet, "");
     let loud = logged(LogFormat::Text, Some("debug"), || tracing::debug!("shown"));
@@ -71,7 +71,7 @@ fn rust_log_wins_over_the_configured_filter() {
 }
 
 #[test]
-fn a_bad_rust_log_is_named() {
+fn an_invalid_rust_log_is_named_in_the_error() {
     let log = Log { filter: "info".to_owned(), format: LogFormat::Text };
     let error = subscriber(&log, Some("countersign=loud"), false, io::sink).err().unwrap();
     assert!(error.to_string().contains("RUST_LOG"), "{error}");

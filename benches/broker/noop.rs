@@ -1,6 +1,6 @@
 //! The ceiling: one tool that does nothing, served exactly as the product serves its own.
 
-use countersign::http::{self, Door, Limits};
+use countersign::http::{self, Limits, RequestGuard};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ServerCapabilities, ServerConfig},
@@ -38,7 +38,7 @@ pub(crate) async fn serve() {
     println!("listening http://127.0.0.1:{port}");
     let body = 1 << 20;
     let app = axum::Router::new().route("/mcp", http::mcp_route(Noop, body));
-    let app = http::guarded(app, Door::new(port, body, Duration::from_secs(30)));
+    let app = http::guarded(app, RequestGuard::new(port, body, Duration::from_secs(30)));
     let limits = Limits {
         max_connections: 1024,
         header_timeout: Duration::from_secs(60),

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     broker::{self, Started},
     config::{Config, LogFormat},
-    http::{self, Door, Events, Limits, api::Facts, events},
+    http::{self, Events, Limits, RequestGuard, api::Facts, events},
     mcp, telemetry,
     webhooks::Webhooks,
 };
@@ -41,7 +41,6 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
     telemetry::init(&config.log)?;
-    let traces = telemetry::traces::start(&config.telemetry.otlp_endpoint)?;
     let mut signals = Signals::catch()?;
     // Before the database is opened: two brokers on one would reclaim each other's claims.
     let instance = Instance::claim(&config.server.data_dir).map_err(|error| match error {
@@ -59,11 +58,11 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let events = Events::start(&started.running.broker, streams);
     let webhooks = Webhooks::start(&started.running.broker, &config)?;
     let app = http::router(&started.running.broker, &events, settings, body_bytes, Facts::of(&config), &webhooks);
-    let door = Door::new(address.port(), body_bytes, config.server.body_timeout)
-        .with_names(address.ip(), &config.server.hosts)
+    let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
+        .with_hosts(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), config.auth.required)
         .with_tickets(events.tickets());
-    let app = http::guarded(app, door);
+    let app = http::guarded(app, guard);
     let limits = Limits {
         max_connections: config.server.max_connections,
         header_timeout: config.server.header_timeout,
@@ -101,12 +100,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         let _ = server.await;
         // A WebSocket is no request under way any more.
         events.ended(GRACE).await;
-        let last_traces = async {
-            if let Some(traces) = traces {
-                traces.end().await;
-            }
-        };
-        tokio::join!(webhooks.ended(GRACE), last_traces);
+        webhooks.ended(GRACE).await;
         // They hold the broker, whose end waits for that of everybody who does.
         drop((events, webhooks));
         started.running.shutdown().await;

@@ -56,7 +56,6 @@ impl Rule {
             | Kind::Line(_)
             | Kind::FileName
             | Kind::Amount(..)
-            | Kind::Url
             | Kind::Optional(_) => as_text(),
         }
     }
@@ -106,7 +105,6 @@ impl Kind {
             }
             Kind::Personas => is_persona_list(value),
             Kind::PanelRules => panel::faults(value).is_empty(),
-            Kind::Url => webhooks::fault_of_url(text?, true).is_none(),
             Kind::Receivers => return webhooks::accept(value, place),
             Kind::Optional(_) if text?.is_empty() => true,
             Kind::Optional(kind) => return kind.accept(value, place),
@@ -150,7 +148,6 @@ impl Kind {
             | Kind::FileName
             | Kind::Amount(..)
             | Kind::Personas
-            | Kind::Url
             | Kind::Optional(_)
             | Kind::ListOf(_) => None,
         }
@@ -205,7 +202,6 @@ impl Kind {
             Kind::PanelRules => "a list of rules with personas and category or paths, such as \
                  [{ paths = [\"migrations/**\"], personas = [\"architecture\"] }]"
                 .to_owned(),
-            Kind::Url => "an address such as \"http://127.0.0.1:4318\", without credentials".to_owned(),
             Kind::Receivers => "a list of receivers with name and url, such as \
                  [{ name = \"ci\", url = \"https://ci.example/hook\", events = [\"verdict_given\"] }]"
                 .to_owned(),

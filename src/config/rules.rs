@@ -54,8 +54,6 @@ pub(super) enum Kind {
     Personas,
     /// When which personas are asked for.
     PanelRules,
-    /// An address to send to.
-    Url,
     /// Who is told of events.
     Receivers,
     /// That, or empty.
@@ -78,7 +76,7 @@ pub(super) enum Scope {
 use Kind::{
     Address, Amount, Argument, Bool, DataDir, DistroName, ExistingFolder, FileName, FlagKinds, Folder, Globs, Hosts,
     Integer, Line, LinuxPath, ListOf, LogFilter, ModelName, OneOf, Optional, PanelRules, Personas, Program,
-    ReadableFile, Receivers, Url, VariableName,
+    ReadableFile, Receivers, VariableName,
 };
 use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSays, ProjectSets};
 
@@ -97,7 +95,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("auth.required", Bool, OperatorOnly),
     rule("log.filter", LogFilter, OperatorOnly),
     rule("log.format", OneOf(&["text", "json"]), OperatorOnly),
-    rule("telemetry.otlp_endpoint", Optional(&Url), OperatorOnly),
     rule("claims.lease", millis(SECOND, 24 * HOUR), ProjectSets),
     rule("reviews.idle_after", millis(100, 168 * HOUR), OperatorOnly),
     rule("reviews.max_live", Integer(1, 1_000_000), OperatorOnly),

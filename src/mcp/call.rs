@@ -9,10 +9,7 @@ use super::{
     tools::{self, Call, Stop, Tool, Whole},
     who::Who,
 };
-use crate::{
-    http::TraceId,
-    telemetry::traces::{self, Started},
-};
+use crate::http::TraceId;
 use actors::{Caller, metrics::Outcome};
 use axum::http::{HeaderMap, request::Parts};
 use domain::ids::ReviewId;
@@ -167,14 +164,6 @@ impl Drop for Line<'_> {
             trace.id = self.trace.map(display),
             "call"
         );
-        if let Some(span) = self.trace.and_then(|trace| trace.child(self.name, || Started::before(took))) {
-            let span = span.with("countersign.tool", self.name).with("countersign.outcome", outcome);
-            let span = span.failed(counted == Outcome::Failed);
-            traces::record(match self.review.get() {
-                Some(review) => span.with("countersign.review_id", review.to_string()),
-                None => span,
-            });
-        }
     }
 }
 

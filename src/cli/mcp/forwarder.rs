@@ -6,7 +6,7 @@ use crate::{
         instance::Note,
         locate::{Starter, local_token},
     },
-    http::BROKER,
+    http::BROKER_PID,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -81,7 +81,7 @@ impl Forwarder {
                 Err(error) => return one(envelope.failure(&format!("{error:#}"), "no_broker", true)),
             };
             let mut headers = headers.clone();
-            headers.extend(pid.map(|pid| (BROKER, HeaderValue::from(pid))));
+            headers.extend(pid.map(|pid| (BROKER_PID, HeaderValue::from(pid))));
             headers.extend(self.token().map(|token| (AUTHORIZATION, token)));
             let request = self.client.post(format!("{url}{}", self.path)).headers(headers).body(body.clone());
             match request.send().await {

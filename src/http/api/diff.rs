@@ -2,7 +2,7 @@
 
 use super::{Api, Asked, long, reply, tags};
 use crate::{
-    http::answer::with_text,
+    http::problem::with_text,
     mcp::{Failure, Tool, Whole},
 };
 use axum::{

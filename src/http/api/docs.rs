@@ -1,6 +1,6 @@
 //! A page to read and try the API with. It needs nothing from elsewhere, and may not have it.
 
-use crate::http::answer::with_text;
+use crate::http::problem::with_text;
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,

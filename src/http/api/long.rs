@@ -1,7 +1,7 @@
 //! Answers that are long, and live in memory until they are taken: only a few at once, and none for ever.
 
 use crate::{
-    http::server::Line,
+    http::server::Connection,
     mcp::{Failure, Refused},
 };
 use axum::body::Body;
@@ -53,7 +53,7 @@ struct Sent {
 }
 
 /// A body of these, one after the other, which keeps its place until it is taken.
-pub(super) fn body(parts: [Bytes; 2], place: OwnedSemaphorePermit, line: Option<&Line>) -> Body {
+pub(super) fn body(parts: [Bytes; 2], place: OwnedSemaphorePermit, line: Option<&Connection>) -> Body {
     let length: usize = parts.iter().map(Bytes::len).sum();
     if length <= LONG_BYTES {
         return parts.concat().into();
@@ -64,7 +64,7 @@ pub(super) fn body(parts: [Bytes; 2], place: OwnedSemaphorePermit, line: Option<
         tokio::spawn(async move {
             tokio::select! {
                 () = taken.cancelled() => {}
-                () = sleep(patience) => line.hang_up(),
+                () = sleep(patience) => line.abort(),
             }
         });
     }

@@ -4,7 +4,7 @@ use super::{Api, Asked, arguments::malformed, openapi, reply, routes::Page};
 use crate::{
     broker::reviewers_folder,
     config::Config,
-    http::answer::with_json,
+    http::problem::with_json,
     mcp::{Answer, Failure, Refused, Who, Whose},
     reviewer_log,
 };

@@ -2,7 +2,7 @@
 
 use super::{Asked, status, tags};
 use crate::{
-    http::answer::{problem_with, with_text},
+    http::problem::{problem_with, with_text},
     mcp::{Answer, Failure, Malformed, Refused},
 };
 use axum::{

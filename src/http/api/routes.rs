@@ -2,7 +2,7 @@
 
 use super::docs::Asset;
 use crate::{
-    http::door::Needs,
+    http::guard::RequiredToken,
     mcp::Tool::{self, *},
 };
 use What::{Call, Diff, Docs, Hooks, Patch, Show};
@@ -137,13 +137,13 @@ impl Operation {
     }
 
     /// What a caller must show at the door. What it then may do, the tool says.
-    pub(in crate::http) const fn needs(&self) -> Needs {
+    pub(in crate::http) const fn required_token(&self) -> RequiredToken {
         match self.what {
             // They say nothing of this broker, and a browser has no token yet when it opens a page.
-            What::Docs(_) | What::Show(Page::OpenApi) => Needs::Nothing,
-            What::Show(Page::Config | Page::Actors) => Needs::AllProjects,
-            What::Show(Page::Logs) | What::Hooks(_) => Needs::Operator,
-            What::Call(_) | What::Diff | What::Patch | What::Show(Page::Personas) => Needs::Token,
+            What::Docs(_) | What::Show(Page::OpenApi) => RequiredToken::None,
+            What::Show(Page::Config | Page::Actors) => RequiredToken::AllProjects,
+            What::Show(Page::Logs) | What::Hooks(_) => RequiredToken::Operator,
+            What::Call(_) | What::Diff | What::Patch | What::Show(Page::Personas) => RequiredToken::Any,
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     stream::{BEAT, Stream, Turn},
 };
 use crate::{
-    http::{api::problem, server::Line},
+    http::{api::problem, server::Connection},
     mcp::{Failure, Malformed},
 };
 use actors::{Caller, credentials::SecretHash};
@@ -38,7 +38,7 @@ pub(in crate::http) async fn subscribe(
     wanted: Result<Query<Wanted>, QueryRejection>,
     caller: Option<Extension<Caller>>,
     secret: Option<Extension<SecretHash>>,
-    line: Option<Extension<Line>>,
+    line: Option<Extension<Connection>>,
     headers: HeaderMap,
 ) -> Response {
     let Query(mut wanted) = match wanted {
@@ -72,7 +72,7 @@ struct Sent {
     _gone: DropGuard,
 }
 
-fn answer(events: &Events, stream: Stream, line: Option<Line>) -> Response {
+fn answer(events: &Events, stream: Stream, line: Option<Connection>) -> Response {
     let (asked, gone) = (Arc::new(Mutex::new(Instant::now())), CancellationToken::new());
     if let Some(line) = line {
         let watch = Watch { asked: Arc::clone(&asked), gone: gone.clone(), overflowed: stream.overflowed(), line };
@@ -117,7 +117,7 @@ struct Watch {
     asked: Arc<Mutex<Instant>>,
     gone: CancellationToken,
     overflowed: CancellationToken,
-    line: Line,
+    line: Connection,
 }
 
 impl Watch {
@@ -130,7 +130,7 @@ impl Watch {
         }
         tokio::select! {
             () = self.gone.cancelled() => {}
-            () = sleep(GRACE) => self.line.hang_up(),
+            () = sleep(GRACE) => self.line.abort(),
         }
     }
 

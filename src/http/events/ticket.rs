@@ -3,7 +3,7 @@
 
 use super::{Events, place::share};
 use crate::{
-    http::{answer::with_json, api::problem},
+    http::{api::problem, problem::with_json},
     mcp::{Failure, Refused},
 };
 use actors::{Caller, credentials::SecretHash};

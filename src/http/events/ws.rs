@@ -6,7 +6,7 @@ use super::{
     sse::unread,
     stream::{BEAT, End, Stream, Turn},
 };
-use crate::http::{answer, api::problem, server::Line};
+use crate::http::{self, api::problem, server::Connection};
 use actors::{Caller, credentials::SecretHash};
 use axum::{
     Extension,
@@ -37,14 +37,14 @@ pub(in crate::http) async fn subscribe(
     wanted: Result<Query<Wanted>, QueryRejection>,
     caller: Option<Extension<Caller>>,
     secret: Option<Extension<SecretHash>>,
-    line: Option<Extension<Line>>,
+    line: Option<Extension<Connection>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(_) => {
             let error = "this is a WebSocket; server-sent events are at /api/v1/events";
-            return answer::problem(StatusCode::UPGRADE_REQUIRED, "upgrade_required", error);
+            return http::problem::problem(StatusCode::UPGRADE_REQUIRED, "upgrade_required", error);
         }
     };
     let Query(wanted) = match wanted {

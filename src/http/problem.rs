@@ -1,4 +1,4 @@
-//! Small JSON answers.
+//! JSON responses, and errors as problem details (RFC 9457).
 
 use super::TraceId;
 use axum::{
@@ -19,21 +19,21 @@ pub(super) fn with_text(status: StatusCode, kind: &'static str, text: impl Into<
     response
 }
 
-/// A refusal of the door or of a page.
+/// An error of the request guard or of a page. A 503 is marked as retryable.
 pub(super) fn problem(status: StatusCode, code: &str, error: &str) -> Response {
-    let passes = status == StatusCode::SERVICE_UNAVAILABLE;
-    let more = Map::from_iter([("retryable".to_owned(), passes.into())]);
+    let retryable = status == StatusCode::SERVICE_UNAVAILABLE;
+    let more = Map::from_iter([("retryable".to_owned(), retryable.into())]);
     let mut response = problem_with(status, code, error, more);
-    if passes {
+    if retryable {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
 
-/// RFC 9457, with `code` for programs and whatever else they need to go on. MCP clients and the command line look for its
-/// words under `error`.
+/// Problem details with a `code` for programs and the fields in `more`. MCP clients and the command line read the message
+/// from `error`.
 pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut more: Map<String, Value>) -> Response {
-    // That name is taken for the HTTP status.
+    // In problem details `status` is the HTTP status.
     if let Some(status) = more.remove("status") {
         more.insert("current_status".into(), status);
     }
@@ -45,7 +45,6 @@ pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut mor
         "error": detail,
         "code": code,
     });
-    // By which the broker's log can be searched.
     if let Some(trace) = TraceId::current() {
         body["trace_id"] = trace.to_string().into();
     }

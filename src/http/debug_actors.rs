@@ -1,6 +1,6 @@
-//! `/debug/actors`: the live tree, as JSON or drawn as text.
+//! `/debug/actors`: the tree of live actors, as JSON or as text.
 
-use super::answer::problem;
+use super::problem::problem;
 use actors::{
     Broker,
     introspection::{CallStats, Node, Tree, WriterStats},
@@ -15,31 +15,31 @@ use serde::Deserialize;
 use std::fmt::Write as _;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct Params {
     format: Option<String>,
 }
 
-pub(super) async fn show(State(broker): State<Broker>, Query(wanted): Query<Wanted>, headers: HeaderMap) -> Response {
-    let as_text = match wanted.format.as_deref() {
+pub(super) async fn show(State(broker): State<Broker>, Query(params): Query<Params>, headers: HeaderMap) -> Response {
+    let as_text = match params.format.as_deref() {
         Some("text") => true,
         Some("json") => false,
-        Some(_) => return problem(StatusCode::BAD_REQUEST, "unknown_format", "format: allowed: json, text"),
+        Some(_) => return problem(StatusCode::BAD_REQUEST, "unknown_format", "unknown format; allowed: json, text"),
         None => headers
             .get(header::ACCEPT)
             .and_then(|accept| accept.to_str().ok())
             .is_some_and(|accept| accept.contains("text/plain")),
     };
     match broker.actors().await {
-        Ok(tree) if as_text => draw(&tree).into_response(),
+        Ok(tree) if as_text => render(&tree).into_response(),
         Ok(tree) => Json(tree).into_response(),
         Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, error.code(), &error.to_string()),
     }
 }
 
-fn draw(tree: &Tree) -> String {
-    let mut text = line(&tree.root);
+fn render(tree: &Tree) -> String {
+    let mut text = describe(&tree.root);
     text.push('\n');
-    branch(&mut text, &tree.root.children, "");
+    render_children(&mut text, &tree.root.children, "");
     if tree.more_reviews > 0 {
         let _ = writeln!(text, "… and {} more live reviews", tree.more_reviews);
     }
@@ -50,16 +50,16 @@ fn draw(tree: &Tree) -> String {
     text
 }
 
-fn branch(text: &mut String, children: &[Node], indent: &str) {
-    for (at, child) in children.iter().enumerate() {
-        let last = at + 1 == children.len();
-        let (twig, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        let _ = writeln!(text, "{indent}{twig}{}", line(child));
-        branch(text, &child.children, &format!("{indent}{below}"));
+fn render_children(text: &mut String, children: &[Node], indent: &str) {
+    for (index, child) in children.iter().enumerate() {
+        let last = index + 1 == children.len();
+        let (connector, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let _ = writeln!(text, "{indent}{connector}{}", describe(child));
+        render_children(text, &child.children, &format!("{indent}{below}"));
     }
 }
 
-fn line(node: &Node) -> String {
+fn describe(node: &Node) -> String {
     let Node { kind, id, state, mailbox, handled, restarts, uptime_ms, last_error, children: _ } = node;
     let seconds = uptime_ms / 1000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -74,7 +74,7 @@ fn line(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::draw;
+    use super::render;
     use actors::introspection::{CallStats, Node, Tree, WriterStats};
 
     fn node(kind: &'static str, id: &str, children: Vec<Node>) -> Node {
@@ -92,11 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_drawn_and_nothing_in_it_moves_the_cursor() {
+    fn the_tree_is_rendered_and_control_characters_are_escaped() {
         let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
         let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
         let store = WriterStats { commits: 2, changes: 9, waiting: 1 };
-        let text = draw(&Tree { root, store, calls: CallStats { in_flight: 4, waiting: 5 }, more_reviews: 3 });
+        let text = render(&Tree { root, store, calls: CallStats { in_flight: 4, waiting: 5 }, more_reviews: 3 });
         assert_eq!(
             text,
             "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\
