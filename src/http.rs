@@ -17,8 +17,13 @@ pub use guard::{BROKER_PID, RequestGuard};
 pub use server::{Limits, serve};
 pub use trace_id::TraceId;
 
-use crate::{mcp, webhooks::Webhooks};
+use crate::{
+    mcp,
+    service::{self, ConfigView, Service},
+    webhooks::Webhooks,
+};
 use ::actors::Broker;
+use ::api::{RequiredRole, operation::ROUTES};
 use axum::{
     Router,
     body::Body,
@@ -50,7 +55,8 @@ pub enum Route {
     WebSocket,
     Ticket,
     Mcp(mcp::Endpoint),
-    Api(&'static api::Operation),
+    Docs(api::Asset),
+    Api(&'static ::api::Route),
 }
 
 impl Route {
@@ -58,7 +64,8 @@ impl Route {
         let pages =
             [Self::Health, Self::Ready, Self::Actors, Self::Metrics, Self::Events, Self::WebSocket, Self::Ticket];
         let endpoints = mcp::Endpoint::ALL.iter().copied().map(Self::Mcp);
-        pages.into_iter().chain(endpoints).chain(api::operations().iter().map(Self::Api))
+        let docs = api::Asset::ALL.into_iter().map(Self::Docs);
+        pages.into_iter().chain(endpoints).chain(docs).chain(ROUTES.iter().map(Self::Api))
     }
 
     /// The path; a name in braces matches one segment.
@@ -72,7 +79,8 @@ impl Route {
             Self::WebSocket => "/ws",
             Self::Ticket => "/api/v1/ws-ticket",
             Self::Mcp(endpoint) => endpoint.path(),
-            Self::Api(operation) => operation.path,
+            Self::Docs(asset) => asset.path(),
+            Self::Api(route) => route.path,
         }
     }
 
@@ -83,7 +91,17 @@ impl Route {
             Self::Health | Self::Ready => RequiredToken::None,
             Self::Actors | Self::Metrics => RequiredToken::AllProjects,
             Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredToken::Any,
-            Self::Api(operation) => operation.required_token(),
+            // A browser has no token when it opens the page, which reveals nothing about this broker.
+            Self::Docs(_) => RequiredToken::None,
+            Self::Api(route) => match route.operation.role() {
+                RequiredRole::Public => RequiredToken::None,
+                RequiredRole::AllProjectsOperator => RequiredToken::AllProjects,
+                RequiredRole::Operator if !route.operation.is_tool() => RequiredToken::Operator,
+                // The service checks the role.
+                RequiredRole::Any | RequiredRole::Proposer | RequiredRole::Reviewer | RequiredRole::Operator => {
+                    RequiredToken::Any
+                }
+            },
         }
     }
 }
@@ -92,16 +110,13 @@ impl Route {
 pub fn router(
     broker: &Broker,
     events: &Events,
-    settings: mcp::Settings,
+    settings: service::Settings,
     body_bytes: usize,
-    facts: api::Facts,
+    config: ConfigView,
     webhooks: &Webhooks,
 ) -> Router {
-    let api = Arc::new(api::Api::new(
-        mcp::Server::new(broker.clone(), settings, mcp::Endpoint::Any),
-        facts,
-        webhooks.clone(),
-    ));
+    let service = Service::new(broker.clone(), settings, config, webhooks.clone());
+    let api = Arc::new(api::Api::new(service.clone()));
     let metrics = metrics::Metrics::new(broker, events, webhooks);
     Route::all().fold(Router::new(), |router, route| {
         let handler = match route {
@@ -112,8 +127,9 @@ pub fn router(
             Route::Events => get(events::sse::subscribe).with_state(events.clone()),
             Route::WebSocket => get(events::ws::subscribe).with_state(events.clone()),
             Route::Ticket => post(events::ticket::issue).with_state(events.clone()),
-            Route::Mcp(endpoint) => mcp_route(mcp::Server::new(broker.clone(), settings, endpoint), body_bytes),
-            Route::Api(operation) => api::route(&api, operation),
+            Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
+            Route::Docs(asset) => api::docs_route(asset),
+            Route::Api(route) => api::route(&api, route),
         };
         router.route(route.path(), handler)
     })
@@ -122,7 +138,7 @@ pub fn router(
 /// Puts the guard in front of all routes, and of the response to unknown paths.
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
-        .method_not_allowed_fallback(api::no_such_method)
+        .method_not_allowed_fallback(api::method_not_allowed)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "not found") })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
         .layer(middleware::from_fn(trace_id::assign))

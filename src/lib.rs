@@ -7,6 +7,7 @@ pub mod http;
 pub mod mcp;
 mod outbound;
 mod reviewer_log;
+pub mod service;
 pub mod tandem;
 pub mod telemetry;
 pub mod webhooks;

@@ -1,61 +1,45 @@
-//! The MCP door: tools, resources and prompts over the broker, spoken through rmcp.
+//! The MCP server: tools, resources and prompts, spoken through rmcp.
 //!
-//! It keeps nothing: no sessions, no state per client. A call that arrives after a restart of the
-//! broker is served like any other.
+//! It keeps no sessions and no state per client, so a call that arrives after a restart of the broker is served like
+//! any other.
 
-mod args;
-mod call;
-mod catalogue;
-mod file_part;
+mod descriptions;
 mod instructions;
-mod page;
-mod present;
 mod prompts;
-mod refusal;
 mod resources;
-mod schema;
-mod tools;
-mod who;
-mod workplace;
 
-pub(crate) use present::moment;
-pub use workplace::header as workplace_header;
-
-/// For doors that offer the same tools in another form.
-pub(crate) use {
-    args::Malformed,
-    call::Failure,
-    catalogue::{Entry, entry},
-    present::Answer,
-    refusal::Refused,
-    schema::output as answer_schema,
-    tools::{Tool, Whole, Whose},
-    who::Who,
+use crate::{
+    http::TraceId,
+    service::{CallContext, CallError, Service},
 };
-
-use actors::Broker;
+use actors::metrics::Outcome;
+use api::{ErrorBody, OperationId, client_repo, decode::Malformed};
+use axum::http::request::Parts;
 use domain::review::Role;
+use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString as _, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString as _,
+        ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams,
+        GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
-use serde_json::json;
-use std::{borrow::Cow, time::Duration};
+use serde_json::{Value, json};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tracing::{error, info};
 
-/// Lists that change only with the program itself.
+/// For lists that change only with the program itself.
 const LIST_TTL_MS: u64 = 300_000;
 
-/// The revisions that are tested. Each call is served by the one it names.
+/// The tested protocol revisions. Each call is served by the revision it names.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// Where the door is: a role's endpoint shows and does only what is that role's.
+/// An MCP endpoint. An endpoint with a role offers only that role's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
     Any,
@@ -83,43 +67,129 @@ impl Endpoint {
     }
 }
 
-/// The sizes that answers keep to.
-#[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    /// Characters of one page of content.
-    pub page_chars: usize,
-    /// The longest a caller may ask to wait.
-    pub wait_max: Duration,
-}
-
-/// One endpoint. Cheap to clone: rmcp takes a fresh one for every call.
+/// One endpoint. Cheap to clone: rmcp takes a new one for every call.
 #[derive(Clone)]
 pub struct Server {
-    broker: Broker,
-    settings: Settings,
+    service: Service,
     endpoint: Endpoint,
+    /// Built once, because building the schemas costs more than a call.
+    tools: Arc<[Tool]>,
 }
 
 impl Server {
-    pub const fn new(broker: Broker, settings: Settings, endpoint: Endpoint) -> Self {
-        Self { broker, settings, endpoint }
+    pub fn new(service: Service, endpoint: Endpoint) -> Self {
+        let tools = descriptions::tools(endpoint, &service.settings().placeholders()).into();
+        Self { service, endpoint, tools }
     }
 
-    /// Refuses changes of a review that no longer has this version.
-    pub(crate) fn expecting(&self, version: u64) -> Self {
-        Self { broker: self.broker.expecting(version), settings: self.settings, endpoint: self.endpoint }
+    fn context<'a>(&self, extensions: &'a Extensions, meta: Option<&RequestMetaObject>) -> CallContext<'a> {
+        let parts = extensions.get::<Parts>();
+        CallContext {
+            caller: parts.and_then(|parts| parts.extensions.get()),
+            endpoint_role: self.endpoint.role(),
+            client_repo: parts.and_then(|parts| parts.headers.get(client_repo::HEADER)),
+            client_call_id: meta.and_then(client_call_id),
+            expected_version: None,
+            trace: parts.and_then(|parts| parts.extensions.get::<TraceId>()).copied(),
+        }
     }
 
-    pub(crate) const fn broker(&self) -> &Broker {
-        &self.broker
+    async fn run(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = self.context(&context.extensions, Some(&context.meta));
+        let trace = call.trace;
+        let Some(operation) = OperationId::tool(&request.name) else {
+            let caller = call.caller.map(|caller| caller.identity.as_str());
+            self.service.broker().metrics().call("unknown", Outcome::Malformed, Duration::ZERO);
+            info!(target: "countersign::call", outcome = "unknown_tool", caller, trace.id = trace.map(display), "call");
+            return Err(traced(self.unknown_tool(&request.name), trace));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match self.service.call(operation, arguments, call, context.ct.cancelled()).await {
+            Ok(response) => {
+                let structured = serde_json::from_str(&response.0).map_err(|_| internal(trace))?;
+                let mut result = CallToolResult::success(vec![ContentBlock::text(response.0)]);
+                result.structured_content = Some(structured);
+                Ok(result)
+            }
+            Err(CallError::Refused(body)) => Ok(refusal(body, trace)),
+            Err(CallError::Malformed(malformed)) => Err(traced(invalid_params(operation.name(), malformed), trace)),
+            Err(CallError::Internal) => Err(internal(trace)),
+            Err(CallError::ClientLeft) => Err(ErrorData::internal_error("the call was cancelled", None)),
+        };
+        result.map(Into::into)
     }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let name: String = name.chars().take(80).collect();
+        let known: Vec<_> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
+        ErrorData::invalid_params(
+            format!("unknown tool {name:?}; known: {}", known.join(", ")),
+            Some(json!({ "code": "unknown_tool", "allowed": known })),
+        )
+    }
+}
+
+/// The id that Claude Code or Codex gave the call, by which a repeat of it is recognised.
+fn client_call_id(meta: &RequestMetaObject) -> Option<String> {
+    let id = |name: &str| meta.get(name).and_then(Value::as_str).filter(|id| (1..=100).contains(&id.len()));
+    match (id("claudecode/toolUseId"), id("threadId"), id("callId")) {
+        (Some(tool_use), _, _) => Some(format!("claude:{tool_use}")),
+        (None, Some(thread), Some(call)) => Some(format!("codex:{thread}:{call}")),
+        (None, _, _) => None,
+    }
+}
+
+/// The whole error body, as text and as structured content, which every output schema allows.
+fn refusal(body: ErrorBody, trace: Option<TraceId>) -> CallToolResult {
+    let body = match trace {
+        Some(trace) => body.with("trace_id", trace.to_string()),
+        None => body,
+    };
+    CallToolResult::structured_error(json!(body))
+}
+
+fn invalid_params(tool: &str, malformed: Malformed) -> ErrorData {
+    let Malformed { field, problem } = malformed;
+    let message = format!("{tool}: argument {field}: {problem}");
+    let data = json!({ "code": "invalid_params", "tool": tool, "field": field, "problem": problem });
+    ErrorData::invalid_params(message, Some(data))
+}
+
+/// Adds the id by which the broker's log can be searched.
+fn traced(mut error: ErrorData, trace: Option<TraceId>) -> ErrorData {
+    if let (Some(Value::Object(data)), Some(trace)) = (&mut error.data, trace) {
+        data.insert("trace_id".into(), trace.to_string().into());
+    }
+    error
+}
+
+fn internal(trace: Option<TraceId>) -> ErrorData {
+    let data = json!({ "code": "internal", "retryable": true });
+    let message = "internal error of the broker; repeating the call is safe, and the broker's log has the cause";
+    traced(ErrorData::internal_error(message, Some(data)), trace)
+}
+
+/// Turns a panic of a handler into an error. rmcp never answers a call whose handler panicked.
+async fn contain_panics<T>(
+    method: &'static str,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        error!(method, "handler panicked");
+        Err(internal(None))
+    })
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         let server = Implementation::new("countersign", env!("CARGO_PKG_VERSION")).with_title("Countersign");
-        ServerConfig::new(capabilities).with_server_info(server).with_instructions(instructions::of(self.endpoint))
+        let instructions = self.service.settings().placeholders().fill(&instructions::for_endpoint(self.endpoint));
+        ServerConfig::new(capabilities).with_server_info(server).with_instructions(instructions)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -137,7 +207,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(catalogue::tools(self.endpoint).to_vec())
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec())
             .with_ttl_ms(LIST_TTL_MS)
             .with_cache_scope(CacheScope::Public))
     }
@@ -147,8 +217,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Boxed, like what follows: rmcp moves one future around that is as big as the biggest of these.
-        Box::pin(call::run(self, request, context)).await
+        // Boxed, like the handlers below: rmcp moves one future that is as large as the largest of them.
+        Box::pin(self.run(request, context)).await
     }
 
     async fn list_resources(
@@ -156,8 +226,9 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let (who, cursor) = (Who::of(self, &context.extensions), request.and_then(|request| request.cursor));
-        Box::pin(call::contained("resources/list", resources::list(self, who, cursor))).await
+        let caller = self.context(&context.extensions, None).caller;
+        let cursor = request.and_then(|request| request.cursor);
+        Box::pin(contain_panics("resources/list", resources::list(&self.service, caller, cursor))).await
     }
 
     async fn list_resource_templates(
@@ -175,8 +246,8 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let who = Who::of(self, &context.extensions);
-        Box::pin(call::contained("resources/read", resources::read(self, who, &request.uri))).await
+        let caller = self.context(&context.extensions, None).caller;
+        Box::pin(contain_panics("resources/read", resources::read(&self.service, caller, &request.uri))).await
     }
 
     async fn list_prompts(
@@ -194,7 +265,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(self.endpoint, &request)
+        prompts::get(self.endpoint, &request, &self.service.settings().placeholders())
     }
 
     /// A call whose parameters rmcp cannot read arrives here as if its method were unknown.
@@ -220,5 +291,13 @@ impl ServerHandler for Server {
 }
 
 #[cfg(test)]
-#[path = "mcp/pool_pass_tests.rs"]
-mod pool_pass_tests;
+mod tests {
+    use super::contain_panics;
+    use rmcp::model::ErrorCode;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_error() {
+        let result = contain_panics::<()>("test", async { panic!("boom") }).await;
+        assert_eq!(result.map_err(|error| error.code), Err(ErrorCode::INTERNAL_ERROR));
+    }
+}

@@ -9,8 +9,6 @@ mod pace;
 mod secret;
 mod signature;
 
-pub(crate) use live::HookView;
-
 use crate::{
     config::{Config, Receiver},
     http::events::Filter,
@@ -18,6 +16,7 @@ use crate::{
 };
 use actors::{Broker, BrokerError};
 use anyhow::Context as _;
+use api::webhooks::Webhook;
 use hook::Hook;
 use pace::Pace;
 use prometheus_client::metrics::{counter::Counter, family::Family};
@@ -82,12 +81,12 @@ impl Webhooks {
     }
 
     /// All that are configured, and those that were and have left something behind.
-    pub(crate) async fn list(&self) -> Result<Vec<HookView>, BrokerError> {
+    pub(crate) async fn list(&self) -> Result<Vec<Webhook>, BrokerError> {
         let mut rows: BTreeMap<String, WebhookRow> =
             self.0.broker.hooks().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
         let head = *self.0.broker.committed().borrow();
         let live: Vec<_> = self.0.hooks.iter().map(|hook| hook.view(rows.remove(hook.name()), head)).collect();
-        let left = rows.into_values().filter(|row| row.dead > 0).map(|row| HookView::of_left(row, head));
+        let left = rows.into_values().filter(|row| row.dead > 0).map(|row| live::unconfigured(row, head));
         Ok(live.into_iter().chain(left).collect())
     }
 

@@ -25,6 +25,16 @@ impl ErrorBody {
         Self { error: error.into(), code, retryable: false, details: Map::new() }
     }
 
+    /// An argument that can be read and is not valid.
+    pub fn invalid(field: &str, problem: &str) -> Self {
+        Self::new(ErrorCode::InvalidArgument, format!("{field}: {problem}")).with("field", field)
+    }
+
+    pub fn bad_cursor(list: &str) -> Self {
+        let error = format!("cursor: not a cursor of this {list}; start again without it");
+        Self::new(ErrorCode::BadCursor, error).with("field", "cursor")
+    }
+
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
@@ -77,9 +87,15 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    // The arguments cannot be read.
-    400: InvalidParams = "invalid_params";
-    401: Unauthorized = "unauthorized";
+    // The request cannot be read.
+    400:
+        InvalidParams = "invalid_params",
+        HostMissing = "host_missing",
+        BodyUnreadable = "body_unreadable";
+    401:
+        TokenNeeded = "token_needed",
+        UnknownToken = "unknown_token",
+        UnknownTicket = "unknown_ticket";
     // The caller may not do this, whatever the state.
     403:
         WrongRole = "wrong_role",
@@ -89,7 +105,10 @@ error_codes! {
         NotTheProposer = "not_the_proposer",
         NotYourSeat = "not_your_seat",
         NotForProposers = "not_for_proposers",
-        NotForReviewers = "not_for_reviewers";
+        NotForReviewers = "not_for_reviewers",
+        HostNotAllowed = "host_not_allowed",
+        OriginNotAllowed = "origin_not_allowed",
+        CrossSite = "cross_site";
     // What the address names does not exist.
     404:
         NotFound = "not_found",
@@ -122,8 +141,13 @@ error_codes! {
         NoRepository = "no_repository",
         PoolDisabled = "pool_disabled",
         PoolFull = "pool_full";
+    408: BodyTimeout = "body_timeout";
     412: VersionMismatch = "version_mismatch";
-    413: TooLong = "too_long";
+    413:
+        TooLong = "too_long",
+        BodyTooLarge = "body_too_large";
+    415: UnsupportedMediaType = "unsupported_media_type";
+    421: AnotherBroker = "another_broker";
     // The arguments can be read and are not valid.
     422:
         InvalidArgument = "invalid_argument",

@@ -24,11 +24,6 @@ pub(crate) fn shorten(text: &str, max_chars: usize, hint: &str) -> String {
     }
 }
 
-/// The first `max_chars` characters of a text, without a note.
-pub(crate) fn start(text: &str, max_chars: usize) -> &str {
-    text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
-}
-
 /// As many `items` as fit into `max_items` rows and `max_bytes` of JSON.
 pub(crate) fn fitting<T: Serialize>(items: impl Iterator<Item = T>, max_items: usize, max_bytes: usize) -> Vec<T> {
     let mut left = max_bytes;

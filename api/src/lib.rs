@@ -7,10 +7,11 @@
 //! - one module per noun with the request and response types of its operations
 //! - [`error`]: error codes and the body of an error response
 //! - [`decode`]: reads a request from JSON, forgiving the slips that models make
-//! - [`schema`]: JSON schemas of requests and responses
+//! - [`schema`], [`openapi`]: JSON schemas of requests and responses, and the OpenAPI document
 
 pub mod admin;
 pub mod claims;
+pub mod client_repo;
 pub mod consensus;
 pub mod counter_patches;
 pub mod decode;
@@ -18,7 +19,9 @@ pub mod error;
 pub mod history;
 pub mod issues;
 pub mod messages;
+pub mod openapi;
 pub mod operation;
+pub mod placeholders;
 pub mod proposals;
 pub mod reviewers;
 pub mod reviews;

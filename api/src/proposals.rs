@@ -1,7 +1,6 @@
 //! Reading a proposal: its content page by page, and everything known about it.
 
 use crate::{
-    excerpt::start,
     issues::{Issue, IssueTotals},
     reviews::{DiffState, Files, SeatState, Target, next_step},
     timestamp,
@@ -12,6 +11,7 @@ use domain::{
     ids::{ReviewId, VALIDATOR},
     priority::Priority,
     review::{Category, Review, ReviewTarget, Status},
+    text::truncate,
     time::Timestamp,
     verdict::{ReviewMetrics, Verdict},
 };
@@ -226,7 +226,7 @@ impl Iteration {
     /// Adds the texts, shortened.
     #[must_use]
     pub fn with_texts(self, reason: Option<&str>, summary: Option<&str>) -> Self {
-        let short = |text: &str| start(text, REASON_CHARS).to_owned();
+        let short = |text: &str| truncate(text, REASON_CHARS).to_owned();
         Self { reason: reason.map(short), summary: summary.map(short), ..self }
     }
 }

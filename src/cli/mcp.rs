@@ -9,7 +9,6 @@ use super::{
     locate::{Starter, client, given_token},
     place::Place,
 };
-use crate::mcp;
 use forwarder::{BrokerTarget, Forwarder};
 use git::ClientRepo;
 use jsonrpc::Envelope;
@@ -57,7 +56,11 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     };
     // A broker may serve many repositories, and the one it was started in need not be the client's.
     let dir = args.place.repo.clone().or_else(|| std::env::current_dir().ok());
-    let beside = dir.and_then(|dir| ClientRepo::find(&dir)).and_then(mcp::workplace_header).into_iter().collect();
+    let beside = dir
+        .and_then(|dir| ClientRepo::find(&dir))
+        .and_then(|repo| api::client_repo::header(&repo.root, &repo.objects))
+        .into_iter()
+        .collect();
     let target = match args.url {
         Some(url) => BrokerTarget::Fixed(url.trim_end_matches('/').to_owned()),
         None => {

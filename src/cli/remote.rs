@@ -7,7 +7,6 @@ use super::{
     place::Place,
     progress,
 };
-use crate::mcp;
 use anyhow::{Context as _, anyhow};
 use domain::text::escape;
 use git::ClientRepo;
@@ -64,7 +63,11 @@ impl Remote {
     pub(super) async fn find(at: At) -> Result<Self, Failure> {
         let client = client()?;
         let given = given_token()?;
-        let workplace = at.dir().ok().and_then(|dir| ClientRepo::find(&dir)).and_then(mcp::workplace_header);
+        let workplace = at
+            .dir()
+            .ok()
+            .and_then(|dir| ClientRepo::find(&dir))
+            .and_then(|repo| api::client_repo::header(&repo.root, &repo.objects));
         let (url, token) = match at.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), given),
             None => {

@@ -9,8 +9,9 @@ use super::{
 use crate::{
     broker::{self, Started},
     config::{Config, LogFormat},
-    http::{self, Events, Limits, RequestGuard, api::Facts, events},
-    mcp, telemetry,
+    http::{self, Events, Limits, RequestGuard, events},
+    service::{self, ConfigView},
+    telemetry,
     webhooks::Webhooks,
 };
 use anyhow::{Context as _, anyhow};
@@ -53,11 +54,16 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
-    let settings = mcp::Settings { page_chars: config.limits.page_chars, wait_max: config.wait.max };
+    let settings = service::Settings {
+        page_chars: config.limits.page_chars,
+        wait_default: config.wait.default,
+        wait_max: config.wait.max,
+        claim_lease: config.claims.lease,
+    };
     let streams = events::Settings { max_streams: config.events.max_streams, queue: config.events.queue };
     let events = Events::start(&started.running.broker, streams);
     let webhooks = Webhooks::start(&started.running.broker, &config)?;
-    let app = http::router(&started.running.broker, &events, settings, body_bytes, Facts::of(&config), &webhooks);
+    let app = http::router(&started.running.broker, &events, settings, body_bytes, ConfigView::new(&config), &webhooks);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
         .with_hosts(address.ip(), &config.server.hosts)
         .with_tokens(started.running.broker.clone(), config.auth.required)

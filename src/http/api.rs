@@ -1,141 +1,121 @@
-//! REST: the tools of the broker as resources, with the same rules, names and codes.
-//!
-//! `routes` says what there is. Arguments are read from path, query and body, the tool is called as MCP
-//! calls it, and what it says is dressed as HTTP: statuses, ETags, links, problems.
+//! The REST API: the operations of the `api` package over HTTP, with ETags, links and problem details.
 
-mod arguments;
 mod diff;
 mod docs;
-mod long;
-mod openapi;
-mod pages;
-mod reply;
-mod routes;
-mod status;
-mod tags;
-mod webhooks;
+mod etag;
+mod large_body;
+mod request;
+mod response;
 
-pub use openapi::document;
-pub use pages::Facts;
-pub(super) use reply::problem;
-pub use routes::Operation;
+pub use api::openapi::document;
+pub(super) use docs::Asset;
+pub(super) use response::problem;
 
 use crate::{
-    mcp::{self, Answer, Failure, Who},
-    webhooks::Webhooks,
+    http::TraceId,
+    service::{CallContext, CallError, JsonText, Service},
 };
 use actors::Caller;
+use api::{Format, Route, client_repo, decode::Malformed};
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Path, Request, rejection::PathRejection},
     http::{Method, StatusCode, request::Parts},
     response::Response,
-    routing::{MethodFilter, MethodRouter, on},
+    routing::{MethodFilter, MethodRouter, get, on},
 };
-use long::Long;
-use rmcp::model::JsonObject;
-use routes::What;
+use large_body::LargeBodies;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// All operations there are.
-pub fn operations() -> &'static [Operation] {
-    routes::ALL
-}
-
-/// What the operations work with.
 pub(super) struct Api {
-    server: mcp::Server,
-    facts: Facts,
-    webhooks: Webhooks,
-    long: Long,
+    service: Service,
+    large_bodies: LargeBodies,
 }
 
-/// One request, read.
-struct Asked {
-    operation: &'static Operation,
+/// A decoded request.
+struct ApiRequest {
+    route: &'static Route,
     parts: Parts,
-    arguments: JsonObject,
+    arguments: Map<String, Value>,
 }
 
-impl Asked {
-    fn caller(&self) -> Option<&Caller> {
-        self.parts.extensions.get()
+impl ApiRequest {
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            caller: self.parts.extensions.get::<Caller>(),
+            client_repo: self.parts.headers.get(client_repo::HEADER),
+            trace: TraceId::current(),
+            ..CallContext::default()
+        }
     }
 }
 
 impl Api {
-    pub(super) fn new(server: mcp::Server, facts: Facts, webhooks: Webhooks) -> Self {
-        Self { server, facts, webhooks, long: Long::default() }
+    pub(super) fn new(service: Service) -> Self {
+        Self { service, large_bodies: LargeBodies::default() }
     }
 
-    async fn serve(&self, operation: &'static Operation, path: ReadPath, request: Request) -> Response {
+    async fn serve(&self, route: &'static Route, path: PathArguments, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        match self.read(operation, path, parts, body).await {
-            Ok(asked) => self.answer(&asked).await.unwrap_or_else(reply::problem),
-            Err(failure) => reply::problem(failure),
+        match self.decode(route, path, parts, body).await {
+            Ok(request) => self.respond(&request).await.unwrap_or_else(problem),
+            Err(error) => problem(error),
         }
     }
 
-    async fn read(
+    async fn decode(
         &self,
-        operation: &'static Operation,
-        path: ReadPath,
+        route: &'static Route,
+        path: PathArguments,
         parts: Parts,
         body: Body,
-    ) -> Result<Asked, Failure> {
-        let unreadable = |_| Failure::Malformed(arguments::malformed("path", "not UTF-8"));
-        let Path(path) = path.map_err(unreadable)?;
-        // The door has read it, and made sure that it is not too long; but only where there should be one.
-        let body = match operation.takes_body() {
-            true => to_bytes(body, usize::MAX).await.map_err(|_| Failure::Internal)?,
+    ) -> Result<ApiRequest, CallError> {
+        let Path(path) = path.map_err(|_| Malformed::new("path", "not UTF-8"))?;
+        // The guard has read the body of routes that take one and has checked its size.
+        let body = match route.takes_body() {
+            true => to_bytes(body, usize::MAX).await.map_err(|_| CallError::Internal)?,
             false => Bytes::new(),
         };
-        let arguments = arguments::read(operation, path, &parts, &body).map_err(Failure::Malformed)?;
-        Ok(Asked { operation, parts, arguments })
+        let arguments = request::arguments(route, path, &parts, &body)?;
+        Ok(ApiRequest { route, parts, arguments })
     }
 
-    async fn answer(&self, asked: &Asked) -> Result<Response, Failure> {
-        match asked.operation.what {
-            What::Call(tool) => {
-                let answer = self.call(asked, tool).await?;
-                Ok(reply::answered(asked, answer))
-            }
-            What::Diff => self.diff(asked).await,
-            What::Patch => self.patch(asked).await,
-            What::Show(page) => self.server.note(asked.operation.id, asked.caller(), self.page(asked, page)).await,
-            What::Hooks(act) => {
-                let answer = self.server.note(asked.operation.id, asked.caller(), self.hooks(asked, act)).await?;
-                Ok(reply::answered(asked, answer))
-            }
-            What::Docs(asset) => Ok(docs::serve(asset)),
+    async fn respond(&self, request: &ApiRequest) -> Result<Response, CallError> {
+        match request.route.format {
+            Format::Json => Ok(response::success(request, self.call(request).await?)),
+            Format::Diff => self.diff(request).await,
+            Format::Patch => self.patch(request).await,
         }
     }
 
-    async fn call(&self, asked: &Asked, tool: mcp::Tool) -> Result<Answer, Failure> {
-        // Of a review is also what names one in its body.
-        let expected = match asked.operation.changes() && asked.arguments.contains_key("review_id") {
-            true => tags::expected(&asked.parts.headers)?,
+    async fn call(&self, request: &ApiRequest) -> Result<JsonText, CallError> {
+        // A review can also be named in the body.
+        let changes_a_review = request.route.changes() && request.arguments.contains_key("review_id");
+        let expected_version = match changes_a_review {
+            true => etag::expected_version(&request.parts.headers)?,
             false => None,
         };
-        let expecting = expected.map(|version| self.server.expecting(version));
-        let server = expecting.as_ref().unwrap_or(&self.server);
-        server.ask(tool, asked.arguments.clone(), &asked.parts.headers, asked.caller()).await
-    }
-
-    fn who<'a>(&'a self, asked: &'a Asked) -> Who<'a> {
-        Who::new(&self.server, asked.caller())
+        let context = CallContext { expected_version, ..request.context() };
+        let operation = request.route.operation;
+        // hyper drops the call when the client disconnects.
+        self.service.call(operation, request.arguments.clone(), context, std::future::pending()).await
     }
 }
 
-type ReadPath = Result<Path<Vec<(String, String)>>, PathRejection>;
+type PathArguments = Result<Path<Vec<(String, String)>>, PathRejection>;
 
-/// The route of one operation.
-pub(super) fn route(api: &Arc<Api>, operation: &'static Operation) -> MethodRouter {
+pub(super) fn route(api: &Arc<Api>, route: &'static Route) -> MethodRouter {
     let api = Arc::clone(api);
-    on(filter(&operation.method), move |path: ReadPath, request: Request| {
+    on(filter(&route.method), move |path: PathArguments, request: Request| {
         let api = Arc::clone(&api);
-        async move { Box::pin(api.serve(operation, path, request)).await }
+        async move { Box::pin(api.serve(route, path, request)).await }
     })
+}
+
+/// The page to read and try the API, and its assets.
+pub(super) fn docs_route(asset: Asset) -> MethodRouter {
+    get(move || async move { docs::serve(asset) })
 }
 
 fn filter(method: &Method) -> MethodFilter {
@@ -147,7 +127,7 @@ fn filter(method: &Method) -> MethodFilter {
     }
 }
 
-pub(super) async fn no_such_method() -> Response {
-    let error = "there is something here, but not for this method (Allow names those there are)";
+pub(super) async fn method_not_allowed() -> Response {
+    let error = "method not allowed; the Allow header lists the supported ones";
     super::problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", error)
 }

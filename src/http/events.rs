@@ -13,8 +13,9 @@ pub(crate) use filter::Filter;
 pub(crate) use present::Told;
 pub use ticket::Tickets;
 
-use crate::mcp::{Failure, Refused};
+use crate::service::CallError;
 use actors::{Broker, BrokerError, Caller, credentials::SecretHash};
+use api::ErrorBody;
 use filter::Wanted;
 use hub::Hub;
 use place::Places;
@@ -86,10 +87,10 @@ impl Events {
         wanted: &Wanted,
         caller: Option<&Caller>,
         secret: Option<SecretHash>,
-    ) -> Result<Stream, Failure> {
+    ) -> Result<Stream, CallError> {
         let Inner { broker, places, closing, .. } = &*self.0;
         if closing.is_cancelled() {
-            return Err(Failure::Refused(BrokerError::ShuttingDown.into()));
+            return Err(BrokerError::ShuttingDown.into());
         }
         let place = places.take(secret.as_ref())?;
         let filter = Filter::of(broker, wanted, caller).await?;
@@ -97,7 +98,7 @@ impl Events {
         let since = wanted.since.unwrap_or(head);
         if since > head {
             let problem = format!("{since} is not in the log yet, which ends at {head}");
-            return Err(Failure::Refused(Refused::invalid("since", &problem)));
+            return Err(CallError::Refused(ErrorBody::invalid("since", &problem)));
         }
         let until = (wanted.follow == Some(false)).then_some(head);
         Ok(Stream::new(self, filter, since, until, secret, place))

@@ -1,14 +1,9 @@
 //! Reviews as resources: `review://queue` and `review://{id}`.
 
-use super::{
-    Server,
-    present::Answer,
-    refusal::Refused,
-    tools::{self, Asked, Stop},
-    who::Who,
-};
-use actors::{BrokerError, credentials::Scope, requests::ListQuery};
-use domain::ids::ReviewId;
+use super::invalid_params;
+use crate::service::{CallError, Service};
+use actors::{Caller, requests::ListQuery};
+use api::{ErrorBody, ErrorCode};
 use rmcp::{
     ErrorData,
     model::{
@@ -25,101 +20,73 @@ const MIME: &str = "application/json";
 pub(super) fn template() -> ResourceTemplate {
     ResourceTemplate::new("review://{id}", "review")
         .with_title("A review")
-        .with_description("One review as get_proposal shows it: its state and the first page of its content. The id is a review_id, a number (R-12) or a unique prefix.")
+        .with_description("One review as get_proposal returns it: its state and the first page of its content. The id is a review_id, a number (R-12) or a unique prefix.")
         .with_mime_type(MIME)
 }
 
-/// The queue first, then the reviews, a page at a time.
+/// The queue first, then the reviews, one page at a time.
 pub(super) async fn list(
-    server: &Server,
-    who: Who<'_>,
+    service: &Service,
+    caller: Option<&Caller>,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let first = cursor.is_none();
-    let query = who.confine(ListQuery { cursor, ..ListQuery::default() }).map_err(refused)?;
-    let listing = server.broker.list(query).await.map_err(|error| failed(&error))?;
+    let is_first = cursor.is_none();
+    let query = service.authorize(caller).limit_list(ListQuery { cursor, ..ListQuery::default() }).map_err(refused)?;
+    let listing = service.broker().list(query).await.map_err(|error| failed(error.into()))?;
     let queue = Resource::new(QUEUE, "queue")
         .with_title("The queue")
         .with_description("Reviews that wait for a reviewer.")
         .with_mime_type(MIME);
     let reviews = listing.page.items.iter().map(|row| {
-        let title = domain::text::truncate(&row.intent, 80);
+        let title: String = row.intent.chars().take(80).collect();
         Resource::new(format!("{SCHEME}{}", row.id), row.number.to_string())
             .with_title(format!("{} ({}) {title}", row.number, row.status))
             .with_mime_type(MIME)
     });
-    let resources = first.then_some(queue).into_iter().chain(reviews).collect();
+    let resources = is_first.then_some(queue).into_iter().chain(reviews).collect();
     let mut result =
         ListResourcesResult::with_all_items(resources).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
     result.next_cursor = listing.page.next_cursor.clone();
     Ok(result)
 }
 
-pub(super) async fn read(server: &Server, who: Who<'_>, uri: &str) -> Result<ReadResourceResponse, ErrorData> {
+pub(super) async fn read(
+    service: &Service,
+    caller: Option<&Caller>,
+    uri: &str,
+) -> Result<ReadResourceResponse, ErrorData> {
     let unknown = || {
-        let shown = domain::text::truncate(&uri, 120);
-        let message = format!("no resource {shown:?}; there are review://queue and review://{{id}}");
+        let shown: String = uri.chars().take(120).collect();
+        let message = format!("unknown resource {shown:?}; known: review://queue and review://{{id}}");
         ErrorData::resource_not_found(message, Some(json!({ "uri": shown })))
     };
-    let done = match uri.strip_prefix(SCHEME) {
-        _ if uri == QUEUE => tools::queue(server, who).await,
-        Some(given) => match server.broker.resolve_within(given, who.scope().unwrap_or(&Scope::All)).await {
-            Ok(id) => show(server, who, id).await,
-            Err(BrokerError::UnknownReview { .. } | BrokerError::AmbiguousReview { .. }) => return Err(unknown()),
-            Err(error) => Err(error.into()),
-        },
+    let authz = service.authorize(caller);
+    let response = match uri.strip_prefix(SCHEME) {
+        _ if uri == QUEUE => service.queue(authz).await,
+        Some(given) => service.review(given, authz).await,
         None => return Err(unknown()),
     };
-    let answer = done.map_err(|stop| match stop {
-        Stop::Refused(no) => refused(no),
-        Stop::Malformed(malformed) => malformed.into_error("resources/read"),
-        Stop::Unwritable(error) => ErrorData::internal_error(error.to_string(), None),
+    let response = response.map_err(|error| match error {
+        CallError::Refused(body) if matches!(body.code, ErrorCode::UnknownReview | ErrorCode::AmbiguousReview) => {
+            unknown()
+        }
+        other => failed(other),
     })?;
-    let contents = ResourceContents::text(answer.text, uri).with_mime_type(MIME);
+    let contents = ResourceContents::text(response.0, uri).with_mime_type(MIME);
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
 }
 
-async fn show(server: &Server, who: Who<'_>, id: ReviewId) -> Result<Answer, Stop> {
-    if who.is_bounded() {
-        who.may_touch(&*server.broker.review(id).await?, None)?;
-    }
-    tools::show(id, Asked::default(), server).await
-}
-
-fn refused(refused: Refused) -> ErrorData {
-    ErrorData::internal_error(refused.error.clone(), Some(refused.into_value()))
-}
-
-fn failed(error: &BrokerError) -> ErrorData {
-    let data = json!({ "code": error.code(), "retryable": error.is_retryable() });
+fn failed(error: CallError) -> ErrorData {
     match error {
-        BrokerError::Invalid { .. } | BrokerError::BadCursor => {
-            ErrorData::invalid_params(error.to_string(), Some(data))
+        CallError::Refused(body) if matches!(body.code, ErrorCode::InvalidArgument | ErrorCode::BadCursor) => {
+            ErrorData::invalid_params(body.error.clone(), Some(json!(body)))
         }
-        BrokerError::Refused(_)
-        | BrokerError::UnknownReview { .. }
-        | BrokerError::AmbiguousReview { .. }
-        | BrokerError::UnknownProject { .. }
-        | BrokerError::OtherRepository { .. }
-        | BrokerError::TooLong { .. }
-        | BrokerError::VersionMismatch { .. }
-        | BrokerError::NoRepository
-        | BrokerError::BadBase { .. }
-        | BrokerError::BadTarget { .. }
-        | BrokerError::FlaggedDiff { .. }
-        | BrokerError::CheckFailed { .. }
-        | BrokerError::Busy { .. }
-        | BrokerError::NotSaved { .. }
-        | BrokerError::Unreadable { .. }
-        | BrokerError::Restarted
-        | BrokerError::ShuttingDown
-        | BrokerError::PoolDisabled
-        | BrokerError::PoolFull { .. }
-        | BrokerError::CoolingDown { .. }
-        | BrokerError::PoolUnavailable { .. }
-        | BrokerError::UnknownReviewer { .. }
-        | BrokerError::OfThePool { .. }
-        | BrokerError::ContainsSecret { .. }
-        | BrokerError::NoSuchRound { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
+        CallError::Refused(body) => refused(body),
+        CallError::Malformed(malformed) => invalid_params("resources", malformed),
+        CallError::Internal | CallError::ClientLeft => super::internal(None),
     }
+}
+
+fn refused(body: ErrorBody) -> ErrorData {
+    ErrorData::internal_error(body.error.clone(), Some(json!(body)))
 }

@@ -3,7 +3,7 @@
 use super::{
     Deliveries,
     attempt::Target,
-    live::{Failing, Live},
+    live::Live,
     notes::{RETRY, SAVE_EVERY},
     pace::Pace,
     secret::Secret,
@@ -11,11 +11,11 @@ use super::{
 use crate::{
     config::Receiver,
     http::events::{Filter, Told},
-    mcp::moment,
     outbound::Outbound,
 };
 use actors::Broker;
 use anyhow::Context as _;
+use api::webhooks::FailingDelivery;
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -165,7 +165,7 @@ impl Hook {
                     return true;
                 }
                 Some(Err(error)) => {
-                    self.lock().failing = Some(Failing { seq: told.seq, attempts });
+                    self.lock().failing = Some(FailingDelivery { seq: told.seq, attempts });
                     if attempts == self.pace.attempts {
                         return self.bury(told.seq, attempts, error).await;
                     }
@@ -218,7 +218,7 @@ impl Hook {
         match &sent {
             Ok(()) => {
                 self.count("delivered");
-                self.lock().delivered_at = Some(moment(at));
+                self.lock().delivered_at = Some(api::timestamp(at).to_string());
             }
             Err(error) => {
                 self.count("failed");

@@ -2,10 +2,9 @@ use super::{ActionKind, PriorEffect, git_actions};
 use std::path::Path;
 
 #[test]
-fn earlier_commands_can_change_the_committed_files() {
-    let is_unpredictable = |line: &str| {
-        git_actions(line, Path::new("/r")).last().is_some_and(|action| action.prior_effect >= PriorEffect::Files)
-    };
+fn what_runs_before_may_change_what_is_committed() {
+    let unseen =
+        |line: &str| git_actions(line, Path::new("/r")).last().is_some_and(|act| act.before >= PriorEffect::Files);
     for line in [
         "echo x > a; git commit",
         "cargo fmt && git commit",
@@ -17,7 +16,7 @@ fn earlier_commands_can_change_the_committed_files() {
         "cat <<EOF >a\nx\nEOF\ngit commit",
         "> a; git commit",
     ] {
-        assert!(is_unpredictable(line), "{line}");
+        assert!(unseen(line), "{line}");
     }
     for line in [
         "git commit",
@@ -27,13 +26,13 @@ fn earlier_commands_can_change_the_committed_files() {
         "A=b git commit",
         "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\"",
     ] {
-        assert!(!is_unpredictable(line), "{line}");
+        assert!(!unseen(line), "{line}");
     }
 }
 
 #[test]
-fn earlier_changes_of_the_index_or_the_folder_are_tracked() {
-    let prior_effect = |line: &str| git_actions(line, Path::new("/r")).last().map(|action| action.prior_effect);
+fn what_changes_the_index_or_the_folder_leaves_a_commit_open() {
+    let before = |line: &str| git_actions(line, Path::new("/r")).last().map(|act| act.before);
     let table = [
         ("git mv a b", PriorEffect::Index),
         ("git apply --cached p", PriorEffect::Index),
@@ -57,34 +56,31 @@ fn earlier_changes_of_the_index_or_the_folder_are_tracked() {
         ("cd /x | true", PriorEffect::Directory),
     ];
     for (line, expected) in table {
-        assert_eq!(prior_effect(&format!("{line} && git commit")), Some(expected), "{line}");
+        assert_eq!(before(&format!("{line} && git commit")), Some(expected), "{line}");
     }
     for line in ["git -C $R commit", "GIT_DIR=/x git commit", "git --git-dir=/x commit", "cd /x & git commit"] {
-        assert_eq!(prior_effect(line), Some(PriorEffect::Directory), "{line}");
+        assert_eq!(before(line), Some(PriorEffect::Directory), "{line}");
     }
 }
 
-/// `DIR KIND ARGS` of each action.
-fn render(line: &str) -> String {
-    let actions = git_actions(line, Path::new("/r"));
-    let lines = actions.iter().map(|action| {
-        let kind = match &action.kind {
+/// `DIR WHAT ARGS`, one for each.
+fn found(line: &str) -> String {
+    let acts = git_actions(line, Path::new("/r"));
+    let shown = acts.iter().map(|act| {
+        let what = match &act.what {
             ActionKind::Stage(how) => (*how).to_owned(),
             ActionKind::Commit => "commit".to_owned(),
             ActionKind::Push => "push".to_owned(),
             ActionKind::Unknown(name) => format!("{name}?"),
         };
-        let args = action.args.iter().map(|word| word.text.as_str());
-        std::iter::once(action.dir.display().to_string())
-            .chain([kind])
-            .chain(args.map(str::to_owned))
-            .collect::<Vec<_>>()
+        let args = act.args.iter().map(|word| word.text.as_str());
+        std::iter::once(act.dir.display().to_string()).chain([what]).chain(args.map(str::to_owned)).collect::<Vec<_>>()
     });
-    lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
+    shown.map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
-fn commits_and_pushes_are_found_anywhere_in_a_line() {
+fn commits_and_pushes_are_found_wherever_they_stand() {
     let table = [
         ("git commit -m x", "/r commit -m x"),
         ("git push origin main", "/r push origin main"),
@@ -141,12 +137,12 @@ fn commits_and_pushes_are_found_anywhere_in_a_line() {
         ("python3 - <<E\nrun('git push')\nE", "/r push"),
     ];
     for (line, expected) in table {
-        assert_eq!(render(line), expected, "{line}");
+        assert_eq!(found(line), expected, "{line}");
     }
 }
 
 #[test]
-fn text_that_only_mentions_git_is_ignored() {
+fn what_only_looks_like_one_is_left_alone() {
     for line in [
         "git status",
         "git log --grep commit",
@@ -168,6 +164,6 @@ fn text_that_only_mentions_git_is_ignored() {
         "cat >a.md <<EOF\ngit commit\nEOF",
         "",
     ] {
-        assert_eq!(render(line), "", "{line}");
+        assert_eq!(found(line), "", "{line}");
     }
 }

@@ -1,31 +1,31 @@
-//! Splits a shell command line into the commands it would run, without running anything.
+//! A command line as a shell would read it, taken apart and never run.
 //!
-//! Quotes, expansions, substitutions, here-documents and subshells follow POSIX, as far as needed to see which programs
-//! start with which arguments. The value of an expansion is not known, so a word that contains one is uncertain.
+//! Quotes, expansions, substitutions, here-documents and subshells are read as POSIX says, as far as it takes to see
+//! which programs are started with which words. ActionKind an expansion stands for is not known: such a word is uncertain.
 
 mod lexer;
 
-/// One step of a script, in the order of execution.
+/// ActionKind a shell would do, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Command(SimpleCommand),
-    /// A change of the current folder after this ends at the matching [`Item::SubshellEnd`].
+    /// ActionKind changes a folder from here on is forgotten at the matching [`Item::SubshellEnd`].
     SubshellStart,
     SubshellEnd,
 }
 
-/// A program with its arguments and redirections.
+/// A program and its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
     pub words: Vec<Word>,
-    /// Text of a here-document or here-string on its stdin.
+    /// ActionKind a here-document gives it to read.
     pub input: Option<String>,
-    /// Output is redirected to a file.
+    /// Its output goes to a file.
     pub writes: bool,
     pub connector: Connector,
 }
 
-/// The operator between a command and the one before it.
+/// How a command hangs on what stands before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Connector {
     #[default]
@@ -33,28 +33,28 @@ pub(super) enum Connector {
     And,
     Or,
     Pipe,
-    /// `&`: the previous command continues in the background.
+    /// Beside one that goes on in the background.
     Background,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: String,
-    /// Contains an expansion, so the text is not known.
+    /// Holds an expansion, so that it may be any text.
     pub uncertain: bool,
-    /// Was at least partly quoted, so it cannot be a reserved word.
+    /// Was quoted at least in part, so it is no reserved word.
     pub quoted: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Script {
     pub items: Vec<Item>,
-    /// The text ends inside a quote, a substitution or a here-document.
+    /// It ends in the middle of a quote or a substitution.
     pub broken: bool,
 }
 
-pub(super) fn parse(text: &str) -> Script {
-    lexer::Lexer::new(text).parse()
+pub(super) fn read(text: &str) -> Script {
+    lexer::Lexer::new(text).read()
 }
 
 #[cfg(test)]

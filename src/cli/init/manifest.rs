@@ -1,11 +1,10 @@
-//! Records what `init` changed in which file, so that `init --remove` can undo exactly that.
+//! What was put into which file, so that exactly that can be taken out again.
 //!
-//! The data folder holds one private JSON file per edited file. It contains the inserted and the replaced lines only, so
-//! that secrets elsewhere in the user's file are not copied.
+//! Kept in the data folder, one note per file, for its owner only. A note holds what was put in and the lines it
+//! replaced, not the whole file: other people's secrets stay where they are.
 
 use super::{
     super::instance::{make_private, open_private},
-    change::Kind,
     edit::{Splice, splices, undo},
 };
 use anyhow::Context as _;
@@ -18,31 +17,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What `init` changed in one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ManifestEntry {
     pub path: PathBuf,
-    /// The repository or home folder that the file belongs to.
+    /// The repository or home that it belongs to.
     pub scope: PathBuf,
-    pub kind: Kind,
-    /// Edits by `init`, the oldest first. The user may have edited the file between them.
+    pub kind: String,
+    /// The changes on top of each other, with the user's own in between.
     layers: Vec<Layer>,
-    /// The inserted fragments by name, as they were right after the edit.
-    pub fragments: BTreeMap<String, String>,
-    /// JSON objects and lists that were created to hold the fragments.
-    pub created_containers: Vec<String>,
-    /// Folders that were created for the file.
-    pub created_folders: Vec<PathBuf>,
-    pub created_file: bool,
+    /// What stood there right after it was put, by the pieces' names.
+    pub pieces: BTreeMap<String, String>,
+    /// Objects and lists that were made around them.
+    pub made: Vec<String>,
+    /// Folders that were made for the file.
+    pub folders: Vec<PathBuf>,
+    pub made_file: bool,
     /// Where the user's own file was moved to.
-    pub backup_path: Option<PathBuf>,
+    pub aside: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Layer {
-    /// Hash of the text after the edit.
-    after_hash: String,
-    created_file: bool,
+    /// Of the text as it was left.
+    after: String,
+    made_file: bool,
     splices: Vec<Splice>,
 }
 
@@ -51,42 +49,41 @@ fn hash(text: &str) -> String {
 }
 
 impl ManifestEntry {
-    /// Records an edit. If the file was not changed since the previous edit, the two are merged.
-    pub(super) fn record_edit(&mut self, before: Option<&str>, after: &str) {
-        let (mut base, mut created_file) = (before.unwrap_or_default().to_owned(), before.is_none());
-        if let Some(last) =
-            self.layers.last().filter(|last| before.is_some_and(|before| last.after_hash == hash(before)))
+    /// Notes a change. One on top of our own last one is one with it.
+    pub(super) fn note(&mut self, before: Option<&str>, after: &str) {
+        let (mut base, mut made_file) = (before.unwrap_or_default().to_owned(), before.is_none());
+        if let Some(last) = self.layers.last().filter(|last| before.is_some_and(|before| last.after == hash(before)))
             && let Some(older) = undo(&base, &last.splices)
         {
-            (base, created_file) = (older, last.created_file);
+            (base, made_file) = (older, last.made_file);
             self.layers.pop();
         }
-        self.created_file |= created_file;
-        self.layers.push(Layer { after_hash: hash(after), created_file, splices: splices(&base, after) });
+        self.made_file |= made_file;
+        self.layers.push(Layer { after: hash(after), made_file, splices: splices(&base, after) });
     }
 
-    /// The text before all edits, if the file was not changed since. The inner `None` means that there was no file.
-    pub(super) fn original(&self, text: &str) -> Option<Option<String>> {
+    /// The text before all of it, if nobody has changed it since. The inner `None`: there was no file.
+    pub(super) fn undone(&self, text: &str) -> Option<Option<String>> {
         let mut text = text.to_owned();
-        let mut existed = true;
+        let mut was_there = true;
         for layer in self.layers.iter().rev() {
-            if !existed || layer.after_hash != hash(&text) {
+            if !was_there || layer.after != hash(&text) {
                 return None;
             }
             text = undo(&text, &layer.splices)?;
-            existed = !layer.created_file;
+            was_there = !layer.made_file;
         }
-        (!self.layers.is_empty()).then(|| existed.then_some(text))
+        (!self.layers.is_empty()).then(|| was_there.then_some(text))
     }
 }
 
-/// All entries of a data folder.
+/// The notes of a data folder.
 pub(super) struct Manifest {
     dir: PathBuf,
 }
 
 impl Manifest {
-    pub(super) fn new(data_dir: &Path) -> Self {
+    pub(super) fn of(data_dir: &Path) -> Self {
         Self { dir: data_dir.join("init") }
     }
 
@@ -96,38 +93,38 @@ impl Manifest {
     }
 
     pub(super) fn find(&self, path: &Path) -> Option<ManifestEntry> {
-        let entry: ManifestEntry = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
-        (entry.path == path).then_some(entry)
+        let record: ManifestEntry = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
+        (record.path == path).then_some(record)
     }
 
     pub(super) fn list(&self, scope: &Path) -> Vec<ManifestEntry> {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let mut entries: Vec<ManifestEntry> =
+        let mut manifest: Vec<ManifestEntry> =
             files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect();
-        entries.retain(|entry| entry.scope == scope);
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        entries
+        manifest.retain(|record| record.scope == scope);
+        manifest.sort_by(|a, b| a.path.cmp(&b.path));
+        manifest
     }
 
-    pub(super) fn save(&self, entry: &ManifestEntry) -> anyhow::Result<()> {
+    pub(super) fn keep(&self, record: &ManifestEntry) -> anyhow::Result<()> {
         let inner = || -> std::io::Result<()> {
             if let Some(data_dir) = self.dir.parent() {
                 make_private(data_dir)?;
             }
             make_private(&self.dir)?;
-            let (path, draft) = (self.file(&entry.path), self.file(&entry.path).with_extension("new"));
+            let (path, draft) = (self.file(&record.path), self.file(&record.path).with_extension("new"));
             let mut file = open_private(&draft)?;
             file.set_len(0)?;
-            file.write_all(&serde_json::to_vec_pretty(entry)?)?;
+            file.write_all(&serde_json::to_vec_pretty(record)?)?;
             file.sync_all()?;
             fs::rename(draft, path)
         };
-        inner().with_context(|| format!("cannot write the manifest in {}", self.dir.display()))
+        inner().with_context(|| format!("cannot note in {} what is put in", self.dir.display()))
     }
 
-    pub(super) fn delete(&self, path: &Path) {
+    pub(super) fn forget(&self, path: &Path) {
         let _ = fs::remove_file(self.file(path));
-        // Fails, as intended, while there are other entries.
+        // Only the last one out finds it empty.
         let _ = fs::remove_dir(&self.dir);
     }
 }

@@ -1,4 +1,4 @@
-//! A page to read and try the API with. It needs nothing from elsewhere, and may not have it.
+//! The page to read and try the API. It loads nothing from other hosts, and its policy forbids it.
 
 use crate::http::problem::with_text;
 use axum::{
@@ -6,11 +6,24 @@ use axum::{
     response::Response,
 };
 
+/// The page and the files it loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum Asset {
+pub enum Asset {
     Page,
     Script,
     Style,
+}
+
+impl Asset {
+    pub(in crate::http) const ALL: [Self; 3] = [Self::Page, Self::Script, Self::Style];
+
+    pub(in crate::http) const fn path(self) -> &'static str {
+        match self {
+            Self::Page => "/api/v1/docs",
+            Self::Script => "/api/v1/docs.js",
+            Self::Style => "/api/v1/docs.css",
+        }
+    }
 }
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \

@@ -1,11 +1,12 @@
 //! Which events a subscriber wants, and may have.
 
 use super::present::Told;
-use crate::mcp::{Failure, Refused};
+use crate::service::CallError;
 use actors::{
     Broker, Caller,
     credentials::{Authority, Scope},
 };
+use api::{ErrorBody, ErrorCode};
 use domain::{
     event_kind::{Topic, is_event_name, list_event_names},
     ids::ReviewNumber,
@@ -62,7 +63,7 @@ impl<'a> About<'a> {
 }
 
 impl Filter {
-    pub(super) async fn of(broker: &Broker, wanted: &Wanted, caller: Option<&Caller>) -> Result<Self, Failure> {
+    pub(super) async fn of(broker: &Broker, wanted: &Wanted, caller: Option<&Caller>) -> Result<Self, CallError> {
         let scope = caller.map_or(Scope::All, |caller| caller.scope.clone());
         let review = match &wanted.review {
             Some(given) => Some(find_review(broker, given, &scope).await?),
@@ -78,7 +79,7 @@ impl Filter {
         if let Some(unknown) = kinds.iter().find(|kind| !is_event_name(kind)) {
             let unknown = domain::text::truncate(unknown, 80);
             let problem = format!("{unknown:?} is not known; allowed: {}", list_event_names());
-            return Err(Failure::Refused(Refused::invalid("kind", &problem)));
+            return Err(CallError::Refused(ErrorBody::invalid("kind", &problem)));
         }
         let kinds = kinds.into_iter().map(Into::into).collect();
         let pool = caller.is_none_or(|caller| caller.authority == Authority::Operator);
@@ -117,16 +118,16 @@ impl Filter {
     }
 }
 
-async fn find_review(broker: &Broker, given: &str, scope: &Scope) -> Result<ReviewNumber, Failure> {
+async fn find_review(broker: &Broker, given: &str, scope: &Scope) -> Result<ReviewNumber, CallError> {
     let id = broker.resolve_within(given, scope).await.map_err(refused)?;
     let review = broker.review(id).await.map_err(refused)?;
     if scope.allows(review.proposer.project.as_deref()) { Ok(review.number) } else { Err(foreign()) }
 }
 
-fn refused(error: actors::BrokerError) -> Failure {
-    Failure::Refused(error.into())
+fn refused(error: actors::BrokerError) -> CallError {
+    error.into()
 }
 
-fn foreign() -> Failure {
-    Failure::Refused(Refused::new("wrong_project", "your token is good for another project only"))
+fn foreign() -> CallError {
+    CallError::Refused(ErrorBody::new(ErrorCode::WrongProject, "your token is good for another project only"))
 }

@@ -1,7 +1,8 @@
 //! Places for streams: so many for all, and of those a share for each token, so that none takes everybody's.
 
-use crate::mcp::{Failure, Refused};
+use crate::service::CallError;
 use actors::credentials::SecretHash;
+use api::{ErrorBody, ErrorCode};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -38,10 +39,10 @@ impl Places {
     }
 
     /// Without a token nobody can be told from another.
-    pub(super) fn take(&self, token: Option<&SecretHash>) -> Result<Place, Failure> {
+    pub(super) fn take(&self, token: Option<&SecretHash>) -> Result<Place, CallError> {
         let full = |words: &str, most: usize| {
-            let refused = Refused::new("busy", format!("{words}: {most}"));
-            Failure::Refused(Refused { retryable: true, ..refused })
+            let refused = ErrorBody::new(ErrorCode::Busy, format!("{words}: {most}"));
+            CallError::Refused(ErrorBody { retryable: true, ..refused })
         };
         let free = Arc::clone(&self.free).try_acquire_owned();
         let free = free.map_err(|_| full("there are as many event streams as events.max_streams allows", self.max))?;

@@ -1,6 +1,5 @@
 //! An event as subscribers see it: one JSON object, written once for all of them.
 
-use crate::mcp::moment;
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use domain::{
@@ -48,7 +47,7 @@ impl Told {
         };
         let json = json!({
             "seq": news.seq,
-            "at": moment(news.at),
+            "at": api::timestamp(news.at),
             "type": topic.as_str(),
             "kind": kind,
             "review_id": review_id,

@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     http::{api::problem, server::Connection},
-    mcp::{Failure, Malformed},
+    service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};
+use api::decode::Malformed;
 use axum::{
     Extension,
     body::Body,
@@ -60,8 +61,8 @@ pub(in crate::http) async fn subscribe(
 }
 
 /// What cannot be read, as the rest of the API says it.
-pub(super) fn unread(field: &str, problem: String) -> Failure {
-    Failure::Malformed(Malformed { field: field.into(), problem })
+pub(super) fn unread(field: &str, problem: String) -> CallError {
+    Malformed::new(field, problem).into()
 }
 
 /// What the body is at, for whoever watches it.

@@ -4,9 +4,10 @@
 use super::{Events, place::share};
 use crate::{
     http::{api::problem, problem::with_json},
-    mcp::{Failure, Refused},
+    service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};
+use api::{ErrorBody, ErrorCode};
 use axum::{
     Extension,
     extract::State,
@@ -72,8 +73,9 @@ pub(in crate::http) async fn issue(
 ) -> Response {
     let holder = Holder { caller: caller.map(|caller| caller.0), secret: secret.map(|secret| secret.0) };
     let Some(ticket) = events.0.tickets.issue(holder, Instant::now()) else {
-        let refused = Refused::new("busy", "too many tickets wait to be used; they end within half a minute");
-        return problem(Failure::Refused(Refused { retryable: true, ..refused }));
+        let refused =
+            ErrorBody::new(ErrorCode::Busy, "too many tickets wait to be used; they end within half a minute");
+        return problem(CallError::Refused(ErrorBody { retryable: true, ..refused }));
     };
     let body = json!({ "ticket": ticket, "expires_in_seconds": GOOD_FOR.as_secs() });
     let mut response = with_json(StatusCode::OK, &body);

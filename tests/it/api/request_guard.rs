@@ -181,7 +181,7 @@ async fn our_own_callers_come_in() {
     for headers in own {
         for route in Route::all() {
             let answer = match route {
-                Route::Health | Route::Ready | Route::Actors | Route::Metrics => {
+                Route::Health | Route::Ready | Route::Actors | Route::Metrics | Route::Docs(_) => {
                     send(&broker, "GET", route.path(), headers, "").await
                 }
                 Route::Events => send(&broker, "GET", &format!("{}?follow=false", route.path()), headers, "").await,
@@ -317,7 +317,13 @@ async fn a_body_that_nobody_wants_is_not_waited_for() {
             Route::Api(operation) if ["GET", "DELETE"].contains(&operation.method.as_str()) => {
                 operation.method.as_str()
             }
-            Route::Health | Route::Ready | Route::Actors | Route::Metrics | Route::Events | Route::WebSocket => "GET",
+            Route::Health
+            | Route::Ready
+            | Route::Actors
+            | Route::Metrics
+            | Route::Events
+            | Route::WebSocket
+            | Route::Docs(_) => "GET",
             Route::Api(_) | Route::Mcp(_) | Route::Ticket => continue,
         };
         let mut wire = Wire::to(&broker).await;

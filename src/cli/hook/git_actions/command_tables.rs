@@ -1,31 +1,31 @@
-//! Strips wrappers such as `env` and `sudo` from a command, and classifies programs and git subcommands.
+//! ActionKind stands in front of a program, and what is known of programs and subcommands.
 
 use crate::cli::hook::shell::Word;
 use std::path::{Path, PathBuf};
 
-/// A program and its arguments without leading assignments, reserved words and wrapper programs.
+/// A program and its words, without what stands in front: assignments, reserved words, programs that start others.
 #[derive(Default)]
 pub(super) struct UnwrappedCommand {
     pub words: Vec<Word>,
-    /// The folder that `env -C` and similar options start it in.
+    /// Where `env -C` and the like start it.
     pub dir: Option<Word>,
-    /// An assignment changes which repository git works in.
-    pub redirects_git: bool,
-    /// A script in an argument of a wrapper: `env -S` and `flock FILE -c`.
+    /// Its surroundings say which repository git works in.
+    pub redirected: bool,
+    /// ActionKind the words in front are to be run as, as with `env -S` and `flock FILE -c`.
     pub script: Option<String>,
     /// `NAME=VALUE`
     pub assigned: Vec<(String, String)>,
 }
 
 impl UnwrappedCommand {
-    pub(super) fn parse(words: &[Word]) -> Self {
-        let mut unwrapped = Self::default();
+    pub(super) fn of(words: &[Word]) -> Self {
+        let mut bare = Self::default();
         let mut rest = words;
-        let mut has_unknown_args = false;
+        let mut more = false;
         while let Some((first, after)) = rest.split_first() {
             if let Some((name, value)) = assignment(&first.text) {
-                unwrapped.redirects_git |= redirects_git(name);
-                unwrapped.assigned.push((name.to_owned(), value.to_owned()));
+                bare.redirected |= redirects(name);
+                bare.assigned.push((name.to_owned(), value.to_owned()));
                 rest = after;
                 continue;
             }
@@ -39,25 +39,25 @@ impl UnwrappedCommand {
             }
             let name = first.text.rsplit('/').next().unwrap_or_default();
             let Some((_, with_value)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) else { break };
-            rest = unwrapped.skip_options(after, with_value);
-            has_unknown_args |= name == "xargs";
+            rest = bare.without_options(after, with_value);
+            more |= name == "xargs";
             if matches!(name, "timeout" | "flock") {
                 rest = rest.get(1..).unwrap_or_default();
             }
             if let ("flock", [option, script, ..]) = (name, rest)
                 && matches!(option.text.as_str(), "-c" | "--command")
             {
-                unwrapped.script = Some(script.text.clone());
+                bare.script = Some(script.text.clone());
             }
         }
-        unwrapped.words = rest.to_vec();
-        if has_unknown_args {
-            unwrapped.words.push(Word { uncertain: true, ..Word::default() });
+        bare.words = rest.to_vec();
+        if more {
+            bare.words.push(Word { uncertain: true, ..Word::default() });
         }
-        unwrapped
+        bare
     }
 
-    fn skip_options<'a>(&mut self, words: &'a [Word], with_value: &[&str]) -> &'a [Word] {
+    fn without_options<'a>(&mut self, words: &'a [Word], with_value: &[&str]) -> &'a [Word] {
         let mut rest = words;
         while let [first, after @ ..] = rest {
             let text = first.text.as_str();
@@ -70,13 +70,13 @@ impl UnwrappedCommand {
             let takes = with_value.contains(&text);
             match (text, after) {
                 ("-C" | "-D" | "--chdir", [to, ..]) if takes => self.dir = Some(to.clone()),
-                ("-S" | "--split-string", _) if takes => self.script = Some(join(after)),
+                ("-S" | "--split-string", _) if takes => self.script = Some(joined(after)),
                 _ => {}
             }
-            let attached = text.strip_prefix("--split-string=");
-            let attached = attached.or_else(|| text.strip_prefix("-S").filter(|_| with_value.contains(&"-S")));
-            if let Some(start) = attached.filter(|start| !start.is_empty()) {
-                self.script = Some(format!("{start} {}", join(after)));
+            let stuck = text.strip_prefix("--split-string=");
+            let stuck = stuck.or_else(|| text.strip_prefix("-S").filter(|_| with_value.contains(&"-S")));
+            if let Some(start) = stuck.filter(|start| !start.is_empty()) {
+                self.script = Some(format!("{start} {}", joined(after)));
             }
             if let Some(to) = text.strip_prefix("--chdir=") {
                 self.dir = Some(Word { text: to.to_owned(), ..first.clone() });
@@ -87,7 +87,7 @@ impl UnwrappedCommand {
     }
 }
 
-pub(super) fn join(words: &[Word]) -> String {
+pub(super) fn joined(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -100,15 +100,14 @@ pub(super) fn assignment(text: &str) -> Option<(&str, &str)> {
     fits.then_some((name, value))
 }
 
-/// Variables that make git use another repository or other aliases.
-pub(super) fn redirects_git(name: &str) -> bool {
+/// Variables with which git works elsewhere, or takes subcommands for others.
+pub(super) fn redirects(name: &str) -> bool {
     const NAMES: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
     NAMES.contains(&name) || name.starts_with("GIT_CONFIG")
 }
 
-/// The path that a word names, relative to `dir`. `None` if it contains an expansion other than the home folder or the
-/// current folder.
-pub(super) fn resolve_path(dir: &Path, word: &Word) -> Option<PathBuf> {
+/// Where a word leads from `dir`; `None` if nobody can know. The user's own folder is known.
+pub(super) fn folder(dir: &Path, word: &Word) -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     let text = word.text.as_str();
     match (word.uncertain, text) {
@@ -125,7 +124,7 @@ pub(super) fn resolve_path(dir: &Path, word: &Word) -> Option<PathBuf> {
 const RESERVED: &[&str] =
     &["!", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "{", "}", "coproc"];
 
-/// Programs that run another program, and those of their options that take a value.
+/// Programs that start another, and which of their options take a value.
 const WRAPPERS: &[(&str, &[&str])] = &[
     ("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"]),
     ("command", &[]),
@@ -144,14 +143,14 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("flock", &["-w", "--timeout", "--wait", "-E", "--conflict-exit-code"]),
 ];
 
-/// Programs that do not change files.
+/// Programs that change no file of a repository.
 pub(super) const HARMLESS: &[&str] = &[
     ":", "[", "[[", "cat", "date", "echo", "exit", "export", "false", "grep", "head", "ls", "printf", "pwd", "rg",
     "set", "sleep", "tail", "test", "true", "unset", "wc", "which",
 ];
 
-/// Programs that may change files, but do not run their arguments as commands.
-pub(super) const TEXT_TOOLS: &[&str] = &[
+/// Programs that may change files, and whose words are no commands.
+pub(super) const TALKING: &[&str] = &[
     "awk",
     "countersign",
     "cut",
@@ -169,8 +168,8 @@ pub(super) const TEXT_TOOLS: &[&str] = &[
     "uniq",
 ];
 
-/// Git subcommands that do not change the content of a commit.
-pub(super) const READ_ONLY: &[&str] = &[
+/// Subcommands of git that change nothing that a commit takes.
+pub(super) const READING: &[&str] = &[
     "blame",
     "branch",
     "cat-file",
@@ -207,8 +206,8 @@ pub(super) const READ_ONLY: &[&str] = &[
     "whatchanged",
 ];
 
-/// Git subcommands that may change files or settings, but neither the index nor HEAD.
-pub(super) const KEEPS_INDEX: &[&str] = &[
+/// Subcommands of git that leave the index and what is checked out alone. No alias can replace them.
+pub(super) const KNOWN: &[&str] = &[
     "archive",
     "bundle",
     "checkout-index",
@@ -228,8 +227,8 @@ pub(super) const KEEPS_INDEX: &[&str] = &[
     "write-tree",
 ];
 
-/// Git subcommands that change the index or HEAD, other than `add`, `rm` and `commit`.
-pub(super) const CHANGES_INDEX: &[&str] = &[
+/// Subcommands of git that change the index or HEAD, and neither commit what is staged nor push.
+pub(super) const MOVING: &[&str] = &[
     "am",
     "apply",
     "bisect",

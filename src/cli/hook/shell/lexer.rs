@@ -1,9 +1,9 @@
-//! Reads a command line character by character.
+//! Character by character.
 
 use super::{Connector, Item, Script, SimpleCommand, Word};
 use std::{iter::Peekable, str::Chars};
 
-/// A line with deeper nesting counts as broken.
+/// Nested deeper, it is no honest command line.
 const MAX_DEPTH: usize = 20;
 
 pub(super) struct Lexer<'a> {
@@ -11,11 +11,12 @@ pub(super) struct Lexer<'a> {
     script: Script,
     command: SimpleCommand,
     word: Option<Word>,
-    /// Here-documents announced on this line: the delimiter, and whether leading tabs are stripped.
+    /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
     documents: Vec<(String, bool)>,
-    /// The operator before the current command.
+    /// Stands before the command that is read.
     connector: Connector,
-    open_parentheses: usize,
+    /// Parentheses that are open.
+    open: usize,
     depth: usize,
 }
 
@@ -32,12 +33,12 @@ impl<'a> Lexer<'a> {
             word: None,
             documents: Vec::new(),
             connector: Connector::Sequence,
-            open_parentheses: 0,
+            open: 0,
             depth,
         }
     }
 
-    pub(super) fn parse(mut self) -> Script {
+    pub(super) fn read(mut self) -> Script {
         while let Some(c) = self.chars.next() {
             self.step(c);
         }
@@ -68,12 +69,12 @@ impl<'a> Lexer<'a> {
             }
             '(' => {
                 self.end_command();
-                self.open_parentheses += 1;
+                self.open += 1;
                 self.script.items.push(Item::SubshellStart);
             }
             ')' => {
                 self.end_command();
-                self.open_parentheses = self.open_parentheses.saturating_sub(1);
+                self.open = self.open.saturating_sub(1);
                 self.script.items.push(Item::SubshellEnd);
             }
             c if c.is_whitespace() => self.end_word(),
@@ -123,7 +124,7 @@ impl<'a> Lexer<'a> {
 
     fn escape(&mut self) {
         match self.chars.next() {
-            // A line continuation.
+            // A line that goes on.
             Some('\n') => {}
             Some(c) => {
                 self.push(c);
@@ -188,7 +189,7 @@ impl<'a> Lexer<'a> {
         self.current().uncertain = true;
     }
 
-    /// `${…}` up to its closing brace, verbatim.
+    /// `${…}` to its end, as it stands.
     fn braces(&mut self) -> String {
         let mut text = String::from("$");
         let mut open = 0;
@@ -203,7 +204,7 @@ impl<'a> Lexer<'a> {
         text
     }
 
-    /// `$'…'`. Escapes that name a character by its code make the word uncertain.
+    /// `$'…'`, with the escapes that matter.
     fn ansi(&mut self) {
         self.current().quoted = true;
         loop {
@@ -225,15 +226,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `$(…)` and `<(…)`, parsed as a script up to the closing parenthesis, because quotes and here-documents inside can
-    /// contain parentheses. The script runs before the command that contains it.
+    /// `$(…)` and `<(…)`, read as a script up to the parenthesis that ends it: quotes and here-documents in it may hold
+    /// others. It runs before the command that it stands in.
     fn substitution(&mut self) {
         self.current().uncertain = true;
         let mut inner = Lexer::nested("", self.depth + 1);
         std::mem::swap(&mut inner.chars, &mut self.chars);
         let mut ended = self.depth >= MAX_DEPTH;
         while !ended && let Some(c) = inner.chars.next() {
-            ended = c == ')' && inner.open_parentheses == 0;
+            ended = c == ')' && inner.open == 0;
             if !ended {
                 inner.step(c);
             }
@@ -260,11 +261,11 @@ impl<'a> Lexer<'a> {
         self.script.broken |= !ended || self.depth >= MAX_DEPTH;
         self.current().uncertain = true;
         if self.depth < MAX_DEPTH {
-            self.include(Lexer::nested(&inner, self.depth + 1).parse());
+            self.include(Lexer::nested(&inner, self.depth + 1).read());
         }
     }
 
-    /// Adds the commands of a subshell.
+    /// In a shell of its own.
     fn include(&mut self, inner: Script) {
         self.script.broken |= inner.broken;
         self.script.items.push(Item::SubshellStart);
@@ -278,7 +279,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A redirection: the operator and its target are not arguments, nor is a number right before the operator.
+    /// The operator and the word behind it belong to nobody's words, nor does a number right before it.
     fn redirect(&mut self, first: char) {
         if self.word.as_ref().is_some_and(|word| word.text.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
@@ -307,7 +308,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The word after a redirection operator.
+    /// One word, read like any other.
     fn target(&mut self) {
         while self.chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
         while self
@@ -343,7 +344,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Gives the text of a here-document to the command that announced it.
+    /// To the command that asked for it.
     fn feed(&mut self, at: usize, text: String) {
         let earlier = self.script.items.iter_mut().filter_map(|item| match item {
             Item::Command(command) => Some(command),
@@ -356,7 +357,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Marks a command whose here-document is not read yet. A command line cannot contain NUL.
+/// Stands for a here-document until its text is read; no text of a command line holds this character.
 fn placeholder(at: usize) -> String {
     format!("\0{at}")
 }

@@ -1,0 +1,83 @@
+//! What operators read beside reviews: personas, settings and the actor tree.
+
+use super::{Call, error::CallError};
+use crate::{broker::reviewers_folder, config::Config};
+use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
+use domain::persona;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// What the settings say, as far as callers may read it. It does not change while the broker runs.
+pub struct ConfigView {
+    config: Map<String, Value>,
+    personas: Vec<Persona>,
+    logs: PathBuf,
+}
+
+impl ConfigView {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: without_secrets(config),
+            personas: config.personas.values().map(|persona| describe(persona)).collect(),
+            logs: reviewers_folder(&config.server.data_dir),
+        }
+    }
+
+    pub(super) fn logs_folder(&self) -> &Path {
+        &self.logs
+    }
+}
+
+/// Settings hold neither tokens nor values of variables. A command may hold a key, though, and the path of a
+/// receiver's URL is often one.
+fn without_secrets(config: &Config) -> Map<String, Value> {
+    let mut value = serde_json::to_value(config).unwrap_or_default();
+    if let Some(Value::Array(command)) = value.pointer_mut("/pool/command") {
+        command.iter_mut().skip(1).for_each(|argument| *argument = "(hidden)".into());
+    }
+    if let Some(Value::Array(receivers)) = value.pointer_mut("/webhooks/receivers") {
+        for (value, receiver) in receivers.iter_mut().zip(&config.webhooks.receivers) {
+            value["url"] = format!("{}/(hidden)", receiver.origin()).into();
+        }
+    }
+    object(value)
+}
+
+fn describe(persona: &persona::Persona) -> Persona {
+    Persona {
+        name: persona.name.clone(),
+        focus: persona.focus.clone(),
+        prompt: persona.prompt.to_string(),
+        ignore: persona.ignore.to_vec(),
+        mode: persona.mode.as_str().into(),
+        runtime: persona.runtime.map(|runtime| runtime.as_str().into()),
+        model: persona.model.clone(),
+        effort: persona.effort.map(|effort| effort.as_str().into()),
+        time_limit_seconds: persona.time_limit.as_secs(),
+        budget_usd: persona.budget_usd,
+        front_matter: persona.front_matter,
+    }
+}
+
+pub(super) async fn personas(call: &Call<'_>, _: NoArguments) -> Result<ListPersonasResponse, CallError> {
+    Ok(ListPersonasResponse { personas: call.service.config.personas.clone() })
+}
+
+pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::admin::Config, CallError> {
+    Ok(api::admin::Config(call.service.config.config.clone()))
+}
+
+pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {
+    Ok(Actors(object(serde_json::to_value(call.broker.actors().await?)?)))
+}
+
+pub(super) async fn openapi(_: &Call<'_>, _: NoArguments) -> Result<OpenApi, CallError> {
+    Ok(OpenApi(object(api::openapi::document().clone())))
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}

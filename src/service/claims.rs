@@ -1,0 +1,91 @@
+//! Claiming a seat and releasing it.
+
+use super::{Call, error::CallError, proposals::page_budget, require_text};
+use actors::{ReviewerCredential, requests::Release};
+use api::{
+    ErrorBody, ErrorCode,
+    claims::{ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
+    decode::Malformed,
+    reviews::{Files, ReviewStatusResponse},
+};
+use domain::{ids::ReviewId, persona::Persona};
+
+/// The end of a prompt holds the broker's instructions on how to report, so that much of it is never cut.
+const PROMPT_END_CHARS: usize = 4_000;
+
+pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<ClaimResponse, CallError> {
+    let reviewer_id = call.authz.identity_for("reviewer_id", request.reviewer_id)?;
+    let missing = || Malformed::missing("reviewer_id", "required unless a token says who you are");
+    let reviewer_id = reviewer_id.ok_or_else(missing)?;
+    require_text("reviewer_id", &reviewer_id)?;
+    let id = call.resolve(&request.review_id).await?;
+    let (broker, credential) = (&call.broker, call.authz.credential());
+    let _claiming = credential.map(ReviewerCredential::claim);
+    // It may repeat a claim that it holds already, because the response may have been lost.
+    if credential.is_some_and(ReviewerCredential::is_draining)
+        && !broker.review(id).await?.holders().any(|by| by == reviewer_id)
+    {
+        let error = "the broker is stopping this reviewer; claim nothing new and end now";
+        return Err(ErrorBody::new(ErrorCode::Draining, error).into());
+    }
+    let review = broker.claim(id, reviewer_id.clone(), request.persona).await?;
+    let content = broker.content(&review.round.content_hash).await?;
+    let mut response = ClaimResponse::new(&review, &content, &reviewer_id);
+    if let Some(credential) = credential.filter(|_| !review.auto_rejected()) {
+        let workspace = broker.check_out(&review, credential.identity()).await;
+        response.workspace = workspace.map(|folder| folder.display().to_string());
+    }
+    if let Some(persona) = response.seat.as_deref().and_then(|seat| broker.persona(seat)) {
+        response.ignored_files = ignored_files(persona, &response.files);
+        let max_chars = page_budget(Some(&response), call.service.settings())?;
+        response.persona = Some(PersonaBrief {
+            focus: persona.focus.clone(),
+            prompt: without_middle(&persona.prompt, max_chars),
+            ignore: persona.ignore.to_vec(),
+        });
+    }
+    Ok(response)
+}
+
+/// The listed files that a persona does not review. A renamed file counts by its new name.
+pub(super) fn ignored_files(persona: &Persona, files: &Files) -> Vec<String> {
+    let paths = files.affected_files.iter().map(|file| &file.path);
+    paths.filter(|path| persona.ignore.matches(path)).cloned().collect()
+}
+
+/// At most `max_chars` characters of a prompt: its start and its end.
+fn without_middle(prompt: &str, max_chars: usize) -> String {
+    let total = prompt.chars().count();
+    if total <= max_chars {
+        return prompt.to_owned();
+    }
+    let tail = PROMPT_END_CHARS.min(max_chars / 2);
+    let start: String = prompt.chars().take(max_chars - tail).collect();
+    let end: String = prompt.chars().skip(total - tail).collect();
+    format!("{start}… [{max_chars} of {total} characters; the middle is left out] …{end}")
+}
+
+pub(super) async fn release(call: &Call<'_>, request: ReleaseRequest) -> Result<ReviewStatusResponse, CallError> {
+    let (reviewer_id, id) =
+        identify_claim(call, &request.review_id, request.reviewer_id, request.claim_generation).await?;
+    let release = Release { reviewer_id, claim_generation: request.claim_generation, reason: request.reason };
+    Ok(ReviewStatusResponse::from(&*call.broker.release(id, release).await?))
+}
+
+/// The name that a call about a claim is made under, and its review.
+///
+/// A pool reviewer may have been replaced without knowing it, so its name alone proves nothing: it has to give the
+/// generation of its claim.
+pub(super) async fn identify_claim(
+    call: &Call<'_>,
+    review: &str,
+    reviewer_id: Option<String>,
+    generation: Option<u32>,
+) -> Result<(Option<String>, ReviewId), CallError> {
+    let reviewer_id = call.authz.identity_for("reviewer_id", reviewer_id)?;
+    if call.authz.credential().is_some() && generation.is_none() {
+        let error = "claim_generation: a pool reviewer must pass the claim_generation of its claim_review";
+        return Err(ErrorBody::new(ErrorCode::GenerationNeeded, error).with("field", "claim_generation").into());
+    }
+    Ok((reviewer_id, call.resolve(review).await?))
+}

@@ -1,0 +1,164 @@
+//! Why a call failed, and how broker errors become error bodies.
+
+use actors::BrokerError;
+use api::{
+    ErrorBody, ErrorCode,
+    decode::{DecodeError, Malformed},
+};
+use domain::review::Refusal;
+use serde_json::{Map, Value, json};
+use tracing::error;
+
+/// Why a call has no response.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// An argument is missing, unknown or of the wrong type.
+    Malformed(Malformed),
+    Refused(ErrorBody),
+    /// A fault of the broker. The cause is in the log.
+    Internal,
+    /// The client disconnected.
+    ClientLeft,
+}
+
+impl From<Malformed> for CallError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl From<DecodeError> for CallError {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Malformed(malformed) => Self::Malformed(malformed),
+            DecodeError::UnknownValue(body) => Self::Refused(body),
+        }
+    }
+}
+
+impl From<ErrorBody> for CallError {
+    fn from(body: ErrorBody) -> Self {
+        Self::Refused(body)
+    }
+}
+
+impl From<BrokerError> for CallError {
+    fn from(error: BrokerError) -> Self {
+        Self::Refused(error_body(&error))
+    }
+}
+
+impl From<serde_json::Error> for CallError {
+    fn from(error: serde_json::Error) -> Self {
+        error!(%error, "response cannot be serialised");
+        Self::Internal
+    }
+}
+
+pub(crate) fn error_body(error: &BrokerError) -> ErrorBody {
+    let details = match details(error) {
+        Value::Object(details) => details,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    };
+    ErrorBody {
+        code: ErrorCode::parse(error.code()).unwrap_or(ErrorCode::Unknown),
+        error: error.to_string(),
+        retryable: error.is_retryable(),
+        details,
+    }
+}
+
+fn details(error: &BrokerError) -> Value {
+    match error {
+        BrokerError::Refused(refusal) => refusal_details(refusal),
+        BrokerError::UnknownReview { .. } => json!({ "field": "review_id" }),
+        BrokerError::AmbiguousReview { candidates, .. } => json!({ "field": "review_id", "candidates": candidates }),
+        BrokerError::UnknownProject { known, .. } | BrokerError::OtherRepository { known, .. } => {
+            json!({ "field": "project", "allowed": known })
+        }
+        BrokerError::Invalid { field, .. }
+        | BrokerError::BadTarget { field, .. }
+        | BrokerError::OfThePool { field, .. }
+        | BrokerError::ContainsSecret { field } => json!({ "field": field }),
+        BrokerError::TooLong { field, actual, limit, .. } => {
+            json!({ "field": field, "actual": actual, "limit": limit })
+        }
+        BrokerError::VersionMismatch { given, current, .. } => json!({ "given": given, "current": current }),
+        BrokerError::BadCursor => json!({ "field": "cursor" }),
+        BrokerError::BadBase { .. } => json!({ "field": "base" }),
+        BrokerError::FlaggedDiff { flags } => json!({ "refused_flags": flags }),
+        BrokerError::NoSuchRound { last, .. } => json!({ "field": "round", "last": last }),
+        BrokerError::PoolFull { max_size } => json!({ "limit": max_size }),
+        BrokerError::CoolingDown { ms } => json!({ "retry_after_ms": ms }),
+        BrokerError::UnknownReviewer { known, .. } => json!({ "field": "reviewer_id", "allowed": known }),
+        BrokerError::NoRepository
+        | BrokerError::PoolDisabled
+        | BrokerError::PoolUnavailable { .. }
+        | BrokerError::CheckFailed { .. }
+        | BrokerError::Busy { .. }
+        | BrokerError::NotSaved { .. }
+        | BrokerError::Unreadable { .. }
+        | BrokerError::Restarted
+        | BrokerError::ShuttingDown => Value::Null,
+    }
+}
+
+fn refusal_details(refusal: &Refusal) -> Value {
+    match refusal {
+        Refusal::UnknownFinding { .. } => json!({ "field": "issue_id" }),
+        Refusal::NotForProposers { .. } => json!({ "field": "status", "allowed": ["fixed", "wont_fix", "disputed"] }),
+        Refusal::NotForReviewers { .. } => {
+            json!({ "field": "status", "allowed": ["open", "fixed", "wont_fix", "duplicate"] })
+        }
+        Refusal::NoteNeeded { .. } => json!({ "field": "note" }),
+        Refusal::DuplicateOfWhat { .. } => json!({ "field": "duplicate_of" }),
+        Refusal::TooManyFindings { limit, .. } => json!({ "field": "issues", "limit": limit }),
+        Refusal::FindingSettled { status, .. } => json!({ "status": status }),
+        Refusal::WrongStatus { status, possible, .. } => json!({ "status": status, "possible": possible }),
+        Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
+        Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),
+        Refusal::HoldsAnotherSeat { persona, .. } => json!({ "seat": persona }),
+        Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "possible_seats": seats }),
+        Refusal::StaleClaim { given, current } => json!({ "given": given, "current": current }),
+        Refusal::StaleContent { given, current } => json!({ "given": given, "current": current }),
+        Refusal::NotYourSeat { holder, .. } => json!({ "claimed_by": holder }),
+        Refusal::PatchFails { words } => json!({ "validation_error": words }),
+        Refusal::OutOfTurn { role } => json!({ "last_role": role }),
+        Refusal::BadReviewer { .. }
+        | Refusal::OwnProposal { .. }
+        | Refusal::NotClaimed { .. }
+        | Refusal::NoFence
+        | Refusal::ReasonNeeded { .. }
+        | Refusal::PatchNotAllowed { .. }
+        | Refusal::NoPendingPatch { .. }
+        | Refusal::NotTheProposer { .. }
+        | Refusal::ContentMoved
+        | Refusal::KeyReused { .. } => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::ErrorCode;
+    use std::{fs, path::Path};
+
+    /// The codes in `fn code` of a source file.
+    fn codes_of(file: &str) -> Vec<String> {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a source file");
+        let body = text.split("fn code(").nth(1).expect("a function `code`");
+        let body = body.split("\n    }\n").next().expect("its end");
+        let codes = body.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
+        let codes: Vec<_> = codes.map(str::to_owned).collect();
+        assert!(codes.len() > 10, "{file}: {codes:?}");
+        codes
+    }
+
+    #[test]
+    fn every_code_of_the_rules_and_the_broker_is_an_error_code() {
+        for file in ["domain/src/review/refusal.rs", "actors/src/error.rs"] {
+            for code in codes_of(file) {
+                assert!(ErrorCode::parse(&code).is_some(), "{file}: {code} is not an ErrorCode");
+            }
+        }
+    }
+}

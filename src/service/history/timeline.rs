@@ -1,0 +1,169 @@
+//! Builds the timeline of a review from its events.
+
+use api::{
+    history::{RaisedIssue, ResolvedIssue, TimelineEvent, TimelineResponse, TimelineRound},
+    timestamp,
+};
+use domain::{
+    finding::FindingStatus,
+    review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
+};
+use store::{LogEntry, TimelineRecord};
+
+const TEXT_CHARS: usize = 2_000;
+const MAX_FINDINGS: usize = 30;
+
+/// The events of one page by round. `is_last`: no events follow.
+pub(super) fn timeline(review: &Review, events: Vec<(u32, TimelineEvent)>, is_last: bool) -> TimelineResponse {
+    let last = events.last().map(|(_, event)| event.version);
+    let mut rounds = Vec::<TimelineRound>::new();
+    for (number, event) in events {
+        match rounds.last_mut() {
+            Some(round) if round.round == number => round.events.push(event),
+            Some(_) | None => rounds.push(TimelineRound { round: number, events: vec![event] }),
+        }
+    }
+    TimelineResponse {
+        review_id: review.id,
+        number: review.number.to_string(),
+        status: review.status,
+        current_round: review.round.number,
+        created_at: timestamp(review.created_at),
+        updated_at: timestamp(review.updated_at),
+        took_ms: between(review.created_at.0, review.updated_at.0),
+        rounds,
+        next_cursor: last.filter(|_| !is_last).map(|version| version.to_string()),
+    }
+}
+
+/// The event of a review and its round; `None` for an event of the pool.
+pub(super) fn timeline_event(record: &TimelineRecord) -> Option<(u32, TimelineEvent)> {
+    let LogEntry::Review { recorded, .. } = &record.event.entry else { return None };
+    let at = record.event.at;
+    let base = TimelineEvent {
+        version: recorded.version,
+        at: timestamp(at),
+        after_ms: record.previous_at.map(|previous| between(previous.0, at.0)),
+        kind: recorded.event.kind(),
+        actor: record.event.actor.clone(),
+        status: record.event.status?,
+        persona: None,
+        intent: None,
+        content_hash: None,
+        claim_generation: None,
+        held_ms: record.claimed_at.map(|claimed| between(claimed.0, at.0)),
+        ended: None,
+        verdict: None,
+        reason: None,
+        summary: None,
+        metrics: None,
+        counter_patch: None,
+        escalate: None,
+        sender_role: None,
+        body: None,
+        raised: Vec::new(),
+        settled: Vec::new(),
+        note: None,
+    };
+    Some((record.event.round?, with_data(base, &recorded.event)))
+}
+
+fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
+    match event {
+        Event::Proposed(proposed) => submitted(base, &proposed.round),
+        Event::Revised { round, .. } => submitted(base, round),
+        Event::Claimed { persona, generation, .. } => {
+            TimelineEvent { persona: Some(persona.clone()), claim_generation: Some(*generation), ..base }
+        }
+        Event::AutoRejected { words, .. } => TimelineEvent { reason: Some(shorten(words)), ..base },
+        Event::ClaimEnded { persona, reason, detail, .. } => TimelineEvent {
+            persona: Some(persona.clone()),
+            ended: Some(*reason),
+            reason: detail.as_deref().map(shorten),
+            ..base
+        },
+        Event::ReservationEnded { persona, .. } => TimelineEvent { persona: Some(persona.clone()), ..base },
+        Event::VerdictGiven {
+            persona,
+            generation,
+            verdict,
+            reason,
+            summary,
+            metrics,
+            findings,
+            settles,
+            offers_patch,
+            escalate,
+            ..
+        } => TimelineEvent {
+            persona: Some(persona.clone()),
+            claim_generation: Some(*generation),
+            verdict: Some(*verdict),
+            reason: reason.as_deref().map(shorten),
+            summary: summary.as_deref().map(shorten),
+            metrics: metrics.clone(),
+            counter_patch: offers_patch.then_some("offered".into()),
+            escalate: escalate.then_some(true),
+            raised: findings.iter().take(MAX_FINDINGS).map(raised).collect(),
+            settled: settles.iter().map(resolved).collect(),
+            ..base
+        },
+        Event::FindingUpdated(updated) => {
+            TimelineEvent { settled: vec![requested(updated)], note: updated.note.as_deref().map(shorten), ..base }
+        }
+        Event::MessageAdded { persona, role, body, .. } => TimelineEvent {
+            persona: Some(persona.clone()),
+            sender_role: Some(*role),
+            body: Some(shorten(body)),
+            ..base
+        },
+        Event::CounterPatchAccepted { persona, content_hash, .. } => TimelineEvent {
+            persona: Some(persona.clone()),
+            counter_patch: Some("accepted".into()),
+            content_hash: Some(content_hash.0.clone()),
+            ..base
+        },
+        Event::CounterPatchRejected { persona, .. } => {
+            TimelineEvent { persona: Some(persona.clone()), counter_patch: Some("rejected".into()), ..base }
+        }
+        Event::Cancelled { reason, .. } => TimelineEvent { reason: Some(shorten(reason)), ..base },
+        Event::Closed { .. } => base,
+    }
+}
+
+fn submitted(base: TimelineEvent, round: &Round) -> TimelineEvent {
+    TimelineEvent { intent: Some(shorten(&round.intent)), content_hash: Some(round.content_hash.0.clone()), ..base }
+}
+
+fn raised(raised: &FindingRaised) -> RaisedIssue {
+    let location = raised.found.place.as_ref();
+    RaisedIssue {
+        issue_id: raised.number.to_string(),
+        severity: raised.found.severity,
+        title: raised.found.title.clone(),
+        file: location.map(|location| location.file.clone()),
+        line_start: location.and_then(|location| location.lines).map(|lines| lines.start),
+        is_suggestion: (!raised.found.is_issue).then_some(true),
+        duplicate_of: raised.double.map(|double| double.of.to_string()),
+    }
+}
+
+fn resolved(resolved: &FindingResolved) -> ResolvedIssue {
+    ResolvedIssue { issue_id: resolved.number.to_string(), status: Some(resolved.status), said: None }
+}
+
+fn requested(updated: &FindingUpdated) -> ResolvedIssue {
+    let status = FindingStatus::parse(updated.wish.as_str()).filter(|_| updated.settles);
+    ResolvedIssue { issue_id: updated.number.to_string(), status, said: Some(updated.wish) }
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… [{TEXT_CHARS} of {} characters]", &text[..end], text.chars().count()),
+    }
+}
+
+fn between(from: i64, to: i64) -> u64 {
+    u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+}

@@ -1,0 +1,84 @@
+//! Listing issues and changing their status.
+
+use super::{Call, error::CallError, pagination::rows_that_fit, wrong_role};
+use actors::{credentials::Authority, requests::FindingQuery};
+use api::{
+    ErrorBody,
+    decode::Malformed,
+    issues::{Issue, ListIssuesRequest, ListIssuesResponse, UpdateIssueRequest, UpdateIssueResponse},
+};
+use domain::{
+    finding::FindingNumber,
+    review::{Role, UpdateFinding},
+};
+use store::FindingFilter;
+
+pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
+    let review = match &request.review_id {
+        Some(given) => Some(call.resolve(given).await?),
+        None => None,
+    };
+    let filter = FindingFilter {
+        review: None,
+        status: request.status,
+        severity: request.severity,
+        file: request.file,
+        persona: request.persona,
+        suggestions: request.include_suggestions.unwrap_or(false),
+        project: call.authz.only_project(),
+    };
+    let mut query = FindingQuery { review, filter, limit: request.limit, cursor: request.cursor };
+    loop {
+        let page = call.broker.findings(query.clone()).await?;
+        let issues = page.items.iter().map(|row| Issue::with_review(&row.finding, row.review, row.number)).collect();
+        let response = ListIssuesResponse { issues, next_cursor: page.next_cursor };
+        match rows_that_fit(page.items.len(), &response, call.service.settings.page_chars)? {
+            None => return Ok(response),
+            Some(rows) => query.limit = u32::try_from(rows).ok(),
+        }
+    }
+}
+
+pub(super) async fn update(call: &Call<'_>, request: UpdateIssueRequest) -> Result<UpdateIssueResponse, CallError> {
+    let number = parse_number("issue_id", &request.issue_id)?;
+    let duplicate_of = request.duplicate_of.as_deref().map(|given| parse_number("duplicate_of", given)).transpose()?;
+    let role = acting_role(call, request.role)?;
+    let by = call.authz.identity_for("caller_id", request.caller_id)?;
+    if role == Authority::Operator && by.is_none() && call.authz.authority().is_none() {
+        return Err(Malformed::missing("caller_id", "an operator without a token must give its name").into());
+    }
+    let id = call.resolve(&request.review_id).await?;
+    let update = UpdateFinding { number, role, by, wish: request.status, duplicate_of, note: request.note };
+    let review = call.broker.update_finding(id, update).await?;
+    Ok(UpdateIssueResponse::new(&review, number))
+}
+
+fn parse_number(field: &str, given: &str) -> Result<FindingNumber, ErrorBody> {
+    FindingNumber::parse(given.trim()).ok_or_else(|| {
+        let given: String = given.chars().take(40).collect();
+        ErrorBody::invalid(field, &format!("{given:?} is not an issue id; expected for example I-41"))
+    })
+}
+
+/// The role that the caller acts in: operator if it says so and may, else proposer or reviewer.
+fn acting_role(call: &Call<'_>, given: Option<Authority>) -> Result<Authority, CallError> {
+    let (authority, endpoint) = (call.authz.authority(), call.context.endpoint_role);
+    let side = match given {
+        Some(Authority::Proposer) => Some(Role::Proposer),
+        Some(Authority::Reviewer) => Some(Role::Reviewer),
+        None if authority != Some(Authority::Operator) || endpoint.is_some() => None,
+        Some(Authority::Operator) | None => {
+            let own = match (endpoint, authority) {
+                (None, None | Some(Authority::Operator)) => return Ok(Authority::Operator),
+                (Some(role), _) => role.as_str(),
+                (None, Some(authority)) => authority.as_str(),
+            };
+            let error = format!("role: you act as the {own} here, not as an operator");
+            return Err(wrong_role("role", error, own).into());
+        }
+    };
+    Ok(match call.role("role", side)? {
+        Role::Proposer => Authority::Proposer,
+        Role::Reviewer => Authority::Reviewer,
+    })
+}

@@ -1,0 +1,138 @@
+//! The discussion of a review.
+
+use super::{Call, error::CallError, pagination::page_end, require_text};
+use actors::requests::{self, Spoken, SpokenAs};
+use api::{
+    ErrorBody,
+    messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
+    reviews::next_step,
+    timestamp,
+};
+use serde_json::Value;
+use store::MessageRow;
+
+/// Messages read at once. Fewer are returned if they are long.
+const MAX_MESSAGES: u32 = 100;
+
+/// The size of a row without its texts.
+const ROW_CHARS: usize = 200;
+
+pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<MessageResponse, CallError> {
+    let role = call.role("sender_role", request.sender_role)?;
+    require_text("body", &request.body)?;
+    let caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
+    let id = call.resolve(&request.review_id).await?;
+    let message = requests::MessageRequest {
+        role,
+        caller_id,
+        persona: request.persona,
+        body: request.body,
+        metadata: request.metadata.map(Value::Object),
+    };
+    let Spoken { review, as_what } = call.broker.add_message(id, message).await?;
+    let (message_id, verdict) = match as_what {
+        SpokenAs::Message(id) => (Some(id), None),
+        SpokenAs::Verdict(verdict) => (None, Some(verdict)),
+    };
+    Ok(MessageResponse {
+        review_id: review.id,
+        number: review.number.to_string(),
+        message_id,
+        verdict,
+        sender_role: role,
+        current_round: review.round.number,
+        status: review.status,
+        version: review.version,
+        next: next_step(&review),
+    })
+}
+
+/// Where a page starts: after a message, or inside one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DiscussionCursor {
+    after: Option<u64>,
+    /// Bytes of the next message's body that earlier pages held.
+    skip: usize,
+}
+
+impl DiscussionCursor {
+    fn parse(text: &str) -> Option<Self> {
+        let (after, skip) = text.split_once('.')?;
+        let after = if after.is_empty() { None } else { Some(after.parse().ok()?) };
+        Some(Self { after, skip: skip.parse().ok()? })
+    }
+
+    fn encode(self) -> String {
+        let after = self.after.map(|id| id.to_string()).unwrap_or_default();
+        format!("{after}.{}", self.skip)
+    }
+}
+
+pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<DiscussionResponse, CallError> {
+    let bad_cursor = || ErrorBody::bad_cursor("discussion");
+    let mut cursor = match request.cursor.as_deref() {
+        Some(cursor) => DiscussionCursor::parse(cursor).ok_or_else(bad_cursor)?,
+        None => DiscussionCursor { after: None, skip: 0 },
+    };
+    let id = call.resolve(&request.review_id).await?;
+    let review = call.broker.review(id).await?;
+    let page = call.broker.discussion(id, request.round, cursor.after, MAX_MESSAGES).await?;
+    let mut left = call.service.settings.page_chars;
+    let (mut messages, mut is_cut) = (Vec::new(), false);
+    for message in &page.items {
+        let rest = message.body.get(cursor.skip..).ok_or_else(bad_cursor)?;
+        let metadata = message.metadata.as_ref().filter(|_| cursor.skip == 0);
+        let left_for_body = left.saturating_sub(ROW_CHARS + metadata.map_or(0, |metadata| metadata.to_string().len()));
+        let fits = rest.len() <= left_for_body || rest.chars().count() <= left_for_body;
+        // The first message of a page is always started, so that every page makes progress.
+        if !messages.is_empty() && !fits {
+            is_cut = true;
+            break;
+        }
+        let end = if fits { rest.len() } else { page_end(rest, left_for_body.max(ROW_CHARS)) };
+        messages.push(row(message, &rest[..end], cursor.skip == 0));
+        if end < rest.len() {
+            cursor.skip += end;
+            is_cut = true;
+            break;
+        }
+        left = left_for_body.saturating_sub(rest.chars().count());
+        cursor = DiscussionCursor { after: Some(message.id), skip: 0 };
+    }
+    let has_more = is_cut || page.next_cursor.is_some();
+    Ok(DiscussionResponse {
+        review_id: review.id,
+        number: review.number.to_string(),
+        messages,
+        next_cursor: has_more.then(|| cursor.encode()),
+    })
+}
+
+/// `body` is the part of the message on this page; `is_start` if it is the first part.
+fn row(message: &MessageRow, body: &str, is_start: bool) -> Message {
+    Message {
+        id: message.id,
+        round: message.round,
+        persona: message.persona.clone(),
+        sender_role: message.role,
+        caller_id: message.by.clone(),
+        body: body.to_owned(),
+        body_total: (body.len() < message.body.len()).then(|| message.body.chars().count()),
+        metadata: message.metadata.clone().filter(|_| is_start),
+        at: timestamp(message.at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiscussionCursor;
+
+    #[test]
+    fn a_cursor_is_parsed_as_it_was_written() {
+        for cursor in [DiscussionCursor { after: None, skip: 7 }, DiscussionCursor { after: Some(12), skip: 0 }] {
+            assert_eq!(DiscussionCursor::parse(&cursor.encode()), Some(cursor));
+        }
+        assert_eq!(DiscussionCursor::parse("x.1"), None);
+        assert_eq!(DiscussionCursor::parse("12"), None);
+    }
+}

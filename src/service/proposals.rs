@@ -1,0 +1,226 @@
+//! Reading a proposal page by page.
+
+mod content_choice;
+mod diff_section;
+mod full_diff;
+mod round_diff;
+
+pub(crate) use full_diff::FullDiff;
+pub(super) use full_diff::full_diff;
+
+use super::{
+    Authorization, Call, JsonText, Service, Settings,
+    claims::ignored_files,
+    error::CallError,
+    pagination::{TextStream, json_chars},
+};
+use actors::credentials::Scope;
+use api::{
+    ErrorBody, ErrorCode,
+    proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse, ReviewerEffort},
+};
+use content_choice::ChosenContent;
+use diff_section::diff_section;
+use domain::{
+    content::{Content, ContentHash},
+    ids::ReviewId,
+    verdict::Verdict,
+};
+use serde::Serialize;
+use std::borrow::Cow;
+use store::{CounterPatchRow, ReviewCost, VerdictRow};
+
+/// Maximum verdicts returned with a proposal.
+const MAX_ITERATIONS: u32 = 20;
+
+/// A review gets its first two events by proposing and claiming, so a verdict needs at least this version.
+const FIRST_VERDICT_VERSION: u64 = 3;
+
+pub(super) async fn get(call: &Call<'_>, mut request: ProposalRequest) -> Result<ProposalResponse, CallError> {
+    request.caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
+    let id = call.resolve(&request.review_id).await?;
+    load(call.service, id, request).await
+}
+
+impl Service {
+    /// The first page of a review, for a resource.
+    pub(crate) async fn review(&self, given: &str, authz: Authorization<'_>) -> Result<JsonText, CallError> {
+        let id = self.broker.resolve_within(given, authz.scope().unwrap_or(&Scope::All)).await?;
+        if authz.is_limited() {
+            authz.check_review(&*self.broker.review(id).await?, None)?;
+        }
+        let response = load(self, id, ProposalRequest::default()).await?;
+        Ok(JsonText(serde_json::to_string(&response)?))
+    }
+}
+
+async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Result<ProposalResponse, CallError> {
+    let broker = &service.broker;
+    let review = broker.review(id).await?;
+    let round = request.round.unwrap_or(review.round.number);
+    let is_unread = review.version < FIRST_VERDICT_VERSION && review.decision.is_none();
+    let (patch, iterations) = if is_unread {
+        (None, Vec::new())
+    } else {
+        (broker.last_counter_patch(id, round, None).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
+    };
+    let chosen = ChosenContent::find(&review, round, &request, patch.is_some(), broker).await?;
+    let (hash, content) = (&chosen.hash, chosen.content());
+    let patch = match &request.persona {
+        Some(persona) => broker.last_counter_patch(id, round, Some(persona)).await?,
+        None => patch,
+    };
+    let last_verdict: Option<LastVerdict> = if round == review.round.number {
+        review.decision.clone().map(|decision| (decision.verdict, decision.by, decision.reason))
+    } else {
+        broker.last_vote(id, round).await?.map(|vote| (vote.verdict, vote.by, vote.reason))
+    };
+    let patch = patch.as_ref();
+    let texts = match &request.file {
+        Some(file) => Texts::of_file(content, file)?,
+        None => Texts::new(content, patch, last_verdict.as_ref()),
+    };
+    let texts = texts.bind(request.since_round, patch.filter(|_| request.persona.is_some()));
+    let start = match &request.cursor {
+        Some(cursor) => texts.parse_cursor(hash, cursor)?,
+        None => 0,
+    };
+    let stream = TextStream::new([texts.description, &texts.diff, texts.counter_patch, texts.verdict_reason]);
+    let details = if start == 0 && request.file.is_none() {
+        let verdict = last_verdict.as_ref().map(|(verdict, by, _)| (*verdict, by.as_str()));
+        let mut details = ProposalDetails::new(&review, round, hash, content, verdict, chosen.target.as_deref());
+        details.iterations = iterations.into_iter().map(iteration).collect();
+        if !is_unread {
+            details.effort = Effort::total(broker.efforts(id).await?.into_iter().map(effort).collect());
+        }
+        let caller = request.caller_id.as_deref();
+        let seat = caller.and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
+        if let Some(persona) = seat.and_then(|seat| broker.persona(&seat.persona)) {
+            details.ignored_files = ignored_files(persona, &details.files);
+        }
+        Some(details)
+    } else {
+        None
+    };
+    let page = stream.page(start, page_budget(details.as_ref(), service.settings)?).ok_or_else(bad_cursor)?;
+    let [description, diff, counter_patch, verdict_reason] = page.parts.map(non_empty);
+    let response = ProposalResponse {
+        review_id: review.id,
+        number: review.number.to_string(),
+        status: review.status,
+        version: review.version,
+        round,
+        current_round: review.round.number,
+        content_hash: hash.clone(),
+        submitted_content_hash: chosen.submitted.clone(),
+        details,
+        since_round: request.since_round,
+        since_note: chosen.since.as_ref().and_then(|since| since.note.clone()),
+        description,
+        diff,
+        counter_patch,
+        counter_patch_status: patch.map(|patch| patch.status.as_str().to_owned()),
+        counter_patch_by: patch.map(|patch| patch.by.clone()),
+        counter_patch_persona: patch.map(|patch| patch.persona.clone()),
+        verdict_reason,
+        total: stream.total(),
+        next_cursor: page.next.map(|next| texts.cursor(hash, next)),
+        file: request.file,
+    };
+    Ok(response)
+}
+
+/// The last verdict of a round, who gave it, and its reason.
+type LastVerdict = (Verdict, String, Option<String>);
+
+fn iteration(row: VerdictRow) -> Iteration {
+    let metrics = row.metrics;
+    let iteration = Iteration::new(row.round, row.persona, row.by, row.verdict, row.at);
+    Iteration { metrics, ..iteration.with_texts(row.reason.as_deref(), row.summary.as_deref()) }
+}
+
+fn effort(row: ReviewCost) -> ReviewerEffort {
+    ReviewerEffort {
+        round: row.round,
+        persona: row.persona,
+        reviewer_id: row.by,
+        verdicts: row.verdicts,
+        duration_ms: row.duration_ms,
+        cost_usd: row.cost_usd,
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
+    }
+}
+
+/// Characters left for the texts of a page. The rest of the response counts, but takes at most half of the page.
+pub(super) fn page_budget(rest: Option<&impl Serialize>, settings: Settings) -> Result<usize, CallError> {
+    let page = settings.page_chars;
+    let used = rest.map(json_chars).transpose()?.unwrap_or(0);
+    Ok(page - used.min(page / 2))
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn bad_cursor() -> ErrorBody {
+    ErrorBody::bad_cursor("proposal")
+}
+
+/// The texts that are paged, in this order.
+struct Texts<'a> {
+    description: &'a str,
+    diff: Cow<'a, str>,
+    counter_patch: &'a str,
+    verdict_reason: &'a str,
+    /// Distinguishes the cursors of different texts of one content.
+    kind: String,
+}
+
+impl<'a> Texts<'a> {
+    fn new(content: &'a Content, patch: Option<&'a CounterPatchRow>, last_verdict: Option<&'a LastVerdict>) -> Self {
+        Self {
+            description: content.description.as_deref().unwrap_or_default(),
+            diff: content.diff.as_deref().unwrap_or_default().into(),
+            counter_patch: patch.map_or("", |patch| patch.diff.as_str()),
+            verdict_reason: last_verdict.and_then(|(_, _, reason)| reason.as_deref()).unwrap_or_default(),
+            kind: "all".into(),
+        }
+    }
+
+    /// Only the part of the diff that belongs to one file.
+    fn of_file(content: &'a Content, file: &str) -> Result<Self, ErrorBody> {
+        let diff = content.diff.as_deref().unwrap_or_default();
+        let diff = diff_section(diff, content, file).ok_or_else(|| {
+            let some: Vec<_> = content.files.iter().map(|file| file.path.as_str()).take(20).collect();
+            let error = "file: the diff does not change this file; give a path from affected_files";
+            ErrorBody::new(ErrorCode::UnknownFile, error).with("field", "file").with("allowed", some)
+        })?;
+        Ok(Self { description: "", diff, counter_patch: "", verdict_reason: "", kind: "file".into() })
+    }
+
+    fn bind(mut self, since: Option<u32>, patch: Option<&CounterPatchRow>) -> Self {
+        self.kind.extend(since.map(|round| format!("-since-{round}")));
+        self.kind.extend(patch.map(|patch| format!("-patch-{}", patch.id)));
+        self
+    }
+
+    /// A cursor is bound to the content, so that it never continues in a different text.
+    fn cursor(&self, hash: &ContentHash, position: usize) -> String {
+        format!("{}.{}.{position}", short_hash(hash), self.kind)
+    }
+
+    fn parse_cursor(&self, hash: &ContentHash, cursor: &str) -> Result<usize, ErrorBody> {
+        let mut parts = cursor.split('.');
+        let (tag, kind) = (parts.next(), parts.next());
+        let position = parts.next().and_then(|position| position.parse().ok());
+        match (tag == Some(short_hash(hash)) && kind == Some(self.kind.as_str()), position) {
+            (true, Some(position)) if position > 0 => Ok(position),
+            _ => Err(bad_cursor()),
+        }
+    }
+}
+
+fn short_hash(hash: &ContentHash) -> &str {
+    hash.0.get(..12).unwrap_or(&hash.0)
+}

@@ -1,0 +1,153 @@
+//! The pool of reviewer processes and their output.
+
+use super::{Call, error::CallError, require_text};
+use crate::reviewer_log;
+use actors::{BrokerError, credentials::Scope, pool::LiveReviewer};
+use api::{
+    ErrorBody, ErrorCode,
+    decode::Malformed,
+    reviewers::{
+        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, ReviewerLogRequest,
+        ReviewerLogResponse, SpawnReviewerRequest, Waiting,
+    },
+    timestamp,
+};
+use store::ReviewerRow;
+
+const DEFAULT_LOG_LINES: usize = 200;
+const MAX_LOG_LINES: usize = 10_000;
+const MAX_LOG_BYTES: usize = 1 << 20;
+
+pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
+    let (mut pool, mut pending, mut ended) = call.broker.pool().await?;
+    let is_visible = |project: &Option<String>| call.authz.can_see_project(project.as_deref());
+    pool.live.retain(|reviewer| is_visible(&reviewer.row.project));
+    pending.retain(|pending| is_visible(&pending.project));
+    ended.retain(|row| is_visible(&row.project));
+    // The pool's message and output may come from another project.
+    let is_limited = call.authz.only_project().is_some();
+    Ok(ListReviewersResponse {
+        state: pool.state.as_str().into(),
+        message: if is_limited { None } else { pool.state.words() },
+        runtime: pool.runtime.into(),
+        max_size: pool.max_size,
+        waiting: pending
+            .into_iter()
+            .map(|row| Waiting { project: row.project, pending: row.reviews, free_seats: row.free_seats })
+            .collect(),
+        reviewers: pool.live.into_iter().map(running).collect(),
+        ended: ended.into_iter().map(row).collect(),
+        last_words: if is_limited { Vec::new() } else { pool.last_words },
+    })
+}
+
+pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Result<Reviewer, CallError> {
+    let project = call.broker.project_for(request.project.as_deref())?;
+    call.authz.check_project(project.as_deref())?;
+    Ok(running(call.broker.spawn_reviewer(project).await?))
+}
+
+pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Result<Reviewer, CallError> {
+    require_text("reviewer_id", &request.reviewer_id)?;
+    let given = request.reviewer_id.trim();
+    let live = call.broker.live_reviewers().await?.live;
+    match live.iter().find(|live| live.row.is_called(given)) {
+        Some(live) => call.authz.check_project(live.row.project.as_deref())?,
+        None => {
+            let own = live.into_iter().filter(|live| call.authz.can_see_project(live.row.project.as_deref()));
+            let known = own.map(|live| live.row.id).collect();
+            return Err(BrokerError::UnknownReviewer { given: given.into(), known }.into());
+        }
+    }
+    Ok(running(call.broker.stop_reviewer(given.to_owned(), request.force.unwrap_or(false)).await?))
+}
+
+fn running(live: LiveReviewer) -> Reviewer {
+    Reviewer {
+        state: live.state.as_str().into(),
+        age_seconds: Some(live.age_ms / 1000),
+        idle_seconds: live.idle_ms.map(|ms| ms / 1000),
+        reviews: live.reviews.iter().map(ToString::to_string).collect(),
+        last_words: live.last_words,
+        ..row(live.row)
+    }
+}
+
+fn row(row: ReviewerRow) -> Reviewer {
+    let (completed, average_ms) = (row.work.completed(), row.work.average_ms());
+    let (ended_at, exit, last_words) = match row.end {
+        Some(end) => (Some(timestamp(end.at)), Some(end.exit), end.last_words),
+        None => (None, None, Vec::new()),
+    };
+    Reviewer {
+        reviewer_id: row.id,
+        name: row.name,
+        state: "ended".into(),
+        runtime: row.runtime,
+        project: row.project,
+        why: row.why.as_str().into(),
+        review: row.seat.as_ref().map(|seat| seat.review.to_string()),
+        persona: row.seat.map(|seat| seat.persona),
+        spawned_at: timestamp(row.spawned_at),
+        age_seconds: None,
+        idle_seconds: None,
+        pid: row.process.pid,
+        reviews: Vec::new(),
+        completed,
+        approvals: row.work.approvals,
+        rejections: row.work.rejections,
+        changes_requested: row.work.changes_requested,
+        comments: row.work.comments,
+        average_ms,
+        input_tokens: row.work.input_tokens,
+        output_tokens: row.work.output_tokens,
+        cost_usd: row.work.cost_usd,
+        ended_at,
+        exit,
+        last_words,
+    }
+}
+
+pub(super) async fn log(call: &Call<'_>, request: ReviewerLogRequest) -> Result<ReviewerLogResponse, CallError> {
+    let lines = request.lines.unwrap_or(DEFAULT_LOG_LINES);
+    if !(1..=MAX_LOG_LINES).contains(&lines) {
+        return Err(Malformed::new("lines", format!("expected 1 to {MAX_LOG_LINES}")).into());
+    }
+    let name = request.reviewer_id;
+    let own = own_reviewer(call, &name).await?;
+    let folder = call.service.config.logs_folder().to_owned();
+    let reading = tokio::task::spawn_blocking(move || {
+        let path = match own {
+            Some(id) => folder.join(format!("{id}.log")),
+            None => reviewer_log::find(&folder, &name)?,
+        };
+        let (text, _) = reviewer_log::read(&path).ok()?;
+        let end = reviewer_log::last_lines(&text, Some(lines));
+        let end = &end[end.len().saturating_sub(MAX_LOG_BYTES)..];
+        Some(ReviewerLogResponse {
+            reviewer_id: path.file_stem()?.to_string_lossy().into_owned(),
+            text: String::from_utf8_lossy(end).into_owned(),
+            total_bytes: text.len(),
+            truncated: end.len() < text.len(),
+        })
+    });
+    let missing = || ErrorBody::new(ErrorCode::NoLog, "there is no log of this reviewer");
+    Ok(reading.await.map_err(|_| CallError::Internal)?.ok_or_else(missing)?)
+}
+
+/// The id of the reviewer, if the token is limited to one project: it may read only logs of reviewers that are known
+/// to work for its project, by their ids, because short names are reused. `None`: any reviewer.
+async fn own_reviewer(call: &Call<'_>, name: &str) -> Result<Option<String>, CallError> {
+    let Some(scope @ Scope::Project(_)) = call.authz.scope() else { return Ok(None) };
+    let (pool, _, ended) = call.broker.pool().await?;
+    let (own, others): (Vec<_>, Vec<_>) =
+        (pool.live.iter().map(|live| &live.row).chain(&ended)).partition(|row| scope.allows(row.project.as_deref()));
+    if let Some(row) = own.iter().find(|row| row.is_called(name)) {
+        return Ok(Some(row.id.clone()));
+    }
+    if let Some(row) = others.iter().find(|row| row.is_called(name)) {
+        call.authz.check_project(row.project.as_deref())?;
+    }
+    let known = own.iter().filter(|row| row.end.is_none()).map(|row| row.id.clone()).collect();
+    Err(BrokerError::UnknownReviewer { given: name.to_owned(), known }.into())
+}

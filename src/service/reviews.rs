@@ -1,0 +1,287 @@
+//! Creating, revising, listing, waiting for, closing and cancelling reviews.
+
+use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
+use actors::requests::{ListQuery, Listing, NewProposal, PolicyRequest, RequestKey, Revision, TargetRequest};
+use api::{
+    ErrorBody, ErrorCode, client_repo,
+    decode::Malformed,
+    reviews::{
+        CancelReviewRequest, CloseReviewRequest, CreateReviewRequest, CreateReviewResponse, ListReviewsRequest,
+        ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse,
+    },
+    timestamp,
+};
+use domain::{
+    review::{Proposer, Status, TargetKind},
+    text::truncate,
+};
+use git::ClientRepo;
+use store::ReviewListRow;
+
+const INTENT_CHARS: usize = 160;
+
+pub(super) async fn create(
+    call: &Call<'_>,
+    mut request: CreateReviewRequest,
+) -> Result<CreateReviewResponse, CallError> {
+    require_text("intent", &request.intent)?;
+    let target = parse_target(&mut request)?;
+    let client_call_id = call.context.client_call_id.clone();
+    let key = request.idempotency_key.take().map(RequestKey::Given);
+    let key = key.or_else(|| client_call_id.map(RequestKey::OfClient));
+    let proposer_id = call.authz.identity_for("proposer_id", request.proposer_id.take())?;
+    if let Some(given) = request.review_id.take() {
+        let id = call.resolve(&given).await?;
+        let fixed = [
+            ("personas", request.personas.is_some()),
+            ("policy", request.policy.is_some()),
+            ("priority", request.priority.is_some()),
+        ];
+        if let Some((field, _)) = fixed.iter().find(|(_, given)| *given) {
+            // An unknown review is the more useful error.
+            call.broker.review(id).await?;
+            let problem = "not allowed with review_id; a revision keeps the seats, policy and priority of its review";
+            return Err(ErrorBody::invalid(field, problem).into());
+        }
+        let revision = Revision {
+            proposer_id,
+            intent: request.intent,
+            description: request.description,
+            diff: request.diff,
+            base: request.base,
+            target,
+            skip_diff_validation: request.skip_diff_validation,
+            key,
+        };
+        let submitted = call.broker.revise(id, revision).await?;
+        return Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, true, Vec::new()));
+    }
+    let own_project = call.broker.own_project();
+    let proposal = NewProposal {
+        workplace: client_repo(call)?,
+        proposer: Proposer {
+            agent_type: required("agent_type", request.agent_type)?,
+            agent_role: required("agent_role", request.agent_role)?,
+            phase: required("phase", request.phase)?,
+            plan: request.plan,
+            task: request.task,
+            project: call.authz.proposal_project(request.project, own_project)?,
+            proposer_id,
+        },
+        category: request.category,
+        priority: request.priority,
+        intent: request.intent,
+        description: request.description,
+        diff: request.diff,
+        base: request.base,
+        target,
+        skip_diff_validation: request.skip_diff_validation.unwrap_or(false),
+        personas: request.personas.unwrap_or_default(),
+        policy: request.policy.map(policy).unwrap_or_default(),
+        key,
+    };
+    let submitted = call.broker.create(proposal).await?;
+    call.review.get_or_init(|| submitted.review.id);
+    Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, false, submitted.panel_because))
+}
+
+fn required(field: &'static str, given: Option<String>) -> Result<String, CallError> {
+    let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
+    require_text(field, &text)?;
+    Ok(text)
+}
+
+fn policy(request: api::consensus::PolicyRequest) -> PolicyRequest {
+    PolicyRequest {
+        rule: request.rule,
+        min_approvals: request.min_approvals,
+        max_rounds: request.max_rounds,
+        block_on_critical: request.block_on_critical,
+        ungrounded_blocks: request.ungrounded_blocks,
+        max_minutes: request.max_minutes,
+        max_cost_usd: request.max_cost_usd,
+    }
+}
+
+/// Takes the target out of a request and checks that it is the only source of a diff.
+fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetRequest>, ErrorBody> {
+    let Some(target) = request.target.take() else { return Ok(None) };
+    let others = [("diff", request.diff.is_some()), ("base", request.base.is_some())];
+    if let Some((field, _)) = others.iter().find(|(_, given)| *given) {
+        let problem = "not allowed with target, which has its own diff; target.base names the commit to compare with";
+        return Err(ErrorBody::invalid(field, problem));
+    }
+    let api::reviews::TargetRequest { branch, commit, range, base } = target;
+    let named = [(TargetKind::Branch, branch), (TargetKind::Commit, commit), (TargetKind::Range, range)];
+    let mut named = named.into_iter().filter_map(|(kind, name)| Some((kind, name?)));
+    let (Some((kind, name)), None) = (named.next(), named.next()) else {
+        return Err(ErrorBody::invalid("target", "give exactly one of branch, commit and range"));
+    };
+    if kind == TargetKind::Range && base.is_some() {
+        return Err(ErrorBody::invalid("target.base", "not allowed with range, which names both ends"));
+    }
+    Ok(Some(TargetRequest { kind, name, base }))
+}
+
+fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {
+    let Some(value) = call.context.client_repo else { return Ok(None) };
+    let malformed =
+        || ErrorBody::invalid(client_repo::HEADER.as_str(), "expected two paths in base64, joined by a dot");
+    let (root, objects) = client_repo::decode(value).ok_or_else(malformed)?;
+    Ok(Some(ClientRepo { root, objects }))
+}
+
+pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result<ListReviewsResponse, CallError> {
+    let waits = request.wait.unwrap_or(false);
+    let (since, wait) = (request.since, call.wait(request.since, request.timeout_seconds));
+    let caller_id = request.caller_id.clone();
+    let query = list_query(request)?;
+    let query = call.authz.limit_list(ListQuery { caller_id: call.authz.queue_identity(caller_id)?, ..query })?;
+    let (wait, broker) = (wait?, &call.broker);
+    let is_anonymous = waits && query.caller_id.is_none();
+    let credential = call.authz.credential().filter(|_| query.status == Some(Status::Pending));
+    let listing = match credential {
+        Some(credential) if credential.is_draining() => return Ok(draining(since)),
+        Some(credential) if waits => tokio::select! {
+            listing = broker.wait_list(query.clone(), wait) => listing?,
+            () = credential.drained() => return Ok(draining(since)),
+        },
+        None if waits => broker.wait_list(query.clone(), wait).await?,
+        Some(_) | None => broker.list(query.clone()).await?,
+    };
+    // A caller without a name might be offered a second seat of a review, so it is offered no started reviews.
+    let hint = (is_anonymous && listing.page.items.is_empty()).then_some(
+        "Pass your reviewer_id as caller_id to also see reviews that others have started and that have a free seat.",
+    );
+    let mut response = fit(call.service, query, listing).await?;
+    response.timed_out = response.timed_out.filter(|_| waits);
+    response.next = hint.map(Into::into);
+    Ok(response)
+}
+
+fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
+    let waits = request.wait.unwrap_or(false);
+    if waits && request.status != Some(Status::Pending) {
+        let error = "wait: only a list with status \"pending\" can be waited for";
+        return Err(ErrorBody::new(ErrorCode::WaitNeedsPending, error).with("field", "wait"));
+    }
+    if waits && request.cursor.is_some() {
+        return Err(ErrorBody::invalid("cursor", "not allowed with wait, which returns the first page"));
+    }
+    if request.limit == Some(0) {
+        return Err(ErrorBody::invalid("limit", "expected 1 or more"));
+    }
+    let projects = match (request.project, request.projects) {
+        (Some(_), Some(_)) => {
+            let error = "give either project or projects, not both";
+            return Err(ErrorBody::new(ErrorCode::ProjectAndProjects, error).with("field", "projects"));
+        }
+        (Some(project), None) => vec![project],
+        (None, projects) => projects.unwrap_or_default(),
+    };
+    Ok(ListQuery {
+        status: request.status,
+        category: request.category,
+        projects,
+        for_work: waits,
+        limit: request.limit,
+        cursor: request.cursor,
+        ..ListQuery::default()
+    })
+}
+
+/// Ends the loop of a pool reviewer.
+fn draining(since: Option<u64>) -> ListReviewsResponse {
+    ListReviewsResponse {
+        reviews: Vec::new(),
+        version: since.unwrap_or_default(),
+        next_cursor: None,
+        timed_out: None,
+        draining: Some(true),
+        next: Some(
+            "The broker is stopping this reviewer: finish what you have claimed, claim nothing new, then end.".into(),
+        ),
+    }
+}
+
+/// The response to a list, with fewer rows if they are too long for one response.
+async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<ListReviewsResponse, CallError> {
+    let Listing { mut page, version, timed_out } = listing;
+    loop {
+        let response = ListReviewsResponse {
+            reviews: page.items.iter().map(row).collect(),
+            version,
+            next_cursor: page.next_cursor.clone(),
+            timed_out: Some(timed_out),
+            draining: None,
+            next: None,
+        };
+        match rows_that_fit(page.items.len(), &response, service.settings.page_chars)? {
+            None => return Ok(response),
+            Some(rows) => {
+                let limit = u32::try_from(rows).ok();
+                page = service.broker.list(ListQuery { limit, ..query.clone() }).await?.page;
+            }
+        }
+    }
+}
+
+fn row(summary: &ReviewListRow) -> ReviewRow {
+    ReviewRow {
+        id: summary.id,
+        review_id: summary.id,
+        number: summary.number.to_string(),
+        status: summary.status,
+        intent: truncate(&summary.intent, INTENT_CHARS).to_owned(),
+        agent_type: summary.agent_type.clone(),
+        agent_role: summary.agent_role.clone(),
+        phase: summary.phase.clone(),
+        plan: summary.plan.clone(),
+        task: summary.task.clone(),
+        project: summary.project.clone(),
+        proposer_id: summary.proposer_id.clone(),
+        category: summary.category,
+        priority: summary.priority,
+        current_round: summary.round,
+        claimed_by: summary.claimed_by.clone(),
+        reserved_for: summary.reserved_for.clone(),
+        free_seats: summary.free_seats.clone(),
+        has_diff: summary.has_diff,
+        version: summary.version,
+        created_at: timestamp(summary.created_at),
+        updated_at: timestamp(summary.updated_at),
+    }
+}
+
+impl Service {
+    /// The first page of pending reviews.
+    pub(crate) async fn queue(&self, authz: Authorization<'_>) -> Result<JsonText, CallError> {
+        let query = authz.limit_list(ListQuery { status: Some(Status::Pending), ..ListQuery::default() })?;
+        let listing = self.broker.list(query.clone()).await?;
+        let response = ListReviewsResponse { timed_out: None, ..fit(self, query, listing).await? };
+        Ok(JsonText(serde_json::to_string(&response)?))
+    }
+}
+
+pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Result<ReviewStatusResponse, CallError> {
+    let wait = call.wait(request.since, request.timeout_seconds)?;
+    call.authz.identity_for("caller_id", request.caller_id)?;
+    let id = call.resolve(&request.review_id).await?;
+    if !request.wait.unwrap_or(false) {
+        return Ok(ReviewStatusResponse::from(&*call.broker.review(id).await?));
+    }
+    let seen = call.broker.wait_review(id, wait).await?;
+    Ok(ReviewStatusResponse { timed_out: Some(seen.timed_out), ..ReviewStatusResponse::from(&*seen.review) })
+}
+
+pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
+    let role = call.role("closer_role", request.closer_role)?;
+    let id = call.resolve(&request.review_id).await?;
+    Ok(ReviewStatusResponse::from(&*call.broker.close(id, role, call.authz.name()).await?))
+}
+
+pub(super) async fn cancel(call: &Call<'_>, request: CancelReviewRequest) -> Result<ReviewStatusResponse, CallError> {
+    require_text("reason", &request.reason)?;
+    let id = call.resolve(&request.review_id).await?;
+    Ok(ReviewStatusResponse::from(&*call.broker.cancel(id, call.authz.name(), request.reason).await?))
+}

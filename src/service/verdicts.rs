@@ -1,0 +1,58 @@
+//! Submitting a verdict.
+
+use super::{Call, claims::identify_claim, error::CallError};
+use actors::requests;
+use api::{
+    ErrorBody, ErrorCode,
+    verdicts::{VerdictRequest, VerdictResponse},
+};
+use domain::{
+    finding::{BadFinding, NewFinding, RawFinding},
+    review::{Review, Seat},
+};
+
+pub(super) async fn submit(call: &Call<'_>, request: VerdictRequest) -> Result<VerdictResponse, CallError> {
+    let (reviewer_id, id) =
+        identify_claim(call, &request.review_id, request.reviewer_id, request.claim_generation).await?;
+    let (verdict, generation) = (request.verdict, request.claim_generation);
+    let issues = parse_findings("issues", request.issues, true);
+    let findings = issues.chain(parse_findings("suggestions", request.suggestions, false)).collect::<Result<_, _>>()?;
+    let given = requests::VerdictRequest {
+        reviewer_id: reviewer_id.clone(),
+        claim_generation: generation,
+        content_hash: request.content_hash,
+        verdict,
+        reason: request.reason,
+        summary: request.summary,
+        metrics: request.metrics,
+        counter_patch: request.counter_patch,
+        findings,
+    };
+    let review = call.broker.give_verdict(id, given).await?;
+    let persona = voting_seat(&review, reviewer_id.as_deref(), generation).map(|seat| seat.persona.as_str());
+    Ok(VerdictResponse::new(&review, verdict, persona))
+}
+
+/// The seat that the caller voted for: by the generation of its claim, else by its name.
+fn voting_seat<'a>(review: &'a Review, reviewer: Option<&str>, generation: Option<u32>) -> Option<&'a Seat> {
+    review.seats.iter().find(|seat| {
+        seat.claim.as_ref().is_some_and(|claim| {
+            generation.map_or(reviewer == Some(&claim.by), |generation| generation == claim.generation)
+        })
+    })
+}
+
+fn parse_findings(
+    list: &'static str,
+    findings: Option<Vec<RawFinding>>,
+    are_issues: bool,
+) -> impl Iterator<Item = Result<NewFinding, ErrorBody>> {
+    findings.unwrap_or_default().into_iter().enumerate().map(move |(n, finding)| {
+        finding.read(are_issues).map_err(|bad: BadFinding| {
+            let field = format!("{list}[{n}].{}", bad.field);
+            let code = ErrorCode::parse(bad.code).unwrap_or(ErrorCode::InvalidArgument);
+            let body = ErrorBody::new(code, format!("{field}: {}", bad.problem)).with("field", field);
+            if bad.allowed.is_empty() { body } else { body.with("allowed", bad.allowed) }
+        })
+    })
+}
