@@ -1,7 +1,7 @@
-//! `migrate FOLDER DATABASE`: makes a database and brings it to the newest schema.
+//! `migrate FOLDER DATABASE`: creates a database with the newest schema, for `cargo xtask prepare`.
 //!
-//! For `cargo xtask prepare`. It stands apart from the store, which does not compile while a query
-//! is new and its data are missing: just when this is needed.
+//! It does not use the store: the store does not compile while the data of a new query is missing, which is when this is
+//! needed.
 
 use std::path::Path;
 

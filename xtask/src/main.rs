@@ -1,4 +1,4 @@
-//! The developer's commands. They call cargo, npm and git and do nothing that a tool already does.
+//! `cargo xtask`: commands for developers of this repository. They call cargo, npm and git.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -6,31 +6,34 @@ use std::process::ExitCode;
 
 mod check;
 mod prepare;
+mod prose;
 mod run;
 mod scaffold;
 mod test;
+mod tools;
 
 use run::{Exit, cargo};
 
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  check                all that CI runs: format, lints, tests, docs, query data, licences
-  test [FILTER]        all tests, with the set-up they need
-       --no-clients      without the real clients (no npm): the quick loop
-                         everything else goes to cargo test
-  bench [ARGS]         throughput and latency of the broker
-  crash [N]            kills the broker N times under load and looks for what is lost, then
-                         as often with reviewers and looks for what is left
-  events [N]           N events (10000) to two hundred subscribers, one of whom is cut off
-  anchors [REPOSITORY] how well findings follow their lines through a history, ours by default
-  openapi              rewrites docs/openapi.json, the description of the REST API
-  schemathesis [N]     the API under N made-up requests for each operation (100)
-  soak [MINUTES]       runs the broker under load for long
-  prepare              migrates a scratch database and rebuilds .sqlx/
-       --check           only says whether .sqlx/ is up to date
-  migration NAME       a new migration with a timestamp
-  adr TITLE            a new decision record with the next number
+  check                run everything that CI runs
+  test [FILTER]        run the tests; further arguments go to cargo test
+       --no-clients      skip the tests that need the real clients (and npm)
+  bench [ARGS]         measure throughput and latency of the broker
+  crash [N]            kill the broker N times under load and check that no data is lost and
+                         no reviewer process is left
+  events [N]           send N events (10000) to 200 subscribers, one of which reconnects
+  anchors [REPOSITORY] measure how well findings follow their lines through a git history
+                         [default: a sample history]
+  openapi              write docs/openapi.json, the description of the REST API
+  schemathesis [N]     send N generated requests (100) to each operation of the REST API
+  soak [MINUTES]       run the broker under load for a long time
+  prepare              migrate a scratch database and rebuild .sqlx/
+       --check           only check that .sqlx/ is up to date
+  prose                list words that the house style avoids
+  migration NAME       create a migration with a timestamp
+  adr TITLE            create a decision record with the next number
 ";
 
 fn main() -> ExitCode {
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
     match dispatch(&command.to_string_lossy(), &arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.downcast_ref::<Exit>() {
-            // the child has said what went wrong
+            // The child process has already printed its error.
             Some(exit) => exit.code(),
             None => {
                 eprintln!("xtask: {error:#}");
@@ -57,16 +60,17 @@ fn dispatch(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
         "bench" => run::run(cargo(["bench", "--bench", "broker", "--"]).args(arguments)),
         "crash" => test::ignored("long_crash_loop", "COUNTERSIGN_TEST_CRASHES", arguments),
         "events" => {
-            test::ignored("two_hundred_subscribers_hear_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
+            test::ignored("two_hundred_subscribers_receive_very_many_events", "COUNTERSIGN_TEST_EVENTS", arguments)
         }
         "anchors" => test::anchors(arguments),
         "openapi" => test::openapi(),
         "schemathesis" => test::schemathesis(arguments),
         "soak" => test::ignored("soak", "COUNTERSIGN_TEST_SOAK_MINUTES", arguments),
+        "prose" => prose::prose(arguments),
         "prepare" => prepare::prepare(arguments),
         "migration" => scaffold::migration(arguments),
         "adr" => scaffold::adr(arguments),
         "help" | "-h" | "--help" => Ok(std::io::stdout().write_all(HELP.as_bytes())?),
-        other => anyhow::bail!("no command {other:?}; `cargo xtask` lists them"),
+        other => anyhow::bail!("unknown command {other:?}; `cargo xtask` lists the commands"),
     }
 }

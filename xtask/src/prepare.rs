@@ -1,5 +1,6 @@
-//! Rebuilds `.sqlx/`, the data by which queries are checked without a database. Needs no sqlx-cli:
-//! the macros write them when they are given a database and a folder.
+//! `cargo xtask prepare`: rebuilds `.sqlx/`, which lets the compiler check queries without a database.
+//!
+//! sqlx-cli is not needed: the sqlx macros write these files if they are given a database and a folder.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,10 +18,10 @@ pub(crate) fn prepare(arguments: &[OsString]) -> anyhow::Result<()> {
     let only_check = match arguments {
         [] => false,
         [flag] if flag == "--check" => true,
-        _ => anyhow::bail!("expected --check, or nothing"),
+        _ => anyhow::bail!("usage: cargo xtask prepare [--check]"),
     };
     let committed = root().join(".sqlx");
-    let (old, new) = (read(&committed)?, query_data(only_check)?);
+    let (old, new) = (read_files(&committed)?, query_data(only_check)?);
     if old == new {
         eprintln!("xtask: .sqlx is up to date ({} queries)", new.len());
         return Ok(());
@@ -34,10 +35,10 @@ pub(crate) fn prepare(arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the macros write for a database with the newest schema.
+/// Compiles the queries against a database with the newest schema: the files that the macros write.
 ///
-/// Only the store has to compile; after the other checks the whole workspace is quicker, since with
-/// fewer packages the features differ and their dependencies are compiled once more.
+/// Only the store has queries. After the other checks it is still faster to check the whole workspace: with fewer
+/// packages the features differ, and the dependencies would be compiled again.
 fn query_data(after_checks: bool) -> anyhow::Result<Files> {
     let scratch = built()?.join("xtask-prepare");
     replace(&scratch, &Files::new())?;
@@ -59,10 +60,10 @@ fn query_data(after_checks: bool) -> anyhow::Result<Files> {
         .env("SQLX_OFFLINE", "false")
         .env("SQLX_OFFLINE_DIR", &data);
     while_touched(&root().join("store/src/lib.rs"), || run(&mut check))?;
-    read(&data)
+    read_files(&data)
 }
 
-/// Makes cargo compile the store again, and only here: its time is put back afterwards.
+/// Makes cargo compile the store again by touching `file`. Its time is restored afterwards.
 fn while_touched(file: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let handle = File::options().append(true).open(file);
     let handle = handle.with_context(|| format!("cannot touch {}", file.display()))?;
@@ -73,8 +74,8 @@ fn while_touched(file: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyh
     done
 }
 
-/// No folder is an empty one.
-fn read(folder: &Path) -> anyhow::Result<Files> {
+/// The files of a folder; none if the folder does not exist.
+fn read_files(folder: &Path) -> anyhow::Result<Files> {
     let mut files = Files::new();
     if !folder.exists() {
         return Ok(files);

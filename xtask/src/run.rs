@@ -1,5 +1,4 @@
-//! Starting other programs. Their exit codes become ours, and Ctrl-C reaches them since they share
-//! our process group.
+//! Runs other programs. xtask exits with their exit code, and Ctrl-C reaches them because they share its process group.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -8,12 +7,12 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::Context as _;
 
-/// A program ended badly, and has already said why.
+/// A program failed and has already printed its error.
 #[derive(Debug)]
 pub(crate) struct Exit(ExitStatus);
 
 impl Exit {
-    /// As a shell would report it: 128 + the signal where there was one.
+    /// The exit code as a shell reports it: 128 plus the number of the signal, if a signal ended the program.
     pub(crate) fn code(&self) -> ExitCode {
         #[cfg(unix)]
         let signal = std::os::unix::process::ExitStatusExt::signal(&self.0);
@@ -32,37 +31,34 @@ impl fmt::Display for Exit {
 
 impl std::error::Error for Exit {}
 
-/// Where the workspace begins.
+/// The root folder of the workspace.
 pub(crate) fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)
 }
 
-/// Where this very program was built: `target/debug`, wherever the user keeps it.
+/// The folder of the xtask binary: `target/debug`, also if the target folder is elsewhere.
 pub(crate) fn built() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot tell where xtask was built")?;
-    let folder = program.parent().context("xtask stands in no folder")?;
+    let program = std::env::current_exe().context("cannot find the xtask binary")?;
+    let folder = program.parent().context("the xtask binary has no parent folder")?;
     Ok(folder.to_owned())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "xtask has no runtime to block, and waits for as long as the developer does"
-)]
+#[expect(clippy::disallowed_methods, reason = "xtask has no async runtime to block")]
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root());
     command
 }
 
-/// The cargo that runs us.
+/// The cargo that runs xtask.
 pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut cargo = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments);
     cargo
 }
 
-/// Shows the command and runs it.
+/// Prints the command and runs it.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let name = Path::new(command.get_program());
     let name = name.file_stem().unwrap_or(name.as_os_str()).to_owned();
@@ -76,8 +72,8 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     }
 }
 
-/// Whether the program is there and answers; says nothing.
-pub(crate) fn answers(command: &mut Command) -> bool {
+/// Whether the program exists and succeeds. Its output is discarded.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     let output = command.output();
     output.is_ok_and(|output| output.status.success())
 }

@@ -1,4 +1,4 @@
-//! New files from templates.
+//! Creates migrations and decision records from templates.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,8 +11,8 @@ use anyhow::Context as _;
 use crate::run::root;
 
 const MIGRATION: &str = "\
--- Why this change; what of the old rows. Tables are STRICT, with the rules repeated as named CHECKs.
--- Never edited once released.
+-- Why the schema changes, and what happens to existing rows. Tables are STRICT and repeat the rules as named CHECKs.
+-- A released migration is never edited.
 ";
 
 /// `cargo xtask migration create_reviews` → `migrations/20261116093000_create_reviews.sql`.
@@ -56,14 +56,14 @@ fn slug(text: &str, gap: char) -> String {
     words.join(&gap.to_string())
 }
 
-/// Never overwrites.
+/// Fails if the file exists.
 fn write_new(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let path = folder.join(name);
-    let shown = path.strip_prefix(root()).unwrap_or(&path).display();
-    let file = File::create_new(&path).with_context(|| format!("cannot create {shown}"));
+    let display = path.strip_prefix(root()).unwrap_or(&path).display();
+    let file = File::create_new(&path).with_context(|| format!("cannot create {display}"));
     file?.write_all(text.as_bytes())?;
-    eprintln!("xtask: wrote {shown}");
+    eprintln!("xtask: wrote {display}");
     Ok(())
 }
 
@@ -71,7 +71,7 @@ fn write_new(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
 fn utc(now: SystemTime) -> (String, String) {
     let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (day, time) = (seconds / 86_400, seconds % 86_400);
-    // eras of 400 years that begin with March, after Howard Hinnant's civil_from_days
+    // Eras of 400 years that begin in March, after Howard Hinnant's civil_from_days.
     let shifted = day + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

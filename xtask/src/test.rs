@@ -1,21 +1,21 @@
-//! The test command, with the set-up the tests need.
+//! Runs the tests, and installs the real clients that some of them need.
 
 use std::ffi::OsString;
 use std::fs;
 
 use anyhow::Context as _;
 
-use crate::run::{answers, cargo, program, root, run};
+use crate::run::{cargo, program, root, run, succeeds};
 
 const CLIENTS: &str = "tests/clients";
-/// A copy of the lock file that was installed. Its time would say little: a checkout changes it.
+/// A copy of the lock file that was installed. File times do not help here: a checkout changes them.
 const STAMP: &str = "node_modules/.installed-lock.json";
 
 pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
     let no_clients = |argument: &&OsString| *argument == "--no-clients";
     let mut rest: Vec<_> = arguments.iter().collect();
     rest.retain(|argument| !no_clients(argument));
-    // no build before it: without dev-dependencies the features differ, and all is compiled twice
+    // Not after `cargo build`: without dev-dependencies the features differ, and everything would be compiled twice.
     let mut tests = cargo(["test", "--workspace"]);
     if rest.len() < arguments.len() {
         eprintln!("xtask: SKIPPED by --no-clients: real clients and the MCP conformance suite");
@@ -24,20 +24,18 @@ pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
         install_clients()?;
     }
     run(tests.args(rest))?;
-    warn_of_missing_python();
+    warn_if_python_is_missing();
     Ok(())
 }
 
-/// Last, where it is read: the test itself can only pass over it.
-fn warn_of_missing_python() {
-    if !answers(program("python3").args(["-c", "import venv, ensurepip"])) {
-        eprintln!(
-            "xtask: SKIPPED for want of python3 with venv: schemathesis, that is, made-up requests for the REST API"
-        );
+/// Printed after the tests, where it is noticed: the test can only skip itself.
+fn warn_if_python_is_missing() {
+    if !succeeds(program("python3").args(["-c", "import venv, ensurepip"])) {
+        eprintln!("xtask: SKIPPED schemathesis (generated requests to the REST API): python3 with venv is missing");
     }
 }
 
-/// Runs long tests, which are ignored otherwise, one after the other; `size` tells them how long.
+/// Runs ignored long tests one after the other. `size` is the variable that sets their length.
 pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let mut test = cargo(["test", "--release", "--test", "it", "--"]);
     test.args(["--ignored", "--nocapture", "--test-threads=1", name]);
@@ -46,39 +44,39 @@ pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow:
         [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => {
             test.env(size, number);
         }
-        _ => anyhow::bail!("expected one whole number, or nothing"),
+        _ => anyhow::bail!("expected one whole number, or no argument"),
     }
     run(&mut test)
 }
 
-/// Measures anchors on the sample history, or on a repository of one's own. Git does most of the work, so it is not
-/// worth a release build.
+/// Measures anchors on the sample history or on another repository. Git does most of the work, so a debug build is fast
+/// enough.
 pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
     let mut test = cargo(["test", "--test", "it", "--", "--ignored", "--nocapture", "anchors_measured"]);
     match arguments {
         [] => {}
         [repository] => {
-            let repository = fs::canonicalize(repository).context("no such repository")?;
+            let repository = fs::canonicalize(repository).context("cannot open the repository")?;
             test.env("COUNTERSIGN_TEST_HISTORY", repository);
         }
-        _ => anyhow::bail!("expected one folder, or nothing"),
+        _ => anyhow::bail!("usage: cargo xtask anchors [REPOSITORY]"),
     }
     run(&mut test)
 }
 
-/// The test that compares the committed description writes it instead.
+/// Runs the test that compares docs/openapi.json, and lets it write the file.
 pub(crate) fn openapi() -> anyhow::Result<()> {
     let mut test = cargo(["test", "--test", "it", "--", "--exact"]);
     test.arg("api::openapi::the_committed_description_is_the_one_that_is_served");
     run(test.env("COUNTERSIGN_UPDATE_OPENAPI", "1"))
 }
 
-/// The long form of a test that CI runs with a few examples.
+/// Runs the schemathesis test with more examples than CI does.
 pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
     let number = match arguments {
         [] => OsString::from("100"),
         [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => number.clone(),
-        _ => anyhow::bail!("expected one whole number, or nothing"),
+        _ => anyhow::bail!("expected one whole number, or no argument"),
     };
     let mut test = cargo(["test", "--test", "it", "--", "--exact", "--nocapture"]);
     test.arg("api::openapi::no_generated_request_is_answered_outside_the_description");
@@ -95,9 +93,9 @@ fn install_clients() -> anyhow::Result<()> {
         return Ok(());
     }
     anyhow::ensure!(
-        answers(program("npm").arg("--version")),
-        "npm is not there, and the tests with real clients need it; install Node, or run \
-         `cargo xtask test --no-clients` for the rest"
+        succeeds(program("npm").arg("--version")),
+        "npm is missing, and the tests with the real clients need it; install Node, or run \
+         `cargo xtask test --no-clients`"
     );
     run(program("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&clients))?;
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
