@@ -1,7 +1,7 @@
-//! `countersign hook`: what git and agents call by themselves.
+//! `countersign hook`: the commands that git and agent clients run automatically.
 //!
-//! A hook file holds one line that calls one of these, so what it does comes with the program and not with the file.
-//! Whatever goes wrong with us must not stop anybody's work, unless that was asked for (`gate.fail = "closed"`).
+//! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
+//! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
 
 mod git;
 mod git_actions;
@@ -24,21 +24,21 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Hook {
-    /// git: refuses a commit that is not approved
+    /// git: refuse a commit that is not approved
     PreCommit(Gated),
-    /// git: refuses a push of commits that are not approved
+    /// git: refuse a push of commits that are not approved
     PrePush(PrePush),
-    /// git: adds the trailer, where gate.receipt is "trailer"
+    /// git: add the receipt trailer if gate.receipt is "trailer"
     CommitMsg(Message),
-    /// git: the same, for who prefers this hook
+    /// git: do what commit-msg does, in the earlier hook
     PrepareCommitMsg(Message),
-    /// git: writes the note, where gate.receipt is "note"
+    /// git: write the receipt note if gate.receipt is "note"
     PostCommit(Plain),
-    /// Agents: denies `git commit` and `git push` of what is not approved
+    /// Agents: deny `git commit` and `git push` of changes that are not approved
     PreToolUse(Gated),
-    /// Agents: blocks once when feedback is unread
+    /// Agents: block the end of a turn once if a reviewer's feedback is unanswered
     Stop(Agent),
-    /// Agents: says what waits
+    /// Agents: list the open reviews of this repository
     SessionStart(SessionStart),
 }
 
@@ -58,9 +58,9 @@ struct Gated {
 
 #[derive(Debug, clap::Args)]
 struct PrePush {
-    /// The remote's name, or its address
+    /// Name or address of the remote, as git passes it
     remote: Option<String>,
-    /// The remote's address
+    /// Address of the remote, as git passes it
     url: Option<String>,
     #[command(flatten)]
     gated: Gated,
@@ -68,9 +68,9 @@ struct PrePush {
 
 #[derive(Debug, clap::Args)]
 struct Message {
-    /// The file with the commit's message
+    /// File that holds the commit message
     file: PathBuf,
-    /// ActionKind else git tells a hook
+    /// Further arguments that git passes
     #[arg(hide = true)]
     rest: Vec<String>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ struct Message {
 
 #[derive(Debug, clap::Args)]
 struct Agent {
-    /// Only reviews that this proposer submitted, by its id or agent type
+    /// Consider only reviews of this proposer (id or agent type)
     #[arg(long = "as", value_name = "NAME")]
     proposer: Option<String>,
     #[command(flatten)]
@@ -88,7 +88,7 @@ struct Agent {
 
 #[derive(Debug, clap::Args)]
 struct SessionStart {
-    /// Start a broker where none runs
+    /// Start a broker if none is running
     #[arg(long)]
     start: bool,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         Hook::PreCommit(args) => git::pre_commit(args).await,
         Hook::PrePush(args) => git::pre_push(args).await,
         Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
-            git::message(args).await;
+            git::commit_message(args).await;
             Ok(())
         }
         Hook::PostCommit(args) => {

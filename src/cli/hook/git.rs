@@ -1,4 +1,4 @@
-//! Hooks of git.
+//! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
 
 use super::{Gated, Message, Plain, PrePush};
 use crate::{
@@ -14,7 +14,8 @@ use domain::text::escape;
 use git::UserRepo;
 use std::io::{self, Read as _, Write as _};
 
-const NO: u8 = 1;
+/// Exit code with which a hook makes git abort.
+const REFUSED: u8 = 1;
 
 pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
     let judged = async {
@@ -30,7 +31,7 @@ pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
 pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
     let PrePush { remote, url: _, gated } = args;
     let judged = async {
-        // Read also where nobody asks: git gives up on a hook that does not.
+        // Read it in any case: git fails with a broken pipe if a hook does not.
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
         let (repo, config) = surroundings(&gated.place).await?;
@@ -42,34 +43,34 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
     decide(judged.await, &gated)
 }
 
-/// A yes is silent: git has enough to say.
+/// Prints nothing if everything is approved.
 fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Failure> {
     match judged {
         Ok(judged) if judged.iter().all(Judgement::passes) => Ok(()),
         Ok(judged) => {
-            say(&told(&judged));
-            Err(Failure::answer(NO))
+            print_stderr(&told(&judged));
+            Err(Failure::answer(REFUSED))
         }
-        Err(error) => match failing(args.failing.chosen(), &args.place) {
+        Err(error) => match fail_mode(args.failing.chosen(), &args.place) {
             Fail::Open => {
-                say(&format!("could not tell whether this is approved, and let it pass: {error:#}\n"));
+                print_stderr(&format!("cannot check for an approval, so nothing was checked: {error:#}\n"));
                 Ok(())
             }
             Fail::Closed => {
-                say(&format!("could not tell whether this is approved: {error:#}\n"));
-                Err(Failure::answer(NO))
+                print_stderr(&format!("cannot check for an approval: {error:#}\n"));
+                Err(Failure::answer(REFUSED))
             }
         },
     }
 }
 
-/// ActionKind was asked for on the command line, else in the settings. Settings that cannot be read ask for nothing.
-pub(super) fn failing(chosen: Option<Fail>, place: &Place) -> Fail {
+/// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
+pub(super) fn fail_mode(chosen: Option<Fail>, place: &Place) -> Fail {
     chosen.or_else(|| settings(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
 }
 
-/// Of the message that is about to be committed: the trailer of the review that approved it.
-pub(super) async fn message(args: Message) {
+/// Adds the trailer of the approving review to the message that is about to be committed.
+pub(super) async fn commit_message(args: Message) {
     let written = async {
         let (repo, config) = surroundings(&args.place).await?;
         if config.gate.receipt != Receipt::Trailer {
@@ -81,7 +82,7 @@ pub(super) async fn message(args: Message) {
         }
         Ok(())
     };
-    tell_failure("no trailer was written", written.await);
+    report_failure("cannot write the receipt trailer", written.await);
 }
 
 pub(super) async fn post_commit(args: Plain) {
@@ -92,7 +93,7 @@ pub(super) async fn post_commit(args: Plain) {
         }
         note_head(&repo, &mut Judge::open(&repo, &config).await?).await
     };
-    tell_failure("no note was written", written.await);
+    report_failure("cannot write the receipt note", written.await);
 }
 
 async fn note_head(repo: &UserRepo, judge: &mut Judge) -> anyhow::Result<()> {
@@ -103,14 +104,14 @@ async fn note_head(repo: &UserRepo, judge: &mut Judge) -> anyhow::Result<()> {
     }
 }
 
-fn tell_failure(what: &str, ended: anyhow::Result<()>) {
-    if let Err(error) = ended {
-        say(&format!("{what}: {error:#}\n"));
+fn report_failure(what: &str, result: anyhow::Result<()>) {
+    if let Err(error) = result {
+        print_stderr(&format!("{what}: {error:#}\n"));
     }
 }
 
-fn say(text: &str) {
+fn print_stderr(text: &str) {
     let lines: String = text.lines().map(|line| format!("countersign: {}\n", escape(line))).collect();
-    // Nobody may be there to read it.
+    // Nothing can be done if stderr is closed.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }

@@ -1,100 +1,103 @@
-//! ActionKind a command line means to do with git: stage, commit, push, and where.
+//! Finds the git commands in a command line that stage, commit or push, and the folder each of them works in.
 
 mod command_tables;
 
-use super::shell::{Connector, Item, SimpleCommand, Word, read};
+use super::shell::{Connector, Item, SimpleCommand, Word, parse};
 use command_tables::{
-    HARMLESS, KNOWN, MOVING, READING, TALKING, UnwrappedCommand, assignment, folder, joined, redirects,
+    CHANGES_INDEX, HARMLESS, KEEPS_INDEX, READ_ONLY, TEXT_TOOLS, UnwrappedCommand, assignment, join, redirects_git,
+    resolve_path,
 };
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
 
-/// Shells within shells; deeper is no honest command line.
+/// Levels of shells within shells. A deeper script is only searched for suspicious words.
 const MAX_DEPTH: usize = 8;
 
-/// A git command that matters to a gate.
+/// A git command that can change what lands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitAction {
     pub dir: PathBuf,
-    pub what: ActionKind,
-    /// Behind the subcommand.
+    pub kind: ActionKind,
+    /// The words after the subcommand.
     pub args: Vec<Word>,
-    pub before: PriorEffect,
+    pub prior_effect: PriorEffect,
 }
 
-/// ActionKind runs before it in the same line may change, so that nobody knows yet how it will be then.
+/// What earlier commands of the line may change before a git command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PriorEffect {
     None,
     /// Branches and tags.
     Refs,
-    /// Files, but not what is staged.
+    /// Files, but not the index.
     Files,
-    /// ActionKind is staged, or what is checked out.
+    /// The index or the checked out branch.
     Index,
-    /// The folder, so that it may be any repository.
+    /// The folder: the command may work in any repository.
     Directory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ActionKind {
-    /// Stages, so that a later commit takes more: `add` or `rm`.
+    /// `add` or `rm`: adds to a later commit.
     Stage(&'static str),
     Commit,
     Push,
-    /// May be an alias of anything.
+    /// Not a subcommand of git, so possibly an alias.
     Unknown(String),
 }
 
-/// Everything in the order in which it would run. A line that cannot be read to its end is searched for the words, and so
-/// is what unknown programs are given.
+/// All git actions in the order of execution.
+///
+/// If the line cannot be parsed to its end, or passes text to an unknown program, that text is searched for
+/// `git commit` and `git push`. When in doubt, it counts as an action.
 pub(super) fn git_actions(line: &str, dir: &Path) -> Vec<GitAction> {
-    let mut walk = Analyzer {
-        acts: Vec::new(),
-        at: WorkingDir { dir: dir.to_owned(), lost: false },
-        earlier: Vec::new(),
-        before: PriorEffect::None,
-        aliases: false,
-        values: HashMap::new(),
-        loose: Vec::new(),
+    let mut analyzer = Analyzer {
+        actions: Vec::new(),
+        at: WorkingDir { dir: dir.to_owned(), uncertain: false },
+        previous_dirs: Vec::new(),
+        prior_effect: PriorEffect::None,
+        defines_aliases: false,
+        variables: HashMap::new(),
+        passed_texts: Vec::new(),
         depth: 0,
     };
-    walk.script(line);
-    walk.last_net();
-    walk.acts
+    analyzer.script(line);
+    analyzer.search_passed_texts();
+    analyzer.actions
 }
 
 #[derive(Clone)]
 struct WorkingDir {
     dir: PathBuf,
-    /// It may be another.
-    lost: bool,
+    /// The folder is only a guess.
+    uncertain: bool,
 }
 
 struct Analyzer {
-    acts: Vec<GitAction>,
+    actions: Vec<GitAction>,
     at: WorkingDir,
-    /// Where it was, for `cd -` and `popd`.
-    earlier: Vec<WorkingDir>,
-    before: PriorEffect,
-    /// The line makes aliases of its own.
-    aliases: bool,
-    /// ActionKind variables of the line stand for.
-    values: HashMap<String, String>,
-    /// Words that programs get which may run them.
-    loose: Vec<String>,
+    /// Earlier folders, for `cd -` and `popd`.
+    previous_dirs: Vec<WorkingDir>,
+    prior_effect: PriorEffect,
+    /// The line defines git aliases.
+    defines_aliases: bool,
+    /// Variables that the line assigns.
+    variables: HashMap<String, String>,
+    /// Texts passed to programs that may run them as commands.
+    passed_texts: Vec<String>,
     depth: usize,
 }
 
 impl Analyzer {
     fn script(&mut self, text: &str) {
         if self.depth == MAX_DEPTH {
-            return self.suspect(text);
+            return self.search(text);
         }
         self.depth += 1;
-        let script = read(text);
+        let script = parse(text);
         let mut outer = Vec::new();
         for (at, item) in script.items.iter().enumerate() {
             match item {
@@ -110,45 +113,46 @@ impl Analyzer {
             }
         }
         if script.broken {
-            self.suspect(text);
+            self.search(text);
         }
         self.depth -= 1;
     }
 
-    fn raise(&mut self, before: PriorEffect) {
-        self.before = self.before.max(before);
+    fn raise(&mut self, effect: PriorEffect) {
+        self.prior_effect = self.prior_effect.max(effect);
     }
 
-    /// When in doubt, it is a commit.
-    fn suspect(&mut self, text: &str) {
+    /// Searches a text that cannot be parsed for `git commit` and `git push`.
+    fn search(&mut self, text: &str) {
         let found = |word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|part| part == word);
-        for (word, what) in [("commit", ActionKind::Commit), ("push", ActionKind::Push)] {
+        for (word, kind) in [("commit", ActionKind::Commit), ("push", ActionKind::Push)] {
             if found("git") && found(word) {
-                self.suspected(what);
+                self.add_suspected(kind);
             }
         }
     }
 
-    fn suspected(&mut self, what: ActionKind) {
-        if self.acts.iter().all(|act| act.what != what) {
-            let before = if self.at.lost { PriorEffect::Directory } else { self.before.max(PriorEffect::Index) };
-            self.acts.push(GitAction { dir: self.at.dir.clone(), what, args: Vec::new(), before });
+    fn add_suspected(&mut self, kind: ActionKind) {
+        if self.actions.iter().all(|action| action.kind != kind) {
+            let prior_effect =
+                if self.at.uncertain { PriorEffect::Directory } else { self.prior_effect.max(PriorEffect::Index) };
+            self.actions.push(GitAction { dir: self.at.dir.clone(), kind, args: Vec::new(), prior_effect });
         }
     }
 
-    /// No act was found: do words that an unknown program gets look like one?
-    fn last_net(&mut self) {
-        if self.acts.iter().any(|act| matches!(act.what, ActionKind::Commit | ActionKind::Push)) {
+    /// If no commit or push was found, searches the texts that unknown programs receive.
+    fn search_passed_texts(&mut self) {
+        if self.actions.iter().any(|action| matches!(action.kind, ActionKind::Commit | ActionKind::Push)) {
             return;
         }
-        for text in std::mem::take(&mut self.loose) {
-            let apart = |c: char| c.is_whitespace() || "'\"`;|&(),[]{}=".contains(c);
-            let mut words = text.split(apart).filter(|word| !word.is_empty());
+        for text in std::mem::take(&mut self.passed_texts) {
+            let is_separator = |c: char| c.is_whitespace() || "'\"`;|&(),[]{}=".contains(c);
+            let mut words = text.split(is_separator).filter(|word| !word.is_empty());
             let git = words.any(|word| word.rsplit('/').next() == Some("git"));
             for word in words.filter(|_| git) {
                 match word {
-                    "commit" => self.suspected(ActionKind::Commit),
-                    "push" => self.suspected(ActionKind::Push),
+                    "commit" => self.add_suspected(ActionKind::Commit),
+                    "push" => self.add_suspected(ActionKind::Push),
                     _ => {}
                 }
             }
@@ -159,36 +163,36 @@ impl Analyzer {
         if command.writes {
             self.raise(PriorEffect::Files);
         }
-        let bare = UnwrappedCommand::of(&command.words);
-        if let Some(script) = &bare.script {
+        let unwrapped = UnwrappedCommand::parse(&command.words);
+        if let Some(script) = &unwrapped.script {
             self.nested(script);
         }
-        let Some((program, args)) = bare.words.split_first() else {
-            if bare.redirected {
+        let Some((program, args)) = unwrapped.words.split_first() else {
+            if unwrapped.redirects_git {
                 self.raise(PriorEffect::Directory);
             }
-            return self.values.extend(bare.assigned);
+            return self.variables.extend(unwrapped.assigned);
         };
         let name = program.text.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = name.strip_suffix(".exe").unwrap_or(name);
         match name {
             "cd" | "pushd" | "popd" => self.change_dir(name, args, is_certain(command.connector, next)),
-            "eval" => self.script(&joined(args)),
+            "eval" => self.script(&join(args)),
             "trap" => args.iter().take(1).for_each(|word| self.nested(&word.text)),
             "export" | "declare" | "typeset" | "readonly" | "local" => self.export(args),
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => self.shell(args, command, line),
-            "git" => self.git(args, &bare),
+            "git" => self.git(args, &unwrapped),
             // `$GIT commit`
             _ if program.uncertain && args.first().is_some_and(|word| matches!(&*word.text, "commit" | "push")) => {
-                self.git(args, &bare);
+                self.git(args, &unwrapped);
             }
             _ if program.uncertain => self.expanded(program, args),
             harmless if HARMLESS.contains(&harmless) => {}
-            talking => {
+            other => {
                 self.raise(PriorEffect::Files);
-                if !TALKING.contains(&talking) {
-                    self.loose.push(joined(&bare.words));
-                    self.loose.extend(command.input.clone());
+                if !TEXT_TOOLS.contains(&other) {
+                    self.passed_texts.push(join(&unwrapped.words));
+                    self.passed_texts.extend(command.input.clone());
                 }
             }
         }
@@ -197,22 +201,22 @@ impl Analyzer {
     /// `$COMMAND`
     fn expanded(&mut self, program: &Word, args: &[Word]) {
         let name = program.text.trim_start_matches(['$', '{']).trim_end_matches('}');
-        match self.values.get(name).cloned() {
-            Some(value) if self.depth < MAX_DEPTH => self.script(&format!("{value} {}", joined(args))),
+        match self.variables.get(name).cloned() {
+            Some(value) if self.depth < MAX_DEPTH => self.script(&format!("{value} {}", join(args))),
             Some(_) | None => {
                 self.raise(PriorEffect::Files);
-                self.loose.push(joined(args));
-                self.loose.extend(self.values.values().cloned());
+                self.passed_texts.push(join(args));
+                self.passed_texts.extend(self.variables.values().cloned());
             }
         }
     }
 
     fn export(&mut self, args: &[Word]) {
         for (name, value) in args.iter().filter_map(|word| assignment(&word.text)) {
-            if redirects(name) {
+            if redirects_git(name) {
                 self.raise(PriorEffect::Directory);
             }
-            self.values.insert(name.to_owned(), value.to_owned());
+            self.variables.insert(name.to_owned(), value.to_owned());
         }
     }
 
@@ -220,27 +224,27 @@ impl Analyzer {
         let target = args.iter().find(|word| word.text == "-" || !word.text.starts_with('-'));
         let here = self.at.clone();
         let to = match (how, target) {
-            ("popd", _) => self.earlier.pop(),
-            ("cd", Some(word)) if word.text == "-" => self.earlier.pop(),
-            ("pushd", None) => self.earlier.pop(),
-            (_, None) => Some(self.spot(&here, &Word { text: "~".into(), uncertain: true, quoted: false })),
-            (_, Some(word)) => Some(self.spot(&here, word)),
+            ("popd", _) => self.previous_dirs.pop(),
+            ("cd", Some(word)) if word.text == "-" => self.previous_dirs.pop(),
+            ("pushd", None) => self.previous_dirs.pop(),
+            (_, None) => Some(self.resolve_dir(&here, &Word { text: "~".into(), uncertain: true, quoted: false })),
+            (_, Some(word)) => Some(self.resolve_dir(&here, word)),
         };
         if how != "popd" {
-            self.earlier.push(here.clone());
+            self.previous_dirs.push(here.clone());
         }
-        self.at = to.unwrap_or(WorkingDir { lost: true, ..here });
-        self.at.lost |= !certain;
+        self.at = to.unwrap_or(WorkingDir { uncertain: true, ..here });
+        self.at.uncertain |= !certain;
     }
 
-    /// Where a word leads. One that nobody can know is guessed at.
-    fn spot(&self, from: &WorkingDir, word: &Word) -> WorkingDir {
-        match folder(&from.dir, word) {
-            Some(dir) => WorkingDir { lost: from.lost && dir.starts_with(&from.dir), dir },
+    /// The folder that a word names. If it contains an expansion, the result is a guess.
+    fn resolve_dir(&self, from: &WorkingDir, word: &Word) -> WorkingDir {
+        match resolve_path(&from.dir, word) {
+            Some(dir) => WorkingDir { uncertain: from.uncertain && dir.starts_with(&from.dir), dir },
             None => {
                 let name = word.text.trim_start_matches(['$', '{']).trim_end_matches('}');
-                let dir = self.values.get(name).map_or_else(|| from.dir.clone(), |value| from.dir.join(value));
-                WorkingDir { dir, lost: true }
+                let dir = self.variables.get(name).map_or_else(|| from.dir.clone(), |value| from.dir.join(value));
+                WorkingDir { dir, uncertain: true }
             }
         }
     }
@@ -262,30 +266,30 @@ impl Analyzer {
                     }
                 }
                 Some(_) => {}
-                None if commands => return self.given(word),
+                None if commands => return self.inline_script(word),
                 None if input => break,
-                // A file with commands, which nobody has read.
+                // A script file, whose content is not known.
                 None => return self.raise(PriorEffect::Files),
             }
         }
         match &command.input {
             Some(input) => self.nested(input),
-            // ActionKind it is told to do, another program says.
+            // The commands come from another program.
             None => {
                 self.raise(PriorEffect::Files);
                 if command.connector == Connector::Pipe {
-                    self.suspect(line);
+                    self.search(line);
                 }
             }
         }
     }
 
     /// `sh -c SCRIPT`
-    fn given(&mut self, script: &Word) {
+    fn inline_script(&mut self, script: &Word) {
         self.nested(&script.text);
         if script.uncertain {
             self.raise(PriorEffect::Files);
-            self.loose.extend(self.values.values().cloned());
+            self.passed_texts.extend(self.variables.values().cloned());
         }
     }
 
@@ -295,19 +299,19 @@ impl Analyzer {
         self.at = at;
     }
 
-    fn git(&mut self, args: &[Word], bare: &UnwrappedCommand) {
+    fn git(&mut self, args: &[Word], unwrapped: &UnwrappedCommand) {
         let mut at = self.at.clone();
-        if let Some(dir) = &bare.dir {
-            at = self.spot(&at, dir);
+        if let Some(dir) = &unwrapped.dir {
+            at = self.resolve_dir(&at, dir);
         }
-        let mut elsewhere = bare.redirected;
+        let mut elsewhere = unwrapped.redirects_git;
         let mut words = args.iter();
         let sub = loop {
             let Some(word) = words.next() else { return };
             match word.text.as_str() {
-                "-C" | "--work-tree" => at = words.next().map_or(at.clone(), |to| self.spot(&at, to)),
+                "-C" | "--work-tree" => at = words.next().map_or(at.clone(), |to| self.resolve_dir(&at, to)),
                 "-c" | "--config-env" => {
-                    self.aliases |= words.next().is_some_and(makes_alias);
+                    self.defines_aliases |= words.next().is_some_and(defines_alias);
                 }
                 "--git-dir" => {
                     elsewhere = true;
@@ -319,7 +323,7 @@ impl Analyzer {
                 text if text.starts_with("--git-dir=") => elsewhere = true,
                 text if text.starts_with("--work-tree=") => {
                     let to = text.trim_start_matches("--work-tree=").to_owned();
-                    at = self.spot(&at, &Word { text: to, ..word.clone() });
+                    at = self.resolve_dir(&at, &Word { text: to, ..word.clone() });
                 }
                 "--help" | "--version" | "-h" | "-v" => return,
                 text if text.starts_with('-') => {}
@@ -327,16 +331,17 @@ impl Analyzer {
             }
         };
         let args: Vec<_> = words.cloned().collect();
-        let Some(what) = self.meant(sub, &args) else { return };
-        let before = if at.lost || elsewhere { PriorEffect::Directory } else { self.before };
+        let Some(kind) = self.action_kind(sub, &args) else { return };
+        let prior_effect = if at.uncertain || elsewhere { PriorEffect::Directory } else { self.prior_effect };
         // `git add "$FILE"`
-        if matches!(what, ActionKind::Stage(_)) && args.iter().any(|word| word.uncertain) {
+        if matches!(kind, ActionKind::Stage(_)) && args.iter().any(|word| word.uncertain) {
             self.raise(PriorEffect::Files);
         }
-        self.acts.push(GitAction { dir: at.dir, what, args, before });
+        self.actions.push(GitAction { dir: at.dir, kind, args, prior_effect });
     }
 
-    fn meant(&mut self, sub: &Word, args: &[Word]) -> Option<ActionKind> {
+    /// The action of a subcommand. A subcommand that is not an action changes the prior effect.
+    fn action_kind(&mut self, sub: &Word, args: &[Word]) -> Option<ActionKind> {
         let changes = match sub.text.as_str() {
             // `git $WHAT`
             _ if sub.uncertain => return Some(ActionKind::Commit),
@@ -347,13 +352,13 @@ impl Analyzer {
             "branch" | "tag" if is_listing(args) => PriorEffect::None,
             "branch" | "tag" => PriorEffect::Refs,
             "checkout" | "switch" if is_new_branch(args) => PriorEffect::Refs,
-            known if READING.contains(&known) => PriorEffect::None,
-            known if MOVING.contains(&known) => PriorEffect::Index,
-            known if KNOWN.contains(&known) => {
-                self.aliases |= known == "config" && args.iter().any(makes_alias);
+            known if READ_ONLY.contains(&known) => PriorEffect::None,
+            known if CHANGES_INDEX.contains(&known) => PriorEffect::Index,
+            known if KEEPS_INDEX.contains(&known) => {
+                self.defines_aliases |= known == "config" && args.iter().any(defines_alias);
                 PriorEffect::Files
             }
-            _ if self.aliases => {
+            _ if self.defines_aliases => {
                 self.raise(PriorEffect::Index);
                 return Some(ActionKind::Commit);
             }
@@ -364,7 +369,7 @@ impl Analyzer {
     }
 }
 
-/// Whether a `cd` between these has surely been run, in the same shell, when the next command is.
+/// Whether a `cd` between these operators certainly took effect before the next command runs.
 fn is_certain(connector: Connector, next: Connector) -> bool {
     match (connector, next) {
         (Connector::Sequence, Connector::Sequence | Connector::And) | (Connector::And, Connector::And) => true,
@@ -375,7 +380,7 @@ fn is_certain(connector: Connector, next: Connector) -> bool {
     }
 }
 
-fn makes_alias(setting: &Word) -> bool {
+fn defines_alias(setting: &Word) -> bool {
     let text = setting.text.to_ascii_lowercase();
     setting.uncertain || text.starts_with("alias.") || text.starts_with("include")
 }
@@ -385,7 +390,7 @@ fn is_listing(args: &[Word]) -> bool {
     args.iter().any(lists) || args.iter().all(|word| word.text.starts_with('-') && !word.uncertain)
 }
 
-/// `checkout -b NAME`: nothing but the name changes.
+/// `checkout -b NAME` only creates a branch.
 fn is_new_branch(args: &[Word]) -> bool {
     matches!(args, [option, name] if matches!(option.text.as_str(), "-b" | "-B" | "-c" | "-C" | "--create")
         && !name.uncertain)

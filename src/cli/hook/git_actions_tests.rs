@@ -2,9 +2,10 @@ use super::{ActionKind, PriorEffect, git_actions};
 use std::path::Path;
 
 #[test]
-fn what_runs_before_may_change_what_is_committed() {
-    let unseen =
-        |line: &str| git_actions(line, Path::new("/r")).last().is_some_and(|act| act.before >= PriorEffect::Files);
+fn earlier_commands_can_change_the_committed_files() {
+    let is_unpredictable = |line: &str| {
+        git_actions(line, Path::new("/r")).last().is_some_and(|action| action.prior_effect >= PriorEffect::Files)
+    };
     for line in [
         "echo x > a; git commit",
         "cargo fmt && git commit",
@@ -16,7 +17,7 @@ fn what_runs_before_may_change_what_is_committed() {
         "cat <<EOF >a\nx\nEOF\ngit commit",
         "> a; git commit",
     ] {
-        assert!(unseen(line), "{line}");
+        assert!(is_unpredictable(line), "{line}");
     }
     for line in [
         "git commit",
@@ -26,13 +27,13 @@ fn what_runs_before_may_change_what_is_committed() {
         "A=b git commit",
         "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\"",
     ] {
-        assert!(!unseen(line), "{line}");
+        assert!(!is_unpredictable(line), "{line}");
     }
 }
 
 #[test]
-fn what_changes_the_index_or_the_folder_leaves_a_commit_open() {
-    let before = |line: &str| git_actions(line, Path::new("/r")).last().map(|act| act.before);
+fn earlier_changes_of_the_index_or_the_folder_are_tracked() {
+    let prior_effect = |line: &str| git_actions(line, Path::new("/r")).last().map(|action| action.prior_effect);
     let table = [
         ("git mv a b", PriorEffect::Index),
         ("git apply --cached p", PriorEffect::Index),
@@ -56,31 +57,34 @@ fn what_changes_the_index_or_the_folder_leaves_a_commit_open() {
         ("cd /x | true", PriorEffect::Directory),
     ];
     for (line, expected) in table {
-        assert_eq!(before(&format!("{line} && git commit")), Some(expected), "{line}");
+        assert_eq!(prior_effect(&format!("{line} && git commit")), Some(expected), "{line}");
     }
     for line in ["git -C $R commit", "GIT_DIR=/x git commit", "git --git-dir=/x commit", "cd /x & git commit"] {
-        assert_eq!(before(line), Some(PriorEffect::Directory), "{line}");
+        assert_eq!(prior_effect(line), Some(PriorEffect::Directory), "{line}");
     }
 }
 
-/// `DIR WHAT ARGS`, one for each.
-fn found(line: &str) -> String {
-    let acts = git_actions(line, Path::new("/r"));
-    let shown = acts.iter().map(|act| {
-        let what = match &act.what {
+/// `DIR KIND ARGS` of each action.
+fn render(line: &str) -> String {
+    let actions = git_actions(line, Path::new("/r"));
+    let lines = actions.iter().map(|action| {
+        let kind = match &action.kind {
             ActionKind::Stage(how) => (*how).to_owned(),
             ActionKind::Commit => "commit".to_owned(),
             ActionKind::Push => "push".to_owned(),
             ActionKind::Unknown(name) => format!("{name}?"),
         };
-        let args = act.args.iter().map(|word| word.text.as_str());
-        std::iter::once(act.dir.display().to_string()).chain([what]).chain(args.map(str::to_owned)).collect::<Vec<_>>()
+        let args = action.args.iter().map(|word| word.text.as_str());
+        std::iter::once(action.dir.display().to_string())
+            .chain([kind])
+            .chain(args.map(str::to_owned))
+            .collect::<Vec<_>>()
     });
-    shown.map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
+    lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
-fn commits_and_pushes_are_found_wherever_they_stand() {
+fn commits_and_pushes_are_found_anywhere_in_a_line() {
     let table = [
         ("git commit -m x", "/r commit -m x"),
         ("git push origin main", "/r push origin main"),
@@ -137,12 +141,12 @@ fn commits_and_pushes_are_found_wherever_they_stand() {
         ("python3 - <<E\nrun('git push')\nE", "/r push"),
     ];
     for (line, expected) in table {
-        assert_eq!(found(line), expected, "{line}");
+        assert_eq!(render(line), expected, "{line}");
     }
 }
 
 #[test]
-fn what_only_looks_like_one_is_left_alone() {
+fn text_that_only_mentions_git_is_ignored() {
     for line in [
         "git status",
         "git log --grep commit",
@@ -164,6 +168,6 @@ fn what_only_looks_like_one_is_left_alone() {
         "cat >a.md <<EOF\ngit commit\nEOF",
         "",
     ] {
-        assert_eq!(found(line), "", "{line}");
+        assert_eq!(render(line), "", "{line}");
     }
 }

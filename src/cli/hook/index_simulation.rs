@@ -1,4 +1,4 @@
-//! ActionKind a `git commit` would take, worked out in an index of our own.
+//! Computes what a `git commit` would contain, in a copy of the index.
 
 use super::shell::Word;
 use crate::cli::gate::Landing;
@@ -7,20 +7,21 @@ use git::UserRepo;
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// ActionKind the words behind `git commit` ask for.
+/// The options and paths of a `git commit`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommitOptions {
     pub all: bool,
     pub amend: bool,
     pub include: bool,
     pub allow_empty: bool,
-    /// Some word is an expansion, or one that we do not know, or has git ask for more: nobody knows what it takes.
-    pub unsure: bool,
-    /// Commits nothing: `--dry-run`, `--help` and the like.
-    pub nothing: bool,
+    /// A word is an expansion or an unknown option, or git asks interactively: the content cannot be predicted.
+    pub is_uncertain: bool,
+    /// `--dry-run`, `--help` and similar.
+    pub commits_nothing: bool,
     pub paths: Vec<String>,
 }
 
+/// Options that take a value and do not change the content.
 const WITH_VALUE: &[&str] = &[
     "--message",
     "--file",
@@ -34,8 +35,8 @@ const WITH_VALUE: &[&str] = &[
     "--cleanup",
     "--trailer",
 ];
-/// Change nothing of what is taken.
-const PLAIN: &[&str] = &[
+/// Options without a value that do not change the content.
+const NEUTRAL: &[&str] = &[
     "--allow-empty-message",
     "--branch",
     "--edit",
@@ -55,74 +56,75 @@ const PLAIN: &[&str] = &[
     "--verbose",
     "--verify",
 ];
-const IDLE: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
+/// Options with which nothing is committed.
+const WITHOUT_COMMIT: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
 
 impl CommitOptions {
-    pub(super) fn read(words: &[Word]) -> Self {
-        let mut read = Self::default();
+    pub(super) fn parse(words: &[Word]) -> Self {
+        let mut options = Self::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            read.unsure |= is_open(word);
+            options.is_uncertain |= is_open(word);
             match word.text.as_str() {
                 "--" => {
                     for word in words.by_ref() {
-                        read.unsure |= word.uncertain;
-                        read.paths.push(word.text.clone());
+                        options.is_uncertain |= word.uncertain;
+                        options.paths.push(word.text.clone());
                     }
                 }
-                "--allow-empty" => read.allow_empty = true,
-                "--all" => read.all = true,
-                "--amend" => read.amend = true,
-                "--include" => read.include = true,
-                text if IDLE.contains(&text) => read.nothing = true,
-                text if WITH_VALUE.contains(&text) => read.unsure |= words.next().is_some_and(is_open),
+                "--allow-empty" => options.allow_empty = true,
+                "--all" => options.all = true,
+                "--amend" => options.amend = true,
+                "--include" => options.include = true,
+                text if WITHOUT_COMMIT.contains(&text) => options.commits_nothing = true,
+                text if WITH_VALUE.contains(&text) => options.is_uncertain |= words.next().is_some_and(is_open),
                 text if text.starts_with("--") => {
                     let name = text.split('=').next().unwrap_or_default();
-                    read.unsure |= !PLAIN.contains(&name) && !WITH_VALUE.contains(&name);
+                    options.is_uncertain |= !NEUTRAL.contains(&name) && !WITH_VALUE.contains(&name);
                 }
                 text if text.len() > 1 && text.starts_with('-') => {
-                    if read.letters(&text[1..]) {
-                        read.unsure |= words.next().is_some_and(is_open);
+                    if options.parse_short(&text[1..]) {
+                        options.is_uncertain |= words.next().is_some_and(is_open);
                     }
                 }
                 text => {
-                    read.unsure |= word.uncertain;
-                    read.paths.push(text.to_owned());
+                    options.is_uncertain |= word.uncertain;
+                    options.paths.push(text.to_owned());
                 }
             }
         }
-        read
+        options
     }
 
-    /// `-am`; whether the last one takes the next word.
-    fn letters(&mut self, letters: &str) -> bool {
+    /// Short options such as `-am`. Returns whether the next word is the value of the last one.
+    fn parse_short(&mut self, letters: &str) -> bool {
         for (at, letter) in letters.char_indices() {
             match letter {
                 'a' => self.all = true,
                 'i' => self.include = true,
                 'm' | 'F' | 'C' | 'c' | 't' => return at + 1 == letters.len(),
-                // The rest is its value.
+                // The rest of the word is the value.
                 'S' | 'u' => return false,
                 'e' | 'n' | 'o' | 'q' | 's' | 'v' => {}
-                _ => self.unsure = true,
+                _ => self.is_uncertain = true,
             }
         }
         false
     }
 }
 
-/// May become several words, and any.
+/// An unquoted expansion, which can become any number of words.
 fn is_open(word: &Word) -> bool {
     word.uncertain && !word.quoted
 }
 
-/// A copy of the user's index, in which what a command line stages is staged.
+/// A copy of the user's index, to which the `git add` and `git rm` of a command line are applied.
 pub(super) struct IndexSimulation {
     repo: UserRepo,
     user: UserRepo,
     folder: TempDir,
     staged: bool,
-    unsure: bool,
+    is_uncertain: bool,
 }
 
 impl IndexSimulation {
@@ -133,19 +135,19 @@ impl IndexSimulation {
         if real.exists() {
             fs::copy(&real, &index).context("cannot copy the index")?;
         }
-        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false, unsure: false })
+        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false, is_uncertain: false })
     }
 
-    /// `git add` and `git rm` of the same line. ActionKind cannot be told is left out, and remembered.
+    /// Applies a `git add` or `git rm`. If the effect cannot be predicted, nothing is applied and the index is uncertain.
     pub(super) async fn stage(&mut self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
         self.staged = true;
-        if !words.iter().all(|word| is_read(how, word)) || !dir.is_dir() {
-            self.unsure = true;
+        if !words.iter().all(|word| is_predictable(how, word)) || !dir.is_dir() {
+            self.is_uncertain = true;
             return Ok(());
         }
         let mut args = vec![how];
         if how == "rm" {
-            // The files themselves are the user's.
+            // Do not delete the user's files.
             args.push("--cached");
         }
         args.extend(words.iter().map(|word| word.text.as_str()));
@@ -153,20 +155,20 @@ impl IndexSimulation {
         Ok(())
     }
 
-    /// The same line stages something that nobody can tell.
-    pub(super) fn is_unsure(&self) -> bool {
-        self.unsure
+    /// Whether the command line stages something that cannot be predicted.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.is_uncertain
     }
 
-    /// The same line stages files as they are then.
+    /// Whether the command line stages anything.
     pub(super) fn has_staged(&self) -> bool {
         self.staged
     }
 
-    /// ActionKind would be committed, and on top of what.
-    pub(super) async fn commit(&self, dir: &Path, words: &CommitOptions) -> anyhow::Result<Landing> {
+    /// The commit that git would make.
+    pub(super) async fn commit(&self, dir: &Path, options: &CommitOptions) -> anyhow::Result<Landing> {
         let root = self.repo.root();
-        let repo = match (words.all, words.paths.is_empty()) {
+        let repo = match (options.all, options.paths.is_empty()) {
             (true, _) => {
                 self.repo.git(["add", "--update", "--", ":/"]).await?;
                 self.repo.clone()
@@ -176,20 +178,20 @@ impl IndexSimulation {
                 let from = if dir.is_dir() { dir } else { root };
                 let args = ["ls-files", "--full-name", "-z", "--"].into_iter();
                 let there = self.repo.in_folder(from);
-                let tracked = there.try_git(args.chain(words.paths.iter().map(String::as_str))).await?;
-                let repo = if words.include { self.repo.clone() } else { self.fresh().await? };
+                let tracked = there.try_git(args.chain(options.paths.iter().map(String::as_str))).await?;
+                let repo = if options.include { self.repo.clone() } else { self.index_of_head().await? };
                 let update = ["update-index", "--add", "--remove", "-z", "--stdin"];
                 repo.git_with_input(update, tracked.stdout()).await?;
                 repo
             }
         };
         let staged = Landing::staged(&repo).await?;
-        Ok(if words.amend { staged.amending(&self.user).await?.unwrap_or(staged) } else { staged })
+        Ok(if options.amend { staged.amending(&self.user).await?.unwrap_or(staged) } else { staged })
     }
 
-    /// An index as the last commit left it: that is what `git commit PATH` begins with.
-    async fn fresh(&self) -> anyhow::Result<UserRepo> {
-        let repo = self.user.with_index(&self.folder.path().join("fresh"));
+    /// An index with the content of HEAD: `git commit PATH` starts from it.
+    async fn index_of_head(&self) -> anyhow::Result<UserRepo> {
+        let repo = self.user.with_index(&self.folder.path().join("head-index"));
         match crate::cli::gate::head(&self.user).await? {
             Some(head) => repo.git(["read-tree", &head]).await?,
             None => repo.git(["read-tree", "--empty"]).await?,
@@ -198,8 +200,8 @@ impl IndexSimulation {
     }
 }
 
-/// A path, or an option that does the same in an index of our own.
-fn is_read(how: &str, word: &Word) -> bool {
+/// A path, or an option that has the same effect on a copied index.
+fn is_predictable(how: &str, word: &Word) -> bool {
     const LONG: &[&str] = &["--", "--all", "--update", "--force", "--quiet", "--verbose", "--cached"];
     let letters = if how == "rm" { "rfq" } else { "Aufv" };
     let fits = match word.text.strip_prefix('-') {
@@ -212,17 +214,17 @@ fn is_read(how: &str, word: &Word) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommitOptions, is_read};
+    use super::{CommitOptions, is_predictable};
     use crate::cli::hook::shell::Word;
 
-    fn read(line: &str) -> CommitOptions {
+    fn parse(line: &str) -> CommitOptions {
         let word = |text: &str| Word { text: text.into(), ..Word::default() };
-        CommitOptions::read(&line.split(' ').map(word).collect::<Vec<_>>())
+        CommitOptions::parse(&line.split(' ').map(word).collect::<Vec<_>>())
     }
 
     #[test]
-    fn options_of_staging_are_read_in_clusters_or_not_at_all() {
-        let fits = |how: &str, text: &str| is_read(how, &Word { text: text.into(), ..Word::default() });
+    fn an_unknown_staging_option_makes_the_index_unpredictable() {
+        let fits = |how: &str, text: &str| is_predictable(how, &Word { text: text.into(), ..Word::default() });
         for (how, text) in [("add", "-Av"), ("add", "--all"), ("rm", "-rf"), ("add", "a"), ("rm", "--cached")] {
             assert!(fits(how, text), "{how} {text}");
         }
@@ -234,21 +236,21 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_commit_are_read_as_git_does() {
+    fn commit_options_are_parsed_as_git_parses_them() {
         let plain = CommitOptions::default;
-        assert_eq!(read("-m text"), plain());
-        assert_eq!(read("-am text"), CommitOptions { all: true, ..plain() });
-        assert_eq!(read("-mall -S --amend"), CommitOptions { amend: true, ..plain() });
-        assert_eq!(read("--message text a b"), CommitOptions { paths: vec!["a".into(), "b".into()], ..plain() });
-        assert_eq!(read("-i a -m x -- -b").paths, ["a", "-b"]);
+        assert_eq!(parse("-m text"), plain());
+        assert_eq!(parse("-am text"), CommitOptions { all: true, ..plain() });
+        assert_eq!(parse("-mall -S --amend"), CommitOptions { amend: true, ..plain() });
+        assert_eq!(parse("--message text a b"), CommitOptions { paths: vec!["a".into(), "b".into()], ..plain() });
+        assert_eq!(parse("-i a -m x -- -b").paths, ["a", "-b"]);
         for line in
             ["-p -m x", "-pm x", "--patch", "--interactive", "--pathspec-from-file=- -m x", "--unheard", "--inter"]
         {
-            assert!(read(line).unsure, "{line}");
+            assert!(parse(line).is_uncertain, "{line}");
         }
         for line in ["-sqm x", "--no-verify --message=x --fixup=HEAD", "-nvS", "-uno -o a"] {
-            assert!(!read(line).unsure, "{line}");
+            assert!(!parse(line).is_uncertain, "{line}");
         }
-        assert!(read("-i a").include && read("--dry-run").nothing && !read("-uall").all);
+        assert!(parse("-i a").include && parse("--dry-run").commits_nothing && !parse("-uall").all);
     }
 }

@@ -1,66 +1,196 @@
-//! The JSON that agents' clients write to a hook, and the JSON that they read back.
+//! Input and output of the hooks of agent clients. Claude Code and Codex share this format.
 //!
-//! Claude Code and Codex share the format. Exit codes and stray output would mean something to them, so a hook ends
-//! with 0 and prints one object, whatever happens; an empty one is no opinion.
+//! Clients give a meaning to exit codes and stray output. A hook therefore always exits with 0 and prints exactly one
+//! JSON object; an empty object means "no opinion".
 
 use anyhow::Context as _;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use domain::runtime::REVIEWER_ID_VARIABLE;
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::{
     io::{self, Read as _, Write as _},
     path::PathBuf,
     time::Duration,
 };
 
-/// A client waits for a minute, as `init` tells it, and takes longer for a yes: the answer must be there well before.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// A command line can hold a file; a hook needs no more than that.
-const MAX_INPUT: u64 = 32 << 20;
+/// `init` sets the client's timeout to a minute, and a client treats a timeout as permission. Answer well before.
+const HOOK_TIMEOUT: Duration = Duration::from_secs(20);
+/// A command line can contain a whole file.
+const MAX_INPUT_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct HookInput {
     pub session_id: String,
-    pub cwd: Option<PathBuf>,
-    pub tool_name: String,
-    pub tool_input: Value,
+    cwd: Option<PathBuf>,
+    tool_input: ToolInput,
     pub stop_hook_active: bool,
 }
 
+/// The arguments of a tool call. A tool that runs no command has other fields, or is not an object at all.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ToolInput {
+    Command { command: Option<Argument>, cmd: Option<Argument>, workdir: Option<Argument> },
+    Other(IgnoredAny),
+}
+
+impl Default for ToolInput {
+    fn default() -> Self {
+        Self::Other(IgnoredAny)
+    }
+}
+
+/// An argument that is read if it has a known type and ignored otherwise.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Argument {
+    Text(String),
+    List(Vec<Argument>),
+    Other(IgnoredAny),
+}
+
+impl Argument {
+    fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::List(_) | Self::Other(_) => None,
+        }
+    }
+}
+
 impl HookInput {
-    pub(super) fn read() -> anyhow::Result<Self> {
+    pub(super) fn from_stdin() -> anyhow::Result<Self> {
         let mut text = String::new();
-        io::stdin().take(MAX_INPUT).read_to_string(&mut text).context("cannot read what the client says")?;
-        serde_json::from_str(&text).context("cannot read what the client says")
+        io::stdin().take(MAX_INPUT_BYTES).read_to_string(&mut text).context("cannot read the hook input")?;
+        serde_json::from_str(&text).context("cannot read the hook input")
     }
 
-    /// Where the tool works: Codex names a folder for a single command.
+    /// The directory in which the tool works. Codex can name one for a single command.
     pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
         let dir = match &self.cwd {
             Some(dir) => dir.clone(),
             None => std::env::current_dir()?,
         };
-        Ok(self.tool_input["workdir"].as_str().map_or_else(|| dir.clone(), |within| dir.join(within)))
+        let workdir = match &self.tool_input {
+            ToolInput::Command { workdir, .. } => workdir.as_ref().and_then(Argument::as_str),
+            ToolInput::Other(_) => None,
+        };
+        Ok(workdir.map_or_else(|| dir.clone(), |within| dir.join(within)))
+    }
+
+    /// The command line of a shell tool. A list of words is quoted into one.
+    pub(super) fn command_line(&self) -> Option<String> {
+        let ToolInput::Command { command, cmd, .. } = &self.tool_input else { return None };
+        match command.as_ref().or(cmd.as_ref())? {
+            Argument::Text(line) => Some(line.clone()),
+            Argument::List(words) => {
+                Some(words.iter().filter_map(Argument::as_str).map(quote).collect::<Vec<_>>().join(" "))
+            }
+            Argument::Other(_) => None,
+        }
     }
 }
 
-/// A reviewer of the pool is nobody's proposer.
+/// A word in single quotes, so that a shell reads it unchanged.
+pub(super) fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct HookOutput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(rename = "hookSpecificOutput", skip_serializing_if = "Option::is_none")]
+    event: Option<EventOutput>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "hookEventName", rename_all_fields = "camelCase")]
+enum EventOutput {
+    PreToolUse { permission_decision: &'static str, permission_decision_reason: String },
+    SessionStart { additional_context: String },
+}
+
+impl HookOutput {
+    pub(super) fn no_opinion() -> Self {
+        Self::default()
+    }
+
+    /// Refuses a tool call.
+    pub(super) fn deny(reason: String) -> Self {
+        let event = EventOutput::PreToolUse { permission_decision: "deny", permission_decision_reason: reason };
+        Self { event: Some(event), ..Self::default() }
+    }
+
+    /// Keeps the agent from ending its turn.
+    pub(super) fn block(reason: String) -> Self {
+        Self { decision: Some("block"), reason: Some(reason), ..Self::default() }
+    }
+
+    /// Adds text to the agent's context.
+    pub(super) fn context(text: String) -> Self {
+        Self { event: Some(EventOutput::SessionStart { additional_context: text }), ..Self::default() }
+    }
+}
+
+/// Whether this process belongs to a pool reviewer, which never proposes anything.
 pub(super) fn is_reviewer() -> bool {
-    std::env::var_os(domain::runtime::REVIEWER_ID_VARIABLE).is_some_and(|id| !id.is_empty())
+    std::env::var_os(REVIEWER_ID_VARIABLE).is_some_and(|id| !id.is_empty())
 }
 
-pub(super) async fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::time::timeout(PATIENCE, work).await.context("it took too long")?
+/// Runs a hook with a time limit.
+pub(super) async fn with_timeout<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::time::timeout(HOOK_TIMEOUT, work).await.context("the check timed out")?
 }
 
-/// Prints what was decided; what went wrong goes to stderr, which clients keep apart.
-pub(super) fn answer(decided: anyhow::Result<Option<Value>>) {
-    let value = match decided {
-        Ok(value) => value.unwrap_or_else(|| json!({})),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "countersign: {error:#}");
-            json!({})
+/// Prints the output of a hook. An error goes to stderr, which clients keep separate, and counts as no opinion.
+pub(super) fn print(output: anyhow::Result<HookOutput>) {
+    let output = output.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "countersign: {error:#}");
+        HookOutput::no_opinion()
+    });
+    if let Ok(json) = serde_json::to_string(&output) {
+        let _ = writeln!(io::stdout(), "{json}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HookInput, HookOutput};
+    use serde_json::{Value, json};
+
+    fn command_line(tool_input: Value) -> Option<String> {
+        let input: HookInput = serde_json::from_value(json!({ "tool_input": tool_input })).unwrap();
+        input.command_line()
+    }
+
+    #[test]
+    fn a_command_is_a_line_or_words() {
+        assert_eq!(command_line(json!({ "command": "git x" })).unwrap(), "git x");
+        assert_eq!(command_line(json!({ "command": null, "cmd": "git x" })).unwrap(), "git x");
+        assert_eq!(command_line(json!({ "command": ["bash", "-lc", "it's"] })).unwrap(), r"'bash' '-lc' 'it'\''s'");
+        assert_eq!(command_line(json!({ "command": ["a", 3, "b"], "workdir": 7 })).unwrap(), "'a' 'b'");
+        for other in [json!({ "file_path": "a" }), json!({ "command": 3 }), json!("text"), json!(null)] {
+            assert_eq!(command_line(other.clone()), None, "{other}");
         }
-    };
-    let _ = writeln!(io::stdout(), "{value}");
+    }
+
+    #[test]
+    fn outputs_have_the_fields_that_clients_read() {
+        let json = |output: HookOutput| serde_json::to_value(output).unwrap();
+        assert_eq!(json(HookOutput::no_opinion()), json!({}));
+        assert_eq!(json(HookOutput::block("why".into())), json!({ "decision": "block", "reason": "why" }));
+        assert_eq!(
+            json(HookOutput::deny("why".into())),
+            json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why",
+            }})
+        );
+        assert_eq!(
+            json(HookOutput::context("text".into())),
+            json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": "text" } })
+        );
+    }
 }

@@ -1,9 +1,9 @@
-//! When an agent's session begins: what waits for it here.
+//! The `SessionStart` hook: tells a new agent session whether the broker runs and which reviews are open.
 
 use super::{
     SessionStart,
-    protocol::{HookInput, answer, in_time, is_reviewer},
-    stop::{is_unread, open_reviews, words},
+    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
+    stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::cli::{
     Failure,
@@ -11,46 +11,42 @@ use crate::cli::{
     place::{Place, Settled},
 };
 use git::UserRepo;
-use serde_json::{Value, json};
 
-/// An agent's context is not the place for a list.
+/// More reviews than this would fill the agent's context.
 const MAX_REVIEWS: usize = 8;
 
 pub(super) async fn run(args: SessionStart) -> Result<(), Failure> {
-    answer(if is_reviewer() { Ok(None) } else { in_time(decide(&args)).await });
+    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(session_context(&args)).await });
     Ok(())
 }
 
-async fn decide(args: &SessionStart) -> anyhow::Result<Option<Value>> {
-    let input = HookInput::read()?;
-    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(None) };
-    let mut lines = vec![broker(args, &repo).await];
-    // No database yet is nothing that waits.
+async fn session_context(args: &SessionStart) -> anyhow::Result<HookOutput> {
+    let input = HookInput::from_stdin()?;
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let mut lines = vec![broker_status(args, &repo).await];
+    // Without a database there are no reviews.
     let reviews = open_reviews(&args.agent, &repo).await.unwrap_or_default();
-    let (unread, others): (Vec<_>, Vec<_>) = reviews.into_iter().partition(is_unread);
-    let (waiting, open) = (unread.len(), others.len());
-    match (waiting, open) {
-        (0, 0) => lines.push("No review of this repository is open.".to_owned()),
-        _ => lines.push(format!("Waiting for your answer: {waiting}. Open besides: {open}.")),
-    }
-    lines.extend(unread.iter().chain(&others).take(MAX_REVIEWS).map(|review| format!("- {}", words(review))));
-    Ok(Some(
-        json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": lines.join("\n") } }),
-    ))
+    let (unread, others): (Vec<_>, Vec<_>) = reviews.into_iter().partition(has_unread_feedback);
+    lines.push(match (unread.len(), others.len()) {
+        (0, 0) => "No review of this repository is open.".to_owned(),
+        (waiting, open) => format!("Reviews that wait for your answer: {waiting}. Other open reviews: {open}."),
+    });
+    lines.extend(unread.iter().chain(&others).take(MAX_REVIEWS).map(|review| format!("- {}", summary(review))));
+    Ok(HookOutput::context(lines.join("\n")))
 }
 
-/// Whether one runs; with `--start`, one is made to.
-async fn broker(args: &SessionStart, repo: &UserRepo) -> String {
+async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {
     const RULE: &str = "Changes here are reviewed before they land: submit what you have staged with `countersign request \
                         --staged` or the tool create_review, and wait for the verdict.";
-    match running(args, repo).await {
-        Ok(Some(url)) => format!("Countersign's review broker runs at {url}. {RULE}"),
-        Ok(None) => format!("Countersign's review broker does not run; `countersign serve` starts it. {RULE}"),
-        Err(error) => format!("Countersign's review broker does not run, and could not be started: {error:#}"),
+    match find_or_start_broker(args, repo).await {
+        Ok(Some(url)) => format!("The Countersign review broker runs at {url}. {RULE}"),
+        Ok(None) => format!("The Countersign review broker is not running; `countersign serve` starts it. {RULE}"),
+        Err(error) => format!("The Countersign review broker is not running and could not be started: {error:#}"),
     }
 }
 
-async fn running(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
+/// The URL of the running broker. With `--start`, a broker is started if none runs.
+async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let root = repo.root().to_owned();
     let place = Place { repo: Some(root.clone()), ..args.agent.place.clone() };
     let Settled { config, repo } = place.settle(None).map_err(|failure| failure.error)?;

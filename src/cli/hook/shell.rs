@@ -1,31 +1,31 @@
-//! A command line as a shell would read it, taken apart and never run.
+//! Splits a shell command line into the commands it would run, without running anything.
 //!
-//! Quotes, expansions, substitutions, here-documents and subshells are read as POSIX says, as far as it takes to see
-//! which programs are started with which words. ActionKind an expansion stands for is not known: such a word is uncertain.
+//! Quotes, expansions, substitutions, here-documents and subshells follow POSIX, as far as needed to see which programs
+//! start with which arguments. The value of an expansion is not known, so a word that contains one is uncertain.
 
 mod lexer;
 
-/// ActionKind a shell would do, in order.
+/// One step of a script, in the order of execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Command(SimpleCommand),
-    /// ActionKind changes a folder from here on is forgotten at the matching [`Item::SubshellEnd`].
+    /// A change of the current folder after this ends at the matching [`Item::SubshellEnd`].
     SubshellStart,
     SubshellEnd,
 }
 
-/// A program and its words.
+/// A program with its arguments and redirections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
     pub words: Vec<Word>,
-    /// ActionKind a here-document gives it to read.
+    /// Text of a here-document or here-string on its stdin.
     pub input: Option<String>,
-    /// Its output goes to a file.
+    /// Output is redirected to a file.
     pub writes: bool,
     pub connector: Connector,
 }
 
-/// How a command hangs on what stands before it.
+/// The operator between a command and the one before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Connector {
     #[default]
@@ -33,28 +33,28 @@ pub(super) enum Connector {
     And,
     Or,
     Pipe,
-    /// Beside one that goes on in the background.
+    /// `&`: the previous command continues in the background.
     Background,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: String,
-    /// Holds an expansion, so that it may be any text.
+    /// Contains an expansion, so the text is not known.
     pub uncertain: bool,
-    /// Was quoted at least in part, so it is no reserved word.
+    /// Was at least partly quoted, so it cannot be a reserved word.
     pub quoted: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Script {
     pub items: Vec<Item>,
-    /// It ends in the middle of a quote or a substitution.
+    /// The text ends inside a quote, a substitution or a here-document.
     pub broken: bool,
 }
 
-pub(super) fn read(text: &str) -> Script {
-    lexer::Lexer::new(text).read()
+pub(super) fn parse(text: &str) -> Script {
+    lexer::Lexer::new(text).parse()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-use super::{Connector, Item, read};
+use super::{Connector, Item, parse};
 
-/// Words with spaces between them, uncertain ones with a `?`; commands with `;`.
-fn shown(line: &str) -> String {
-    let script = read(line);
+/// Words separated by spaces, uncertain ones marked with `?`; commands separated by `;`.
+fn render(line: &str) -> String {
+    let script = parse(line);
     let items = script.items.iter().map(|item| match item {
         Item::SubshellStart => "(".to_owned(),
         Item::SubshellEnd => ")".to_owned(),
@@ -23,7 +23,7 @@ fn shown(line: &str) -> String {
 }
 
 #[test]
-fn lines_are_taken_apart_as_a_shell_would() {
+fn lines_are_split_as_a_shell_splits_them() {
     let table = [
         ("git commit -m 'a b'", "git commit -m a_b"),
         ("a && b || c; d & e | f\ng", "a; b; c; d; e; f; g"),
@@ -58,16 +58,20 @@ d",
         ("", ""),
     ];
     for (line, expected) in table {
-        assert_eq!(shown(line), expected, "{line}");
+        assert_eq!(render(line), expected, "{line}");
     }
 }
 
 #[test]
-fn how_commands_hang_together_is_kept() {
+fn the_operators_between_commands_are_kept() {
     use Connector::{And, Background, Or, Pipe, Sequence};
-    let joints = read("a && b || c; d & e | f |& g |\n h\n(i) | j").items.into_iter().filter_map(|item| match item {
-        Item::Command(command) => Some(command.connector),
-        Item::SubshellStart | Item::SubshellEnd => None,
-    });
-    assert_eq!(joints.collect::<Vec<_>>(), [Sequence, And, Or, Sequence, Background, Pipe, Pipe, Pipe, Sequence, Pipe]);
+    let connectors =
+        parse("a && b || c; d & e | f |& g |\n h\n(i) | j").items.into_iter().filter_map(|item| match item {
+            Item::Command(command) => Some(command.connector),
+            Item::SubshellStart | Item::SubshellEnd => None,
+        });
+    assert_eq!(
+        connectors.collect::<Vec<_>>(),
+        [Sequence, And, Or, Sequence, Background, Pipe, Pipe, Pipe, Sequence, Pipe]
+    );
 }

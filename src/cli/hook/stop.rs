@@ -1,11 +1,11 @@
-//! When an agent stops: has a reviewer said something that nobody has answered?
+//! The `Stop` hook: keeps an agent from ending its turn while a reviewer's feedback is unanswered.
 //!
-//! It is blocked once. Never twice for the same feedback, never again in a turn that a block has already prolonged, and
-//! never where we could not remember that we did.
+//! It blocks once per feedback. It never blocks again in a turn that a block has already prolonged, and never if the
+//! block could not be recorded.
 
 use super::{
     Agent,
-    protocol::{HookInput, answer, in_time, is_reviewer},
+    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
     seen_feedback::SeenFeedback,
 };
 use crate::{
@@ -14,66 +14,66 @@ use crate::{
 };
 use domain::{review::Status, time::Timestamp};
 use git::UserRepo;
-use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::read_only::{OpenReview, ReadOnlyStore};
 
-/// ActionKind is older is not this session's.
-const RECENT: Duration = Duration::from_secs(7 * 24 * 3600);
-const TEXT_CHARS: usize = 300;
+/// Reviews without activity for longer do not concern this session.
+const MAX_REVIEW_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_REASON_COLUMNS: usize = 300;
+const MAX_INTENT_COLUMNS: usize = 100;
 
 pub(super) async fn run(args: Agent) -> Result<(), Failure> {
-    answer(if is_reviewer() { Ok(None) } else { in_time(decide(&args)).await });
+    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(decide(&args)).await });
     Ok(())
 }
 
-async fn decide(args: &Agent) -> anyhow::Result<Option<Value>> {
-    let input = HookInput::read()?;
-    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(None) };
-    let mut told = SeenFeedback::of(&repo, &input.session_id).await?;
-    if input.stop_hook_active && !told.is_empty() {
-        return Ok(None);
+async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
+    let input = HookInput::from_stdin()?;
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let mut seen = SeenFeedback::load(&repo, &input.session_id).await?;
+    if input.stop_hook_active && !seen.is_empty() {
+        return Ok(HookOutput::no_opinion());
     }
-    let waiting = open_reviews(args, &repo).await?.into_iter().filter(is_unread);
-    let new: Vec<_> = waiting.filter(|review| !told.has(&review.number.to_string(), review.feedback_version)).collect();
+    let unread = open_reviews(args, &repo).await?.into_iter().filter(has_unread_feedback);
+    let new: Vec<_> =
+        unread.filter(|review| !seen.contains(&review.number.to_string(), review.feedback_version)).collect();
     if new.is_empty() {
-        return Ok(None);
+        return Ok(HookOutput::no_opinion());
     }
-    told.remember(new.iter().map(|review| (review.number.to_string(), review.feedback_version)))?;
-    let lines: Vec<_> = new.iter().map(|review| format!("- {}", words(review))).collect();
-    let reason = format!(
-        "Countersign: before you stop, a reviewer has said something that nobody has answered.\n{}\nAnswer it, or say \
-         why you leave it; you will not be told again.",
+    seen.save(new.iter().map(|review| (review.number.to_string(), review.feedback_version)))?;
+    let lines: Vec<_> = new.iter().map(|review| format!("- {}", summary(review))).collect();
+    Ok(HookOutput::block(format!(
+        "Countersign: a reviewer's feedback is unanswered.\n{}\nAnswer it before you stop, or say why you leave it \
+         unanswered. This reminder is not repeated.",
         lines.join("\n")
-    );
-    Ok(Some(json!({ "decision": "block", "reason": reason })))
+    )))
 }
 
-/// Reviews of this repository that are not over, the newest first.
+/// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
     let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
     let database = settings(&place)?.server.data_dir.join(DATABASE);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(RECENT);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();
     for review in ReadOnlyStore::open(&database).await?.list_open_reviews(since).await? {
         let mine = args.proposer.as_ref().is_none_or(|name| *name == review.proposer);
-        if mine && is_of(&review, repo).await? {
+        if mine && belongs_to(&review, repo).await? {
             here.push(review);
         }
     }
     Ok(here)
 }
 
-/// By its base where it has one, else by the project's usual name.
-async fn is_of(review: &OpenReview, repo: &UserRepo) -> anyhow::Result<bool> {
+/// Whether the repository holds the base commit of the review. A review without a base is matched by project name.
+async fn belongs_to(review: &OpenReview, repo: &UserRepo) -> anyhow::Result<bool> {
     match &review.base {
         Some(base) => Ok(repo.has_commit(base).await?),
         None => Ok(review.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
     }
 }
 
-pub(super) fn is_unread(review: &OpenReview) -> bool {
+pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
     match review.status {
         Status::ChangesRequested | Status::Rejected => true,
         Status::Pending | Status::Claimed | Status::InReview | Status::Approved => {
@@ -83,33 +83,35 @@ pub(super) fn is_unread(review: &OpenReview) -> bool {
     }
 }
 
-/// The review, what was said, and what to do about it.
-pub(super) fn words(review: &OpenReview) -> String {
+/// One line about a review: its state, the feedback and the next step.
+pub(super) fn summary(review: &OpenReview) -> String {
     let OpenReview { number, status, intent, reason, has_open_message, has_open_patch, .. } = review;
-    let reason = reason.as_deref().map(|reason| format!(": {}", clipped(reason, TEXT_CHARS))).unwrap_or_default();
-    let (said, next) = match (status, has_open_patch, has_open_message) {
+    let reason =
+        reason.as_deref().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
+    let (state, next) = match (status, has_open_patch, has_open_message) {
         (_, true, _) => (
-            "a counter-patch is offered".to_owned(),
+            "a reviewer offers a counter-patch".to_owned(),
             format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),
         ),
         (Status::ChangesRequested, ..) => (
-            format!("changes are requested{reason}"),
+            format!("changes requested{reason}"),
             format!("`countersign show {number}`, then `countersign resubmit {number}`, or answer the reviewer"),
         ),
         (Status::Rejected, ..) => (
-            format!("it is rejected{reason}"),
+            format!("rejected{reason}"),
             format!("do not commit it; if it is committed, `countersign revert {number}`; then close it"),
         ),
-        (_, _, true) => {
-            ("a reviewer has written".to_owned(), format!("`countersign show {number}`, then answer with add_message"))
-        }
+        (_, _, true) => (
+            "unanswered message from a reviewer".to_owned(),
+            format!("`countersign show {number}`, then answer with add_message"),
+        ),
         (Status::Approved, ..) => {
-            ("it is approved".to_owned(), format!("commit exactly that, then `countersign close {number}`"))
+            ("approved".to_owned(), format!("commit exactly the approved change, then `countersign close {number}`"))
         }
         (Status::Pending | Status::Claimed | Status::InReview, ..) => {
-            (format!("it is {status}"), format!("`countersign wait {number}`"))
+            (status.to_string(), format!("`countersign wait {number}`"))
         }
-        (Status::Cancelled | Status::Closed, ..) => (format!("it is {status}"), "nothing".to_owned()),
+        (Status::Cancelled | Status::Closed, ..) => (status.to_string(), "nothing".to_owned()),
     };
-    format!("{number} ({}): {said}. Next: {next}.", clipped(intent, 100))
+    format!("{number} ({}): {state}. Next: {next}.", clipped(intent, MAX_INTENT_COLUMNS))
 }

@@ -1,179 +1,212 @@
-//! What has to be done to a file, decided before anything is touched.
+//! Plans the change of one file: what `init` wants in it, and the edit that leads there. Nothing is written before
+//! [`Change::apply`].
 
 use super::{
-    atomic_write::{self, FileMode},
     edit::{Fragment, FragmentState},
     manifest::{Manifest, ManifestEntry},
-    target::{InitTarget, Kind},
+    user_files::{self, FileMode},
 };
 use anyhow::{Context as _, anyhow};
+use serde::{Deserialize, Serialize};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// A file as it is and as it is to be.
+/// The option of `init` that a file belongs to. Each file belongs to one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    #[default]
+    Server,
+    ClientHooks,
+    GitHooks,
+    Skills,
+    Gsd,
+}
+
+/// A file and the fragments that `init` manages in it.
+#[derive(Debug, Clone)]
+pub(super) struct InitTarget {
+    pub path: PathBuf,
+    pub kind: Kind,
+    pub fragments: Vec<Fragment>,
+    pub mode: FileMode,
+    /// Where to move a file of the user that is in the way.
+    pub backup_path: Option<PathBuf>,
+    /// The user-level settings file, which may contain the fragment for all projects.
+    pub user_level_path: Option<PathBuf>,
+}
+
+impl InitTarget {
+    pub(super) fn new(path: PathBuf, kind: Kind, fragments: Vec<Fragment>) -> Self {
+        Self { path, kind, fragments, mode: FileMode::Default, backup_path: None, user_level_path: None }
+    }
+}
+
+/// The text of a file before and after.
 #[derive(Debug)]
 pub(super) struct Change {
     pub path: PathBuf,
     pub kind: Kind,
     pub before: Option<String>,
     pub after: Option<String>,
-    pub make: FileMode,
-    /// The user's own file: from where to where.
+    pub mode: FileMode,
+    /// A file of the user that is moved: from, to.
     pub moved: Option<(PathBuf, PathBuf)>,
-    /// What to remember of it; `None` to forget it.
-    record: Option<ManifestEntry>,
+    /// The manifest entry to save; `None` deletes it.
+    entry: Option<ManifestEntry>,
+    /// Folders to remove if they are empty after a removal.
     folders: Vec<PathBuf>,
 }
 
-/// What is found when something is to be taken out.
+/// The result of planning a removal.
 #[derive(Debug, Default)]
 pub(super) struct Removal {
     pub change: Option<Change>,
-    /// What stays because somebody has changed it.
+    /// Fragments that stay because they were changed after the installation.
     pub kept: Vec<String>,
 }
 
 impl Change {
-    /// What it takes to have the target as it is wanted; `None` if it is.
-    pub(super) fn put(target: &InitTarget, scope: &Path, manifest: &Manifest) -> anyhow::Result<Option<Self>> {
-        let there = if target.aside.is_some() { None } else { atomic_write::read(&target.path)? };
-        let before = there.clone().unwrap_or_default();
-        let mut record = manifest.find(&target.path).unwrap_or_default();
+    /// The change that installs a target. `None` if it is up to date.
+    pub(super) fn install(target: &InitTarget, scope: &Path, manifest: &Manifest) -> anyhow::Result<Option<Self>> {
+        let existing = if target.backup_path.is_some() { None } else { user_files::load(&target.path)? };
+        let before = existing.clone().unwrap_or_default();
+        let mut entry = manifest.find(&target.path).unwrap_or_default();
         let mut after = before.clone();
-        for piece in &target.pieces {
-            for made in piece.containers(&after)? {
-                if !record.made.contains(&made) {
-                    record.made.push(made);
+        for fragment in &target.fragments {
+            for container in fragment.missing_containers(&after)? {
+                if !entry.created_containers.contains(&container) {
+                    entry.created_containers.push(container);
                 }
             }
-            after = piece.put(&after)?;
+            after = fragment.insert(&after)?;
         }
-        let can_run = target.make != FileMode::Executable || atomic_write::is_executable(&target.path);
-        if there.is_some() && after == before && can_run {
+        let mode_is_right = target.mode != FileMode::Executable || user_files::is_executable(&target.path);
+        if existing.is_some() && after == before && mode_is_right {
             return Ok(None);
         }
-        record.path.clone_from(&target.path);
-        scope.clone_into(&mut record.scope);
-        record.kind = target.kind.as_str().into();
-        record.note(there.as_deref(), &after);
-        for piece in &target.pieces {
-            record.pieces.extend(piece.read(&after)?.map(|text| (piece.name(), text)));
+        entry.path.clone_from(&target.path);
+        scope.clone_into(&mut entry.scope);
+        entry.kind = target.kind;
+        entry.record_edit(existing.as_deref(), &after);
+        for fragment in &target.fragments {
+            entry.fragments.extend(fragment.current(&after)?.map(|text| (fragment.name(), text)));
         }
-        record.folders.extend(atomic_write::missing_folders(&target.path));
-        record.aside = target.aside.clone().or(record.aside);
+        entry.created_folders.extend(user_files::missing_folders(&target.path));
+        entry.backup_path = target.backup_path.clone().or(entry.backup_path);
         Ok(Some(Self {
             path: target.path.clone(),
             kind: target.kind,
-            before: there,
+            before: existing,
             after: Some(after),
-            make: target.make,
-            moved: target.aside.clone().map(|aside| (target.path.clone(), aside)),
-            record: Some(record),
+            mode: target.mode,
+            moved: target.backup_path.clone().map(|backup| (target.path.clone(), backup)),
+            entry: Some(entry),
             folders: Vec::new(),
         }))
     }
 
-    /// What it takes to have nothing of ours in the target.
-    pub(super) fn take(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<Removal> {
-        let record = manifest.find(&target.path);
-        let there = atomic_write::read(&target.path)?;
-        let known = record.clone().unwrap_or_default();
-        let (after, mut kept) = match (&there, known.undone(there.as_deref().unwrap_or_default())) {
+    /// The change that removes everything of `init` from a target.
+    pub(super) fn remove(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<Removal> {
+        let recorded = manifest.find(&target.path);
+        let before = user_files::load(&target.path)?;
+        let entry = recorded.clone().unwrap_or_default();
+        let (after, mut kept) = match (&before, entry.original(before.as_deref().unwrap_or_default())) {
             (None, _) => (None, Vec::new()),
-            (Some(_), Some(older)) => (older, Vec::new()),
-            (Some(text), None) => cut(&target.pieces, text, record.as_ref())?,
+            (Some(_), Some(original)) => (original, Vec::new()),
+            (Some(text), None) => remove_fragments(&target.fragments, text, recorded.as_ref())?,
         };
-        if there == after && (record.is_none() || !kept.is_empty()) {
+        if before == after && (recorded.is_none() || !kept.is_empty()) {
             return Ok(Removal { change: None, kept });
         }
-        if let Some(aside) = known.aside.as_deref().filter(|aside| after.is_some() && aside.exists()) {
-            kept.push(format!("it has other lines now, so {} is not put back", aside.display()));
+        if let Some(backup) = entry.backup_path.as_deref().filter(|backup| after.is_some() && backup.exists()) {
+            kept.push(format!("the file has other content, so {} was not moved back", backup.display()));
         }
-        let moved = known
-            .aside
+        let moved = entry
+            .backup_path
             .clone()
-            .filter(|aside| after.is_none() && aside.exists())
-            .map(|aside| (aside, target.path.clone()));
-        let record = known.clone();
+            .filter(|backup| after.is_none() && backup.exists())
+            .map(|backup| (backup, target.path.clone()));
+        let folders = entry.created_folders.clone();
         let change = Self {
             path: target.path.clone(),
             kind: target.kind,
-            before: there,
+            before,
             after,
-            make: FileMode::Default,
+            mode: FileMode::Default,
             moved,
-            // Of what stays we still know that it was ours.
-            record: (!kept.is_empty()).then_some(record),
-            folders: known.folders,
+            // Keep the record of fragments that stay.
+            entry: (!kept.is_empty()).then_some(entry),
+            folders,
         };
         Ok(Removal { change: Some(change), kept })
     }
 
-    /// Only what is remembered changes, not the file.
+    /// Whether only the manifest changes.
     pub(super) fn is_silent(&self) -> bool {
-        self.before == self.after && self.moved.is_none() && self.make != FileMode::Executable
+        self.before == self.after && self.moved.is_none() && self.mode != FileMode::Executable
     }
 
-    /// Does it, if the file is still what it was.
+    /// Writes the change, unless the file has changed since it was planned.
     pub(super) fn apply(&self, manifest: &Manifest) -> anyhow::Result<()> {
-        let putting = self.after.is_some() && self.record.is_some();
-        if let (true, Some((from, to))) = (putting, &self.moved) {
-            self.move_file(from, to)?;
+        let installs = self.after.is_some() && self.entry.is_some();
+        if let (true, Some((from, to))) = (installs, &self.moved) {
+            move_file(from, to)?;
         }
-        let there = atomic_write::read(&self.path)?;
-        if there != self.before {
-            return Err(anyhow!("{} has changed in the meantime; run it again", self.path.display()));
+        if user_files::load(&self.path)? != self.before {
+            return Err(anyhow!("{} has changed in the meantime; run the command again", self.path.display()));
         }
-        // First the note: without it nobody could take out what a crash has left.
-        if let Some(record) = &self.record {
-            manifest.keep(record)?;
+        // The manifest first: after a crash it must know what was installed.
+        if let Some(entry) = &self.entry {
+            manifest.save(entry)?;
         }
         match (&self.after, &self.before) {
-            (Some(after), _) => atomic_write::write(&self.path, after, self.make)?,
-            (None, Some(_)) => atomic_write::remove(&self.path, &self.folders)?,
+            (Some(after), _) => user_files::write(&self.path, after, self.mode)?,
+            (None, Some(_)) => user_files::remove(&self.path, &self.folders)?,
             (None, None) => {}
         }
-        if let (false, Some((from, to))) = (putting, &self.moved) {
-            self.move_file(from, to)?;
+        if let (false, Some((from, to))) = (installs, &self.moved) {
+            move_file(from, to)?;
         }
-        if self.record.is_none() {
-            manifest.forget(&self.path);
+        if self.entry.is_none() {
+            manifest.delete(&self.path);
         }
         Ok(())
     }
-
-    fn move_file(&self, from: &Path, to: &Path) -> anyhow::Result<()> {
-        if to.exists() {
-            return Err(anyhow!("{} is in the way of {}", to.display(), from.display()));
-        }
-        fs::rename(from, to).with_context(|| format!("cannot move {}", from.display()))
-    }
 }
 
-/// The text without what is still as it was put there; and in words, what is not.
-fn cut(
-    pieces: &[Fragment],
+fn move_file(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if to.exists() {
+        return Err(anyhow!("cannot move {}: {} exists", from.display(), to.display()));
+    }
+    fs::rename(from, to).with_context(|| format!("cannot move {}", from.display()))
+}
+
+/// The text without the fragments that are unchanged since the installation, and a message for each of the others.
+fn remove_fragments(
+    fragments: &[Fragment],
     text: &str,
-    record: Option<&ManifestEntry>,
+    entry: Option<&ManifestEntry>,
 ) -> anyhow::Result<(Option<String>, Vec<String>)> {
-    let (mut left, mut kept) = (text.to_owned(), Vec::new());
-    let made = record.map(|record| record.made.as_slice()).unwrap_or_default();
-    for piece in pieces {
-        let Some(now) = piece.read(&left)? else { continue };
-        let put = record.and_then(|record| record.pieces.get(&piece.name()));
-        let is_ours =
-            put.map_or_else(|| piece.stands(&left).map(|it| it == FragmentState::UpToDate), |put| Ok(*put == now))?;
-        match (is_ours, piece, record) {
-            (true, _, _) => left = piece.cut(&left, made)?,
-            // Of a file that was never ours there is nothing to say.
+    let (mut rest, mut kept) = (text.to_owned(), Vec::new());
+    let created_containers = entry.map(|entry| entry.created_containers.as_slice()).unwrap_or_default();
+    for fragment in fragments {
+        let Some(current) = fragment.current(&rest)? else { continue };
+        let is_unchanged = match entry.and_then(|entry| entry.fragments.get(&fragment.name())) {
+            Some(installed) => *installed == current,
+            None => fragment.state(&rest)? == FragmentState::UpToDate,
+        };
+        match (is_unchanged, fragment, entry) {
+            (true, _, _) => rest = fragment.remove(&rest, created_containers)?,
+            // A whole file that is not in the manifest belongs to the user.
             (false, Fragment::Whole(_), None) => {}
-            (false, _, _) => kept.push(format!("{} was changed since, so it stays", piece.name())),
+            (false, _, _) => kept.push(format!("{} was changed after the installation, so it stays", fragment.name())),
         }
     }
-    let whole = pieces.iter().any(|piece| matches!(piece, Fragment::Whole(_)));
-    let made_file = record.is_some_and(|record| record.made_file) || whole;
-    let is_nothing = pieces.iter().all(|piece| piece.is_nothing(&left));
-    Ok(if made_file && is_nothing && left != text { (None, kept) } else { (Some(left), kept) })
+    let is_whole_file = fragments.iter().any(|fragment| matches!(fragment, Fragment::Whole(_)));
+    let created_file = entry.is_some_and(|entry| entry.created_file) || is_whole_file;
+    let is_blank = fragments.iter().all(|fragment| fragment.is_blank(&rest));
+    Ok(if created_file && is_blank && rest != text { (None, kept) } else { (Some(rest), kept) })
 }

@@ -1,10 +1,10 @@
-//! The clients we know: how to tell that one is here, where it keeps its settings, and what it wants to hear.
+//! The supported clients: how to detect each one, where its settings are, and which entries it needs.
 
 use super::{
-    atomic_write::FileMode,
+    change::{InitTarget, Kind},
     edit::Fragment,
-    self_path::Program,
-    target::{InitTarget, Kind},
+    self_command::SelfCommand,
+    user_files::FileMode,
 };
 use serde_json::{Value, json};
 use std::{
@@ -12,17 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Longer than any call of ours waits (50 seconds), shorter than anybody's patience.
-const CALL_SECONDS: u64 = 120;
+/// Timeout of a tool call. A waiting call returns after 50 seconds.
+const CALL_TIMEOUT_SECONDS: u64 = 120;
 /// The bridge may have to start a broker first.
-const START_SECONDS: u64 = 30;
-/// More than a hook takes to say that it cannot tell.
-const HOOK_SECONDS: u64 = 60;
+const START_TIMEOUT_SECONDS: u64 = 30;
+/// Longer than the time limit that a hook sets itself.
+const HOOK_TIMEOUT_SECONDS: u64 = 60;
 
-/// The name under which clients know us; tools are called `mcp__countersign__…` after it.
+/// The server name in client settings. Tools are called `mcp__countersign__…` after it.
 const NAME: &str = "countersign";
 
-/// All that we ever write into an entry.
+/// The keys that `init` writes into an entry.
 const JSON_KEYS: &[&str] = &["type", "command", "args", "url", "httpUrl", "timeout", "trust"];
 const TOML_KEYS: &[&str] = &["command", "args", "url", "startup_timeout_sec", "tool_timeout_sec"];
 
@@ -36,7 +36,7 @@ pub(super) enum Client {
 /// How a client reaches the broker.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
-    /// The bridge, which finds the broker or starts it.
+    /// The stdio bridge, which finds or starts the broker.
     Stdio {
         program: String,
         args: Vec<String>,
@@ -46,29 +46,29 @@ pub(super) enum Transport {
     },
 }
 
-/// Where the user's own settings are.
+/// The folders of user-level settings.
 #[derive(Debug, Clone)]
 pub(super) struct UserDirs {
     pub home: PathBuf,
-    /// `~/.claude`, or where the user has put it.
+    /// `~/.claude` or CLAUDE_CONFIG_DIR.
     pub claude: PathBuf,
     claude_json: PathBuf,
     pub codex: PathBuf,
 }
 
 impl UserDirs {
-    pub(super) fn of_this_user() -> Option<Self> {
+    pub(super) fn detect() -> Option<Self> {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty())?;
-        let given = |name: &str| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let claude = given("CLAUDE_CONFIG_DIR");
+        let from_env = |name: &str| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let claude = from_env("CLAUDE_CONFIG_DIR");
         let claude_json = claude.clone().unwrap_or_else(|| home.clone()).join(".claude.json");
         let claude = claude.unwrap_or_else(|| home.join(".claude"));
-        let codex = given("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
+        let codex = from_env("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
         Some(Self { home, claude, claude_json, codex })
     }
 }
 
-/// Whose settings: a project's, or the user's own for all of them.
+/// Project settings, or user-level settings for all projects.
 #[derive(Debug, Clone)]
 pub(super) enum Scope {
     Project(PathBuf),
@@ -94,12 +94,12 @@ impl Client {
         }
     }
 
-    /// By what one can tell that it is used here, if it is.
-    pub(super) fn found(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
-        if let Some(program) = super::self_path::in_path(self.program()) {
+    /// The program or settings file that shows that the client is used here.
+    pub(super) fn detect(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
+        if let Some(program) = super::self_command::find_in_path(self.program()) {
             return Some(program.display().to_string());
         }
-        let own = match self {
+        let user_level = match self {
             Self::Claude => vec![homes.claude.clone(), homes.claude_json.clone()],
             Self::Codex => vec![homes.codex.clone()],
             Self::Gemini => vec![homes.home.join(".gemini")],
@@ -110,38 +110,38 @@ impl Client {
             (Scope::Project(root), Self::Codex) => vec![root.join(".codex")],
             (Scope::Project(root), Self::Gemini) => vec![root.join(".gemini")],
         };
-        own.into_iter().chain(here).find(|path| path.exists()).map(|path| path.display().to_string())
+        user_level.into_iter().chain(here).find(|path| path.exists()).map(|path| path.display().to_string())
     }
 
-    /// The entry among the servers that it uses.
-    pub(super) fn server(self, homes: &UserDirs, scope: &Scope, way: &Transport) -> InitTarget {
-        let own = match self {
+    /// The entry in the list of MCP servers.
+    pub(super) fn server(self, homes: &UserDirs, scope: &Scope, transport: &Transport) -> InitTarget {
+        let user_level = match self {
             Self::Claude => homes.claude_json.clone(),
             Self::Codex => homes.codex.join("config.toml"),
             Self::Gemini => homes.home.join(".gemini/settings.json"),
         };
-        let (path, or_at) = match (scope, self) {
-            (Scope::User, _) => (own, None),
-            (Scope::Project(root), Self::Claude) => (root.join(".mcp.json"), Some(own)),
-            (Scope::Project(root), Self::Codex) => (root.join(".codex/config.toml"), Some(own)),
-            (Scope::Project(root), Self::Gemini) => (root.join(".gemini/settings.json"), Some(own)),
+        let (path, user_level_path) = match (scope, self) {
+            (Scope::User, _) => (user_level, None),
+            (Scope::Project(root), Self::Claude) => (root.join(".mcp.json"), Some(user_level)),
+            (Scope::Project(root), Self::Codex) => (root.join(".codex/config.toml"), Some(user_level)),
+            (Scope::Project(root), Self::Gemini) => (root.join(".gemini/settings.json"), Some(user_level)),
         };
-        let piece = match self {
+        let fragment = match self {
             Self::Claude | Self::Gemini => {
                 let path = vec!["mcpServers".into(), NAME.into()];
-                Fragment::Json { path, value: self.entry(way), keys: JSON_KEYS }
+                Fragment::Json { path, value: self.entry(transport), keys: JSON_KEYS }
             }
             Self::Codex => {
                 let path = vec!["mcp_servers".into(), NAME.into()];
-                Fragment::Toml { path, value: self.entry(way), keys: TOML_KEYS }
+                Fragment::Toml { path, value: self.entry(transport), keys: TOML_KEYS }
             }
         };
-        let make = if or_at.is_some() { FileMode::Default } else { FileMode::Private };
-        InitTarget { or_at, make, ..InitTarget::new(path, Kind::Server, vec![piece]) }
+        let mode = if user_level_path.is_some() { FileMode::Default } else { FileMode::Private };
+        InitTarget { user_level_path, mode, ..InitTarget::new(path, Kind::Server, vec![fragment]) }
     }
 
-    fn entry(self, way: &Transport) -> Value {
-        let mut entry = match (way, self) {
+    fn entry(self, transport: &Transport) -> Value {
+        let mut entry = match (transport, self) {
             (Transport::Stdio { program, args }, Self::Claude) => {
                 json!({ "type": "stdio", "command": program, "args": args })
             }
@@ -153,22 +153,28 @@ impl Client {
             (Transport::Http { url }, Self::Gemini) => json!({ "httpUrl": url }),
         };
         match self {
-            Self::Claude => entry["timeout"] = json!(CALL_SECONDS * 1_000),
+            Self::Claude => entry["timeout"] = json!(CALL_TIMEOUT_SECONDS * 1_000),
             Self::Codex => {
-                entry["startup_timeout_sec"] = json!(START_SECONDS);
-                entry["tool_timeout_sec"] = json!(CALL_SECONDS);
+                entry["startup_timeout_sec"] = json!(START_TIMEOUT_SECONDS);
+                entry["tool_timeout_sec"] = json!(CALL_TIMEOUT_SECONDS);
             }
             Self::Gemini => {
-                entry["timeout"] = json!(CALL_SECONDS * 1_000);
-                // Else it asks before every call, also before each of a waiting loop.
+                entry["timeout"] = json!(CALL_TIMEOUT_SECONDS * 1_000);
+                // Without it, Gemini asks for confirmation before every call.
                 entry["trust"] = json!(true);
             }
         }
         entry
     }
 
-    /// What it runs before a command, at the end of a turn and at the start of a session. Gemini has other hooks.
-    pub(super) fn hooks(self, homes: &UserDirs, scope: &Scope, program: &Program, start: bool) -> Option<InitTarget> {
+    /// The hooks for tool calls, the end of a turn and the start of a session. Gemini has a different hook format.
+    pub(super) fn hooks(
+        self,
+        homes: &UserDirs,
+        scope: &Scope,
+        command: &SelfCommand,
+        start: bool,
+    ) -> Option<InitTarget> {
         let path = match (scope, self) {
             (Scope::Project(root), Self::Claude) => root.join(".claude/settings.json"),
             (Scope::User, Self::Claude) => homes.claude.join("settings.json"),
@@ -176,34 +182,34 @@ impl Client {
             (Scope::User, Self::Codex) => homes.codex.join("hooks.json"),
             (_, Self::Gemini) => return None,
         };
-        let hook = |event, matcher, ending: &'static str, option: &str| {
-            let command = format!("{} {ending}{option}{}", program.in_shell(), program.options_in_shell());
+        let hook = |event, matcher, subcommand: &'static str, option: &str| {
+            let line = format!("{} {subcommand}{option}{}", command.shell_word(), command.shell_options());
             Fragment::Hook {
                 event,
                 matcher,
-                ending,
-                handler: json!({ "type": "command", "command": command, "timeout": HOOK_SECONDS }),
+                subcommand,
+                handler: json!({ "type": "command", "command": line, "timeout": HOOK_TIMEOUT_SECONDS }),
             }
         };
         let option = if start { " --start" } else { "" };
-        let pieces = vec![
+        let fragments = vec![
             hook("PreToolUse", Some("Bash"), "hook pre-tool-use", ""),
             hook("Stop", None, "hook stop", ""),
             hook("SessionStart", None, "hook session-start", option),
         ];
-        Some(InitTarget::new(path, Kind::ClientHooks, pieces))
+        Some(InitTarget::new(path, Kind::ClientHooks, fragments))
     }
 
-    /// What it still asks the user, or what the user has to do.
-    pub(super) fn word(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
+    /// What the user has to do in the client.
+    pub(super) fn note(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
         let Scope::Project(root) = scope else { return None };
         match self {
             Self::Claude => {
-                Some("Claude Code asks once whether to use the server of .mcp.json; `claude mcp list` shows it".into())
+                Some("Claude Code asks once whether to use the server in .mcp.json; `claude mcp list` shows the state".into())
             }
-            Self::Codex if trusts(&homes.codex, root) => None,
+            Self::Codex if is_trusted(&homes.codex, root) => None,
             Self::Codex => Some(
-                "Codex reads .codex/ only of projects that you trust: it asks when you start it here; `codex mcp list` shows it"
+                "Codex reads .codex/ only in trusted projects; it asks when you start it here, and `codex mcp list` shows the state"
                     .into(),
             ),
             Self::Gemini => None,
@@ -211,7 +217,7 @@ impl Client {
     }
 }
 
-fn trusts(codex: &Path, root: &Path) -> bool {
+fn is_trusted(codex: &Path, root: &Path) -> bool {
     let text = std::fs::read_to_string(codex.join("config.toml")).unwrap_or_default();
     let Ok(settings) = text.parse::<toml::Table>() else { return false };
     let level = |settings: &toml::Table| {

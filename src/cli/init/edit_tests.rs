@@ -17,14 +17,14 @@ fn table() -> Fragment {
 
 fn hook(event: &'static str, matcher: Option<&'static str>) -> Fragment {
     let handler = json!({ "type": "command", "command": "countersign hook stop", "timeout": 30 });
-    Fragment::Hook { event, matcher, handler, ending: "hook stop" }
+    Fragment::Hook { event, matcher, handler, subcommand: "hook stop" }
 }
 
-fn block(markers: Markers, spot: BlockPosition) -> Fragment {
-    Fragment::Block(MarkedBlock { markers, spot, body: "one\ntwo\n".into() })
+fn block(markers: Markers, position: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { markers, position, body: "one\ntwo\n".into() })
 }
 
-/// Configs as people keep them.
+/// Settings files in the styles that people use.
 const JSON: [&str; 15] = [
     "",
     "\n",
@@ -80,51 +80,58 @@ fn all() -> Vec<(Fragment, &'static [&'static str])> {
 }
 
 #[test]
-fn what_is_put_in_stands_there_once_and_can_be_taken_back() {
-    for (piece, texts) in all() {
+fn an_inserted_fragment_is_found_once_and_can_be_removed() {
+    for (fragment, texts) in all() {
         for text in texts {
-            assert_eq!(piece.stands(text), Ok(FragmentState::Missing), "{text}");
-            let put = piece.put(text).unwrap_or_else(|trouble| panic!("{trouble}: {text}"));
-            assert_eq!(piece.stands(&put), Ok(FragmentState::UpToDate), "{text}\n->\n{put}");
-            assert_eq!(piece.put(&put).unwrap(), put, "a second time changes nothing");
-            assert_eq!(undo(&put, &splices(text, &put)).as_deref(), Some(*text), "the bytes come back");
-            let made = piece.containers(text).unwrap();
-            let cut = piece.cut(&put, &made).unwrap();
-            assert_eq!(piece.stands(&cut), Ok(FragmentState::Missing), "{put}\n->\n{cut}");
-            assert_eq!(meaning(&piece, &cut), meaning(&piece, text), "{text}\n->\n{put}\n->\n{cut}");
+            assert_eq!(fragment.state(text), Ok(FragmentState::Missing), "{text}");
+            let inserted = fragment.insert(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(fragment.state(&inserted), Ok(FragmentState::UpToDate), "{text}\n->\n{inserted}");
+            assert_eq!(fragment.insert(&inserted).unwrap(), inserted, "inserting again changes nothing");
+            assert_eq!(
+                undo(&inserted, &splices(text, &inserted)).as_deref(),
+                Some(*text),
+                "the original bytes are restored"
+            );
+            let created = fragment.missing_containers(text).unwrap();
+            let removed = fragment.remove(&inserted, &created).unwrap();
+            assert_eq!(fragment.state(&removed), Ok(FragmentState::Missing), "{inserted}\n->\n{removed}");
+            assert_eq!(meaning(&fragment, &removed), meaning(&fragment, text), "{text}\n->\n{inserted}\n->\n{removed}");
         }
     }
 }
 
-/// What a text says, whatever it looks like.
-fn meaning(piece: &Fragment, text: &str) -> Value {
+/// The content of a text, independent of its formatting.
+fn meaning(fragment: &Fragment, text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
-    match piece {
+    match fragment {
         Fragment::Json { .. } | Fragment::Hook { .. } => {
-            let value = super::json::read(text, &[]).unwrap();
+            let value = super::json::get(text, &[]).unwrap();
             value.filter(|value| *value != json!({})).unwrap_or_default()
         }
-        Fragment::Toml { .. } => super::toml::read(text, &[]).unwrap().unwrap_or_default(),
+        Fragment::Toml { .. } => super::toml::get(text, &[]).unwrap().unwrap_or_default(),
         Fragment::Block(_) | Fragment::Whole(_) => {
             text.replace("\r\n", "\n").trim_end().trim_start_matches("#!/bin/sh").into()
         }
     }
 }
 
-/// Every line that was there is there still, in its order and with its line end.
+/// Every line is still there, in order and with its line ending.
 #[test]
-fn nothing_of_the_users_is_lost() {
-    for (piece, texts) in all() {
+fn the_users_lines_are_preserved() {
+    for (fragment, texts) in all() {
         for text in texts {
-            let put = piece.put(text).unwrap();
-            let mut rest = put.lines();
+            let inserted = fragment.insert(text).unwrap();
+            let mut rest = inserted.lines();
             let words = |line: &str| line.chars().filter(|c| !" \t\r,{}[]".contains(*c)).collect::<String>();
             for line in text.lines().map(words).filter(|line| !line.is_empty() && line.starts_with(['/', '#'])) {
-                assert!(rest.any(|other| words(other).contains(&line)), "{line} is not in\n{put}");
+                assert!(rest.any(|other| words(other).contains(&line)), "{line} is not in\n{inserted}");
             }
-            assert_eq!(text.contains("\r\n"), put.contains("\r\n"), "{text:?} -> {put:?}");
-            assert!(!text.contains("\r\n") || put.matches('\n').count() == put.matches("\r\n").count(), "{put:?}");
-            assert_eq!(text.starts_with('\u{feff}'), put.starts_with('\u{feff}'));
+            assert_eq!(text.contains("\r\n"), inserted.contains("\r\n"), "{text:?} -> {inserted:?}");
+            assert!(
+                !text.contains("\r\n") || inserted.matches('\n').count() == inserted.matches("\r\n").count(),
+                "{inserted:?}"
+            );
+            assert_eq!(text.starts_with('\u{feff}'), inserted.starts_with('\u{feff}'));
         }
     }
 }
@@ -137,51 +144,55 @@ fn joined(texts: &[Result<String, EditError>]) -> String {
 #[test]
 fn json_keeps_its_comments_and_indentation() {
     let edited = [
-        server().put(JSON[8]),
-        server().put(JSON[7]),
-        server().put(""),
-        hook("PreToolUse", Some("Bash")).put(JSON[12]),
+        server().insert(JSON[8]),
+        server().insert(JSON[7]),
+        server().insert(""),
+        hook("PreToolUse", Some("Bash")).insert(JSON[12]),
     ];
     assert_snapshot!("json", joined(&edited));
-    assert!(server().put(JSON[9]).unwrap().contains("\r\n\t\t\"countersign\": {\r\n\t\t\t\"type\": \"stdio\",\r\n"));
+    assert!(server().insert(JSON[9]).unwrap().contains("\r\n\t\t\"countersign\": {\r\n\t\t\t\"type\": \"stdio\",\r\n"));
 }
 
 #[test]
 fn toml_keeps_its_comments_and_order() {
-    let edited = [TOML[3], TOML[5], TOML[6], "", TOML[9]].map(|text| table().put(text));
+    let edited = [TOML[3], TOML[5], TOML[6], "", TOML[9]].map(|text| table().insert(text));
     assert_snapshot!("toml", joined(&edited));
 }
 
 #[test]
-fn what_the_user_has_added_stays_when_ours_changes() {
-    let text = server().put("{}").unwrap().replace("\"timeout\": 120000", "\"timeout\": 5, \"env\": { \"A\": \"1\" }");
-    let Ok(FragmentState::Different(what)) = server().stands(&text) else { panic!("{text}") };
-    assert_eq!(what, "timeout is 5, not 120000");
-    let again = server().put(&text).unwrap();
-    assert_eq!(server().stands(&again), Ok(FragmentState::UpToDate));
+fn additions_of_the_user_survive_an_update() {
+    let text =
+        server().insert("{}").unwrap().replace("\"timeout\": 120000", "\"timeout\": 5, \"env\": { \"A\": \"1\" }");
+    let Ok(FragmentState::Different(what)) = server().state(&text) else { panic!("{text}") };
+    assert_eq!(what, "timeout is 5, expected 120000");
+    let again = server().insert(&text).unwrap();
+    assert_eq!(server().state(&again), Ok(FragmentState::UpToDate));
     assert!(again.contains("\"env\": { \"A\": \"1\" }"), "{again}");
 
-    let text = table().put("").unwrap().replace("timeout = 120", "# mine\nenv = { A = '1' }\nurl = 'http://x'");
-    let again = table().put(&text).unwrap();
+    let text = table().insert("").unwrap().replace("timeout = 120", "# mine\nenv = { A = '1' }\nurl = 'http://x'");
+    let again = table().insert(&text).unwrap();
     assert!(again.contains("# mine\nenv = { A = '1' }") && !again.contains("url"), "{again}");
-    assert_eq!(table().stands(&again), Ok(FragmentState::UpToDate));
+    assert_eq!(table().state(&again), Ok(FragmentState::UpToDate));
 }
 
 #[test]
-fn other_hooks_of_the_same_event_stay_in_their_place() {
+fn other_hooks_of_the_same_event_are_preserved() {
     let theirs = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"a"}]}]}}"#;
-    let put = hook("Stop", None).put(theirs).unwrap();
-    let both: Value = serde_json::from_str(&put).unwrap();
+    let inserted = hook("Stop", None).insert(theirs).unwrap();
+    let both: Value = serde_json::from_str(&inserted).unwrap();
     assert_eq!(both["hooks"]["Stop"][0]["hooks"][0]["command"], "a");
     assert_eq!(both["hooks"]["Stop"][1]["hooks"][0]["command"], "countersign hook stop");
-    // Somebody has put theirs beside ours.
+    // The user has added a handler beside ours.
     let mixed = r#"{"hooks":{"Stop":[{"hooks":[{"command":"/x/countersign hook stop"},{"command":"b"}]}]}}"#;
-    let cut = hook("Stop", None).cut(mixed, &[]).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&cut).unwrap(), json!({"hooks":{"Stop":[{"hooks":[{"command":"b"}]}]}}));
+    let removed = hook("Stop", None).remove(mixed, &[]).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(&removed).unwrap(),
+        json!({"hooks":{"Stop":[{"hooks":[{"command":"b"}]}]}})
+    );
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_place() {
+fn a_syntax_error_is_reported_with_its_position() {
     let unreadable = [
         (server(), "{\n  \"a\": 1\n  \"b\": 2\n}"),
         (server(), "{\n  \"a\": \n"),
@@ -193,21 +204,25 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         (table(), "mcp_servers = 1"),
         (block(Markers::MARKDOWN, BlockPosition::End), "a\n<!-- countersign: begin -->\nb\n"),
     ];
-    let words: Vec<String> = unreadable.iter().map(|(piece, text)| piece.put(text).unwrap_err().to_string()).collect();
+    let words: Vec<String> =
+        unreadable.iter().map(|(fragment, text)| fragment.insert(text).unwrap_err().to_string()).collect();
     assert_snapshot!("unreadable", words.join("\n"));
     assert_eq!(EditError::at("a\nöx", 4, "x").to_string(), "line 2, column 2: x");
 }
 
 #[test]
-fn a_block_that_is_there_is_replaced_where_it_stands() {
+fn an_existing_block_is_replaced_in_place() {
     let text = "a\n<!-- countersign: begin -->\nold\n<!-- countersign: end -->\nb\n";
-    let piece = block(Markers::MARKDOWN, BlockPosition::End);
-    assert_eq!(piece.put(text).unwrap(), "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n");
-    assert_eq!(piece.cut(text, &[]).unwrap(), "a\nb\n");
+    let fragment = block(Markers::MARKDOWN, BlockPosition::End);
+    assert_eq!(
+        fragment.insert(text).unwrap(),
+        "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n"
+    );
+    assert_eq!(fragment.remove(text, &[]).unwrap(), "a\nb\n");
 }
 
 #[test]
-fn a_diff_hides_nothing() {
+fn a_diff_escapes_control_characters() {
     let shown = "@@ -1,2 +1,3 @@\n a\n-b\n+c\\u{202e}\n+\td\n\\ No newline at end of file\n";
     assert_eq!(unified("a\nb\n", "a\nc\u{202e}\n\td"), shown);
 }
@@ -228,7 +243,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A config with other servers and hooks, written in one of several ways.
+/// A settings file with other servers and hooks, in one of several styles.
 fn config() -> impl Strategy<Value = String> {
     let servers = prop::collection::btree_map("[a-z]{1,6}", json_value(), 0..3);
     let rest = prop::collection::btree_map("[A-Z]{1,6}", json_value(), 0..4);
@@ -249,18 +264,18 @@ fn config() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_the_config_only_ours_is_added_and_the_bytes_come_back(text in config()) {
-        for piece in [server(), hook("Stop", None)] {
-            let put = piece.put(&text).unwrap();
-            prop_assert_eq!(piece.stands(&put).unwrap(), FragmentState::UpToDate);
-            prop_assert_eq!(undo(&put, &splices(&text, &put)).unwrap(), text.clone());
-            let cut = piece.cut(&put, &piece.containers(&text).unwrap()).unwrap();
-            prop_assert_eq!(meaning(&piece, &cut), meaning(&piece, &text));
+    fn any_settings_file_is_restored_byte_for_byte(text in config()) {
+        for fragment in [server(), hook("Stop", None)] {
+            let inserted = fragment.insert(&text).unwrap();
+            prop_assert_eq!(fragment.state(&inserted).unwrap(), FragmentState::UpToDate);
+            prop_assert_eq!(undo(&inserted, &splices(&text, &inserted)).unwrap(), text.clone());
+            let removed = fragment.remove(&inserted, &fragment.missing_containers(&text).unwrap()).unwrap();
+            prop_assert_eq!(meaning(&fragment, &removed), meaning(&fragment, &text));
         }
     }
 
     #[test]
-    fn any_two_texts_lead_back_to_each_other(old in "[ab\r\n]{0,12}", new in "[ab\r\n]{0,12}") {
+    fn the_changes_between_any_two_texts_can_be_undone(old in "[ab\r\n]{0,12}", new in "[ab\r\n]{0,12}") {
         prop_assert_eq!(undo(&new, &splices(&old, &new)), Some(old));
     }
 }

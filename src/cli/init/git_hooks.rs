@@ -1,10 +1,10 @@
-//! Git's own hooks: a few marked lines in each, before whatever else is there.
+//! Git hooks: a marked block at the start of each hook script.
 
 use super::{
-    atomic_write,
+    change::{InitTarget, Kind},
     edit::{BlockPosition, Fragment, MarkedBlock, Markers},
-    self_path::Program,
-    target::{InitTarget, Kind},
+    self_command::SelfCommand,
+    user_files,
 };
 use git::UserRepo;
 use std::{
@@ -12,74 +12,72 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A hook of ours, and what happens where the binary is gone.
 const HOOKS: [Hook; 4] = [
-    Hook { name: "pre-commit", guards: true },
-    Hook { name: "commit-msg", guards: false },
-    Hook { name: "post-commit", guards: false },
-    Hook { name: "pre-push", guards: true },
+    Hook { name: "pre-commit", is_gate: true },
+    Hook { name: "commit-msg", is_gate: false },
+    Hook { name: "post-commit", is_gate: false },
+    Hook { name: "pre-push", is_gate: true },
 ];
 
 #[derive(Debug, Clone, Copy)]
 struct Hook {
     name: &'static str,
-    /// It decides whether something may land; the others only write receipts.
-    guards: bool,
+    /// Whether it can stop a commit or push. The other hooks write receipts.
+    is_gate: bool,
 }
 
-/// The files to change, and what the user has to do where others manage the hooks.
+/// The hook files to edit, and instructions for hooks that another tool manages.
 #[derive(Debug, Default)]
 pub(super) struct HookPlan {
     pub targets: Vec<InitTarget>,
-    pub by_hand: Vec<String>,
+    pub manual_steps: Vec<String>,
 }
 
-/// Looks at the hooks that git would run here.
-pub(super) async fn find(repo: &UserRepo, options: &[String], fail_closed: bool) -> anyhow::Result<HookPlan> {
+/// Plans the edits of the hooks that git runs in this repository.
+pub(super) async fn plan(repo: &UserRepo, options: &[String], fail_closed: bool) -> anyhow::Result<HookPlan> {
     let dir = repo.root().join(repo.git(["rev-parse", "--git-path", "hooks"]).await?);
     let scope = repo.try_git(["config", "--show-scope", "--get", "core.hooksPath"]).await?;
     let scope = scope.text().split_whitespace().next().unwrap_or("local").to_owned();
-    let mut found = HookPlan::default();
+    let mut plan = HookPlan::default();
     if !["local", "worktree", "command"].contains(&scope.as_str()) {
-        found.by_hand.push(format!(
-            "core.hooksPath is set for more than this repository ({scope}: {}), so its hooks are left alone; add to \
-             each of them:\n{}",
+        plan.manual_steps.push(format!(
+            "core.hooksPath applies to more than this repository ({scope}: {}), so the hooks there are left alone; add \
+             to each of them:\n{}",
             dir.display(),
             lines_to_add()
         ));
-        return Ok(found);
+        return Ok(plan);
     }
-    // What lies beside the code goes to other machines, too.
+    // Hooks inside the work tree are shared with other machines.
     let is_shared = dir.starts_with(repo.root()) && !dir.starts_with(repo.root().join(".git"));
-    let program = if is_shared { Program::by_name()? } else { Program::by_place()? };
-    let program = program.with(options);
+    let command = if is_shared { SelfCommand::portable()? } else { SelfCommand::absolute()? };
+    let command = command.with_options(options);
     for hook in HOOKS {
         let path = dir.join(hook.name);
-        match look(&path, &dir) {
+        match inspect(&path, &dir) {
             HookState::Managed(manager) => {
-                let words = manager.words();
-                if !found.by_hand.contains(&words) {
-                    found.by_hand.push(words);
+                let instructions = manager.instructions();
+                if !plan.manual_steps.contains(&instructions) {
+                    plan.manual_steps.push(instructions);
                 }
             }
-            HookState::Script { chains } => found.targets.push(target(hook, path, chains, &program, fail_closed)),
+            HookState::Script { chains } => plan.targets.push(target(hook, path, chains, &command, fail_closed)),
             HookState::Foreign => {
-                let aside = Some(dir.join(format!("{}.local", hook.name)));
-                found.targets.push(InitTarget { aside, ..target(hook, path, true, &program, fail_closed) });
+                let backup_path = Some(dir.join(format!("{}.local", hook.name)));
+                plan.targets.push(InitTarget { backup_path, ..target(hook, path, true, &command, fail_closed) });
             }
         }
     }
-    Ok(found)
+    Ok(plan)
 }
 
-/// What is there now.
+/// The current content of a hook file.
 enum HookState {
-    /// Nothing, or a script that lines can be added to; ours may run one that was moved aside.
-    Script {
-        chains: bool,
-    },
-    /// Something that has to be moved aside to be run after ours.
+    /// Missing, or a shell script that can be extended. `chains`: our block runs a hook that was moved away.
+    Script { chains: bool },
+    /// A program or another script. It is moved away, and our hook runs it.
     Foreign,
+    /// Generated by a hook manager.
     Managed(Manager),
 }
 
@@ -89,7 +87,7 @@ enum Manager {
     Lefthook,
 }
 
-fn look(path: &Path, dir: &Path) -> HookState {
+fn inspect(path: &Path, dir: &Path) -> HookState {
     if dir.components().any(|part| part.as_os_str() == ".husky") {
         return HookState::Managed(Manager::Husky);
     }
@@ -104,22 +102,22 @@ fn look(path: &Path, dir: &Path) -> HookState {
     let is_ours = text.contains(Markers::SHELL.begin);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let chains = is_ours && text.contains(&chain(&name));
-    // What git does not run must not begin to run because of us.
-    let can_be_added_to = is_ours || (is_shell(&text) && atomic_write::is_executable(path));
+    // A script that git ignores must not start to run because of our block.
+    let can_be_added_to = is_ours || (is_shell(&text) && user_files::is_executable(path));
     if can_be_added_to { HookState::Script { chains } } else { HookState::Foreign }
 }
 
-/// Whether `sh` can read our lines there. Git runs scripts without a first line with `sh`, too.
+/// Whether the script is run by a POSIX shell. Git runs scripts without a shebang with `sh`.
 fn is_shell(text: &str) -> bool {
     let Some(line) = text.strip_prefix("#!") else { return !text.contains('\0') };
-    let words = line.lines().next().unwrap_or_default().split_whitespace();
-    let names = words.map(|word| word.rsplit('/').next().unwrap_or_default());
+    let parts = line.lines().next().unwrap_or_default().split_whitespace();
+    let names = parts.map(|word| word.rsplit('/').next().unwrap_or_default());
     let program = names.into_iter().find(|name| *name != "env" && !name.starts_with('-')).unwrap_or_default();
     ["sh", "bash", "dash", "ksh", "zsh", "ash", "busybox"].contains(&program)
 }
 
 impl Manager {
-    fn words(&self) -> String {
+    fn instructions(&self) -> String {
         match self {
             Self::Husky => format!("husky manages the hooks here; add to .husky/NAME:\n{}", lines_to_add()),
             Self::PreCommit => "pre-commit manages the hooks here; add to .pre-commit-config.yaml:\n\
@@ -152,60 +150,64 @@ fn lines_to_add() -> String {
     HOOKS.map(line).join("\n")
 }
 
-/// Goes on with the user's own hook.
+/// Runs the hook of the user that was moved away.
 fn chain(name: &str) -> String {
     format!("if [ -x \"$(dirname \"$0\")/{name}.local\" ]; then exec \"$(dirname \"$0\")/{name}.local\" \"$@\"; fi\n")
 }
 
-fn target(hook: Hook, path: PathBuf, chains: bool, program: &Program, fail_closed: bool) -> InitTarget {
-    let mut body = script(hook, program, fail_closed);
+fn target(hook: Hook, path: PathBuf, chains: bool, command: &SelfCommand, fail_closed: bool) -> InitTarget {
+    let mut body = script(hook, command, fail_closed);
     if chains {
         body.push_str(&chain(hook.name));
     }
-    let block = MarkedBlock { markers: Markers::SHELL, spot: BlockPosition::AfterShebang, body };
+    let block = MarkedBlock { markers: Markers::SHELL, position: BlockPosition::AfterShebang, body };
     InitTarget {
-        make: atomic_write::FileMode::Executable,
+        mode: user_files::FileMode::Executable,
         ..InitTarget::new(path, Kind::GitHooks, vec![Fragment::Block(block)])
     }
 }
 
-fn script(hook: Hook, program: &Program, fail_closed: bool) -> String {
-    let (name, options) = (hook.name, program.options_in_shell());
+fn script(hook: Hook, command: &SelfCommand, fail_closed: bool) -> String {
+    let (name, options) = (hook.name, command.shell_options());
     let mut lines = Vec::new();
-    if program.is_place() {
-        lines.push(format!("countersign={}", program.in_shell()));
+    if command.is_absolute() {
+        lines.push(format!("countersign={}", command.shell_word()));
         lines.push("[ -x \"$countersign\" ] || countersign=$(command -v countersign || true)".into());
     } else {
         lines.push("countersign=$(command -v countersign || true)".into());
     }
-    let closed = if hook.guards && fail_closed { " --fail-closed" } else { "" };
+    let closed = if hook.is_gate && fail_closed { " --fail-closed" } else { "" };
     let call = format!("\"$countersign\" hook {name}{closed}{options} \"$@\"");
     let call = match name {
         "commit-msg" | "post-commit" => format!("{call} || true"),
-        // What git tells it on stdin is for whatever comes after, too.
+        // Save stdin: the rest of the script needs it too.
         "pre-push" => {
             lines.push("countersign_refs=$(cat)".into());
-            format!("printf '%s' \"${{countersign_refs:+$countersign_refs\n}}\" | {call} || {}", failed(fail_closed))
+            format!(
+                "printf '%s' \"${{countersign_refs:+$countersign_refs\n}}\" | {call} || {}",
+                on_failure(fail_closed)
+            )
         }
-        _ => format!("{call} || {}", failed(fail_closed)),
+        _ => format!("{call} || {}", on_failure(fail_closed)),
     };
     lines.push(format!("if [ -n \"$countersign\" ]; then\n    {call}"));
-    if hook.guards {
-        lines.push(format!("else\n{}", gone(fail_closed)));
+    if hook.is_gate {
+        lines.push(format!("else\n{}", on_missing_program(fail_closed)));
     }
     lines.push("fi".into());
     if name == "pre-push" {
-        lines.push(STDIN_AGAIN.into());
+        lines.push(RESTORE_STDIN.into());
     }
     lines.join("\n") + "\n"
 }
 
-const STDIN_AGAIN: &str = "if [ -n \"$countersign_refs\" ]; then exec <<COUNTERSIGN_REFS\n$countersign_refs\n\
+/// Restores stdin for the rest of a pre-push script.
+const RESTORE_STDIN: &str = "if [ -n \"$countersign_refs\" ]; then exec <<COUNTERSIGN_REFS\n$countersign_refs\n\
                            COUNTERSIGN_REFS\nelse exec </dev/null; fi";
 
-/// What a hook does where we do not end well. One is our no; anything else is none of ours, such as that of a version
-/// that knows no hooks, and stops nobody who has not asked for it.
-fn failed(fail_closed: bool) -> &'static str {
+/// What a gate hook does if the program fails. Exit code 1 means refused. Any other code, for example from a version
+/// without this subcommand, stops git only with `--fail-closed`.
+fn on_failure(fail_closed: bool) -> &'static str {
     if fail_closed {
         "exit $?"
     } else {
@@ -213,12 +215,12 @@ fn failed(fail_closed: bool) -> &'static str {
     }
 }
 
-/// What a hook does that does not find us.
-fn gone(fail_closed: bool) -> &'static str {
+/// What a gate hook does if the program is missing.
+fn on_missing_program(fail_closed: bool) -> &'static str {
     if fail_closed {
-        "    echo 'countersign: the program is gone, and this hook was set up to stop then (--fail-closed)' >&2\n    exit 1"
+        "    echo 'countersign: the program is missing, and this hook was installed with --fail-closed' >&2\n    exit 1"
     } else {
-        "    echo 'countersign: the program is gone, so nothing was checked; init --remove takes out this hook' >&2"
+        "    echo 'countersign: the program is missing, so nothing was checked' >&2"
     }
 }
 

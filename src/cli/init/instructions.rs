@@ -1,18 +1,16 @@
-//! What agents are told: files of ours beside the user's own, and marked lines in these.
-//!
-//! The texts stand in `integrations/`.
+//! Instructions for agents: skills, guards, and marked sections in files of the user. The texts are in `integrations/`.
 
 use super::{
+    change::{InitTarget, Kind},
     clients::{Client, Scope, UserDirs},
     edit::{BlockPosition, Fragment, MarkedBlock, Markers},
-    target::{InitTarget, Kind},
 };
 use std::path::{Path, PathBuf};
 
 const SKILL: &str = include_str!("../../../integrations/skills/SKILL.md");
 const AGENTS: &str = include_str!("../../../integrations/skills/AGENTS.md");
 
-/// The guards, by the name of the command or agent that each is for; `tandem` is what all of them share.
+/// The guards by the name of their command or agent. All of them refer to `tandem`.
 const GUARDS: [(&str, &str); 7] = [
     ("tandem", include_str!("../../../integrations/gsd/tandem.md")),
     ("plan-phase", include_str!("../../../integrations/gsd/plan-phase.md")),
@@ -25,26 +23,26 @@ const GUARDS: [(&str, &str); 7] = [
 const COMMANDS: [&str; 4] = ["plan-phase", "execute-phase", "discuss-phase", "verify-work"];
 const AGENT_NAMES: [&str; 2] = ["gsd-planner", "gsd-executor"];
 
-/// `/countersign:plan-phase` and so on: the user's own command, run under its guard.
+/// The text of commands such as `/countersign:plan-phase`, which run the user's command with its guard.
 const COMMAND: &str = include_str!("../../../integrations/gsd/command.md");
-/// The lines in the user's own files.
+/// The section that is added to the user's own command and agent files.
 const POINTER: &str = include_str!("../../../integrations/gsd/pointer.md");
 
-/// How the loop goes, for agents that are not told by the broker itself.
+/// The skill, or the section of AGENTS.md, that explains the review loop.
 pub(super) fn skills(client: Client, homes: &UserDirs, scope: &Scope) -> Option<InitTarget> {
-    let (path, piece) = match (client, scope) {
+    let (path, fragment) = match (client, scope) {
         (Client::Claude, _) => {
             (claude(homes, scope).join("skills/countersign/SKILL.md"), Fragment::Whole(SKILL.to_owned()))
         }
-        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), part(AGENTS, BlockPosition::End)),
-        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), part(AGENTS, BlockPosition::End)),
+        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), marked_section(AGENTS, BlockPosition::End)),
+        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), marked_section(AGENTS, BlockPosition::End)),
         (Client::Gemini, _) => return None,
     };
-    Some(InitTarget::new(path, Kind::Skills, vec![piece]))
+    Some(InitTarget::new(path, Kind::Skills, vec![fragment]))
 }
 
-fn part(body: &str, spot: BlockPosition) -> Fragment {
-    Fragment::Block(MarkedBlock { markers: Markers::MARKDOWN, spot, body: body.to_owned() })
+fn marked_section(body: &str, position: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { markers: Markers::MARKDOWN, position, body: body.to_owned() })
 }
 
 fn claude(homes: &UserDirs, scope: &Scope) -> PathBuf {
@@ -54,10 +52,10 @@ fn claude(homes: &UserDirs, scope: &Scope) -> PathBuf {
     }
 }
 
-/// The guards, the commands that put them around the user's own, and a pointer in each of these that is here.
+/// The guards, the commands that apply them, and a pointer in each GSD file that exists.
 pub(super) fn gsd(homes: &UserDirs, scope: &Scope) -> Vec<InitTarget> {
     let base = claude(homes, scope);
-    // As an agent finds it: from the project's root, or from anywhere.
+    // The path as an agent sees it: relative to the project, or absolute.
     let folder = match scope {
         Scope::Project(_) => ".claude/countersign/gsd".to_owned(),
         Scope::User => base.join("countersign/gsd").display().to_string(),
@@ -72,16 +70,16 @@ pub(super) fn gsd(homes: &UserDirs, scope: &Scope) -> Vec<InitTarget> {
     };
     let guards = GUARDS.into_iter().map(guard);
     let commands = COMMANDS.into_iter().map(command);
-    let theirs = COMMANDS.map(|name| (name, base.join(format!("commands/gsd/{name}.md"))));
+    let gsd_commands = COMMANDS.map(|name| (name, base.join(format!("commands/gsd/{name}.md"))));
     let agents = AGENT_NAMES.map(|name| (name, base.join(format!("agents/{name}.md"))));
-    let pointers = theirs.into_iter().chain(agents).filter(|(_, path)| path.exists());
+    let pointers = gsd_commands.into_iter().chain(agents).filter(|(_, path)| path.exists());
     let pointers = pointers.map(|(name, path)| pointer(name, &path, &folder));
     guards.chain(commands).chain(pointers).collect()
 }
 
 fn pointer(name: &str, path: &Path, folder: &str) -> InitTarget {
     let body = POINTER.replace("{name}", name).replace("{folder}", folder);
-    InitTarget::new(path.to_owned(), Kind::Gsd, vec![part(&body, BlockPosition::AfterFrontMatter)])
+    InitTarget::new(path.to_owned(), Kind::Gsd, vec![marked_section(&body, BlockPosition::AfterFrontMatter)])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ fn all() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn the_loop_is_taught_in_under_sixty_lines() {
+fn each_text_is_short() {
     for (name, text) in all() {
         assert!(text.lines().count() < 60, "{name}");
         assert!(text.ends_with('\n') && !text.contains('\t'), "{name}");
@@ -15,9 +15,9 @@ fn the_loop_is_taught_in_under_sixty_lines() {
     }
 }
 
-/// Every word in backticks that looks like a tool is one.
+/// Every word in backticks that looks like a tool name is one.
 #[test]
-fn the_tools_that_are_named_exist() {
+fn the_named_tools_exist() {
     let verbs =
         ["create", "get", "list", "claim", "submit", "close", "cancel", "add", "accept", "reject", "update", "release"];
     let is_tool = |word: &str| word.split_once('_').is_some_and(|(verb, _)| verbs.contains(&verb));
@@ -34,7 +34,7 @@ fn the_tools_that_are_named_exist() {
 }
 
 #[test]
-fn each_guard_stands_on_the_shared_loop() {
+fn each_guard_refers_to_the_shared_loop() {
     for (name, text) in GUARDS {
         if name != "tandem" {
             assert!(text.contains("`{folder}/tandem.md`") && text.to_lowercase().contains("solo"), "{name}");

@@ -1,10 +1,11 @@
-//! What was put into which file, so that exactly that can be taken out again.
+//! Records what `init` changed in which file, so that `init --remove` can undo exactly that.
 //!
-//! Kept in the data folder, one note per file, for its owner only. A note holds what was put in and the lines it
-//! replaced, not the whole file: other people's secrets stay where they are.
+//! The data folder holds one private JSON file per edited file. It contains the inserted and the replaced lines only, so
+//! that secrets elsewhere in the user's file are not copied.
 
 use super::{
     super::instance::{make_private, open_private},
+    change::Kind,
     edit::{Splice, splices, undo},
 };
 use anyhow::Context as _;
@@ -17,30 +18,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// What `init` changed in one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ManifestEntry {
     pub path: PathBuf,
-    /// The repository or home that it belongs to.
+    /// The repository or home folder that the file belongs to.
     pub scope: PathBuf,
-    pub kind: String,
-    /// The changes on top of each other, with the user's own in between.
+    pub kind: Kind,
+    /// Edits by `init`, the oldest first. The user may have edited the file between them.
     layers: Vec<Layer>,
-    /// What stood there right after it was put, by the pieces' names.
-    pub pieces: BTreeMap<String, String>,
-    /// Objects and lists that were made around them.
-    pub made: Vec<String>,
-    /// Folders that were made for the file.
-    pub folders: Vec<PathBuf>,
-    pub made_file: bool,
+    /// The inserted fragments by name, as they were right after the edit.
+    pub fragments: BTreeMap<String, String>,
+    /// JSON objects and lists that were created to hold the fragments.
+    pub created_containers: Vec<String>,
+    /// Folders that were created for the file.
+    pub created_folders: Vec<PathBuf>,
+    pub created_file: bool,
     /// Where the user's own file was moved to.
-    pub aside: Option<PathBuf>,
+    pub backup_path: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Layer {
-    /// Of the text as it was left.
-    after: String,
-    made_file: bool,
+    /// Hash of the text after the edit.
+    after_hash: String,
+    created_file: bool,
     splices: Vec<Splice>,
 }
 
@@ -49,41 +51,42 @@ fn hash(text: &str) -> String {
 }
 
 impl ManifestEntry {
-    /// Notes a change. One on top of our own last one is one with it.
-    pub(super) fn note(&mut self, before: Option<&str>, after: &str) {
-        let (mut base, mut made_file) = (before.unwrap_or_default().to_owned(), before.is_none());
-        if let Some(last) = self.layers.last().filter(|last| before.is_some_and(|before| last.after == hash(before)))
+    /// Records an edit. If the file was not changed since the previous edit, the two are merged.
+    pub(super) fn record_edit(&mut self, before: Option<&str>, after: &str) {
+        let (mut base, mut created_file) = (before.unwrap_or_default().to_owned(), before.is_none());
+        if let Some(last) =
+            self.layers.last().filter(|last| before.is_some_and(|before| last.after_hash == hash(before)))
             && let Some(older) = undo(&base, &last.splices)
         {
-            (base, made_file) = (older, last.made_file);
+            (base, created_file) = (older, last.created_file);
             self.layers.pop();
         }
-        self.made_file |= made_file;
-        self.layers.push(Layer { after: hash(after), made_file, splices: splices(&base, after) });
+        self.created_file |= created_file;
+        self.layers.push(Layer { after_hash: hash(after), created_file, splices: splices(&base, after) });
     }
 
-    /// The text before all of it, if nobody has changed it since. The inner `None`: there was no file.
-    pub(super) fn undone(&self, text: &str) -> Option<Option<String>> {
+    /// The text before all edits, if the file was not changed since. The inner `None` means that there was no file.
+    pub(super) fn original(&self, text: &str) -> Option<Option<String>> {
         let mut text = text.to_owned();
-        let mut was_there = true;
+        let mut existed = true;
         for layer in self.layers.iter().rev() {
-            if !was_there || layer.after != hash(&text) {
+            if !existed || layer.after_hash != hash(&text) {
                 return None;
             }
             text = undo(&text, &layer.splices)?;
-            was_there = !layer.made_file;
+            existed = !layer.created_file;
         }
-        (!self.layers.is_empty()).then(|| was_there.then_some(text))
+        (!self.layers.is_empty()).then(|| existed.then_some(text))
     }
 }
 
-/// The notes of a data folder.
+/// All entries of a data folder.
 pub(super) struct Manifest {
     dir: PathBuf,
 }
 
 impl Manifest {
-    pub(super) fn of(data_dir: &Path) -> Self {
+    pub(super) fn new(data_dir: &Path) -> Self {
         Self { dir: data_dir.join("init") }
     }
 
@@ -93,38 +96,38 @@ impl Manifest {
     }
 
     pub(super) fn find(&self, path: &Path) -> Option<ManifestEntry> {
-        let record: ManifestEntry = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
-        (record.path == path).then_some(record)
+        let entry: ManifestEntry = serde_json::from_slice(&fs::read(self.file(path)).ok()?).ok()?;
+        (entry.path == path).then_some(entry)
     }
 
     pub(super) fn list(&self, scope: &Path) -> Vec<ManifestEntry> {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let mut manifest: Vec<ManifestEntry> =
+        let mut entries: Vec<ManifestEntry> =
             files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect();
-        manifest.retain(|record| record.scope == scope);
-        manifest.sort_by(|a, b| a.path.cmp(&b.path));
-        manifest
+        entries.retain(|entry| entry.scope == scope);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries
     }
 
-    pub(super) fn keep(&self, record: &ManifestEntry) -> anyhow::Result<()> {
+    pub(super) fn save(&self, entry: &ManifestEntry) -> anyhow::Result<()> {
         let inner = || -> std::io::Result<()> {
             if let Some(data_dir) = self.dir.parent() {
                 make_private(data_dir)?;
             }
             make_private(&self.dir)?;
-            let (path, draft) = (self.file(&record.path), self.file(&record.path).with_extension("new"));
+            let (path, draft) = (self.file(&entry.path), self.file(&entry.path).with_extension("new"));
             let mut file = open_private(&draft)?;
             file.set_len(0)?;
-            file.write_all(&serde_json::to_vec_pretty(record)?)?;
+            file.write_all(&serde_json::to_vec_pretty(entry)?)?;
             file.sync_all()?;
             fs::rename(draft, path)
         };
-        inner().with_context(|| format!("cannot note in {} what is put in", self.dir.display()))
+        inner().with_context(|| format!("cannot write the manifest in {}", self.dir.display()))
     }
 
-    pub(super) fn forget(&self, path: &Path) {
+    pub(super) fn delete(&self, path: &Path) {
         let _ = fs::remove_file(self.file(path));
-        // Only the last one out finds it empty.
+        // Fails, as intended, while there are other entries.
         let _ = fs::remove_dir(&self.dir);
     }
 }

@@ -1,11 +1,11 @@
-//! What `init` says: the change as a diff, and what it leaves to the user.
+//! The output of `init`: the changes as a diff, and notes for the user.
 
 use super::{
     super::{Failure, terminal},
-    atomic_write::FileMode,
     change::Change,
     edit::unified,
-    short,
+    relative,
+    user_files::FileMode,
 };
 use anyhow::anyhow;
 use domain::text::escape;
@@ -16,24 +16,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Something that is not as it was put, or not there.
+/// A fragment that is missing or different.
 #[derive(Debug)]
 pub(super) struct Drift {
     pub path: PathBuf,
-    pub piece: String,
+    pub fragment: String,
     pub what: String,
 }
 
-/// All there is to say beside the changes.
+/// Everything that is printed beside the changes.
 #[derive(Debug)]
 pub(super) struct Report {
     root: PathBuf,
     user: bool,
-    /// Which clients, and by what one can tell.
+    /// The clients that were found, and the file or program that proves it.
     pub found: Vec<(&'static str, String)>,
     pub notes: Vec<String>,
     pub by_hand: Vec<String>,
-    /// What stays because somebody has changed it.
+    /// What stays because it was changed after the installation.
     pub kept: Vec<(PathBuf, String)>,
     pub problems: Vec<(PathBuf, String)>,
     pub drift: Vec<Drift>,
@@ -62,13 +62,13 @@ impl Report {
             return terminal::write_json(&format!("{:#}\n", self.json(changes, applied)));
         }
         terminal::write(&self.text(changes, applied))?;
-        self.remark(changes.iter().any(|change| !change.is_silent()))
+        self.print_notes(changes.iter().any(|change| !change.is_silent()))
     }
 
-    /// After the change was shown and agreed to.
+    /// Printed after the user has confirmed the changes.
     pub(super) fn print_done(&self, json: bool, done: usize) -> Result<(), Failure> {
         if !json {
-            writeln!(io::stderr(), "{done} files written")?;
+            writeln!(io::stderr(), "{done} {} written", if done == 1 { "file" } else { "files" })?;
         }
         Ok(())
     }
@@ -78,28 +78,28 @@ impl Report {
             return terminal::write_json(&format!("{:#}\n", self.check_json()));
         }
         let text = match self.drift.is_empty() && self.problems.is_empty() {
-            true => "all is as it should be\n".to_owned(),
+            true => "everything is up to date\n".to_owned(),
             false => self.drift.iter().map(|drift| format!("{}\n", self.line(drift))).collect(),
         };
         terminal::write(&text)?;
-        self.remark(false)
+        self.print_notes(false)
     }
 
-    /// What was left alone is a failure, also where the rest is done.
-    pub(super) fn ending(&self) -> Result<(), Failure> {
+    /// Fails if a file was left alone, even if the others were written.
+    pub(super) fn result(&self) -> Result<(), Failure> {
         match self.problems.len() {
             0 => Ok(()),
-            1 => Err(anyhow!("one file was left alone").into()),
+            1 => Err(anyhow!("1 file was left alone").into()),
             several => Err(anyhow!("{several} files were left alone").into()),
         }
     }
 
     fn line(&self, drift: &Drift) -> String {
-        format!("{}: {}: {}", self.name(&drift.path), drift.piece, escape(&drift.what))
+        format!("{}: {}: {}", self.display_path(&drift.path), drift.fragment, escape(&drift.what))
     }
 
-    fn name(&self, path: &Path) -> String {
-        escape(&short(path, &self.root)).into_owned()
+    fn display_path(&self, path: &Path) -> String {
+        escape(&relative(path, &self.root)).into_owned()
     }
 
     fn text(&self, changes: &[Change], applied: bool) -> String {
@@ -116,17 +116,17 @@ impl Report {
     }
 
     fn diff(&self, change: &Change) -> String {
-        let name = self.name(&change.path);
+        let name = self.display_path(&change.path);
         let side = |text: &Option<String>, letter: char| match text {
             Some(_) => format!("{letter}/{name}"),
             None => "/dev/null".to_owned(),
         };
         let mut out = String::new();
         if let Some((from, to)) = &change.moved {
-            let _ = writeln!(out, "move {} to {}", self.name(from), self.name(to));
+            let _ = writeln!(out, "move {} to {}", self.display_path(from), self.display_path(to));
         }
         if change.before == change.after {
-            if change.make == FileMode::Executable {
+            if change.mode == FileMode::Executable {
                 let _ = writeln!(out, "make {name} executable");
             }
             return out;
@@ -137,8 +137,8 @@ impl Report {
         out
     }
 
-    /// For people, beside the data. Where nothing is written, what was found and what comes next is no news.
-    fn remark(&self, writes: bool) -> Result<(), Failure> {
+    /// Prints notes to stderr. What was found is only of interest if something is written.
+    fn print_notes(&self, writes: bool) -> Result<(), Failure> {
         let mut out = String::new();
         for (client, by) in self.found.iter().filter(|_| writes) {
             let _ = writeln!(out, "found {client}: {}", escape(by));
@@ -146,11 +146,11 @@ impl Report {
         for note in self.notes.iter().filter(|_| writes) {
             let _ = writeln!(out, "note: {}", escape(note));
         }
-        for words in &self.by_hand {
-            let _ = writeln!(out, "by hand: {words}");
+        for step in &self.by_hand {
+            let _ = writeln!(out, "by hand: {step}");
         }
         for (path, why) in &self.kept {
-            let _ = writeln!(out, "left alone: {}: {}", self.name(path), escape(why));
+            let _ = writeln!(out, "left alone: {}: {}", self.display_path(path), escape(why));
         }
         for (path, why) in &self.problems {
             let _ = writeln!(out, "left alone: {}: {}", escape(&path.display().to_string()), escape(why));
@@ -161,7 +161,7 @@ impl Report {
 
     fn json(&self, changes: &[Change], applied: bool) -> Value {
         let rows: Vec<_> = changes.iter().filter(|change| !change.is_silent()).map(|change| self.row(change)).collect();
-        let mut all = self.beside();
+        let mut all = self.common_json();
         all["changes"] = rows.into();
         all["applied"] = applied.into();
         all
@@ -177,15 +177,15 @@ impl Report {
     }
 
     fn check_json(&self) -> Value {
-        let row = |drift: &Drift| json!({ "path": drift.path, "piece": drift.piece, "what": drift.what });
-        let mut all = self.beside();
+        let row = |drift: &Drift| json!({ "path": drift.path, "piece": drift.fragment, "what": drift.what });
+        let mut all = self.common_json();
         all["drift"] = self.drift.iter().map(row).collect();
         all
     }
 
-    fn beside(&self) -> Value {
-        let said = |words: &[(PathBuf, String)]| -> Value {
-            words.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect()
+    fn common_json(&self) -> Value {
+        let rows = |reasons: &[(PathBuf, String)]| -> Value {
+            reasons.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect()
         };
         json!({
             "scope": if self.user { "user" } else { "project" },
@@ -193,8 +193,8 @@ impl Report {
             "found": self.found.iter().map(|(client, by)| json!({ "client": client, "by": by })).collect::<Vec<_>>(),
             "notes": self.notes,
             "by_hand": self.by_hand,
-            "kept": said(&self.kept),
-            "problems": said(&self.problems),
+            "kept": rows(&self.kept),
+            "problems": rows(&self.problems),
         })
     }
 }

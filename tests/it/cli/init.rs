@@ -1,4 +1,4 @@
-//! `init` on the files of a project and of a user: only ours is added, and the bytes come back.
+//! `init` edits files of a project or of a user, and `init --remove` restores them byte by byte.
 
 use crate::support::{
     command::{Typed, typed},
@@ -15,7 +15,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 
-/// A repository and a home of its own.
+/// A repository with its own home folder.
 pub(crate) struct Place {
     pub(crate) home: TempDir,
     pub(crate) repo: Repo,
@@ -26,7 +26,7 @@ impl Place {
         Self { home: tempfile::tempdir().unwrap(), repo: Repo::new() }
     }
 
-    /// In the repository, with nothing in the search path but what the system has.
+    /// Runs `init` in the repository. PATH contains the system's programs only.
     pub(crate) fn init(&self, options: &[&str]) -> Typed {
         let line: Vec<&str> = std::iter::once("init").chain(options.iter().copied()).collect();
         typed(self.home.path(), &self.repo.path(), &line).var("PATH", "/usr/bin:/bin")
@@ -40,7 +40,7 @@ impl Place {
         fs::read_to_string(self.path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
-    /// Every file and folder of the project, without git's own but for its hooks.
+    /// Every file and folder of the project, including git hooks, but nothing else of `.git`.
     pub(crate) fn all(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut all = BTreeMap::new();
         collect(&self.repo.path(), &mut all);
@@ -71,7 +71,7 @@ fn with<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn what_a_project_has_stays_and_comes_back_byte_by_byte() {
+async fn existing_files_are_kept_and_restored_byte_by_byte() {
     let place = Place::new();
     let files = [
         (".mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }, // why\n  },\n}"),
@@ -133,7 +133,7 @@ async fn what_a_project_has_stays_and_comes_back_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn what_it_made_is_gone_again_with_its_folders() {
+async fn created_files_are_removed_with_their_folders() {
     let place = Place::new();
     let before = place.all();
     place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
@@ -154,7 +154,7 @@ async fn what_it_made_is_gone_again_with_its_folders() {
 }
 
 #[tokio::test]
-async fn the_change_is_shown_and_only_written_with_a_yes() {
+async fn the_change_is_shown_and_written_only_after_confirmation() {
     let place = Place::new();
     place.repo.write(".mcp.json", "{\n  \"mcpServers\": {}\n}\n");
     let before = place.all();
@@ -164,7 +164,7 @@ async fn the_change_is_shown_and_only_written_with_a_yes() {
     let shown = asked.out.replace(binary, "BINARY");
     insta::assert_snapshot!("the_change_as_a_diff", shown);
     assert!(
-        asked.err.ends_with("countersign: nothing is written: there is nobody to ask; --yes goes ahead\n"),
+        asked.err.ends_with("countersign: nothing was written: no terminal to ask on; use --yes\n"),
         "{}",
         asked.err
     );
@@ -176,7 +176,7 @@ async fn the_change_is_shown_and_only_written_with_a_yes() {
     assert_eq!((&json["changes"][0]["action"], &json["changes"][0]["kind"]), (&"edit".into(), &"server".into()));
 }
 
-/// Typed on a terminal, as `script` makes one.
+/// Runs on a pseudo-terminal made by `script`.
 async fn on_a_terminal(place: &Place, answer: &str) -> std::process::Output {
     let line = format!(
         "cd '{}' && HOME='{}' '{}' init --client claude",
@@ -194,7 +194,7 @@ async fn on_a_terminal(place: &Place, answer: &str) -> std::process::Output {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_yes_on_a_terminal_writes_and_anything_else_does_not() {
+async fn only_a_yes_on_the_terminal_writes() {
     for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
         let place = Place::new();
         let ended = on_a_terminal(&place, answer).await;
@@ -206,7 +206,7 @@ async fn a_yes_on_a_terminal_writes_and_anything_else_does_not() {
 }
 
 #[tokio::test]
-async fn drift_is_named_and_set_right() {
+async fn drift_is_reported_and_fixed() {
     let place = Place::new();
     let options = ["--client", "claude,codex"];
     let missing = place.init(&with(&options, &["--check"])).ends().await;
@@ -231,7 +231,7 @@ async fn drift_is_named_and_set_right() {
 }
 
 #[tokio::test]
-async fn what_somebody_changed_is_left_alone_with_a_word() {
+async fn a_changed_entry_is_kept_and_reported() {
     let place = Place::new();
     place.init(&["--client", "claude,codex,gemini", "--yes"]).prints().await;
     let changed = place.read(".mcp.json").replace("120000", "5");
@@ -243,7 +243,9 @@ async fn what_somebody_changed_is_left_alone_with_a_word() {
     let ended = place.init(&["--remove", "--yes"]).ends().await;
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(
-        ended.err.contains("left alone: .mcp.json: mcpServers.countersign was changed since, so it stays"),
+        ended
+            .err
+            .contains("left alone: .mcp.json: mcpServers.countersign was changed after the installation, so it stays"),
         "{}",
         ended.err
     );
@@ -256,7 +258,7 @@ async fn what_somebody_changed_is_left_alone_with_a_word() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_is_left_alone_and_the_rest_is_done() {
+async fn an_unparsable_file_is_left_alone_and_the_others_are_written() {
     let place = Place::new();
     let broken = "{\n  \"mcpServers\": {\n    \"a\": 1\n    \"b\": 2\n  }\n}\n";
     place.repo.write(".mcp.json", broken);
@@ -267,14 +269,14 @@ async fn a_file_that_cannot_be_read_is_left_alone_and_the_rest_is_done() {
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.err.contains(".mcp.json: line 3, column 11: Expected comma"), "{}", ended.err);
     assert!(ended.err.contains(".codex/config.toml: line 2, column 1: duplicate key"), "{}", ended.err);
-    assert!(ended.err.contains(".gemini/settings.json: it is not UTF-8 text"), "{}", ended.err);
+    assert!(ended.err.contains(".gemini/settings.json: not UTF-8 text"), "{}", ended.err);
     assert!(ended.err.contains("3 files were left alone"), "{}", ended.err);
     assert_eq!(place.read(".mcp.json"), broken);
     assert!(place.path(".claude/settings.json").exists());
 }
 
 #[tokio::test]
-async fn links_of_the_user_are_written_through_and_those_of_the_repository_are_not_followed_out_of_it() {
+async fn symbolic_links_of_the_user_are_followed_and_those_of_the_repository_are_not() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
     let target = elsewhere.path().join("mcp.json");
@@ -291,12 +293,12 @@ async fn links_of_the_user_are_written_through_and_those_of_the_repository_are_n
     place.repo.commit("a link that leads out");
     let ended = place.init(&["--client", "claude", "--yes"]).ends().await;
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("is a link of the repository that leads out of it"), "{}", ended.err);
+    assert!(ended.err.contains("is a symbolic link in the repository that leads out of it"), "{}", ended.err);
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}\n");
 }
 
 #[tokio::test]
-async fn the_users_own_settings_are_those_of_the_home() {
+async fn user_level_settings_are_in_the_home_folder() {
     let place = Place::new();
     let before = place.all();
     let home = |file: &str| place.home.path().join(file);
@@ -331,7 +333,7 @@ async fn the_users_own_settings_are_those_of_the_home() {
 }
 
 #[tokio::test]
-async fn clients_are_found_by_their_programs_and_their_folders() {
+async fn clients_are_found_by_their_programs_and_folders() {
     let place = Place::new();
     let none = place.init(&["--yes"]).ends().await;
     assert_eq!(none.code, 1);
@@ -355,7 +357,7 @@ async fn clients_are_found_by_their_programs_and_their_folders() {
 }
 
 #[tokio::test]
-async fn the_address_instead_of_the_bridge() {
+async fn with_http_the_address_replaces_the_bridge() {
     let place = Place::new();
     place.init(&["--client", "claude,codex,gemini", "--http", "--yes"]).prints().await;
     let claude: Value = serde_json::from_str(&place.read(".mcp.json")).unwrap();
@@ -372,7 +374,7 @@ async fn the_address_instead_of_the_bridge() {
 }
 
 #[tokio::test]
-async fn outside_of_a_repository_there_is_only_the_user() {
+async fn outside_a_repository_only_user_settings_can_be_edited() {
     let home = tempfile::tempdir().unwrap();
     let ended = typed(home.path(), home.path(), &["init", "--client", "claude", "--yes"]).ends().await;
     assert_eq!(ended.code, 2);
@@ -382,7 +384,7 @@ async fn outside_of_a_repository_there_is_only_the_user() {
 }
 
 #[tokio::test]
-async fn only_what_is_named_is_taken_out() {
+async fn only_the_named_parts_are_removed() {
     let place = Place::new();
     place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
     place.init(&["--remove", "--client", "codex", "--yes"]).prints().await;
@@ -396,7 +398,7 @@ async fn only_what_is_named_is_taken_out() {
 }
 
 #[tokio::test]
-async fn what_was_put_in_with_other_options_is_as_it_should_be() {
+async fn entries_installed_with_other_options_are_not_drift() {
     let place = Place::new();
     let line =
         ["--client", "claude,codex", "--http", "--git-hooks", "--fail-closed", "--client-hooks", "--start", "--yes"];

@@ -1,4 +1,4 @@
-//! Git's hooks: ours before the user's own, wherever git looks for them.
+//! Installed git hooks run the gate first, then the user's own hook.
 
 use crate::{cli::init::Place, support::broker::TestBroker};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A program that stands for ours in the search path: it notes how it was called and what it read.
+/// A fake `countersign` in PATH that logs its arguments and its stdin.
 struct Stand {
     bin: PathBuf,
     log: PathBuf,
@@ -38,7 +38,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Git as the user runs it, and whether it was content.
+/// Runs git as the user does: whether it succeeded, and its output.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 fn git_in(dir: &Path, home: &Path, path: &str, args: &[&str]) -> (bool, String) {
     let output = std::process::Command::new("git")
@@ -56,13 +56,13 @@ fn git(place: &Place, path: &str, args: &[&str]) -> (bool, String) {
     git_in(&place.repo.path(), place.home.path(), path, args)
 }
 
-/// Hooks beside the code, so that they name our program and do not give its place.
+/// Puts the hooks into the work tree, so that they call the program by name.
 fn shared_hooks(place: &Place) {
     place.repo.git(&["config", "core.hooksPath", ".githooks"]);
 }
 
 #[tokio::test]
-async fn git_calls_us_and_then_the_users_own_hooks() {
+async fn git_runs_our_hooks_and_then_those_of_the_user() {
     let place = Place::new();
     shared_hooks(&place);
     let mine = place.home.path().join("mine");
@@ -79,28 +79,28 @@ async fn git_calls_us_and_then_the_users_own_hooks() {
     place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
     place.repo.write("new.txt", "new\n");
     assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
-    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
-    assert!(well, "{words}");
-    let (well, words) = git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]);
-    assert!(well, "{words}");
+    let (succeeded, output) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(succeeded, "{output}");
+    let (succeeded, output) = git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]);
+    assert!(succeeded, "{output}");
     let head = place.repo.git(&["rev-parse", "HEAD"]);
-    let told = format!("refs/heads/main {head} refs/heads/main {}\n", "0".repeat(40));
+    let refs = format!("refs/heads/main {head} refs/heads/main {}\n", "0".repeat(40));
     let log = stand.log();
     let heads: Vec<&str> = log.lines().take(4).map(|line| line.split(" .git").next().unwrap()).collect();
     assert_eq!(
         heads,
         ["hook pre-commit", "hook commit-msg", "hook post-commit", "hook pre-push ../far.git ../far.git"]
     );
-    assert!(log.ends_with(&told), "{log}");
+    assert!(log.ends_with(&refs), "{log}");
     assert_eq!(
         fs::read_to_string(&mine).unwrap(),
-        format!("pre-commit\n../far.git\n{told}"),
+        format!("pre-commit\n../far.git\n{refs}"),
         "both read what git says"
     );
 }
 
 #[tokio::test]
-async fn a_no_of_ours_stops_a_commit_and_a_push() {
+async fn a_refusal_stops_a_commit_and_a_push() {
     let place = Place::new();
     shared_hooks(&place);
     let stand = Stand::new(&place, 1);
@@ -113,7 +113,7 @@ async fn a_no_of_ours_stops_a_commit_and_a_push() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_stops_nothing_unless_that_is_wanted() {
+async fn a_failing_program_stops_git_only_with_fail_closed() {
     for code in [2, 101, 126] {
         for (more, may) in [(None, true), (Some("--fail-closed"), false)] {
             let place = Place::new();
@@ -124,16 +124,16 @@ async fn a_program_that_fails_stops_nothing_unless_that_is_wanted() {
             place.repo.git(&["init", "--quiet", "--bare", "../far.git"]);
             place.repo.write("new.txt", "new\n");
             assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
-            let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
-            assert_eq!(well, may, "{code} {words}");
-            assert_eq!(words.contains("the check itself failed, so nothing was checked"), may, "{words}");
+            let (succeeded, output) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+            assert_eq!(succeeded, may, "{code} {output}");
+            assert_eq!(output.contains("the check itself failed, so nothing was checked"), may, "{output}");
             assert_eq!(git(&place, &stand.path(), &["push", "--quiet", "../far.git", "main"]).0, may, "{code}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_only_writes_receipts_stops_nothing() {
+async fn hooks_that_write_receipts_never_stop_git() {
     let place = Place::new();
     shared_hooks(&place);
     let stand = Stand::new(&place, 1);
@@ -141,13 +141,13 @@ async fn what_only_writes_receipts_stops_nothing() {
     fs::remove_file(place.path(".githooks/pre-commit")).unwrap();
     place.repo.write("new.txt", "new\n");
     assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
-    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
-    assert!(well, "{words}");
+    let (succeeded, output) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(succeeded, "{output}");
     assert!(stand.log().contains("hook commit-msg"), "{}", stand.log());
 }
 
 #[tokio::test]
-async fn without_the_program_nothing_is_stopped_unless_that_is_wanted() {
+async fn a_missing_program_stops_git_only_with_fail_closed() {
     for (options, may) in [(vec!["--git-hooks", "--yes"], true), (vec!["--git-hooks", "--fail-closed", "--yes"], false)]
     {
         let place = Place::new();
@@ -157,14 +157,14 @@ async fn without_the_program_nothing_is_stopped_unless_that_is_wanted() {
         place.repo.write("new.txt", "new\n");
         let bare = "/usr/bin:/bin";
         assert!(git(&place, bare, &["add", "new.txt"]).0);
-        let (well, words) = git(&place, bare, &["commit", "--quiet", "-m", "new"]);
-        assert_eq!(well, may, "{words}");
-        assert!(words.contains("countersign: the program is gone"), "{words}");
+        let (succeeded, output) = git(&place, bare, &["commit", "--quiet", "-m", "new"]);
+        assert_eq!(succeeded, may, "{output}");
+        assert!(output.contains("countersign: the program is missing"), "{output}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_shell_script_runs_after_ours_and_is_put_back() {
+async fn a_hook_that_is_not_a_shell_script_runs_after_ours_and_is_restored() {
     let place = Place::new();
     shared_hooks(&place);
     let mine = place.home.path().join("mine");
@@ -178,8 +178,8 @@ async fn what_is_no_shell_script_runs_after_ours_and_is_put_back() {
     assert_eq!(again, "nothing to do\n");
     place.repo.write("new.txt", "new\n");
     assert!(git(&place, &stand.path(), &["add", "new.txt"]).0);
-    let (well, words) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
-    assert!(well, "{words}");
+    let (succeeded, output) = git(&place, &stand.path(), &["commit", "--quiet", "-m", "new"]);
+    assert!(succeeded, "{output}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n");
     assert!(stand.log().starts_with("hook pre-commit\n"));
     fs::remove_file(place.path("new.txt")).unwrap();
@@ -189,7 +189,7 @@ async fn what_is_no_shell_script_runs_after_ours_and_is_put_back() {
 }
 
 #[tokio::test]
-async fn hooks_that_others_manage_are_left_to_them() {
+async fn hooks_of_a_hook_manager_are_left_alone() {
     let place = Place::new();
     place.repo.git(&["config", "core.hooksPath", ".husky/_"]);
     let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
@@ -217,13 +217,13 @@ async fn hooks_that_others_manage_are_left_to_them() {
 }
 
 #[tokio::test]
-async fn hooks_of_all_repositories_are_not_touched_for_one() {
+async fn hooks_shared_by_all_repositories_are_left_alone() {
     let place = Place::new();
     let shared = place.home.path().join("hooks");
     fs::write(place.home.path().join(".gitconfig"), format!("[core]\n\thooksPath = {}\n", shared.display())).unwrap();
     let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("core.hooksPath is set for more than this repository (global: "), "{}", ended.err);
+    assert!(ended.err.contains("core.hooksPath applies to more than this repository (global: "), "{}", ended.err);
     assert!(!shared.exists());
 }
 
@@ -242,7 +242,7 @@ async fn a_linked_worktree_uses_the_hooks_of_its_repository() {
 }
 
 #[tokio::test]
-async fn a_file_of_the_user_that_only_looks_like_one_moved_aside_is_not_run_by_us() {
+async fn an_existing_local_file_of_the_user_is_never_run() {
     let place = Place::new();
     script(&place.path(".git/hooks/pre-commit"), "#!/bin/sh\n. .git/hooks/pre-commit.local\n");
     script(&place.path(".git/hooks/pre-commit.local"), "true\n");
@@ -253,13 +253,13 @@ async fn a_file_of_the_user_that_only_looks_like_one_moved_aside_is_not_run_by_u
     script(&place.path(".git/hooks/commit-msg.local"), "true\n");
     let ended = place.init(&["--git-hooks", "--yes"]).ends().await;
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("it would be moved to ") && ended.err.contains("which exists"), "{}", ended.err);
+    assert!(ended.err.contains("cannot move it to ") && ended.err.contains("which exists"), "{}", ended.err);
     assert_eq!(place.read(".git/hooks/commit-msg"), "#!/usr/bin/perl\n");
 }
 
-/// The whole of it: what `init` installs, run by git, with the gate behind it.
+/// The hooks as `init` installs them, run by git, with the real gate.
 #[tokio::test]
-async fn unapproved_work_is_not_committed_and_where_that_comes_first_not_pushed() {
+async fn unapproved_work_is_neither_committed_nor_pushed() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let data_dir = broker.data_dir().display().to_string();
@@ -275,18 +275,21 @@ async fn unapproved_work_is_not_committed_and_where_that_comes_first_not_pushed(
     repo.git(&["init", "--quiet", "--bare", "../far.git"]);
     repo.write("new.txt", "new\n");
     assert!(git(&["add", "new.txt"]).0);
-    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
-    assert!(!well && words.contains("approv"), "{words}");
+    let (succeeded, output) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(!succeeded && output.contains("approv"), "{output}");
     let optimistic = r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#;
     repo.write(".planning/config.json", optimistic);
-    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
-    assert!(!well && words.contains("it counts once that is committed"), "whoever works here can write it: {words}");
+    let (succeeded, output) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(
+        !succeeded && output.contains("it counts once that is committed"),
+        "uncommitted settings do not count: {output}"
+    );
     settle(optimistic);
-    let (well, words) = git(&["commit", "--quiet", "-m", "new"]);
-    assert!(well && words.contains("no approval of this commit was asked for"), "{words}");
-    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
-    assert!(!well && words.contains("approv"), "{words}");
+    let (succeeded, output) = git(&["commit", "--quiet", "-m", "new"]);
+    assert!(succeeded && output.contains("no approval of this commit was asked for"), "{output}");
+    let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(!succeeded && output.contains("approv"), "{output}");
     settle(r#"{"review": {"required_gates": ["plan_review"]}}"#);
-    let (well, words) = git(&["push", "--quiet", "../far.git", "main"]);
-    assert!(well && words.contains("no approval of this push was asked for"), "{words}");
+    let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
+    assert!(succeeded && output.contains("no approval of this push was asked for"), "{output}");
 }

@@ -1,9 +1,9 @@
-//! What agents are told to type exists.
+//! Every command and option in the installed instructions exists.
 
 use crate::support::command::typed;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Every call of ours in the files that `init` installs: the commands, each with the options that are used with it.
+/// The `countersign` commands in the files that `init` installs, each with its options.
 fn calls() -> BTreeMap<String, Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations");
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -37,7 +37,7 @@ fn collect(code: &str, calls: &mut BTreeMap<String, Vec<String>>) {
 }
 
 #[tokio::test]
-async fn every_command_and_option_that_agents_are_taught_exists() {
+async fn every_command_and_option_in_the_instructions_exists() {
     let home = tempfile::tempdir().unwrap();
     let calls = calls();
     assert!(calls.len() >= 12, "{calls:?}");

@@ -1,4 +1,4 @@
-//! What agents' clients are told.
+//! The hooks of agent clients: which commands are denied, when a turn is blocked, what a session starts with.
 
 use crate::support::{
     approvals::{approve, approve_staged, git, propose, stage, staged, vote},
@@ -7,13 +7,13 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// What a hook answers to this input. It must end well and print one object, whatever happens.
+/// The output of a hook for this input. A hook always exits with 0 and prints one object.
 async fn hook(broker: &TestBroker, line: &[&str], input: Value) -> Value {
     let line = [&["hook"], line].concat();
     broker.type_in(&line).reads(&input.to_string()).json().await
 }
 
-/// Why a command is denied; `None` if it is not.
+/// The reason for which a command is denied, if it is.
 async fn denied(broker: &TestBroker, command: &str) -> Option<String> {
     let input = json!({
         "session_id": "s", "cwd": broker.repo().path(), "hook_event_name": "PreToolUse", "tool_name": "Bash",
@@ -29,7 +29,7 @@ async fn denied(broker: &TestBroker, command: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn an_unapproved_commit_is_denied_however_it_is_written() {
+async fn an_unapproved_commit_is_denied_in_every_spelling() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     repo.git(&["config", "alias.ci", "commit -m alias"]);
@@ -78,7 +78,7 @@ async fn an_unapproved_commit_is_denied_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn what_would_be_committed_is_worked_out_and_not_done() {
+async fn the_content_of_a_commit_is_predicted_without_side_effects() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     repo.write("greeting.txt", "one\nzwei\nthree\n");
@@ -101,7 +101,7 @@ async fn what_would_be_committed_is_worked_out_and_not_done() {
         "git commit $FILES",
     ] {
         let reason = denied(&broker, line).await.unwrap_or_else(|| panic!("not denied: {line}"));
-        assert!(reason.contains("nobody can tell yet what it would commit"), "{line}: {reason}");
+        assert!(reason.contains("the commit cannot be checked in advance"), "{line}: {reason}");
     }
     repo.git(&["add", "other.txt"]);
     assert_eq!(repo.git(&["status", "--porcelain"]), before, "index and files are as they were");
@@ -148,7 +148,7 @@ async fn a_push_of_unapproved_commits_is_denied() {
         "cd \"$R\" && git push",
     ] {
         let reason = denied(&broker, command).await.unwrap_or_else(|| panic!("not denied: {command}"));
-        assert!(reason.contains("push with a command of its own"), "{reason}");
+        assert!(reason.contains("run `git push` as a separate command"), "{reason}");
     }
     repo.git(&["checkout", "--quiet", "-b", "feat"]);
     stage(&broker, "drei");
@@ -164,9 +164,9 @@ async fn a_push_of_unapproved_commits_is_denied() {
     }
 }
 
-/// Nothing is staged yet, so that there is nothing to judge: what cannot be read must not pass for nothing.
+/// Nothing is staged yet, so an empty prediction must not count as an empty commit.
 #[tokio::test]
-async fn a_line_that_stages_in_ways_of_its_own_is_denied() {
+async fn a_line_that_stages_in_unpredictable_ways_is_denied() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     repo.write("greeting.txt", "one\nzwei\nthree\n");
@@ -215,11 +215,11 @@ async fn a_line_that_stages_in_ways_of_its_own_is_denied() {
     repo.git(&["add", "greeting.txt"]);
     assert_eq!(denied(&broker, "make; git commit -m x").await, None, "what is staged stays so");
     let reason = denied(&broker, "git mv a b && git commit -m x").await.unwrap();
-    assert!(reason.contains("commit with a command of its own"), "{reason}");
+    assert!(reason.contains("run `git commit` as a separate command"), "{reason}");
 }
 
 #[tokio::test]
-async fn the_folder_that_a_tool_is_told_to_work_in_counts() {
+async fn the_workdir_of_a_tool_call_is_used() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     let root = broker.repo().path();
@@ -236,12 +236,11 @@ async fn the_folder_that_a_tool_is_told_to_work_in_counts() {
 }
 
 #[tokio::test]
-async fn a_client_hook_never_blocks_for_our_own_troubles() {
+async fn a_client_hook_does_not_block_if_the_check_itself_fails() {
     let mut broker = TestBroker::start().await;
     broker.terminate().await;
     stage(&broker, "zwei");
-    std::fs::write(broker.data_dir().join("countersign.db"), "no database, whatever its name may say about that")
-        .unwrap();
+    std::fs::write(broker.data_dir().join("countersign.db"), "not a database").unwrap();
     assert_eq!(denied(&broker, "git commit -m x").await, None);
     let input = json!({ "cwd": broker.repo().path(), "tool_input": { "command": "git commit -m x" } });
     let closed = hook(&broker, &["pre-tool-use", "--fail-closed"], input.clone()).await;
@@ -264,7 +263,7 @@ async fn a_client_hook_never_blocks_for_our_own_troubles() {
 }
 
 #[tokio::test]
-async fn the_stop_hook_blocks_once_and_once_only() {
+async fn the_stop_hook_blocks_exactly_once_per_feedback() {
     let broker = TestBroker::start().await;
     let stop = async |session: &str, active: bool| {
         let input = json!({ "session_id": session, "cwd": broker.repo().path(), "hook_event_name": "Stop", "stop_hook_active": active });
@@ -272,26 +271,26 @@ async fn the_stop_hook_blocks_once_and_once_only() {
     };
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
-    assert_eq!(stop("a", false).await, json!({}), "nobody has said anything");
+    assert_eq!(stop("a", false).await, json!({}), "no feedback yet");
     vote(&broker, &review, "changes_requested").await;
     let blocked = stop("a", false).await;
     assert_eq!(blocked["decision"], "block");
     let reason = blocked["reason"].as_str().unwrap();
-    assert!(reason.contains("R-1 (a change): changes are requested: changes_requested, says ada"), "{reason}");
+    assert!(reason.contains("R-1 (a change): changes requested: changes_requested, says ada"), "{reason}");
     for active in [true, false, true, false] {
-        assert_eq!(stop("a", active).await, json!({}), "told already");
+        assert_eq!(stop("a", active).await, json!({}), "blocked before");
     }
     assert_eq!(stop("b", false).await["decision"], "block", "another session");
     broker.client().call("create_review", json!({ "review_id": review, "intent": "again" })).await;
     assert_eq!(stop("c", false).await, json!({}), "a revision is an answer");
     vote(&broker, &review, "approved").await;
-    assert_eq!(stop("c", false).await, json!({}), "an approval asks for nothing");
+    assert_eq!(stop("c", false).await, json!({}), "an approval needs no answer");
     let message =
         json!({ "review_id": review, "sender_role": "reviewer", "body": "and the tests?", "caller_id": "ada" });
     broker.client().call("add_message", message).await;
-    assert_eq!(stop("a", true).await, json!({}), "never in a turn that was prolonged");
+    assert_eq!(stop("a", true).await, json!({}), "never in a prolonged turn");
     let blocked = stop("a", false).await;
-    assert!(blocked["reason"].as_str().unwrap().contains("a reviewer has written"), "{blocked}");
+    assert!(blocked["reason"].as_str().unwrap().contains("unanswered message from a reviewer"), "{blocked}");
     assert_eq!(stop("a", false).await, json!({}));
     let answer = json!({ "review_id": review, "sender_role": "proposer", "body": "there" });
     broker.client().call("add_message", answer).await;
@@ -299,7 +298,7 @@ async fn the_stop_hook_blocks_once_and_once_only() {
 }
 
 #[tokio::test]
-async fn a_counter_patch_is_feedback_and_what_is_not_mine_is_not() {
+async fn a_counter_patch_counts_as_feedback_for_its_proposer_only() {
     let broker = TestBroker::start().await;
     let patch = broker.repo().diff("deux");
     stage(&broker, "zwei");
@@ -313,11 +312,11 @@ async fn a_counter_patch_is_feedback_and_what_is_not_mine_is_not() {
         broker.type_in(&["hook", "stop"]).var("COUNTERSIGN_REVIEWER_ID", "codex-r1").reads(&input.to_string());
     assert_eq!(reviewer.json().await, json!({}));
     let blocked = hook(&broker, &["stop", "--as", "me"], input).await;
-    assert!(blocked["reason"].as_str().unwrap().contains("a counter-patch is offered"), "{blocked}");
+    assert!(blocked["reason"].as_str().unwrap().contains("a reviewer offers a counter-patch"), "{blocked}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_remembered_is_not_told() {
+async fn the_stop_hook_does_not_block_if_it_cannot_record_the_block() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
@@ -328,7 +327,7 @@ async fn what_cannot_be_remembered_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_session_begins_with_what_waits() {
+async fn a_session_starts_with_the_open_reviews() {
     let mut broker = TestBroker::start().await;
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
@@ -340,11 +339,11 @@ async fn a_session_begins_with_what_waits() {
     };
     let said = context(&broker, &[]).await;
     assert!(said.contains(&format!("runs at {}", broker.url(""))), "{said}");
-    assert!(said.contains("R-1 (a change): it is pending. Next: `countersign wait R-1`"), "{said}");
+    assert!(said.contains("R-1 (a change): pending. Next: `countersign wait R-1`"), "{said}");
     vote(&broker, &review, "changes_requested").await;
-    assert!(context(&broker, &[]).await.contains("Waiting for your answer: 1. Open besides: 0."));
+    assert!(context(&broker, &[]).await.contains("Reviews that wait for your answer: 1. Other open reviews: 0."));
     broker.terminate().await;
-    assert!(context(&broker, &[]).await.contains("does not run; `countersign serve` starts it"));
+    assert!(context(&broker, &[]).await.contains("is not running; `countersign serve` starts it"));
     let started = context(&broker, &["--start"]).await;
     assert!(started.contains("runs at http://127.0.0.1:"), "{started}");
     let pid = broker.type_in(&["actors", "--json"]).json().await["pid"].as_u64();
@@ -352,7 +351,7 @@ async fn a_session_begins_with_what_waits() {
     end(pid, note.ok().as_deref());
 }
 
-/// Ends the broker that a hook has started.
+/// Stops the broker that a hook has started.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while kill runs")]
 fn end(pid: Option<u64>, note: Option<&str>) {
     let noted = note.and_then(|note| serde_json::from_str::<Value>(note).ok()?["pid"].as_u64());
@@ -361,7 +360,7 @@ fn end(pid: Option<u64>, note: Option<&str>) {
 }
 
 #[tokio::test]
-async fn approved_work_is_let_through() {
+async fn an_approved_commit_is_not_denied() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     approve_staged(&broker, &[]).await;

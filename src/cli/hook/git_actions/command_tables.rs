@@ -1,31 +1,31 @@
-//! ActionKind stands in front of a program, and what is known of programs and subcommands.
+//! Strips wrappers such as `env` and `sudo` from a command, and classifies programs and git subcommands.
 
 use crate::cli::hook::shell::Word;
 use std::path::{Path, PathBuf};
 
-/// A program and its words, without what stands in front: assignments, reserved words, programs that start others.
+/// A program and its arguments without leading assignments, reserved words and wrapper programs.
 #[derive(Default)]
 pub(super) struct UnwrappedCommand {
     pub words: Vec<Word>,
-    /// Where `env -C` and the like start it.
+    /// The folder that `env -C` and similar options start it in.
     pub dir: Option<Word>,
-    /// Its surroundings say which repository git works in.
-    pub redirected: bool,
-    /// ActionKind the words in front are to be run as, as with `env -S` and `flock FILE -c`.
+    /// An assignment changes which repository git works in.
+    pub redirects_git: bool,
+    /// A script in an argument of a wrapper: `env -S` and `flock FILE -c`.
     pub script: Option<String>,
     /// `NAME=VALUE`
     pub assigned: Vec<(String, String)>,
 }
 
 impl UnwrappedCommand {
-    pub(super) fn of(words: &[Word]) -> Self {
-        let mut bare = Self::default();
+    pub(super) fn parse(words: &[Word]) -> Self {
+        let mut unwrapped = Self::default();
         let mut rest = words;
-        let mut more = false;
+        let mut has_unknown_args = false;
         while let Some((first, after)) = rest.split_first() {
             if let Some((name, value)) = assignment(&first.text) {
-                bare.redirected |= redirects(name);
-                bare.assigned.push((name.to_owned(), value.to_owned()));
+                unwrapped.redirects_git |= redirects_git(name);
+                unwrapped.assigned.push((name.to_owned(), value.to_owned()));
                 rest = after;
                 continue;
             }
@@ -39,25 +39,25 @@ impl UnwrappedCommand {
             }
             let name = first.text.rsplit('/').next().unwrap_or_default();
             let Some((_, with_value)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) else { break };
-            rest = bare.without_options(after, with_value);
-            more |= name == "xargs";
+            rest = unwrapped.skip_options(after, with_value);
+            has_unknown_args |= name == "xargs";
             if matches!(name, "timeout" | "flock") {
                 rest = rest.get(1..).unwrap_or_default();
             }
             if let ("flock", [option, script, ..]) = (name, rest)
                 && matches!(option.text.as_str(), "-c" | "--command")
             {
-                bare.script = Some(script.text.clone());
+                unwrapped.script = Some(script.text.clone());
             }
         }
-        bare.words = rest.to_vec();
-        if more {
-            bare.words.push(Word { uncertain: true, ..Word::default() });
+        unwrapped.words = rest.to_vec();
+        if has_unknown_args {
+            unwrapped.words.push(Word { uncertain: true, ..Word::default() });
         }
-        bare
+        unwrapped
     }
 
-    fn without_options<'a>(&mut self, words: &'a [Word], with_value: &[&str]) -> &'a [Word] {
+    fn skip_options<'a>(&mut self, words: &'a [Word], with_value: &[&str]) -> &'a [Word] {
         let mut rest = words;
         while let [first, after @ ..] = rest {
             let text = first.text.as_str();
@@ -70,13 +70,13 @@ impl UnwrappedCommand {
             let takes = with_value.contains(&text);
             match (text, after) {
                 ("-C" | "-D" | "--chdir", [to, ..]) if takes => self.dir = Some(to.clone()),
-                ("-S" | "--split-string", _) if takes => self.script = Some(joined(after)),
+                ("-S" | "--split-string", _) if takes => self.script = Some(join(after)),
                 _ => {}
             }
-            let stuck = text.strip_prefix("--split-string=");
-            let stuck = stuck.or_else(|| text.strip_prefix("-S").filter(|_| with_value.contains(&"-S")));
-            if let Some(start) = stuck.filter(|start| !start.is_empty()) {
-                self.script = Some(format!("{start} {}", joined(after)));
+            let attached = text.strip_prefix("--split-string=");
+            let attached = attached.or_else(|| text.strip_prefix("-S").filter(|_| with_value.contains(&"-S")));
+            if let Some(start) = attached.filter(|start| !start.is_empty()) {
+                self.script = Some(format!("{start} {}", join(after)));
             }
             if let Some(to) = text.strip_prefix("--chdir=") {
                 self.dir = Some(Word { text: to.to_owned(), ..first.clone() });
@@ -87,7 +87,7 @@ impl UnwrappedCommand {
     }
 }
 
-pub(super) fn joined(words: &[Word]) -> String {
+pub(super) fn join(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -100,14 +100,15 @@ pub(super) fn assignment(text: &str) -> Option<(&str, &str)> {
     fits.then_some((name, value))
 }
 
-/// Variables with which git works elsewhere, or takes subcommands for others.
-pub(super) fn redirects(name: &str) -> bool {
+/// Variables that make git use another repository or other aliases.
+pub(super) fn redirects_git(name: &str) -> bool {
     const NAMES: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
     NAMES.contains(&name) || name.starts_with("GIT_CONFIG")
 }
 
-/// Where a word leads from `dir`; `None` if nobody can know. The user's own folder is known.
-pub(super) fn folder(dir: &Path, word: &Word) -> Option<PathBuf> {
+/// The path that a word names, relative to `dir`. `None` if it contains an expansion other than the home folder or the
+/// current folder.
+pub(super) fn resolve_path(dir: &Path, word: &Word) -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     let text = word.text.as_str();
     match (word.uncertain, text) {
@@ -124,7 +125,7 @@ pub(super) fn folder(dir: &Path, word: &Word) -> Option<PathBuf> {
 const RESERVED: &[&str] =
     &["!", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "{", "}", "coproc"];
 
-/// Programs that start another, and which of their options take a value.
+/// Programs that run another program, and those of their options that take a value.
 const WRAPPERS: &[(&str, &[&str])] = &[
     ("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"]),
     ("command", &[]),
@@ -143,14 +144,14 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("flock", &["-w", "--timeout", "--wait", "-E", "--conflict-exit-code"]),
 ];
 
-/// Programs that change no file of a repository.
+/// Programs that do not change files.
 pub(super) const HARMLESS: &[&str] = &[
     ":", "[", "[[", "cat", "date", "echo", "exit", "export", "false", "grep", "head", "ls", "printf", "pwd", "rg",
     "set", "sleep", "tail", "test", "true", "unset", "wc", "which",
 ];
 
-/// Programs that may change files, and whose words are no commands.
-pub(super) const TALKING: &[&str] = &[
+/// Programs that may change files, but do not run their arguments as commands.
+pub(super) const TEXT_TOOLS: &[&str] = &[
     "awk",
     "countersign",
     "cut",
@@ -168,8 +169,8 @@ pub(super) const TALKING: &[&str] = &[
     "uniq",
 ];
 
-/// Subcommands of git that change nothing that a commit takes.
-pub(super) const READING: &[&str] = &[
+/// Git subcommands that do not change the content of a commit.
+pub(super) const READ_ONLY: &[&str] = &[
     "blame",
     "branch",
     "cat-file",
@@ -206,8 +207,8 @@ pub(super) const READING: &[&str] = &[
     "whatchanged",
 ];
 
-/// Subcommands of git that leave the index and what is checked out alone. No alias can replace them.
-pub(super) const KNOWN: &[&str] = &[
+/// Git subcommands that may change files or settings, but neither the index nor HEAD.
+pub(super) const KEEPS_INDEX: &[&str] = &[
     "archive",
     "bundle",
     "checkout-index",
@@ -227,8 +228,8 @@ pub(super) const KNOWN: &[&str] = &[
     "write-tree",
 ];
 
-/// Subcommands of git that change the index or HEAD, and neither commit what is staged nor push.
-pub(super) const MOVING: &[&str] = &[
+/// Git subcommands that change the index or HEAD, other than `add`, `rm` and `commit`.
+pub(super) const CHANGES_INDEX: &[&str] = &[
     "am",
     "apply",
     "bisect",

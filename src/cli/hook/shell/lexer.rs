@@ -1,9 +1,9 @@
-//! Character by character.
+//! Reads a command line character by character.
 
 use super::{Connector, Item, Script, SimpleCommand, Word};
 use std::{iter::Peekable, str::Chars};
 
-/// Nested deeper, it is no honest command line.
+/// A line with deeper nesting counts as broken.
 const MAX_DEPTH: usize = 20;
 
 pub(super) struct Lexer<'a> {
@@ -11,12 +11,11 @@ pub(super) struct Lexer<'a> {
     script: Script,
     command: SimpleCommand,
     word: Option<Word>,
-    /// Here-documents whose text begins after the line: the word that ends each, and whether tabs are taken off.
+    /// Here-documents announced on this line: the delimiter, and whether leading tabs are stripped.
     documents: Vec<(String, bool)>,
-    /// Stands before the command that is read.
+    /// The operator before the current command.
     connector: Connector,
-    /// Parentheses that are open.
-    open: usize,
+    open_parentheses: usize,
     depth: usize,
 }
 
@@ -33,12 +32,12 @@ impl<'a> Lexer<'a> {
             word: None,
             documents: Vec::new(),
             connector: Connector::Sequence,
-            open: 0,
+            open_parentheses: 0,
             depth,
         }
     }
 
-    pub(super) fn read(mut self) -> Script {
+    pub(super) fn parse(mut self) -> Script {
         while let Some(c) = self.chars.next() {
             self.step(c);
         }
@@ -69,12 +68,12 @@ impl<'a> Lexer<'a> {
             }
             '(' => {
                 self.end_command();
-                self.open += 1;
+                self.open_parentheses += 1;
                 self.script.items.push(Item::SubshellStart);
             }
             ')' => {
                 self.end_command();
-                self.open = self.open.saturating_sub(1);
+                self.open_parentheses = self.open_parentheses.saturating_sub(1);
                 self.script.items.push(Item::SubshellEnd);
             }
             c if c.is_whitespace() => self.end_word(),
@@ -124,7 +123,7 @@ impl<'a> Lexer<'a> {
 
     fn escape(&mut self) {
         match self.chars.next() {
-            // A line that goes on.
+            // A line continuation.
             Some('\n') => {}
             Some(c) => {
                 self.push(c);
@@ -189,7 +188,7 @@ impl<'a> Lexer<'a> {
         self.current().uncertain = true;
     }
 
-    /// `${…}` to its end, as it stands.
+    /// `${…}` up to its closing brace, verbatim.
     fn braces(&mut self) -> String {
         let mut text = String::from("$");
         let mut open = 0;
@@ -204,7 +203,7 @@ impl<'a> Lexer<'a> {
         text
     }
 
-    /// `$'…'`, with the escapes that matter.
+    /// `$'…'`. Escapes that name a character by its code make the word uncertain.
     fn ansi(&mut self) {
         self.current().quoted = true;
         loop {
@@ -226,15 +225,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `$(…)` and `<(…)`, read as a script up to the parenthesis that ends it: quotes and here-documents in it may hold
-    /// others. It runs before the command that it stands in.
+    /// `$(…)` and `<(…)`, parsed as a script up to the closing parenthesis, because quotes and here-documents inside can
+    /// contain parentheses. The script runs before the command that contains it.
     fn substitution(&mut self) {
         self.current().uncertain = true;
         let mut inner = Lexer::nested("", self.depth + 1);
         std::mem::swap(&mut inner.chars, &mut self.chars);
         let mut ended = self.depth >= MAX_DEPTH;
         while !ended && let Some(c) = inner.chars.next() {
-            ended = c == ')' && inner.open == 0;
+            ended = c == ')' && inner.open_parentheses == 0;
             if !ended {
                 inner.step(c);
             }
@@ -261,11 +260,11 @@ impl<'a> Lexer<'a> {
         self.script.broken |= !ended || self.depth >= MAX_DEPTH;
         self.current().uncertain = true;
         if self.depth < MAX_DEPTH {
-            self.include(Lexer::nested(&inner, self.depth + 1).read());
+            self.include(Lexer::nested(&inner, self.depth + 1).parse());
         }
     }
 
-    /// In a shell of its own.
+    /// Adds the commands of a subshell.
     fn include(&mut self, inner: Script) {
         self.script.broken |= inner.broken;
         self.script.items.push(Item::SubshellStart);
@@ -279,7 +278,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The operator and the word behind it belong to nobody's words, nor does a number right before it.
+    /// A redirection: the operator and its target are not arguments, nor is a number right before the operator.
     fn redirect(&mut self, first: char) {
         if self.word.as_ref().is_some_and(|word| word.text.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
@@ -308,7 +307,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// One word, read like any other.
+    /// The word after a redirection operator.
     fn target(&mut self) {
         while self.chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
         while self
@@ -344,7 +343,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// To the command that asked for it.
+    /// Gives the text of a here-document to the command that announced it.
     fn feed(&mut self, at: usize, text: String) {
         let earlier = self.script.items.iter_mut().filter_map(|item| match item {
             Item::Command(command) => Some(command),
@@ -357,7 +356,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Stands for a here-document until its text is read; no text of a command line holds this character.
+/// Marks a command whose here-document is not read yet. A command line cannot contain NUL.
 fn placeholder(at: usize) -> String {
     format!("\0{at}")
 }

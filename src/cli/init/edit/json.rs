@@ -1,4 +1,4 @@
-//! Values in JSON that may have comments and commas too many, as the settings of clients do.
+//! Edits JSON with comments and trailing commas, the format of client settings.
 
 use super::EditError;
 use jsonc_parser::{
@@ -7,7 +7,7 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Value, json};
 
-/// As loose as the clients' own parsers, and no looser: what they cannot read is not ours to guess at.
+/// Accepts what the clients' own parsers accept.
 fn options() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -23,45 +23,45 @@ fn options() -> ParseOptions {
     }
 }
 
-fn parsed(text: &str) -> Result<CstRootNode, EditError> {
+fn parse(text: &str) -> Result<CstRootNode, EditError> {
     CstRootNode::parse(text, &options())
         .map_err(|error| EditError::at(text, error.range().start, error.kind().to_string()))
 }
 
-/// The object of the file. A file without any value has an empty one.
+/// The root object. An empty file gets an empty one.
 fn object(root: &CstRootNode) -> Result<CstObject, EditError> {
-    root.object_value_or_create().ok_or_else(|| shape(&[], "object"))
+    root.object_value_or_create().ok_or_else(|| wrong_type(&[], "object"))
 }
 
-fn shape(path: &[String], needed: &'static str) -> EditError {
-    let at = if path.is_empty() { "the whole file".to_owned() } else { path.join(".") };
-    EditError::Shape { at, needed }
+fn wrong_type(path: &[String], needed: &'static str) -> EditError {
+    let at = if path.is_empty() { "the file".to_owned() } else { path.join(".") };
+    EditError::WrongType { path: at, expected: needed }
 }
 
-pub(super) fn read(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
-    let root = parsed(text)?;
+pub(super) fn get(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    let root = parse(text)?;
     let Some(value) = root.value() else { return Ok(None) };
     let Some(mut value) = value.to_serde_value() else { return Ok(None) };
     if !value.is_object() {
-        return Err(shape(&[], "object"));
+        return Err(wrong_type(&[], "object"));
     }
     for (depth, name) in path.iter().enumerate() {
-        let Value::Object(map) = &mut value else { return Err(shape(&path[..depth], "object")) };
+        let Value::Object(map) = &mut value else { return Err(wrong_type(&path[..depth], "object")) };
         let Some(inner) = map.remove(name) else { return Ok(None) };
         value = inner;
     }
     Ok(Some(value))
 }
 
-pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, EditError> {
-    let root = parsed(text)?;
+pub(super) fn insert(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, EditError> {
+    let root = parse(text)?;
     let Some((name, around)) = path.split_last() else { return Ok(text.to_owned()) };
     let mut at = object(&root)?;
     for (depth, name) in around.iter().enumerate() {
-        at = at.object_value_or_create(name).ok_or_else(|| shape(&path[..=depth], "object"))?;
+        at = at.object_value_or_create(name).ok_or_else(|| wrong_type(&path[..=depth], "object"))?;
     }
     match (at.get(name), at.object_value(name)) {
-        (Some(_), Some(there)) => change(&there, value, keys),
+        (Some(_), Some(there)) => update(&there, value, keys),
         (Some(there), None) => there.set_value(input(value)),
         (None, _) => {
             at.append(name, input(value));
@@ -70,8 +70,8 @@ pub(super) fn put(text: &str, path: &[String], value: &Value, keys: &[&str]) -> 
     Ok(root.to_string())
 }
 
-/// Only what is ours in it, so that what the user has added stays.
-fn change(there: &CstObject, value: &Value, keys: &[&str]) {
+/// Updates only `keys`, so that additions of the user stay.
+fn update(there: &CstObject, value: &Value, keys: &[&str]) {
     for key in keys {
         match (there.get(key), value.get(*key)) {
             (Some(old), Some(new)) => {
@@ -88,16 +88,16 @@ fn change(there: &CstObject, value: &Value, keys: &[&str]) {
     }
 }
 
-pub(super) fn cut(text: &str, path: &[String], made: &[String]) -> Result<String, EditError> {
-    let root = parsed(text)?;
-    if let Some(found) = find(&root, path) {
+pub(super) fn remove(text: &str, path: &[String], created_containers: &[String]) -> Result<String, EditError> {
+    let root = parse(text)?;
+    if let Some(found) = find_property(&root, path) {
         found.remove();
     }
-    prune(&root, made);
+    prune(&root, created_containers);
     Ok(root.to_string())
 }
 
-fn find(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
+fn find_property(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
     let (name, around) = path.split_last()?;
     let mut at = root.object_value()?;
     for name in around {
@@ -106,11 +106,11 @@ fn find(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
     at.get(name)
 }
 
-/// Takes out what was made for ours and holds nothing now, the innermost first.
-fn prune(root: &CstRootNode, made: &[String]) {
-    for path in made.iter().rev() {
+/// Removes containers that `init` created_containers and that are now empty, the innermost first.
+fn prune(root: &CstRootNode, created_containers: &[String]) {
+    for path in created_containers.iter().rev() {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-        let Some(found) = find(root, &path) else { continue };
+        let Some(found) = find_property(root, &path) else { continue };
         let is_empty = match (found.object_value(), found.array_value()) {
             (Some(object), _) => object.properties().is_empty(),
             (None, Some(array)) => array.elements().is_empty(),
@@ -122,7 +122,7 @@ fn prune(root: &CstRootNode, made: &[String]) {
     }
 }
 
-/// One entry of an event's list: for which tools, and what is run.
+/// An entry in the hook list of an event: a matcher and a handler.
 pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
     match matcher {
         Some(matcher) => json!({ "matcher": matcher, "hooks": [handler] }),
@@ -130,52 +130,59 @@ pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
     }
 }
 
-pub(super) fn read_hook(text: &str, event: &str, ending: &str) -> Result<Option<Value>, EditError> {
+pub(super) fn get_hook(text: &str, event: &str, subcommand: &str) -> Result<Option<Value>, EditError> {
     let path = ["hooks".to_owned(), event.to_owned()];
-    let Some(groups) = read(text, &path)? else { return Ok(None) };
-    let Value::Array(groups) = groups else { return Err(shape(&path, "list")) };
+    let Some(groups) = get(text, &path)? else { return Ok(None) };
+    let Value::Array(groups) = groups else { return Err(wrong_type(&path, "list")) };
     let ours = groups.into_iter().find_map(|group| {
-        let handler = group["hooks"].as_array()?.iter().find(|handler| is_ours(handler, ending))?.clone();
+        let handler = group["hooks"].as_array()?.iter().find(|handler| is_ours(handler, subcommand))?.clone();
         Some(self::group(group["matcher"].as_str(), &handler))
     });
     Ok(ours)
 }
 
-fn is_ours(handler: &Value, ending: &str) -> bool {
-    handler["command"].as_str().is_some_and(|command| command.contains("countersign") && command.contains(ending))
+fn is_ours(handler: &Value, subcommand: &str) -> bool {
+    handler["command"].as_str().is_some_and(|command| command.contains("countersign") && command.contains(subcommand))
 }
 
-pub(super) fn put_hook(
+pub(super) fn insert_hook(
     text: &str,
     event: &str,
     matcher: Option<&str>,
     handler: &Value,
-    ending: &str,
+    subcommand: &str,
 ) -> Result<String, EditError> {
-    let text = cut_hook(text, event, ending, &[])?;
-    let root = parsed(&text)?;
+    let text = remove_hook(text, event, subcommand, &[])?;
+    let root = parse(&text)?;
     let path = ["hooks".to_owned(), event.to_owned()];
-    let hooks = object(&root)?.object_value_or_create("hooks").ok_or_else(|| shape(&path[..1], "object"))?;
-    let list = hooks.array_value_or_create(event).ok_or_else(|| shape(&path, "list"))?;
+    let hooks = object(&root)?.object_value_or_create("hooks").ok_or_else(|| wrong_type(&path[..1], "object"))?;
+    let list = hooks.array_value_or_create(event).ok_or_else(|| wrong_type(&path, "list"))?;
     list.append(input(&group(matcher, handler)));
     Ok(root.to_string())
 }
 
-pub(super) fn cut_hook(text: &str, event: &str, ending: &str, made: &[String]) -> Result<String, EditError> {
-    let root = parsed(text)?;
-    if let Some(list) = find(&root, &["hooks".to_owned(), event.to_owned()]).and_then(|prop| prop.array_value()) {
+pub(super) fn remove_hook(
+    text: &str,
+    event: &str,
+    subcommand: &str,
+    created_containers: &[String],
+) -> Result<String, EditError> {
+    let root = parse(text)?;
+    if let Some(list) =
+        find_property(&root, &["hooks".to_owned(), event.to_owned()]).and_then(|prop| prop.array_value())
+    {
         for group in list.elements() {
-            cut_from_group(&group, ending);
+            remove_from_group(&group, subcommand);
         }
     }
-    prune(&root, made);
+    prune(&root, created_containers);
     Ok(root.to_string())
 }
 
-fn cut_from_group(group: &CstNode, ending: &str) {
+fn remove_from_group(group: &CstNode, subcommand: &str) {
     let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else { return };
     let ours = |handlers: &CstArray| {
-        let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|value| is_ours(&value, ending));
+        let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|value| is_ours(&value, subcommand));
         handlers.elements().into_iter().find(is_ours)
     };
     let mut found = false;
@@ -188,8 +195,8 @@ fn cut_from_group(group: &CstNode, ending: &str) {
     }
 }
 
-/// Nothing but empty objects and lists, and no comments.
-pub(super) fn is_nothing(text: &str) -> bool {
+/// Whether the text contains only empty objects and lists, and no comments.
+pub(super) fn is_blank(text: &str) -> bool {
     fn is_empty(value: &Value) -> bool {
         match value {
             Value::Object(map) => map.values().all(is_empty),
@@ -211,11 +218,11 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// In the order in which people write them.
+/// The entries in conventional order: `type` first, then `command`.
 fn ordered(map: &Map<String, Value>) -> Vec<(String, CstInputValue)> {
     const FIRST: [&str; 5] = ["type", "matcher", "command", "args", "hooks"];
-    let place = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let mut entries: Vec<_> = map.iter().collect();
-    entries.sort_by_key(|(key, _)| place(key));
+    entries.sort_by_key(|(key, _)| rank(key));
     entries.into_iter().map(|(key, value)| (key.clone(), input(value))).collect()
 }

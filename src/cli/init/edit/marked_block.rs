@@ -1,6 +1,6 @@
-//! Lines between two markers, in files that people write: instructions and scripts.
+//! A block of lines between two marker lines, in Markdown files and shell scripts.
 
-use super::{EditError, line_diff::newline};
+use super::{EditError, line_diff::dominant_newline};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Markers {
@@ -14,70 +14,72 @@ impl Markers {
     pub(in super::super) const SHELL: Self = Self { begin: "# countersign: begin", end: "# countersign: end" };
 }
 
-/// Where a block goes that is not there yet.
+/// Where a new block is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum BlockPosition {
-    /// After all else.
+    /// At the end of the file.
     End,
-    /// Before all else but the YAML between `---` and `---`.
+    /// At the start, after YAML front matter.
     AfterFrontMatter,
-    /// Before all commands. An empty file becomes a script for `sh`.
+    /// Before the first command of a script. An empty file becomes an `sh` script.
     AfterShebang,
 }
 
 #[derive(Debug, Clone)]
 pub(in super::super) struct MarkedBlock {
     pub markers: Markers,
-    pub spot: BlockPosition,
-    /// Whole lines, each with its newline.
+    pub position: BlockPosition,
+    /// Complete lines, each ending in a newline.
     pub body: String,
 }
 
 const SHEBANG: &str = "#!/bin/sh\n";
 
 impl MarkedBlock {
-    /// What stands between the markers, with plain newlines.
-    pub(super) fn read(&self, text: &str) -> Result<Option<String>, EditError> {
+    /// The lines between the markers, with plain newlines.
+    pub(super) fn body_in(&self, text: &str) -> Result<Option<String>, EditError> {
         let Some((begin, end)) = self.find(text)? else { return Ok(None) };
         let inside: Vec<&str> = text[begin..end].lines().collect();
         let body = inside.get(1..inside.len().saturating_sub(1)).unwrap_or_default();
         Ok(Some(body.iter().map(|line| format!("{line}\n")).collect()))
     }
 
-    pub(super) fn put(&self, text: &str) -> Result<String, EditError> {
-        let newline = newline(text);
+    pub(super) fn insert(&self, text: &str) -> Result<String, EditError> {
+        let newline = dominant_newline(text);
         let Markers { begin, end } = self.markers;
         let block = format!("{begin}\n{}{end}\n", self.body).replace('\n', newline);
         if let Some((start, stop)) = self.find(text)? {
             return Ok([&text[..start], &block, &text[stop..]].concat());
         }
         if text.is_empty() {
-            let head = if self.spot == BlockPosition::AfterShebang { SHEBANG } else { "" };
+            let head = if self.position == BlockPosition::AfterShebang { SHEBANG } else { "" };
             return Ok(format!("{head}{block}"));
         }
-        let at = self.spot.offset(text);
+        let at = self.position.offset(text);
         let (before, after) = text.split_at(at);
         let closed = if before.is_empty() || before.ends_with('\n') { "" } else { newline };
-        let air = if self.spot == BlockPosition::End && !before.trim().is_empty() { newline } else { "" };
-        Ok([before, closed, air, &block, after].concat())
+        let blank_line = if self.position == BlockPosition::End && !before.trim().is_empty() { newline } else { "" };
+        Ok([before, closed, blank_line, &block, after].concat())
     }
 
-    pub(super) fn cut(&self, text: &str) -> Result<String, EditError> {
+    pub(super) fn remove(&self, text: &str) -> Result<String, EditError> {
         let Some((start, stop)) = self.find(text)? else { return Ok(text.to_owned()) };
         let before = &text[..start];
-        // The empty line that came with it.
-        let before = match self.spot {
-            BlockPosition::End if text[stop..].is_empty() => before.strip_suffix(newline(text)).unwrap_or(before),
+        // Remove the blank line that was inserted with the block.
+        let before = match self.position {
+            BlockPosition::End if text[stop..].is_empty() => {
+                before.strip_suffix(dominant_newline(text)).unwrap_or(before)
+            }
             BlockPosition::End | BlockPosition::AfterFrontMatter | BlockPosition::AfterShebang => before,
         };
         Ok([before, &text[stop..]].concat())
     }
 
-    pub(super) fn is_nothing(&self, text: &str) -> bool {
-        text.trim().is_empty() || (self.spot == BlockPosition::AfterShebang && text == SHEBANG)
+    pub(super) fn is_blank(&self, text: &str) -> bool {
+        text.trim().is_empty() || (self.position == BlockPosition::AfterShebang && text == SHEBANG)
     }
 
-    /// From the first byte of the line with the first mark to the last of the line with the second.
+    /// The byte range of the block, including both marker lines.
     fn find(&self, text: &str) -> Result<Option<(usize, usize)>, EditError> {
         let mut offset = 0;
         let mut begun = None;
@@ -91,7 +93,7 @@ impl MarkedBlock {
             offset = end;
         }
         match begun {
-            Some((_, line)) => Err(EditError::OpenMark { line, mark: self.markers.begin }),
+            Some((_, line)) => Err(EditError::UnclosedMarker { line, marker: self.markers.begin }),
             None => Ok(None),
         }
     }

@@ -1,4 +1,4 @@
-//! The user's files: read as text, written whole or not at all.
+//! Reads and writes the files that `init` edits. Writes are atomic.
 
 use anyhow::{Context as _, anyhow};
 use std::{
@@ -8,12 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// `None` if there is no such file. What is no text is an error.
-pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+/// The text of a file, or `None` if it does not exist. A file that is not text is an error.
+pub(super) fn load(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read(path) {
-        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| anyhow!("it is not UTF-8 text")),
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| anyhow!("not UTF-8 text")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
-            Ok(_) => Err(anyhow!("it is a link to nowhere")),
+            Ok(_) => Err(anyhow!("broken symbolic link")),
             Err(_) => Ok(None),
         },
         Err(error) => Err(error.into()),
@@ -24,40 +24,40 @@ pub(super) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Who may do what with a file that is new. One that was there keeps its mode.
+/// Permissions of a new file. An existing file keeps its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileMode {
-    /// As the user's other files.
+    /// As the umask says.
     Default,
-    /// For its owner only: clients will put more into it than we do.
+    /// Readable by the owner only: clients may add secrets to it.
     Private,
-    /// Git runs only what can be run, so also one that was there becomes so.
+    /// Executable. An existing file becomes executable too, because git ignores hooks that are not.
     Executable,
 }
 
-/// Readers see the old file or the new one. A link stays a link: what it leads to is replaced.
-pub(super) fn write(path: &Path, text: &str, make: FileMode) -> anyhow::Result<()> {
+/// Replaces a file atomically. For a symbolic link, the file it points to is replaced.
+pub(super) fn write(path: &Path, text: &str, file_mode: FileMode) -> anyhow::Result<()> {
     let real = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
-    let dir = real.parent().context("a file has a folder")?;
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let dir = real.parent().context("the path has no folder")?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let mode = fs::metadata(&real).map(|meta| meta.permissions().mode()).ok();
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let draft = dir.join(format!(".{name}.countersign-{}", std::process::id()));
-    let written = fill(&draft, text, mode, make).and_then(|()| fs::rename(&draft, &real));
+    let written = write_draft(&draft, text, mode, file_mode).and_then(|()| fs::rename(&draft, &real));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
     written.with_context(|| format!("cannot write {}", real.display()))
 }
 
-fn fill(draft: &Path, text: &str, mode: Option<u32>, make: FileMode) -> io::Result<()> {
+fn write_draft(draft: &Path, text: &str, mode: Option<u32>, file_mode: FileMode) -> io::Result<()> {
     let _ = fs::remove_file(draft);
     let mut file = File::create_new(draft)?;
     let plain = file.metadata()?.permissions().mode();
-    let mode = match (make, mode) {
+    let mode = match (file_mode, mode) {
         (FileMode::Private, None) => 0o600,
         (FileMode::Default | FileMode::Private, mode) => mode.unwrap_or(plain),
-        // Whoever may read it may run it, as git makes its own.
+        // Grant execution to those who can read it, as git does for its own hooks.
         (FileMode::Executable, mode) => mode.unwrap_or(plain) | (mode.unwrap_or(plain) & 0o444) >> 2,
     };
     file.set_permissions(Permissions::from_mode(mode))?;
@@ -65,7 +65,7 @@ fn fill(draft: &Path, text: &str, mode: Option<u32>, make: FileMode) -> io::Resu
     file.sync_all()
 }
 
-/// The folders that a file needs and that are not there, the outermost first.
+/// The folders that must be created for a file, the outermost first.
 pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1);
     let mut missing: Vec<_> = above.take_while(|dir| !dir.exists()).map(Path::to_owned).collect();
@@ -73,17 +73,17 @@ pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Removes the file, and those of the folders that are empty then.
+/// Removes a file, and those of the folders that are then empty.
 pub(super) fn remove(path: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
     fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
     for folder in folders.iter().rev() {
-        // Where others have put something in the meantime it stays.
+        // Fails, as intended, if the folder is not empty.
         let _ = fs::remove_dir(folder);
     }
     Ok(())
 }
 
-/// Where a path leads out of `root` through a link, that link.
+/// The symbolic link through which a path leaves `root`, if there is one.
 pub(super) fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
     let inside = root.canonicalize().ok()?;
     let below = path.strip_prefix(root).ok()?;
