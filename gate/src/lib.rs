@@ -1,1 +1,29 @@
-//! Decides whether a commit may land: policy and candidate in, decision out.
+//! Decides whether a commit may land.
+//!
+//! A [`Candidate`] is a commit, or the staged changes. It is approved if the diff of an approved review, applied to the
+//! candidate's parent, produces exactly the candidate's tree. Patch ids and file names only find reviews to compare
+//! with (docs/adr/0019).
+//!
+//! The [`Gate`] takes a repository, the [`Approvals`] and a [`Policy`], and returns a [`Decision`] for each candidate.
+//! An error is the third answer: the gate could not tell.
+
+mod approvals;
+mod candidate;
+mod error;
+mod gate;
+mod landed;
+mod near_misses;
+mod range;
+mod receipt;
+mod verification;
+
+pub use approvals::Approvals;
+pub use candidate::Candidate;
+pub use error::GateError;
+pub use gate::{Approval, Decision, Exemption, Gate, Outcome, Policy, SkipReason};
+pub use landed::RecentHistory;
+pub use near_misses::{Difference, NearMiss};
+pub use range::{MAX_COMMITS, PushUpdate};
+pub use receipt::{Receipt, ReceiptReviewer};
+pub use store::read_only::ReviewedContent;
+pub use verification::{Evidence, Standing, VerifiedCommit, default_range};

@@ -1,74 +1,69 @@
-//! `countersign gate`: is exactly this approved?
+//! `countersign gate`: is this change approved?
 //!
-//! Answered from the database file and the user's own repository, so it needs no broker. A patch-id only finds
-//! candidates; the proof is that the approved diff, applied to what the change stands on, makes the very tree that is
-//! to land (docs/adr/0019).
+//! Reads the database file and the user's repository, so it works without a broker.
 
-mod judge;
-mod landing;
-mod nearest;
-mod range;
-mod required;
-mod words;
-
-pub(super) use judge::{Answer, Judge, Judgement, Needless};
-pub(super) use landing::{Landing, head, short};
-pub(super) use range::{Update, judge_push, judge_range};
-pub(super) use required::{Point, is_required};
-pub(super) use words::{as_json, line, told};
-
-use super::{Failure, USAGE, place::Place, terminal};
-use crate::config::{Config, Fail};
+use super::{
+    Failure, USAGE,
+    place::Place,
+    render::gate::{report, to_json},
+    terminal,
+};
+use crate::{
+    broker::DATABASE,
+    config::{Config, Fail},
+};
 use anyhow::{Context as _, anyhow};
 use domain::text::escape;
-use git::{GitError, UserRepo};
-use serde_json::json;
+use gate::{Approvals, Candidate, Decision, Gate, Policy, PushUpdate};
+use git::{GitError, GitSettings, UserRepo};
+use serde_json::{Value, json};
 use std::io::{self, Read as _};
+use store::read_only::ReadOnlyStore;
 
 const NO: u8 = 1;
 const CANNOT_TELL: u8 = 2;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is staged, as a commit would take it: the default
+    /// Check the staged changes [default]
     #[arg(long, group = "what")]
     staged: bool,
-    /// A commit
+    /// Check a commit
     #[arg(long, group = "what", value_name = "REF")]
     commit: Option<String>,
-    /// What a push would bring, as git tells it a pre-push hook on stdin
+    /// Check the commits of a push, read from stdin as git passes them to a pre-push hook
     #[arg(long, group = "what")]
     push: bool,
-    /// Every commit of A..B, each by itself or all as one review
+    /// Check every commit of A..B, approved one by one or together
     #[arg(long, group = "what", value_name = "A..B")]
     range: Option<String>,
-    /// The remote that is pushed to [default: what the lines on stdin say]
+    /// Name the remote that is pushed to [default: any]
     #[arg(long, requires = "push", value_name = "REMOTE")]
     remote: Option<String>,
     #[command(flatten)]
-    failing: Failing,
-    /// JSON instead of text
+    fail_mode: FailModeArgs,
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Answer by the exit code alone
+    /// Print nothing; answer with the exit code
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
     place: Place,
 }
 
-/// What an answer is worth that cannot be given.
+/// What happens if the gate cannot tell.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct Failing {
-    /// If it cannot tell, let it pass
+pub(super) struct FailModeArgs {
+    /// Answer yes if the gate cannot tell
     #[arg(long, conflicts_with = "fail_closed")]
     fail_open: bool,
-    /// If it cannot tell, say no
+    /// Answer no if the gate cannot tell
     #[arg(long)]
     fail_closed: bool,
 }
 
-impl Failing {
+impl FailModeArgs {
     pub(super) fn chosen(self) -> Option<Fail> {
         match (self.fail_open, self.fail_closed) {
             (true, _) => Some(Fail::Open),
@@ -79,65 +74,86 @@ impl Failing {
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let judged = judge(&args).await;
-    let shown = match &judged {
-        Ok(judgements) => print(&args, &told(judgements), || as_json(judgements)),
+    let result = decide(&args).await;
+    let printed = match &result {
+        Ok(decisions) if args.json => print_json(&to_json(decisions)),
+        Ok(_) if args.quiet => Ok(()),
+        Ok(decisions) => terminal::write(&report(decisions)),
         Err(error) => {
-            let words = escape(&format!("could not tell: {error:#}")).into_owned();
-            let answer = || json!({ "answer": "unknown", "words": words, "changes": [] });
-            // No answer is no data, so people read it beside them.
-            if !args.json && !args.quiet {
-                terminal::remark(&words);
+            let message = escape(&format!("could not tell: {error:#}")).into_owned();
+            if args.json {
+                print_json(&json!({ "answer": "unknown", "message": message, "changes": [] }))
+            } else {
+                if !args.quiet {
+                    terminal::remark(&message);
+                }
+                Ok(())
             }
-            if args.json { print(&args, "", answer) } else { Ok(()) }
         }
     };
-    // A no stays a no where nobody reads it.
-    match (judged, args.failing.chosen()) {
-        (Ok(judgements), _) if judgements.iter().all(Judgement::passes) => shown,
+    // The exit code says no even if the output could not be written.
+    match (result, args.fail_mode.chosen()) {
+        (Ok(decisions), _) if decisions.iter().all(Decision::passes) => printed,
         (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(Failure::answer(NO)),
-        (Err(_), Some(Fail::Open)) => shown,
+        (Err(_), Some(Fail::Open)) => printed,
         (Err(_), None) => Err(Failure::answer(CANNOT_TELL)),
     }
 }
 
-fn print(args: &Args, text: &str, answer: impl Fn() -> serde_json::Value) -> Result<(), Failure> {
-    match (args.json, args.quiet) {
-        (true, _) => terminal::write_json(&format!("{:#}\n", answer())),
-        (false, true) => Ok(()),
-        (false, false) => terminal::write(text),
-    }
+fn print_json(answer: &Value) -> Result<(), Failure> {
+    terminal::write_json(&format!("{answer:#}\n"))
 }
 
-async fn judge(args: &Args) -> anyhow::Result<Vec<Judgement>> {
-    let (repo, config) = surroundings(&args.place).await?;
-    let mut judge = Judge::open(&repo, &config).await?;
+async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
+    let (repo, config) = repo_and_config(&args.place).await?;
+    let mut gate = open_gate(&repo, &config).await?;
     if let Some(name) = &args.commit {
-        let commit = Landing::commit(&repo, name).await?;
-        return Ok(vec![judge.judge(commit).await?]);
+        let commit = Candidate::from_commit(&repo, name).await?;
+        return Ok(vec![gate.decide(commit).await?]);
     }
     if let Some(range) = &args.range {
         if !range.contains("..") || range.starts_with('-') {
             return Err(anyhow!("--range {range}: expected A..B"));
         }
-        return range::answer_range(&mut judge, &[range]).await;
+        return Ok(gate.decide_range(&[range]).await?);
     }
     if args.push {
         let mut lines = String::new();
-        io::stdin().read_to_string(&mut lines).context("cannot read what is pushed")?;
-        return judge_push(&mut judge, args.remote.as_deref(), &Update::read(&lines)?).await;
+        io::stdin().read_to_string(&mut lines).context("cannot read the refs to push from stdin")?;
+        return Ok(gate.decide_push(args.remote.as_deref(), &PushUpdate::parse_lines(&lines)?).await?);
     }
-    Ok(vec![judge.judge_staged().await?])
+    Ok(vec![gate.decide_staged().await?])
 }
 
-/// The repository that is meant, and the settings that hold in it.
-pub(super) async fn surroundings(place: &Place) -> anyhow::Result<(UserRepo, Config)> {
+/// Opens the gate on the database file of the broker.
+pub(super) async fn open_gate(repo: &UserRepo, config: &Config) -> anyhow::Result<Gate<ReadOnlyStore>> {
+    let database = ReadOnlyStore::open(&config.server.data_dir.join(DATABASE)).await?;
+    open_gate_with(repo, config, database).await
+}
+
+pub(super) async fn open_gate_with<A: Approvals>(
+    repo: &UserRepo,
+    config: &Config,
+    approvals: A,
+) -> anyhow::Result<Gate<A>> {
+    let git = GitSettings {
+        program: config.git.program.clone(),
+        time_limit: config.git.time_limit,
+        max_diff_bytes: config.limits.diff_bytes,
+        concurrency: 1,
+        ..GitSettings::default()
+    };
+    Ok(Gate::open(repo, approvals, Policy { exempt: config.gate.exempt()?, git }).await?)
+}
+
+/// The repository that the arguments name, and the settings that apply to it.
+pub(super) async fn repo_and_config(place: &Place) -> anyhow::Result<(UserRepo, Config)> {
     let dir = match &place.repo {
         Some(dir) => dir.clone(),
         None => std::env::current_dir()?,
     };
     let repo = UserRepo::find(&dir).await.map_err(name_repo_option)?;
-    let config = settings(place)?;
+    let config = load_config(place)?;
     Ok((repo, config))
 }
 
@@ -147,11 +163,11 @@ pub(super) fn name_repo_option(error: GitError) -> anyhow::Error {
     if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
 }
 
-pub(super) fn settings(place: &Place) -> anyhow::Result<Config> {
+pub(super) fn load_config(place: &Place) -> anyhow::Result<Config> {
     Ok(place.settle(None).map_err(|failure| failure.error)?.config)
 }
 
-/// Nothing to be judged: wrong words, not a wrong change.
-pub(super) fn cannot_tell(error: anyhow::Error) -> Failure {
+/// A failure that the exit code must not confuse with a no.
+pub(super) fn cannot_tell(error: impl Into<anyhow::Error>) -> Failure {
     Failure::new(USAGE, error)
 }

@@ -8,12 +8,13 @@ mod git_actions;
 mod index_simulation;
 mod pre_tool_use;
 mod protocol;
+mod required_approvals;
 mod seen_feedback;
 mod session_start;
 mod shell;
 mod stop;
 
-use super::{Failure, gate::Failing, place::Place};
+use super::{Failure, gate::FailModeArgs, place::Place};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -51,7 +52,7 @@ struct Plain {
 #[derive(Debug, clap::Args)]
 struct Gated {
     #[command(flatten)]
-    failing: Failing,
+    failing: FailModeArgs,
     #[command(flatten)]
     place: Place,
 }

@@ -1,5 +1,6 @@
 //! Answers of the broker as text for people: tables that fit, words with signs, short times, nothing hidden.
 
+pub(super) mod gate;
 pub(super) mod style;
 mod table;
 mod time;

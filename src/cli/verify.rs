@@ -1,212 +1,156 @@
-//! `countersign verify`: which commits of a range were approved, and how that is known.
+//! `countersign verify`: which commits of a range are approved, and what proves it.
 
 use super::{
     Failure,
-    gate::{Answer, Judge, Judgement, cannot_tell, judge_range, line, short, surroundings},
+    gate::{cannot_tell, open_gate_with, repo_and_config},
     place::Place,
-    receipt::Receipt,
-    render::{clipped, table},
+    render::{
+        clipped,
+        gate::{describe, describe_near_miss, short_id},
+        table,
+    },
     terminal,
 };
-use crate::{broker::DATABASE, config::Config};
+use crate::broker::DATABASE;
 use anyhow::anyhow;
-use git::UserRepo;
+use gate::{Candidate, Evidence, Outcome, Receipt, Standing, VerifiedCommit, default_range};
 use serde_json::{Value, json};
 use store::read_only::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 50;
-const WHY_CHARS: usize = 100;
+const REASON_CHARS: usize = 100;
+const REVIEW_CHARS: usize = 20;
+const REVIEWER_CHARS: usize = 40;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A..B, or one commit [default: what HEAD has and its upstream has not, else what the main branch has not]
+    /// A..B, or one commit [default: commits of HEAD that are not on its upstream, else not on the main branch]
     range: Option<String>,
-    /// Take a receipt's word for a review that this database does not have
+    /// Accept receipts for reviews that this database does not have
     #[arg(long)]
     trust_receipts: bool,
-    /// JSON instead of text
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     place: Place,
 }
 
-/// What a commit stands on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// The database has the approval of exactly this.
-    Proven,
-    /// It carries a receipt that fits it, of a review that this database does not have. Anybody can write one, so it
-    /// counts only where there is nothing else to go by.
-    Receipted,
-    /// There is nothing to approve.
-    Clear,
-    None,
-    /// It carries a receipt of something else.
-    Mismatch,
-}
-
-impl Standing {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Proven => "proven",
-            Self::Receipted => "receipted",
-            Self::Clear => "clear",
-            Self::None => "none",
-            Self::Mismatch => "mismatch",
-        }
-    }
-
-    fn is_good(self, receipts_count: bool) -> bool {
-        match self {
-            Self::Proven | Self::Clear => true,
-            Self::Receipted => receipts_count,
-            Self::None | Self::Mismatch => false,
-        }
-    }
-}
-
-struct Row {
-    judged: Judgement,
-    standing: Standing,
-    is_good: bool,
-    review: Option<String>,
-    why: String,
+struct Report {
+    commits: Vec<VerifiedCommit>,
+    trust_receipts: bool,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let rows = verify(&args).await.map_err(cannot_tell)?;
-    let written = match args.json {
-        true => terminal::write_json(&format!("{:#}\n", as_json(&rows))),
-        false => terminal::write(&shown(&rows)),
+    let report = verify(&args).await.map_err(cannot_tell)?;
+    let printed = match args.json {
+        true => terminal::write_json(&format!("{:#}\n", report.to_json())),
+        false => terminal::write(&report.to_text()),
     };
-    // A no stays a no where nobody reads it.
-    if rows.iter().all(|row| row.is_good) { written } else { Err(Failure::answer(1)) }
+    // The exit code says no even if the output could not be written.
+    if report.passes() { printed } else { Err(Failure::answer(1)) }
 }
 
-async fn verify(args: &Args) -> anyhow::Result<Vec<Row>> {
-    let (repo, config) = surroundings(&args.place).await?;
-    let ledger = ledger(&config).await?;
-    let receipts_count = args.trust_receipts || ledger.is_none();
-    let ledger = match ledger {
-        Some(ledger) => ledger,
-        None => ReadOnlyStore::empty().await?,
-    };
-    let mut judge = Judge::with(&repo, &config, ledger).await?;
+async fn verify(args: &Args) -> anyhow::Result<Report> {
+    let (repo, config) = repo_and_config(&args.place).await?;
+    let path = config.server.data_dir.join(DATABASE);
+    let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
+    // Without a database, receipts are the only evidence.
+    let trust_receipts = args.trust_receipts || database.is_none();
+    let mut gate = open_gate_with(&repo, &config, database).await?;
     let range = match &args.range {
-        Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B, or a commit")),
+        Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B or a commit")),
         Some(range) if range.contains("..") => vec![range.clone()],
         Some(commit) => vec!["--no-walk".to_owned(), commit.clone()],
-        None => usual(&repo).await?,
+        None => vec![default_range(&repo).await?],
     };
-    let judged = judge_range(&mut judge, &range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-    let mut rows = Vec::new();
-    for judged in judged {
-        rows.push(stand(&mut judge, judged, receipts_count).await?);
-    }
-    Ok(rows)
+    let commits = gate.verify(&range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    Ok(Report { commits, trust_receipts })
 }
 
-/// Where there is none, receipts are all there is to go by.
-async fn ledger(config: &Config) -> anyhow::Result<Option<ReadOnlyStore>> {
-    let database = config.server.data_dir.join(DATABASE);
-    Ok(if database.exists() { Some(ReadOnlyStore::open(&database).await?) } else { None })
-}
-
-async fn usual(repo: &UserRepo) -> anyhow::Result<Vec<String>> {
-    let upstream = repo.try_git(["rev-parse", "--verify", "--quiet", "@{upstream}"]).await?;
-    if upstream.success {
-        return Ok(vec![format!("{}..HEAD", upstream.text())]);
+impl Report {
+    fn is_good(&self, commit: &VerifiedCommit) -> bool {
+        commit.standing().passes(self.trust_receipts)
     }
-    let here = repo.try_git(["symbolic-ref", "--quiet", "HEAD"]).await?.text();
-    for main in ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"] {
-        if main != here && repo.try_git(["rev-parse", "--verify", "--quiet", main]).await?.success {
-            return Ok(vec![format!("{main}..HEAD")]);
+
+    fn passes(&self) -> bool {
+        self.commits.iter().all(|commit| self.is_good(commit))
+    }
+
+    fn to_text(&self) -> String {
+        let total = self.commits.len();
+        if total == 0 {
+            return "no commits in this range\n".to_owned();
         }
+        let rows: Vec<_> = self
+            .commits
+            .iter()
+            .map(|commit| {
+                let review = commit.review().map(|review| clipped(&review, REVIEW_CHARS)).unwrap_or_default();
+                let subject = clipped(&commit.decision.candidate.subject, SUBJECT_CHARS);
+                [id(&commit.decision.candidate), commit.standing().as_str().to_owned(), review, subject]
+            })
+            .collect();
+        let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &rows);
+        let bad: Vec<_> = self.commits.iter().filter(|commit| !self.is_good(commit)).collect();
+        let receipted = self.commits.iter().filter(|commit| commit.standing() == Standing::Receipted).count();
+        out.push_str(&match (bad.len(), receipted) {
+            (0, 0) => format!("{total} of {total} approved, or nothing to approve\n"),
+            (0, receipted) => format!("{receipted} of {total} with a receipt only, which this database cannot prove\n"),
+            (bad, _) => format!("{bad} of {total} without an approval:\n"),
+        });
+        for commit in bad {
+            let reason = clipped(&describe_evidence(commit), REASON_CHARS);
+            out.push_str(&format!("  {}  {reason}\n", id(&commit.decision.candidate)));
+        }
+        out
     }
-    Ok(vec!["HEAD".to_owned()])
+
+    fn to_json(&self) -> Value {
+        let commit = |commit: &VerifiedCommit| {
+            let Candidate { commit: id, subject, tree, .. } = &commit.decision.candidate;
+            json!({
+                "commit": id, "subject": subject, "tree": tree, "standing": commit.standing().as_str(),
+                "review": commit.review(), "why": describe_evidence(commit),
+            })
+        };
+        let answer = if self.passes() { "yes" } else { "no" };
+        json!({ "answer": answer, "commits": self.commits.iter().map(commit).collect::<Vec<_>>() })
+    }
 }
 
-async fn stand(judge: &mut Judge, judged: Judgement, receipts_count: bool) -> anyhow::Result<Row> {
-    let commit = judged.landing.commit.clone().unwrap_or_default();
-    let receipts = Receipt::list(&judge.repo, &commit).await?;
-    let review = judged.approval().map(|approval| approval.case.number.to_string());
-    let (standing, review, why) = match (&judged.answer, receipts.first()) {
-        (Answer::Approved(approval), _) => {
-            let fits = |receipt: &Receipt| receipt.content_hash == approval.case.content_hash;
-            let beside = match receipts.iter().any(fits) {
-                true => ", with a receipt",
-                false if receipts.is_empty() => "",
-                false => "; its receipt is of something else",
+fn id(candidate: &Candidate) -> String {
+    short_id(candidate.commit.as_deref().unwrap_or_default()).to_owned()
+}
+
+fn describe_evidence(commit: &VerifiedCommit) -> String {
+    let review = |receipt: &Receipt| clipped(&receipt.review, REVIEW_CHARS);
+    match &commit.evidence {
+        Evidence::Approval { receipt_matches } => {
+            let receipt = match receipt_matches {
+                Some(true) => ", with a receipt",
+                Some(false) => "; its receipt is for another content",
+                None => "",
             };
-            (Standing::Proven, review, format!("{}{beside}", line(&judged)))
+            format!("{}{receipt}", describe(&commit.decision))
         }
-        (Answer::Needless(_), _) => (Standing::Clear, None, line(&judged)),
-        (Answer::Unapproved(near), None) => {
-            let near = near.first().map(|near| format!("; {}", near.words())).unwrap_or_default();
-            (Standing::None, None, format!("no approval{near}"))
+        Evidence::NotNeeded => describe(&commit.decision),
+        Evidence::None => match &commit.decision.outcome {
+            Outcome::Unapproved(near_misses) => {
+                let near_miss = near_misses.first().map(|near_miss| format!("; {}", describe_near_miss(near_miss)));
+                format!("no approval{}", near_miss.unwrap_or_default())
+            }
+            Outcome::Approved(_) | Outcome::Exempt(_) | Outcome::NotExamined(_) => describe(&commit.decision),
+        },
+        Evidence::ReceiptOfOtherTree(receipt) => format!("its receipt for {} is for another tree", review(receipt)),
+        Evidence::ReceiptOfOtherContent(receipt) => {
+            format!("its receipt names {}, but the content in the database is not this commit", review(receipt))
         }
-        (Answer::Unseen(_), None) => (Standing::None, None, line(&judged)),
-        (Answer::Unapproved(_) | Answer::Unseen(_), Some(receipt)) => {
-            let (standing, why) = held_against(judge, &judged, receipt).await?;
-            (standing, Some(receipt.review.clone()), why)
+        Evidence::ReceiptOnly(receipt) => {
+            let reviewers: Vec<_> =
+                receipt.reviewers.iter().map(|reviewer| clipped(&reviewer.id, REVIEWER_CHARS)).collect();
+            let (review, reviewers) = (review(receipt), reviewers.join(", "));
+            format!("its receipt names {review} by {reviewers}, which this database cannot prove")
         }
-    };
-    Ok(Row { judged, standing, is_good: standing.is_good(receipts_count), review, why })
-}
-
-/// A receipt without a proof.
-async fn held_against(judge: &mut Judge, judged: &Judgement, receipt: &Receipt) -> anyhow::Result<(Standing, String)> {
-    let review = clipped(&receipt.review, 20);
-    if receipt.tree != judged.landing.tree {
-        return Ok((Standing::Mismatch, format!("its receipt of {review} is of another tree")));
     }
-    if judge.ledger.has_content(&receipt.content_hash).await? {
-        return Ok((
-            Standing::Mismatch,
-            format!("the database knows what its receipt names as {review}, and it is not this"),
-        ));
-    }
-    let by: Vec<_> = receipt.reviewers.iter().map(|who| clipped(&who.id, 40)).collect();
-    Ok((Standing::Receipted, format!("its receipt names {review} by {}, and nothing here proves it", by.join(", "))))
-}
-
-fn shown(rows: &[Row]) -> String {
-    if rows.is_empty() {
-        return "no commits in this range\n".to_owned();
-    }
-    let cells: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let commit = short(row.judged.landing.commit.as_deref().unwrap_or_default()).to_owned();
-            let review = row.review.as_deref().map(|review| clipped(review, 20)).unwrap_or_default();
-            [commit, row.standing.as_str().to_owned(), review, clipped(&row.judged.landing.subject, SUBJECT_CHARS)]
-        })
-        .collect();
-    let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &cells);
-    let bad: Vec<_> = rows.iter().filter(|row| !row.is_good).collect();
-    let receipted = rows.iter().filter(|row| row.standing == Standing::Receipted).count();
-    if bad.is_empty() && receipted > 0 {
-        out.push_str(&format!("{receipted} of {} have only a receipt, which nothing here proves\n", rows.len()));
-    } else if bad.is_empty() {
-        out.push_str(&format!("all {} approved, or nothing to approve\n", rows.len()));
-    } else {
-        out.push_str(&format!("{} of {} without an approval:\n", bad.len(), rows.len()));
-    }
-    for row in bad {
-        let commit = short(row.judged.landing.commit.as_deref().unwrap_or_default());
-        out.push_str(&format!("  {commit}  {}\n", clipped(&row.why, WHY_CHARS)));
-    }
-    out
-}
-
-fn as_json(rows: &[Row]) -> Value {
-    let commit = |row: &Row| {
-        json!({
-            "commit": row.judged.landing.commit, "subject": row.judged.landing.subject, "tree": row.judged.landing.tree,
-            "standing": row.standing.as_str(), "review": row.review, "why": row.why,
-        })
-    };
-    let good = rows.iter().all(|row| row.is_good);
-    json!({ "answer": if good { "yes" } else { "no" }, "commits": rows.iter().map(commit).collect::<Vec<_>>() })
 }

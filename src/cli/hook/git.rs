@@ -1,54 +1,58 @@
 //! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
 
-use super::{Gated, Message, Plain, PrePush};
+use super::{
+    Gated, Message, Plain, PrePush,
+    required_approvals::{Point, is_required},
+};
 use crate::{
     cli::{
         Failure,
-        gate::{Judge, Judgement, Landing, Point, Update, is_required, judge_push, settings, surroundings, told},
+        gate::{load_config, open_gate, repo_and_config},
         place::Place,
-        receipt,
+        render::gate::report,
     },
-    config::{Fail, Receipt},
+    config::{self, Fail},
 };
 use domain::text::escape;
-use git::UserRepo;
+use gate::{Candidate, Decision, PushUpdate, Receipt};
 use std::io::{self, Read as _, Write as _};
 
 /// Exit code with which a hook makes git abort.
 const REFUSED: u8 = 1;
 
 pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
-    let judged = async {
-        let (repo, config) = surroundings(&args.place).await?;
+    let decisions = async {
+        let (repo, config) = repo_and_config(&args.place).await?;
         if !is_required(Point::Commit, &repo).await {
             return Ok(Vec::new());
         }
-        Ok(vec![Judge::open(&repo, &config).await?.judge_staged().await?])
+        Ok(vec![open_gate(&repo, &config).await?.decide_staged().await?])
     };
-    decide(judged.await, &args)
+    conclude(decisions.await, &args)
 }
 
 pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
     let PrePush { remote, url: _, gated } = args;
-    let judged = async {
+    let decisions = async {
         // Read it in any case: git fails with a broken pipe if a hook does not.
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
-        let (repo, config) = surroundings(&gated.place).await?;
+        let (repo, config) = repo_and_config(&gated.place).await?;
         if !is_required(Point::Push, &repo).await {
             return Ok(Vec::new());
         }
-        judge_push(&mut Judge::open(&repo, &config).await?, remote.as_deref(), &Update::read(&lines)?).await
+        let updates = PushUpdate::parse_lines(&lines)?;
+        Ok(open_gate(&repo, &config).await?.decide_push(remote.as_deref(), &updates).await?)
     };
-    decide(judged.await, &gated)
+    conclude(decisions.await, &gated)
 }
 
 /// Prints nothing if everything is approved.
-fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Failure> {
-    match judged {
-        Ok(judged) if judged.iter().all(Judgement::passes) => Ok(()),
-        Ok(judged) => {
-            print_stderr(&told(&judged));
+fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<(), Failure> {
+    match decisions {
+        Ok(decisions) if decisions.iter().all(Decision::passes) => Ok(()),
+        Ok(decisions) => {
+            print_stderr(&report(&decisions));
             Err(Failure::answer(REFUSED))
         }
         Err(error) => match fail_mode(args.failing.chosen(), &args.place) {
@@ -66,18 +70,18 @@ fn decide(judged: anyhow::Result<Vec<Judgement>>, args: &Gated) -> Result<(), Fa
 
 /// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
 pub(super) fn fail_mode(chosen: Option<Fail>, place: &Place) -> Fail {
-    chosen.or_else(|| settings(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
+    chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
 }
 
 /// Adds the trailer of the approving review to the message that is about to be committed.
 pub(super) async fn commit_message(args: Message) {
     let written = async {
-        let (repo, config) = surroundings(&args.place).await?;
-        if config.gate.receipt != Receipt::Trailer {
+        let (repo, config) = repo_and_config(&args.place).await?;
+        if config.gate.receipt != config::Receipt::Trailer {
             return anyhow::Ok(());
         }
-        let judged = Judge::open(&repo, &config).await?.judge_staged().await?;
-        if let Some(receipt) = receipt::Receipt::of(&judged) {
+        let decision = open_gate(&repo, &config).await?.decide_staged().await?;
+        if let Some(receipt) = Receipt::from_decision(&decision) {
             receipt.add_to_message(&repo, &args.file).await?;
         }
         Ok(())
@@ -87,21 +91,18 @@ pub(super) async fn commit_message(args: Message) {
 
 pub(super) async fn post_commit(args: Plain) {
     let written = async {
-        let (repo, config) = surroundings(&args.place).await?;
-        if config.gate.receipt != Receipt::Note {
+        let (repo, config) = repo_and_config(&args.place).await?;
+        if config.gate.receipt != config::Receipt::Note {
             return anyhow::Ok(());
         }
-        note_head(&repo, &mut Judge::open(&repo, &config).await?).await
+        let mut gate = open_gate(&repo, &config).await?;
+        let decision = gate.decide(Candidate::from_commit(&repo, "HEAD").await?).await?;
+        if let Some(receipt) = Receipt::from_decision(&decision) {
+            receipt.write_note(&repo).await?;
+        }
+        Ok(())
     };
     report_failure("cannot write the receipt note", written.await);
-}
-
-async fn note_head(repo: &UserRepo, judge: &mut Judge) -> anyhow::Result<()> {
-    let judged = judge.judge(Landing::commit(repo, "HEAD").await?).await?;
-    match receipt::Receipt::of(&judged) {
-        Some(receipt) => receipt.write_note(repo).await,
-        None => Ok(()),
-    }
 }
 
 fn report_failure(what: &str, result: anyhow::Result<()>) {

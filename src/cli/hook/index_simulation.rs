@@ -1,8 +1,8 @@
 //! Computes what a `git commit` would contain, in a copy of the index.
 
 use super::shell::Word;
-use crate::cli::gate::Landing;
 use anyhow::Context as _;
+use gate::Candidate;
 use git::UserRepo;
 use std::{fs, path::Path};
 use tempfile::TempDir;
@@ -166,7 +166,7 @@ impl IndexSimulation {
     }
 
     /// The commit that git would make.
-    pub(super) async fn commit(&self, dir: &Path, options: &CommitOptions) -> anyhow::Result<Landing> {
+    pub(super) async fn commit(&self, dir: &Path, options: &CommitOptions) -> anyhow::Result<Candidate> {
         let root = self.repo.root();
         let repo = match (options.all, options.paths.is_empty()) {
             (true, _) => {
@@ -185,14 +185,14 @@ impl IndexSimulation {
                 repo
             }
         };
-        let staged = Landing::staged(&repo).await?;
-        Ok(if options.amend { staged.amending(&self.user).await?.unwrap_or(staged) } else { staged })
+        let staged = Candidate::staged(&repo).await?;
+        Ok(if options.amend { staged.as_amendment(&self.user).await?.unwrap_or(staged) } else { staged })
     }
 
     /// An index with the content of HEAD: `git commit PATH` starts from it.
     async fn index_of_head(&self) -> anyhow::Result<UserRepo> {
         let repo = self.user.with_index(&self.folder.path().join("head-index"));
-        match crate::cli::gate::head(&self.user).await? {
+        match self.user.resolve_commit("HEAD").await? {
             Some(head) => repo.git(["read-tree", &head]).await?,
             None => repo.git(["read-tree", "--empty"]).await?,
         };

@@ -6,21 +6,25 @@ use super::{
     git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
     index_simulation::{CommitOptions, IndexSimulation},
     protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
+    required_approvals::{Point, is_required},
     shell::Word,
 };
 use crate::{
     cli::{
         Failure,
-        gate::{Answer, Judge, Landing, Needless, Point, Update, is_required, judge_push, settings, told},
+        gate::{load_config, open_gate},
         place::Place,
+        render::gate::report,
     },
     config::Fail,
 };
+use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
 use git::UserRepo;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
+use store::read_only::ReadOnlyStore;
 
 /// Aliases can refer to each other.
 const MAX_ALIASES: usize = 20;
@@ -106,9 +110,9 @@ async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
 }
 
 /// Uses the settings of the repository that the command works in.
-async fn judge(place: &Place, repo: &UserRepo) -> anyhow::Result<Judge> {
+async fn open_repo_gate(place: &Place, repo: &UserRepo) -> anyhow::Result<Gate<ReadOnlyStore>> {
     let place = Place { repo: Some(repo.root().to_owned()), ..place.clone() };
-    Judge::open(repo, &settings(&place)?).await
+    open_gate(repo, &load_config(&place)?).await
 }
 
 async fn check_commit(
@@ -121,12 +125,13 @@ async fn check_commit(
     if (options.commits_nothing && !options.is_uncertain) || !is_required(Point::Commit, repo).await {
         return Ok(None);
     }
-    let judged = judge(place, repo).await?.judge(index.commit(&action.dir, &options).await?).await?;
-    if !judged.passes() {
-        return Ok(Some(told(&[judged])));
+    let decision = open_repo_gate(place, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
+    if !decision.passes() {
+        return Ok(Some(report(&[decision])));
     }
     // Files that are staged already are safe from the rest of the line; files in the work tree are not.
-    let empty = matches!(judged.answer, Answer::Needless(Needless::Empty)) && !options.amend && !options.allow_empty;
+    let empty =
+        matches!(decision.outcome, Outcome::Exempt(Exemption::NoChange)) && !options.amend && !options.allow_empty;
     let reads_files = options.all || !options.paths.is_empty() || index.has_staged() || empty;
     let may_change = match action.prior_effect {
         PriorEffect::None | PriorEffect::Refs => false,
@@ -156,17 +161,17 @@ async fn check_push(place: &Place, repo: &UserRepo, action: &GitAction) -> anyho
     let mut updates = Vec::new();
     for name in names {
         // Git itself refuses a name that does not exist.
-        if let Ok(Landing { commit: Some(local), .. }) = Landing::commit(repo, &name).await {
-            updates.push(Update { local, remote: None });
+        if let Ok(Some(local)) = repo.resolve_commit(&name).await {
+            updates.push(PushUpdate { local, remote: None });
         }
     }
     let remote = match remote {
         Some(remote) => remote,
         None => default_remote(repo).await?,
     };
-    let judged = judge_push(&mut judge(place, repo).await?, Some(&remote), &updates).await?;
-    if judged.iter().any(|judged| !judged.passes()) {
-        return Ok(Some(told(&judged)));
+    let decisions = open_repo_gate(place, repo).await?.decide_push(Some(&remote), &updates).await?;
+    if !decisions.iter().all(Decision::passes) {
+        return Ok(Some(report(&decisions)));
     }
     Ok((action.prior_effect > PriorEffect::None).then(|| UNCHECKABLE_PUSH.to_owned()))
 }

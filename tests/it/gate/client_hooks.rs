@@ -59,7 +59,7 @@ async fn an_unapproved_commit_is_denied_in_every_spelling() {
     for command in commands {
         let reason = denied(&broker, command).await.unwrap_or_else(|| panic!("not denied: {command}"));
         assert!(
-            reason.contains("no: what is staged is not approved") && reason.contains("countersign request --staged"),
+            reason.contains("no: the staged change is not approved") && reason.contains("countersign request --staged"),
             "{reason}"
         );
     }

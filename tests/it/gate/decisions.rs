@@ -15,17 +15,17 @@ async fn what_was_approved_may_land_and_what_was_not_may_not() {
     let before = broker.type_in(&["gate"]).ends().await;
     assert_eq!(
         (before.code, before.out.as_str()),
-        (1, "no: what is staged is not approved\nnext: countersign request --staged\n")
+        (1, "no: the staged change is not approved\nnext: countersign request --staged\n")
     );
     let review = approve_staged(&broker, &[]).await;
     let yes = broker.type_in(&["gate", "--staged"]).prints().await;
-    assert!(yes.starts_with(&format!("yes: what is staged is what {review} approved (ada (general) at ")), "{yes}");
+    assert!(yes.starts_with(&format!("yes: the staged change was approved in {review} (ada (general) at ")), "{yes}");
     let answer = broker.type_in(&["gate", "--json"]).json().await;
     assert_eq!((&answer["answer"], &answer["changes"][0]["review"]["number"]), (&json!("yes"), &json!(review)));
     assert_eq!(answer["changes"][0]["review"]["approvers"][0]["reviewer_id"], "ada");
     broker.repo().git(&["commit", "--quiet", "--message", "second"]);
     let commit = broker.type_in(&["gate", "--commit", "HEAD"]).prints().await;
-    assert!(commit.contains("(second) is what R-1 approved"), "{commit}");
+    assert!(commit.contains("(second) was approved in R-1"), "{commit}");
     let quiet = broker.type_in(&["gate", "--commit", "HEAD~1", "--quiet"]).ends().await;
     assert_eq!((quiet.code, quiet.out + &quiet.err), (1, String::new()));
 }
@@ -194,9 +194,9 @@ async fn what_changes_nothing_of_its_own_needs_no_approval() {
         assert!(ended.out.contains(expected), "{}{}", ended.out, ended.err);
         ended.code
     };
-    assert!(broker.type_in(&["gate"]).prints().await.contains("what is staged changes nothing"));
+    assert!(broker.type_in(&["gate"]).prints().await.contains("the staged change has no net effect"));
     repo.git(&["commit", "--quiet", "--allow-empty", "--message", "empty"]);
-    assert_eq!(gate("changes nothing").await, 0);
+    assert_eq!(gate("has no net effect").await, 0);
     repo.git(&["checkout", "--quiet", "-b", "side"]);
     repo.write("side.txt", "side\n");
     repo.commit("side");
@@ -204,7 +204,7 @@ async fn what_changes_nothing_of_its_own_needs_no_approval() {
     repo.write("main.txt", "main\n");
     repo.commit("main");
     repo.git(&["merge", "--quiet", "--no-edit", "side"]);
-    assert_eq!(gate("is the merge that git makes by itself").await, 0);
+    assert_eq!(gate("is a merge without manual changes").await, 0);
     repo.write("main.txt", "evil\n");
     repo.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
     assert_eq!(gate("is not approved").await, 1);
@@ -216,7 +216,7 @@ async fn exempt_paths_need_no_approval_and_do_not_spoil_one() {
     let gate = async || broker.type_in(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", "docs/").ends().await;
     broker.repo().write("docs/a.md", "a\n");
     broker.repo().git(&["add", "--all"]);
-    assert!(gate().await.out.contains("touches only exempt files"));
+    assert!(gate().await.out.contains("changes only exempt files"));
     assert_eq!(broker.type_in(&["gate"]).ends().await.code, 1);
     stage(&broker, "zwei");
     approve_staged(&broker, &["--", "greeting.txt"]).await;
@@ -249,7 +249,7 @@ async fn commits_of_every_kind_are_known_again() {
     repo.commit("another base");
     repo.git(&["cherry-pick", "main"]);
     let yes = broker.type_in(&["gate", "--commit", "HEAD"]).prints().await;
-    assert!(yes.contains("is what R-2 approved"), "{yes}");
+    assert!(yes.contains("was approved in R-2"), "{yes}");
     std::fs::write(repo.path().join("raw.bin"), [0_u8, 159, 146, 151, 0]).unwrap();
     repo.git(&["commit", "--quiet", "--amend", "--no-edit", "raw.bin"]);
     let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
@@ -276,7 +276,7 @@ async fn a_range_is_approved_commit_by_commit_or_as_one() {
     approve(&broker, json!({ "target": { "commit": "HEAD" } })).await;
     let ended = gate("HEAD~4..HEAD").await;
     assert_eq!(ended.code, 0, "{}", ended.out);
-    assert!(ended.out.contains("is one of 2 that R-1 approved as one"), "{}", ended.out);
+    assert!(ended.out.contains("is one of 2 commits that R-1 approved together"), "{}", ended.out);
     repo.git(&["revert", "--no-edit", "HEAD"]);
     repo.write("d", "1\n");
     repo.commit("d");
@@ -344,7 +344,7 @@ async fn a_real_commit_passes_the_hook_only_with_an_approval() {
     repo.git(&["add", "other.txt"]);
     let no = commit(&["--all"]);
     assert_eq!(no.code, 1);
-    assert!(no.err.contains("countersign: no: what is staged is not approved"), "{}", no.err);
+    assert!(no.err.contains("countersign: no: the staged change is not approved"), "{}", no.err);
     assert!(no.err.contains("countersign: next: countersign request --staged"), "{}", no.err);
     // Only one file of the two: git gives the hook an index of its own.
     approve(&broker, json!({ "diff": repo.git(&["diff", "greeting.txt"]) + "\n" })).await;
@@ -445,7 +445,7 @@ async fn a_submodule_that_settings_hide_is_still_a_change() {
     bump(&"1".repeat(first.len()));
     let no = broker.type_in(&["gate"]).ends().await;
     assert_eq!(no.code, 1, "{}{}", no.out, no.err);
-    assert!(no.out.contains("what is staged is not approved"), "{}", no.out);
+    assert!(no.out.contains("the staged change is not approved"), "{}", no.out);
     repo.git(&["commit", "--quiet", "--message", "bump"]);
     assert_eq!(broker.type_in(&["gate", "--commit", "HEAD"]).ends().await.code, 1);
 }
@@ -477,7 +477,7 @@ async fn a_no_does_not_wait_for_the_rest_and_too_many_are_a_no() {
     approve(&broker, json!({ "target": { "commit": "HEAD~2" } })).await;
     let no = broker.type_in(&["gate", "--range", "HEAD~3..HEAD"]).ends().await;
     assert_eq!(no.code, 1);
-    assert!(no.out.contains("(2) is not approved") && no.out.contains("not looked at: 1\n"), "{}", no.out);
+    assert!(no.out.contains("(2) is not approved") && no.out.contains("not examined: 1 later commit\n"), "{}", no.out);
     assert!(no.out.contains("next: countersign request --range "), "{}", no.out);
     let answer: serde_json::Value =
         serde_json::from_str(&broker.type_in(&["gate", "--range", "HEAD~3..HEAD", "--json"]).ends().await.out).unwrap();
@@ -495,7 +495,7 @@ async fn a_no_does_not_wait_for_the_rest_and_too_many_are_a_no() {
     import_into(&repo.path(), &file);
     let no = broker.type_in(&["gate", "--range", "main..long"]).ends().await;
     assert_eq!(no.code, 1, "{}{}", no.out, no.err);
-    assert!(no.out.contains("is the last of more than 1000"), "{}", no.out);
+    assert!(no.out.contains("is the last of more than 1000 commits"), "{}", no.out);
     assert_eq!(broker.type_in(&["gate", "--range", "main..long~900"]).ends().await.code, 0, "they change nothing");
 }
 

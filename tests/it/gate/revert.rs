@@ -31,7 +31,7 @@ async fn a_rejected_commit_goes_with_those_that_its_plan_put_on_top() {
     broker.repo().commit("unrelated");
     vote(&broker, &reviews[1], "rejected").await;
     let dry = broker.type_in(&["revert", &reviews[1], "--dry-run"]).prints().await;
-    assert!(dry.starts_with("R-2: would revert 2 commits, the newest first\n"), "{dry}");
+    assert!(dry.starts_with("R-2: would revert 2 commits, newest first\n"), "{dry}");
     assert_eq!(subjects(&broker).len(), 5);
     let done = broker.type_in(&["revert", &reviews[1], "--json"]).json().await;
     assert_eq!(done["commits"][0]["subject"], "c");
@@ -40,7 +40,7 @@ async fn a_rejected_commit_goes_with_those_that_its_plan_put_on_top() {
     assert_eq!(broker.repo().git(&["ls-files"]), "a\ngreeting.txt\nunrelated");
     let again = broker.type_in(&["revert", &reviews[1]]).ends().await;
     assert_eq!(again.code, 1);
-    assert!(again.err.contains("no commit of HEAD that still stands is R-2"), "{}", again.err);
+    assert!(again.err.contains("no unreverted commit of R-2 found in HEAD"), "{}", again.err);
     assert_eq!(broker.type_in(&["gate", "--range", "HEAD~5..HEAD~4"]).ends().await.code, 1);
 }
 
@@ -87,14 +87,14 @@ async fn nothing_is_touched_where_it_cannot_be_done_cleanly() {
     broker.repo().git(&["checkout", "--quiet", "."]);
     broker.repo().write("a", "2\n");
     broker.repo().commit("another's change of a");
-    refused("git could not revert it: ").await;
+    refused("git could not revert: ").await;
     broker.repo().git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     broker.repo().git(&["checkout", "--quiet", "-b", "side", "HEAD~2"]);
     broker.repo().write("side", "side\n");
     broker.repo().commit("side");
     broker.repo().git(&["checkout", "--quiet", "main"]);
     broker.repo().git(&["merge", "--quiet", "--no-edit", "side"]);
-    refused("is a merge on top of what is to be reverted").await;
+    refused("is a merge on top of the commits to revert").await;
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn what_was_approved_is_reverted_only_by_force() {
     let refused = async || {
         let ended = broker.type_in(&["revert", &reviews[1]]).ends().await;
         assert_eq!(ended.code, 1, "{}", ended.out);
-        assert!(ended.err.contains("R-2 was approved; --force"), "{}", ended.err);
+        assert!(ended.err.contains("R-2 was approved; pass --force"), "{}", ended.err);
         assert_eq!(subjects(&broker)[0], "b");
     };
     refused().await;

@@ -75,7 +75,7 @@ async fn a_receipt_is_written_only_where_the_gate_says_yes() {
     broker.repo().git(&["commit", "--quiet", "--message", "unapproved"]);
     let refused = broker.type_in(&["receipt"]).ends().await;
     assert_eq!(refused.code, 1);
-    assert!(refused.out.contains("not approved; no receipt is written"), "{}", refused.out);
+    assert!(refused.out.contains("not approved; no receipt written"), "{}", refused.out);
     assert_eq!(git(&broker.repo().path(), &["notes", "--ref=countersign", "show", "HEAD"]).code, 1);
 }
 
@@ -89,7 +89,7 @@ async fn a_pushed_commit_is_amended_only_by_force() {
     broker.repo().git(&["push", "--quiet", "origin", "main"]);
     let refused = broker.type_in(&["receipt", "--trailer"]).ends().await;
     assert_eq!(refused.code, 1);
-    assert!(refused.err.contains("is on origin/main; --force"), "{}", refused.err);
+    assert!(refused.err.contains("is already on origin/main; pass --force"), "{}", refused.err);
     broker.type_in(&["receipt", "--trailer", "--force"]).prints().await;
     let earlier = broker.type_in(&["receipt", "HEAD~1", "--trailer"]).ends().await;
     assert_eq!(earlier.code, 1);
@@ -131,12 +131,12 @@ async fn a_receipt_that_the_database_does_not_know_counts_only_where_that_is_ask
     assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("receipted")]));
     let text = broker.type_in(&["verify", "HEAD"]).ends().await;
     assert!(
-        text.out.contains("1 of 1 without an approval") && text.out.contains("nothing here proves"),
+        text.out.contains("1 of 1 without an approval") && text.out.contains("this database cannot prove"),
         "{}",
         text.out
     );
     let trusting = broker.type_in(&["verify", "HEAD", "--trust-receipts"]).prints().await;
-    assert!(trusting.contains("1 of 1 have only a receipt") && !trusting.contains("approved"), "{trusting}");
+    assert!(trusting.contains("1 of 1 with a receipt only") && !trusting.contains("approved"), "{trusting}");
 }
 
 #[tokio::test]

@@ -1,0 +1,31 @@
+//! Why the gate could not tell.
+
+use git::GitError;
+use store::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot create a scratch folder: {0}")]
+    Scratch(std::io::Error),
+    /// For example, the index has unresolved conflicts.
+    #[error("cannot read the staged change: {0}")]
+    Staged(GitError),
+    #[error("no commit {0:?}")]
+    UnknownCommit(String),
+    #[error("git rev-list printed an unexpected line: {0:?}")]
+    UnexpectedLine(String),
+    #[error("{0:?} is not a line that git passes to a pre-push hook")]
+    BadPushLine(String),
+    #[error("the range has more than {max} commits; name a shorter one", max = crate::MAX_COMMITS)]
+    TooManyCommits,
+    #[error("{0} is not among the last {max} commits of HEAD", max = crate::landed::MAX_COMMITS)]
+    NotRecent(String),
+    #[error("{0} is already reverted")]
+    AlreadyReverted(String),
+    #[error("cannot write the receipt: {0}")]
+    Receipt(String),
+}

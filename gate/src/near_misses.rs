@@ -1,0 +1,67 @@
+//! Finds the reviews that come closest to an unapproved candidate.
+
+use std::cmp::Reverse;
+
+use store::read_only::ReviewedContent;
+
+use crate::gate::{Comparison, paths_of};
+use crate::{Approvals, Candidate, Decision, Gate, GateError, Outcome};
+
+const MAX_NEAR_MISSES: usize = 3;
+
+/// A review that changes some of the candidate's files.
+#[derive(Debug)]
+pub struct NearMiss {
+    pub review: ReviewedContent,
+    pub difference: Difference,
+}
+
+/// How the review's content differs from the candidate.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The content is identical, but it is not approved.
+    None,
+    Files(Vec<String>),
+    /// The review's diff does not apply to the candidate's parent.
+    DoesNotApply,
+}
+
+impl<A: Approvals> Gate<A> {
+    pub(crate) async fn add_near_misses(&mut self, decision: &mut Decision) -> Result<(), GateError> {
+        if let Outcome::Unapproved(near_misses) = &mut decision.outcome {
+            *near_misses = self.find_near_misses(&decision.candidate).await?;
+        }
+        Ok(())
+    }
+
+    async fn find_near_misses(&mut self, candidate: &Candidate) -> Result<Vec<NearMiss>, GateError> {
+        let changes = self.changes(candidate).await?;
+        let recent = self.recent_reviews().await?;
+        let mut ranked: Vec<_> = recent
+            .iter()
+            .filter_map(|review| {
+                let paths = paths_of(&review.files);
+                let shared = paths.intersection(&changes.paths).count();
+                let unshared = paths.union(&changes.paths).count() - shared;
+                (shared > 0).then_some((unshared, Reverse(review.number.0), review.number))
+            })
+            .collect();
+        ranked.sort_unstable();
+        let mut near_misses = Vec::new();
+        for (.., number) in ranked {
+            let Some(review) = self.approvals.find_reviewed_content(number).await? else { continue };
+            let difference = match self.compare(&review, candidate).await? {
+                Comparison::Differs(files) if files.is_empty() => Difference::None,
+                Comparison::Differs(files) => Difference::Files(files),
+                Comparison::DoesNotApply => Difference::DoesNotApply,
+                Comparison::OtherRepository => continue,
+            };
+            near_misses.push(NearMiss { review, difference });
+            if near_misses.len() == MAX_NEAR_MISSES {
+                break;
+            }
+        }
+        near_misses.sort_by_key(|near_miss| near_miss.difference != Difference::None);
+        Ok(near_misses)
+    }
+}
