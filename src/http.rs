@@ -5,19 +5,20 @@
 
 pub mod api;
 mod debug_actors;
-pub mod events;
 mod guard;
 mod metrics;
 mod problem;
 mod server;
+mod sse;
 mod trace_id;
+mod ws;
 
-pub use events::Events;
 pub use guard::{BROKER_PID, RequestGuard};
 pub use server::{Limits, serve};
 pub use trace_id::TraceId;
 
 use crate::{
+    events::Events,
     mcp,
     service::{self, ConfigView, Service},
     webhooks::Webhooks,
@@ -124,9 +125,9 @@ pub fn router(
             Route::Ready => get(readyz).with_state(broker.clone()),
             Route::Actors => get(debug_actors::show).with_state(broker.clone()),
             Route::Metrics => get(metrics::show).with_state(metrics.clone()),
-            Route::Events => get(events::sse::subscribe).with_state(events.clone()),
-            Route::WebSocket => get(events::ws::subscribe).with_state(events.clone()),
-            Route::Ticket => post(events::ticket::issue).with_state(events.clone()),
+            Route::Events => get(sse::subscribe).with_state(events.clone()),
+            Route::WebSocket => get(ws::subscribe).with_state(events.clone()),
+            Route::Ticket => post(ws::issue_ticket).with_state(events.clone()),
             Route::Mcp(endpoint) => mcp_route(mcp::Server::new(service.clone(), endpoint), body_bytes),
             Route::Docs(asset) => api::docs_route(asset),
             Route::Api(route) => api::route(&api, route),

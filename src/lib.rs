@@ -3,6 +3,7 @@
 pub mod broker;
 pub mod cli;
 pub mod config;
+pub mod events;
 pub mod http;
 pub mod mcp;
 mod outbound;

@@ -11,7 +11,7 @@ mod signature;
 
 use crate::{
     config::{Config, Receiver},
-    http::events::Filter,
+    events::EventFilter,
     outbound::Outbound,
 };
 use actors::{Broker, BrokerError};
@@ -52,7 +52,7 @@ impl Webhooks {
             for receiver in &settings.receivers {
                 let secret = prepared(broker, receiver, config);
                 let secret = secret.with_context(|| format!("webhooks: receiver {}", receiver.name))?;
-                let filter = Filter::of_hook(receiver.project.clone(), receiver.events.clone());
+                let filter = EventFilter::for_webhook(receiver.project.clone(), receiver.events.clone());
                 let (broker, outbound) = (broker.clone(), Arc::clone(&outbound));
                 let hook = Hook::new(broker, receiver, filter, secret, outbound, pace, deliveries.clone());
                 hooks.push(Arc::new(hook?));

@@ -16,6 +16,7 @@ pub mod consensus;
 pub mod counter_patches;
 pub mod decode;
 pub mod error;
+pub mod events;
 pub mod history;
 pub mod issues;
 pub mod messages;

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     broker::{self, Started},
     config::{Config, LogFormat},
-    http::{self, Events, Limits, RequestGuard, events},
+    events::{self, Events},
+    http::{self, Limits, RequestGuard},
     service::{self, ConfigView},
     telemetry,
     webhooks::Webhooks,

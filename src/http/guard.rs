@@ -3,11 +3,8 @@
 //! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
 //! cross-site fetch, a form. It then authenticates the caller by its token and reads the body within limits.
 
-use super::{
-    Route, TraceId,
-    events::{Tickets, ticket::Holder},
-    problem::problem,
-};
+use super::{Route, TraceId, problem::problem};
+use crate::events::{TicketHolder, Tickets};
 use actors::{Broker, BrokerError, Caller, credentials};
 use axum::{
     body::{Body, Bytes},
@@ -139,19 +136,19 @@ impl RequestGuard {
 
     /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
     /// its holder expects to be identified.
-    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<Holder, GuardError> {
+    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, GuardError> {
         let path = uri.path();
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
                 Some(ticket) => self.tickets.redeem(ticket).ok_or(GuardError::UnknownTicket)?,
-                None => Holder { caller: None, secret: None },
+                None => TicketHolder { caller: None, secret: None },
             },
             (Some(header), None, Some(broker)) => {
                 let secret = bearer_secret(header).ok_or(GuardError::UnknownToken)?;
                 let found = broker.identify(secret).await.map_err(|error| GuardError::unavailable(&error))?;
                 let caller = found.ok_or(GuardError::UnknownToken)?;
-                Holder { caller: Some(caller), secret: Some(credentials::SecretHash::of(secret)) }
+                TicketHolder { caller: Some(caller), secret: Some(credentials::SecretHash::of(secret)) }
             }
             (Some(_), _, _) => return Err(GuardError::UnknownToken),
         };
@@ -224,7 +221,7 @@ impl RequestGuard {
             return error.into_response();
         }
         match self.authenticate(request.uri(), request.headers()).await {
-            Ok(Holder { caller, secret }) => {
+            Ok(TicketHolder { caller, secret }) => {
                 caller.map(|caller| request.extensions_mut().insert(caller));
                 secret.map(|secret| request.extensions_mut().insert(secret));
             }

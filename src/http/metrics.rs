@@ -1,8 +1,8 @@
 //! `/metrics`: metrics in the OpenMetrics text format. Counters live where they are incremented; gauges are read when
 //! the page is requested. A label value is either a constant or the name of a registered project.
 
-use super::{events::Events, problem::problem};
-use crate::webhooks::Webhooks;
+use super::problem::problem;
+use crate::{events::Events, webhooks::Webhooks};
 use actors::{Broker, BrokerError, introspection::Kind, pool::LiveReviewer};
 use axum::{
     extract::State,

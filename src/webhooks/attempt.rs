@@ -1,7 +1,7 @@
 //! One POST: what is sent, and whether it was taken.
 
 use super::{secret::Secret, signature::signature};
-use crate::{http::events::Told, outbound::Outbound};
+use crate::{events::EncodedEvent, outbound::Outbound};
 use axum::http::{HeaderValue, Request, Uri, header};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -19,7 +19,7 @@ pub(super) struct Target {
 
 impl Target {
     /// `id` is the same for every attempt, the time and with it the signature are not.
-    pub(super) async fn send(&self, id: &str, told: &Told, now_ms: i64) -> Result<(), String> {
+    pub(super) async fn send(&self, id: &str, told: &EncodedEvent, now_ms: i64) -> Result<(), String> {
         let request = self.request(id, told, now_ms / 1000).ok_or("the request cannot be written")?;
         let status = self.outbound.post(request, self.timeout).await?;
         match status {
@@ -29,7 +29,7 @@ impl Target {
         }
     }
 
-    fn request(&self, id: &str, told: &Told, timestamp: i64) -> Option<Request<Full<Bytes>>> {
+    fn request(&self, id: &str, told: &EncodedEvent, timestamp: i64) -> Option<Request<Full<Bytes>>> {
         let body = Bytes::from(told.json.clone());
         let signed = signature(self.secret.bytes(), id, timestamp, &body)?;
         Request::post(self.url.clone())

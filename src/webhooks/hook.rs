@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Receiver,
-    http::events::{Filter, Told},
+    events::{EncodedEvent, EventFilter},
     outbound::Outbound,
 };
 use actors::Broker;
@@ -42,7 +42,7 @@ pub(super) struct Hook {
     pub(super) origin: String,
     pub(super) project: Option<String>,
     pub(super) events: Vec<String>,
-    filter: Filter,
+    filter: EventFilter,
     target: Target,
     pace: Pace,
     live: Mutex<Live>,
@@ -57,7 +57,7 @@ impl Hook {
     pub(super) fn new(
         broker: Broker,
         receiver: &Receiver,
-        filter: Filter,
+        filter: EventFilter,
         secret: Secret,
         outbound: Arc<Outbound>,
         pace: Pace,
@@ -130,7 +130,7 @@ impl Hook {
         if self.closing.is_cancelled() {
             return false;
         }
-        let page = match self.broker.news(self.cursor(), None, PAGE).await {
+        let page = match self.broker.list_events(self.cursor(), None, PAGE).await {
             Ok(page) if page.is_empty() => return false,
             Ok(page) => page,
             Err(error) => {
@@ -138,9 +138,9 @@ impl Hook {
                 return self.paused(RETRY).await;
             }
         };
-        let page: Vec<_> = page.into_iter().map(Told::of).collect();
+        let page: Vec<_> = page.into_iter().map(EncodedEvent::new).collect();
         for told in page {
-            if self.filter.takes(&told) {
+            if self.filter.matches(&told) {
                 if !self.tell(&told).await {
                     return false;
                 }
@@ -153,7 +153,7 @@ impl Hook {
     }
 
     /// Tells of one event, as often as it takes. What is not taken then is dead. `false`: the broker ends first.
-    async fn tell(&self, told: &Told) -> bool {
+    async fn tell(&self, told: &EncodedEvent) -> bool {
         for attempts in 1..=self.pace.attempts {
             match self.attempt(told).await {
                 None => return false,
@@ -185,7 +185,7 @@ impl Hook {
     async fn try_the_dead(&self) {
         while self.may_try_dead.swap(false, Relaxed) {
             let told = match self.broker.dead_to_try(&self.name).await {
-                Ok(Some(news)) => Told::of(news),
+                Ok(Some(news)) => EncodedEvent::new(news),
                 Ok(None) => return,
                 Err(error) => {
                     tracing::error!(hook = self.name, %error, "the dead list cannot be read; trying again");
@@ -208,7 +208,7 @@ impl Hook {
     }
 
     /// `None`: the broker ends, and nobody knows whether it was taken.
-    async fn attempt(&self, told: &Told) -> Option<Result<(), String>> {
+    async fn attempt(&self, told: &EncodedEvent) -> Option<Result<(), String>> {
         let at = self.broker.wall_clock();
         let id = format!("msg_{}_{}", self.lock().source, told.seq);
         let sent = tokio::select! {

@@ -31,8 +31,8 @@ impl Broker {
         let Some(seq) = self.0.context.reader.find_delivery_to_retry(hook).await.map_err(unreadable)? else {
             return Ok(None);
         };
-        let page = self.news(seq.saturating_sub(1), None, 1).await?;
-        Ok(page.into_iter().find(|news| news.seq == seq))
+        let page = self.list_events(seq.saturating_sub(1), None, 1).await?;
+        Ok(page.into_iter().find(|record| record.seq == seq))
     }
 
     /// The time, as the log has it.

@@ -8,18 +8,22 @@ use crate::{
     submission::unreadable,
 };
 use domain::{ids::ReviewNumber, priority::Priority};
-use store::EventRecord;
+use store::{EventRecord, LogFollower};
 use tokio::sync::watch;
 
 impl Broker {
-    /// The place of the last event in the log: a wake-up, not a record.
+    /// The sequence number of the last event. It wakes followers of the log.
     pub fn committed(&self) -> watch::Receiver<u64> {
         self.0.feed.committed.clone()
     }
 
-    /// What happened after `seq`, everywhere or to one review, at most `limit` of it. Only an empty page says that there
-    /// is nothing more.
-    pub async fn news(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<EventRecord>> {
+    /// Follows the log behind the event `after`.
+    pub fn follow_log(&self, after: u64, page_size: u32) -> LogFollower {
+        LogFollower::new(self.0.context.reader.clone(), &self.0.feed, after, page_size)
+    }
+
+    /// At most `limit` events after `after`, of all reviews or of one. Only an empty page means that there are no more.
+    pub async fn list_events(&self, after: u64, review: Option<ReviewNumber>, limit: u32) -> Answer<Vec<EventRecord>> {
         self.0.context.reader.list_events(after, review, limit).await.map_err(unreadable)
     }
 

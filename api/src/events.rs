@@ -1,0 +1,427 @@
+//! Events, as subscribers, webhooks, the activity feed and the audit log report them.
+
+use domain::{
+    credential::Authority,
+    event_kind::{EventKind, Topic},
+    finding::{FindingStatus, RequestedStatus},
+    ids::ReviewId,
+    pool::{
+        PoolEvent,
+        scaling::{DrainReason, SpawnReason},
+    },
+    priority::Priority,
+    review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, Role, Status},
+    text::{count, ellipsize, escape},
+    verdict::Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+/// Most characters of a text inside an event. The full text is in the review.
+const TEXT_CHARS: usize = 500;
+
+/// Most items of a list inside an event.
+const MAX_ITEMS: usize = 20;
+
+/// Most characters of [`Event::summary`] and of [`Event::preview`].
+const LINE_CHARS: usize = 200;
+
+/// One event of the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The sequence number in the log.
+    pub seq: u64,
+    pub at: jiff::Timestamp,
+    /// What the event means to a client that displays reviews.
+    #[serde(rename = "type")]
+    pub topic: Topic,
+    /// `null` for events of the reviewer pool, like the other fields of a review.
+    pub review_id: Option<ReviewId>,
+    /// The short number, for example R-12.
+    pub number: Option<String>,
+    pub project: Option<String>,
+    /// Who caused the event. `null`: the broker.
+    pub actor: Option<String>,
+    /// The review's status after the event.
+    pub status: Option<Status>,
+    pub round: Option<u32>,
+    /// The review's version after the event.
+    pub version: Option<u64>,
+    #[serde(flatten)]
+    pub data: EventData,
+}
+
+/// The fields `kind` and `data` of an event. Texts and lists are bounded; keys and digests are left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "data", rename_all = "snake_case")]
+pub enum EventData {
+    Proposed {
+        intent: String,
+        priority: Priority,
+        category: Option<Category>,
+        agent_type: String,
+        phase: String,
+        personas: Vec<String>,
+    },
+    Revised {
+        intent: String,
+    },
+    Claimed {
+        persona: String,
+        reviewer_id: String,
+        claim_generation: u32,
+    },
+    AutoRejected {
+        reviewer_id: String,
+        /// Git's message.
+        message: String,
+    },
+    ClaimEnded {
+        persona: String,
+        reviewer_id: String,
+        reason: ClaimEndReason,
+        detail: Option<String>,
+    },
+    ReservationEnded {
+        persona: String,
+        reviewer_id: String,
+    },
+    VerdictGiven {
+        persona: String,
+        reviewer_id: String,
+        verdict: Verdict,
+        reason: Option<String>,
+        summary: Option<String>,
+        /// It came with a counter-patch.
+        counter_patch: bool,
+        escalate: bool,
+        /// Ids of the issues and suggestions it raised.
+        issues: Vec<String>,
+        issue_count: usize,
+        /// The reviewer's own issues that an approval resolved.
+        settled: Vec<SettledIssue>,
+        settled_count: usize,
+    },
+    FindingUpdated {
+        issue_id: String,
+        /// The requested status.
+        wish: RequestedStatus,
+        by_role: Authority,
+        /// The request took effect.
+        settles: bool,
+        duplicate_of: Option<String>,
+        note: Option<String>,
+    },
+    MessageAdded {
+        persona: String,
+        role: Role,
+        body: String,
+        /// The message put the review back into the queue.
+        requeued: bool,
+    },
+    CounterPatchAccepted {
+        persona: String,
+        patch: u64,
+        /// Personas whose seats became free.
+        freed: Vec<String>,
+    },
+    CounterPatchRejected {
+        persona: String,
+        patch: u64,
+    },
+    Cancelled {
+        reason: String,
+        /// Reviewers that are no longer needed.
+        detached: Vec<String>,
+    },
+    Closed {
+        by_role: Role,
+    },
+    ReviewerSpawned {
+        reviewer_id: String,
+        runtime: String,
+        why: SpawnReason,
+        persona: Option<String>,
+    },
+    ReviewerRetried {
+        reviewer_id: String,
+        why: String,
+    },
+    ReviewerDraining {
+        reviewer_id: String,
+        why: DrainReason,
+    },
+    ReviewerTerminated {
+        reviewer_id: String,
+        exit: String,
+        ran_ms: Option<u64>,
+    },
+    CrashLoop {
+        persona: Option<String>,
+        failures: u32,
+        last_words: Vec<String>,
+    },
+    CrashLoopCleared {},
+}
+
+/// An issue that an approval resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettledIssue {
+    pub issue_id: String,
+    pub status: FindingStatus,
+}
+
+impl From<&FindingResolved> for SettledIssue {
+    fn from(resolved: &FindingResolved) -> Self {
+        Self { issue_id: resolved.number.to_string(), status: resolved.status }
+    }
+}
+
+impl From<&ReviewEvent> for EventData {
+    fn from(event: &ReviewEvent) -> Self {
+        match event {
+            ReviewEvent::Proposed(proposed) => Self::Proposed {
+                intent: shorten(&proposed.round.intent),
+                priority: proposed.priority,
+                category: proposed.category,
+                agent_type: shorten(&proposed.proposer.agent_type),
+                phase: shorten(&proposed.proposer.phase),
+                personas: shorten_all(&proposed.personas),
+            },
+            ReviewEvent::Revised { round, .. } => Self::Revised { intent: shorten(&round.intent) },
+            ReviewEvent::Claimed { persona, by, generation, .. } => {
+                Self::Claimed { persona: shorten(persona), reviewer_id: shorten(by), claim_generation: *generation }
+            }
+            ReviewEvent::AutoRejected { claimant, words: message, .. } => {
+                Self::AutoRejected { reviewer_id: shorten(claimant), message: shorten(message) }
+            }
+            ReviewEvent::ClaimEnded { persona, by, reason, detail, .. } => Self::ClaimEnded {
+                persona: shorten(persona),
+                reviewer_id: shorten(by),
+                reason: *reason,
+                detail: detail.as_deref().map(shorten),
+            },
+            ReviewEvent::ReservationEnded { persona, reviewer } => {
+                Self::ReservationEnded { persona: shorten(persona), reviewer_id: shorten(reviewer) }
+            }
+            ReviewEvent::VerdictGiven {
+                persona,
+                by,
+                verdict,
+                reason,
+                summary,
+                offers_patch,
+                escalate,
+                findings,
+                settles,
+                ..
+            } => Self::VerdictGiven {
+                persona: shorten(persona),
+                reviewer_id: shorten(by),
+                verdict: *verdict,
+                reason: reason.as_deref().map(shorten),
+                summary: summary.as_deref().map(shorten),
+                counter_patch: *offers_patch,
+                escalate: *escalate,
+                issues: findings.iter().take(MAX_ITEMS).map(|raised| raised.number.to_string()).collect(),
+                issue_count: findings.len(),
+                settled: settles.iter().take(MAX_ITEMS).map(SettledIssue::from).collect(),
+                settled_count: settles.len(),
+            },
+            ReviewEvent::FindingUpdated(updated) => Self::FindingUpdated {
+                issue_id: updated.number.to_string(),
+                wish: updated.wish,
+                by_role: updated.role,
+                settles: updated.settles,
+                duplicate_of: updated.duplicate_of.map(|number| number.to_string()),
+                note: updated.note.as_deref().map(shorten),
+            },
+            ReviewEvent::MessageAdded { persona, role, body, requeued, .. } => Self::MessageAdded {
+                persona: shorten(persona),
+                role: *role,
+                body: shorten(body),
+                requeued: requeued.is_some(),
+            },
+            ReviewEvent::CounterPatchAccepted { persona, patch, freed, .. } => {
+                Self::CounterPatchAccepted { persona: shorten(persona), patch: *patch, freed: shorten_all(freed) }
+            }
+            ReviewEvent::CounterPatchRejected { persona, patch, .. } => {
+                Self::CounterPatchRejected { persona: shorten(persona), patch: *patch }
+            }
+            ReviewEvent::Cancelled { reason, detached, .. } => {
+                Self::Cancelled { reason: shorten(reason), detached: shorten_all(detached) }
+            }
+            ReviewEvent::Closed { by, .. } => Self::Closed { by_role: *by },
+        }
+    }
+}
+
+impl From<&PoolEvent> for EventData {
+    fn from(event: &PoolEvent) -> Self {
+        match event {
+            PoolEvent::ReviewerSpawned { reviewer, runtime, why, persona, .. } => Self::ReviewerSpawned {
+                reviewer_id: shorten(reviewer),
+                runtime: shorten(runtime),
+                why: *why,
+                persona: persona.as_deref().map(shorten),
+            },
+            PoolEvent::ReviewerRetried { reviewer, why } => {
+                Self::ReviewerRetried { reviewer_id: shorten(reviewer), why: shorten(why) }
+            }
+            PoolEvent::ReviewerDraining { reviewer, why } => {
+                Self::ReviewerDraining { reviewer_id: shorten(reviewer), why: *why }
+            }
+            PoolEvent::ReviewerTerminated { reviewer, exit, ran_ms } => {
+                Self::ReviewerTerminated { reviewer_id: shorten(reviewer), exit: shorten(exit), ran_ms: *ran_ms }
+            }
+            PoolEvent::CrashLoop { persona, failures, last_words, .. } => Self::CrashLoop {
+                persona: persona.as_deref().map(shorten),
+                failures: *failures,
+                last_words: shorten_all(last_words),
+            },
+            PoolEvent::CrashLoopCleared { .. } => Self::CrashLoopCleared {},
+        }
+    }
+}
+
+impl EventData {
+    pub const fn kind(&self) -> EventKind {
+        match self {
+            Self::Proposed { .. } => EventKind::Proposed,
+            Self::Revised { .. } => EventKind::Revised,
+            Self::Claimed { .. } => EventKind::Claimed,
+            Self::AutoRejected { .. } => EventKind::AutoRejected,
+            Self::ClaimEnded { .. } => EventKind::ClaimEnded,
+            Self::ReservationEnded { .. } => EventKind::ReservationEnded,
+            Self::VerdictGiven { .. } => EventKind::VerdictGiven,
+            Self::FindingUpdated { .. } => EventKind::FindingUpdated,
+            Self::MessageAdded { .. } => EventKind::MessageAdded,
+            Self::CounterPatchAccepted { .. } => EventKind::CounterPatchAccepted,
+            Self::CounterPatchRejected { .. } => EventKind::CounterPatchRejected,
+            Self::Cancelled { .. } => EventKind::Cancelled,
+            Self::Closed { .. } => EventKind::Closed,
+            Self::ReviewerSpawned { .. } => EventKind::ReviewerSpawned,
+            Self::ReviewerRetried { .. } => EventKind::ReviewerRetried,
+            Self::ReviewerDraining { .. } => EventKind::ReviewerDraining,
+            Self::ReviewerTerminated { .. } => EventKind::ReviewerTerminated,
+            Self::CrashLoop { .. } => EventKind::CrashLoop,
+            Self::CrashLoopCleared {} => EventKind::CrashLoopCleared,
+        }
+    }
+}
+
+impl Event {
+    pub const fn kind(&self) -> EventKind {
+        self.data.kind()
+    }
+
+    /// What happened, on one line. Bounded, with hidden characters escaped.
+    pub fn summary(&self) -> String {
+        one_line(&self.sentence())
+    }
+
+    fn sentence(&self) -> String {
+        let actor = self.actor.as_deref().unwrap_or("the broker");
+        let number = self.number.as_deref().unwrap_or("the review");
+        let project = self.project.as_ref().map_or(String::new(), |project| format!(" for {project}"));
+        match &self.data {
+            EventData::Proposed { .. } => format!("{actor} proposed {number}"),
+            EventData::Revised { .. } => format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()),
+            EventData::Claimed { persona, .. } => format!("{actor} claimed {number} as {persona}"),
+            EventData::AutoRejected { .. } => format!("{number} went back to its proposer: the diff does not apply"),
+            EventData::ClaimEnded { reviewer_id, reason, .. } => {
+                format!("the claim of {reviewer_id} on {number} ended: {reason}")
+            }
+            EventData::ReservationEnded { reviewer_id, .. } => {
+                format!("the reservation of {number} for {reviewer_id} ended")
+            }
+            EventData::VerdictGiven { persona, verdict, counter_patch, issue_count, .. } => {
+                let verb = match verdict {
+                    Verdict::Approved => "approved",
+                    Verdict::ChangesRequested => "requested changes to",
+                    Verdict::Comment => "commented on",
+                    Verdict::Rejected => "rejected",
+                };
+                let issues = match issue_count {
+                    0 => String::new(),
+                    some => format!(", {}", count(*some as u64, "finding")),
+                };
+                let patch = if *counter_patch { ", with a counter-patch" } else { "" };
+                let status = self.status.map_or(String::new(), |status| format!("; status {status}"));
+                format!("{actor} {verb} {number} as {persona}{issues}{patch}{status}")
+            }
+            EventData::FindingUpdated { issue_id, wish, settles: true, .. } => {
+                format!("{actor} set {issue_id} of {number} to {wish}")
+            }
+            EventData::FindingUpdated { issue_id, wish, settles: false, .. } => {
+                format!("{actor} asked to set {issue_id} of {number} to {wish}")
+            }
+            EventData::MessageAdded { role, persona, .. } => {
+                format!("{actor} wrote on {number} as the {role}, seat {persona}")
+            }
+            EventData::CounterPatchAccepted { persona, .. } => {
+                format!("{actor} accepted the counter-patch of {persona} on {number}")
+            }
+            EventData::CounterPatchRejected { persona, .. } => {
+                format!("{actor} rejected the counter-patch of {persona} on {number}")
+            }
+            EventData::Cancelled { .. } => format!("{actor} cancelled {number}"),
+            EventData::Closed { .. } => format!("{actor} closed {number}"),
+            EventData::ReviewerSpawned { reviewer_id, why, .. } => {
+                format!("the pool started reviewer {reviewer_id}{project}: {why}")
+            }
+            EventData::ReviewerRetried { reviewer_id, .. } => format!("the pool asked reviewer {reviewer_id} again"),
+            EventData::ReviewerDraining { reviewer_id, why } => {
+                format!("reviewer {reviewer_id} takes no new reviews: {why}")
+            }
+            EventData::ReviewerTerminated { reviewer_id, exit, .. } => format!("reviewer {reviewer_id} ended: {exit}"),
+            EventData::CrashLoop { failures, .. } => {
+                format!("the pool stopped starting reviewers{project}: {failures} failed in a row")
+            }
+            EventData::CrashLoopCleared {} => format!("the pool starts reviewers again{project}"),
+        }
+    }
+
+    /// The start of the text that the event is about: an intent, a message, a reason. Bounded, with hidden characters
+    /// escaped.
+    pub fn preview(&self) -> Option<String> {
+        let text = match &self.data {
+            EventData::Proposed { intent, .. } | EventData::Revised { intent } => Some(intent.clone()),
+            EventData::AutoRejected { message, .. } => Some(message.clone()),
+            EventData::ClaimEnded { detail, .. } => detail.clone(),
+            EventData::VerdictGiven { reason, summary, .. } => reason.clone().or_else(|| summary.clone()),
+            EventData::FindingUpdated { note, .. } => note.clone(),
+            EventData::MessageAdded { body, .. } => Some(body.clone()),
+            EventData::Cancelled { reason, .. } => Some(reason.clone()),
+            EventData::ReviewerRetried { why, .. } => Some(why.clone()),
+            EventData::CrashLoop { last_words, .. } => Some(last_words.join("\n")),
+            EventData::Claimed { .. }
+            | EventData::ReservationEnded { .. }
+            | EventData::CounterPatchAccepted { .. }
+            | EventData::CounterPatchRejected { .. }
+            | EventData::Closed { .. }
+            | EventData::ReviewerSpawned { .. }
+            | EventData::ReviewerDraining { .. }
+            | EventData::ReviewerTerminated { .. }
+            | EventData::CrashLoopCleared {} => None,
+        };
+        text.map(|text| one_line(&text)).filter(|text| !text.is_empty())
+    }
+}
+
+/// At most [`LINE_CHARS`] characters on one line, with hidden characters escaped.
+fn one_line(text: &str) -> String {
+    ellipsize(&escape(text.trim()), LINE_CHARS + 1).into_owned()
+}
+
+/// The first [`TEXT_CHARS`] characters, and `…` if there are more.
+fn shorten(text: &str) -> String {
+    ellipsize(text, TEXT_CHARS + 1).into_owned()
+}
+
+fn shorten_all(texts: &[String]) -> Vec<String> {
+    texts.iter().take(MAX_ITEMS).map(|text| shorten(text)).collect()
+}
+
+#[cfg(test)]
+#[path = "events_tests.rs"]
+mod tests;
