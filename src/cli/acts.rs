@@ -81,7 +81,7 @@ pub(super) async fn comment(args: CommentArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
-    let body = args.text.get("the message").await?;
+    let body = args.text.read("the message").await?;
     let said = say(&caller, &review, args.role, args.persona.as_deref(), body).await?;
     print(caller.json, &said, |said| {
         let role = text(said, "sender_role");
@@ -124,7 +124,7 @@ pub(super) async fn cancel(args: CancelArgs) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
     let what =
-        json!({ "review_id": review["review_id"], "reason": args.text.get("why it is no longer wanted").await? });
+        json!({ "review_id": review["review_id"], "reason": args.text.read("why it is no longer wanted").await? });
     print(caller.json, &caller.call("cancel_review", what).await?, status::shown)
 }
 

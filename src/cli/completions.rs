@@ -1,4 +1,4 @@
-//! `countersign completions` and `countersign man`: what shells and readers are told of the commands.
+//! `countersign completions` and `countersign man`: shell completions and manual pages.
 
 use super::{Cli, EXIT_CODES, Failure, terminal};
 use anyhow::Context as _;
@@ -10,25 +10,25 @@ const NAME: &str = "countersign";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CompletionsArgs {
-    /// bash, zsh, fish, elvish or powershell
+    /// Shell to generate completions for: bash, zsh, fish, elvish or powershell
     shell: Shell,
 }
 
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut commands(), NAME, &mut script);
+    clap_complete::generate(args.shell, &mut public_commands(), NAME, &mut script);
     terminal::write_raw(&script)
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ManArgs {
-    /// Write a page for each command into this folder, instead of the first one to stdout
+    /// Write one page per command into this folder instead of the main page to stdout
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
 pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
-    let command = commands();
+    let command = public_commands();
     if let Some(dir) = &args.dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
         clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;
@@ -39,8 +39,8 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
     terminal::write_raw(&page)
 }
 
-/// What is meant for people: not what the broker starts for itself.
-fn commands() -> clap::Command {
+/// The command line without hidden commands.
+fn public_commands() -> clap::Command {
     let all = Cli::command();
     let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     let about = all.get_about().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `countersign demo`: a whole review in a few seconds. Broker, repository and git are real; only the two minds
-//! are scripted. No key, no network, nothing of the user's is read or touched, and nothing is left behind.
+//! `countersign demo`: a complete review in a few seconds. Broker, repository and git are real; proposer and reviewer
+//! are scripted. It needs no API key and no network, does not touch the user's files, and removes its own.
 
 mod sandbox;
 mod scenario;
@@ -14,35 +14,35 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// Between two steps where somebody watches, so that each can be read.
-const READING_TIME: Duration = Duration::from_millis(600);
+/// Pause after each step on a terminal.
+const STEP_PAUSE: Duration = Duration::from_millis(600);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Do not pause between the steps
     #[arg(long)]
     fast: bool,
-    /// One JSON object for each step instead of text
+    /// Print one JSON object per step instead of text
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { READING_TIME };
+    let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { STEP_PAUSE };
     let narrator = Narrator { began: Instant::now(), json: args.json, pause };
-    // Whatever ends it, the sandbox is cleared: a temporary folder, and a broker.
+    // Remove the sandbox (a temporary folder and a broker) in every case.
     let mut signals = Signals::catch()?;
-    let stopped = |name| Err(anyhow!("{name}: stopped; nothing is left behind").into());
+    let stopped = |name| Err(anyhow!("stopped by {name}; everything was removed").into());
     let mut sandbox = tokio::select! {
-        built = Sandbox::build() => built?,
+        created = Sandbox::create() => created?,
         name = signals.next() => return stopped(name),
     };
-    let played = tokio::select! {
-        played = play(&sandbox, &narrator) => played,
+    let result = tokio::select! {
+        result = play(&sandbox, &narrator) => result,
         name = signals.next() => stopped(name),
     };
-    sandbox.clear().await;
-    played
+    sandbox.remove().await;
+    result
 }
 
 async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), Failure> {
@@ -51,7 +51,7 @@ async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), Failure> {
     narrator.closing()
 }
 
-/// What the audience hears.
+/// Prints the steps.
 struct Narrator {
     began: Instant,
     json: bool,
@@ -61,7 +61,7 @@ struct Narrator {
 impl Narrator {
     fn opening(&self, sandbox: &Sandbox) -> Result<(), Failure> {
         self.text(&format!(
-            "A review from end to end: a real broker, a real repository, two scripted minds. Nothing of yours is touched.
+            "A complete review: a real broker, a real repository, a scripted proposer and reviewer. Your files are not touched.
 
   broker      {}
   repository  {}
@@ -75,34 +75,34 @@ impl Narrator {
     fn closing(&self) -> Result<(), Failure> {
         self.text(
             "
-Broker and repository are gone again. To have your own agents reviewed like this:
-  countersign init          connects Claude Code, Codex and Gemini, in the repository you are in
-  countersign request       asks for a review of your branch
+The demo's broker and repository were removed. To have your own agents reviewed:
+  countersign init          connect Claude Code, Codex and Gemini in the current repository
+  countersign request       request a review of your branch
 ",
         )
     }
 
-    /// One thing that has happened, and what belongs to it.
+    /// Prints one step with its details.
     async fn step(&self, who: &str, did: &str, lines: &[String]) -> Result<(), Failure> {
         let at = self.began.elapsed();
         if self.json {
             let step = serde_json::json!({ "at_ms": at.as_millis() as u64, "who": who, "did": did, "lines": lines });
-            return put(&format!("{step}\n"));
+            return write(&format!("{step}\n"));
         }
         let mut text = format!("{:5.1}s  {who:<12} {did}\n", at.as_secs_f64());
         for line in lines {
             text.push_str(&format!("        {:12} {line}\n", ""));
         }
-        put(&text)?;
+        write(&text)?;
         sleep(self.pause).await;
         Ok(())
     }
 
     fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.json { Ok(()) } else { put(text) }
+        if self.json { Ok(()) } else { write(text) }
     }
 }
 
-fn put(text: &str) -> Result<(), Failure> {
+fn write(text: &str) -> Result<(), Failure> {
     terminal::write_raw(text.as_bytes())
 }

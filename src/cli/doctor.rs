@@ -1,5 +1,5 @@
-//! `countersign doctor`: what a broker and its clients need on this machine, looked at one by one, each with what to
-//! do about it. It changes nothing.
+//! `countersign doctor`: checks what the broker and its clients need on this machine. Each problem comes with a fix.
+//! It changes nothing.
 
 mod broker;
 mod clients;
@@ -12,24 +12,24 @@ use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     place: Place,
 }
 
-/// How a look at one thing ended.
+/// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
     Ok,
-    /// Works, but somebody should know.
+    /// Works, but should be fixed.
     Warning,
     Failure,
 }
 
 impl Severity {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Warning => "warn",
@@ -46,28 +46,28 @@ impl Severity {
     }
 }
 
-/// One thing that was looked at.
+/// One checked item.
 #[derive(Debug)]
 struct Check {
     group: &'static str,
     name: String,
     severity: Severity,
-    says: String,
-    /// What to do about it.
+    message: String,
+    /// How to fix it.
     fix: Option<String>,
 }
 
 impl Check {
-    fn ok(group: &'static str, name: &str, says: impl Into<String>) -> Self {
-        Self { group, name: name.to_owned(), severity: Severity::Ok, says: says.into(), fix: None }
+    fn ok(group: &'static str, name: &str, message: impl Into<String>) -> Self {
+        Self { group, name: name.to_owned(), severity: Severity::Ok, message: message.into(), fix: None }
     }
 
-    fn warning(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, fix: Some(fix.into()), ..Self::ok(group, name, says) }
+    fn warning(group: &'static str, name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, fix: Some(fix.into()), ..Self::ok(group, name, message) }
     }
 
-    fn failure(group: &'static str, name: &str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { severity: Severity::Failure, ..Self::warning(group, name, says, fix) }
+    fn failure(group: &'static str, name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { severity: Severity::Failure, ..Self::warning(group, name, message, fix) }
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let mut checks = vec![system::git().await];
     match args.place.load(None) {
         Err(failure) => {
-            let fix = "mend the setting; `countersign serve --help` names the files that are read";
+            let fix = "correct the setting; `countersign serve --help` lists the files that are read";
             checks.push(Check::failure("Broker", "settings", format!("{:#}", failure.error), fix));
         }
         Ok((loaded, repo)) => {
@@ -85,18 +85,18 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             checks.extend(clients::checks(&loaded.config, &args.place).await);
         }
     }
-    let bad = checks.iter().filter(|check| check.severity == Severity::Failure).count();
-    print(args.json, &report(&checks), |_| shown(&checks))?;
-    match bad {
+    let failures = checks.iter().filter(|check| check.severity == Severity::Failure).count();
+    print(args.json, &report(&checks), |_| render(&checks))?;
+    match failures {
         0 => Ok(()),
-        1 => Err(anyhow!("one thing is wrong").into()),
-        more => Err(anyhow!("{more} things are wrong").into()),
+        1 => Err(anyhow!("1 check failed").into()),
+        several => Err(anyhow!("{several} checks failed").into()),
     }
 }
 
 fn report(checks: &[Check]) -> Value {
     let row = |check: &Check| {
-        json!({ "group": check.group, "name": check.name, "found": check.severity.word(), "says": check.says,
+        json!({ "group": check.group, "name": check.name, "found": check.severity.as_str(), "says": check.message,
                 "fix": check.fix })
     };
     let rows: Vec<_> = checks.iter().map(row).collect();
@@ -107,7 +107,7 @@ fn report(checks: &[Check]) -> Value {
     })
 }
 
-fn shown(checks: &[Check]) -> String {
+fn render(checks: &[Check]) -> String {
     let mut out = String::new();
     let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
     let mut group = "";
@@ -116,7 +116,7 @@ fn shown(checks: &[Check]) -> String {
             group = check.group;
             let _ = writeln!(out, "{group}");
         }
-        let _ = writeln!(out, "  {} {:width$}  {}", check.severity.glyph(), check.name, check.says);
+        let _ = writeln!(out, "  {} {:width$}  {}", check.severity.glyph(), check.name, check.message);
         if let Some(fix) = &check.fix {
             let _ = writeln!(out, "    {:width$}  → {fix}", "");
         }
@@ -134,10 +134,10 @@ fn shown(checks: &[Check]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, shown};
+    use super::{Check, render};
 
     #[test]
-    fn each_trouble_comes_with_what_to_do() {
+    fn each_problem_comes_with_a_fix() {
         let checks = [
             Check::ok("Machine", "git", "2.47.0"),
             Check::warning("Machine", "disk", "300 MiB free", "make room"),
@@ -154,6 +154,6 @@ Broker
 
 1 ok · 1 warn · 1 fail
 ";
-        assert_eq!(shown(&checks), text);
+        assert_eq!(render(&checks), text);
     }
 }

@@ -1,5 +1,6 @@
-//! `countersign mcp`: JSON-RPC lines on stdin and stdout, carried to the running broker's HTTP door
-//! and back. It knows no tool and keeps no session, so it lives through any restart of the broker.
+//! `countersign mcp`: a bridge between MCP over stdio and the MCP endpoint of the running broker.
+//!
+//! It forwards JSON-RPC messages without knowing the tools and keeps no session, so it survives restarts of the broker.
 
 mod forwarder;
 mod jsonrpc;
@@ -24,8 +25,8 @@ use tokio::{
     time::timeout,
 };
 
-/// What requests under way are given when the client has closed our input.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long pending requests may take after the client has closed stdin.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum RoleOption {
@@ -35,17 +36,17 @@ enum RoleOption {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Offer only this role's tools
+    /// Offer only the tools of this role
     #[arg(long, value_name = "ROLE")]
     role: Option<RoleOption>,
-    /// The broker's address [default: the one that serves the data dir, started if need be]
+    /// Address of the broker [default: the broker of the data folder, started if none runs]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     place: Place,
 }
 
-/// Requests under way by their id, so that a cancellation finds its request.
+/// Pending requests by id, so that they can be cancelled.
 type PendingRequests = Arc<Mutex<HashMap<String, AbortHandle>>>;
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
@@ -54,9 +55,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         Some(RoleOption::Proposer) => "/mcp/proposer",
         Some(RoleOption::Reviewer) => "/mcp/reviewer",
     };
-    // A broker may serve many repositories, and the one it was started in need not be the client's.
+    // One broker serves many repositories, so every message names the repository of the client.
     let dir = args.place.repo.clone().or_else(|| std::env::current_dir().ok());
-    let beside = dir
+    let client_headers = dir
         .and_then(|dir| ClientRepo::find(&dir))
         .and_then(|repo| api::client_repo::header(&repo.root, &repo.objects))
         .into_iter()
@@ -69,41 +70,41 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
             BrokerTarget::Found(Starter { place: args.place, data_dir, repo: settled.repo })
         }
     };
-    let forwarder = Arc::new(Forwarder::new(client()?, target, path, beside, given_token()?));
+    let forwarder = Arc::new(Forwarder::new(client()?, target, path, client_headers, given_token()?));
     let (answers, queue) = mpsc::channel(64);
     let mut writer = tokio::spawn(write(queue));
     let mut tasks = JoinSet::new();
-    let under_way = PendingRequests::default();
+    let pending = PendingRequests::default();
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     loop {
         let line = tokio::select! {
             line = lines.next_segment() => line?,
-            // Nobody reads our answers any more.
+            // The client has closed stdout.
             _ = &mut writer => return Ok(()),
             Some(_) = tasks.join_next() => continue,
         };
         let Some(line) = line else { break };
         if !line.trim_ascii().is_empty() {
-            take(line, &forwarder, &answers, &mut tasks, &under_way).await;
+            forward(line, &forwarder, &answers, &mut tasks, &pending).await;
         }
     }
-    // What is about to be answered still is. A call that waits would only wait for nobody.
-    let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
+    // Finish pending requests, but do not wait for long-polls: the client is gone.
+    let _ = timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await;
     tasks.shutdown().await;
     drop(answers);
     let _ = writer.await;
     Ok(())
 }
 
-/// Sets one message under way; answers come in any order.
-async fn take(
+/// Forwards one message in a task of its own. Answers can arrive in any order.
+async fn forward(
     line: Vec<u8>,
     forwarder: &Arc<Forwarder>,
     answers: &mpsc::Sender<Vec<u8>>,
     tasks: &mut JoinSet<()>,
-    under_way: &PendingRequests,
+    pending: &PendingRequests,
 ) {
-    let envelope = match Envelope::read(&line) {
+    let envelope = match Envelope::parse(&line) {
         Ok(envelope) => envelope,
         Err(problem) => {
             let _ = answers.send(problem).await;
@@ -111,23 +112,22 @@ async fn take(
         }
     };
     if let Some(cancelled) = &envelope.cancels {
-        // The broker keeps no sessions, so it could not tell which call is meant; a closed
-        // connection says it.
-        if let Some(request) = locked(under_way).remove(cancelled) {
+        // The broker keeps no sessions and recognizes a cancelled call by its closed connection.
+        if let Some(request) = lock(pending).remove(cancelled) {
             request.abort();
         }
         return;
     }
-    let (forwarder, answers, ended) = (forwarder.clone(), answers.clone(), under_way.clone());
+    let (forwarder, answers, finished) = (forwarder.clone(), answers.clone(), pending.clone());
     let id = envelope.id.clone();
     let key = id.clone();
-    let mut requests = locked(under_way);
+    let mut requests = lock(pending);
     let task = tasks.spawn(async move {
-        for answer in forwarder.carry(line, envelope).await {
+        for answer in forwarder.forward(line, envelope).await {
             let _ = answers.send(answer).await;
         }
         if let Some(key) = key {
-            locked(&ended).remove(&key);
+            lock(&finished).remove(&key);
         }
     });
     if let Some(id) = id {
@@ -135,8 +135,8 @@ async fn take(
     }
 }
 
-fn locked(under_way: &PendingRequests) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
-    under_way.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(pending: &PendingRequests) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn write(mut queue: mpsc::Receiver<Vec<u8>>) {

@@ -1,4 +1,4 @@
-//! `countersign personas`: who can review, as the settings say. It needs no broker.
+//! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
 
 use super::{Failure, place::Place, render::table, terminal};
 use crate::config::{Loaded, Origin, PanelRule};
@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// JSON instead of a table, with prompts and where each setting comes from
+    /// Print JSON instead of a table, with prompts and the origin of each setting
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -18,10 +18,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (loaded, _) = args.place.load(None)?;
-    if args.json { terminal::write_json(&format!("{}\n", all(&loaded))) } else { terminal::write(&shown(&loaded)) }
+    if args.json { terminal::write_json(&format!("{}\n", to_json(&loaded))) } else { terminal::write(&render(&loaded)) }
 }
 
-fn all(loaded: &Loaded) -> Value {
+fn to_json(loaded: &Loaded) -> Value {
     let config = &loaded.config;
     let personas: Vec<_> = config.personas.values().map(|persona| row(persona, loaded)).collect();
     json!({ "personas": personas, "panel": config.panel })
@@ -32,7 +32,7 @@ fn row(persona: &Persona, loaded: &Loaded) -> Value {
     json!({
         "name": persona.name, "focus": persona.focus, "prompt": persona.prompt, "ignore": *persona.ignore,
         "mode": persona.mode, "runtime": persona.runtime, "program": persona.program, "command": persona.command,
-        "model": persona.model, "effort": persona.effort, "time_limit": friendly(persona.time_limit),
+        "model": persona.model, "effort": persona.effort, "time_limit": format_duration(persona.time_limit),
         "budget_usd": persona.budget_usd, "front_matter": persona.front_matter, "from": from,
     })
 }
@@ -42,7 +42,7 @@ fn origins<'a>(persona: &Persona, loaded: &'a Loaded) -> impl Iterator<Item = (&
     all.map(|(key, origin)| (key.as_str(), origin))
 }
 
-fn shown(loaded: &Loaded) -> String {
+fn render(loaded: &Loaded) -> String {
     let config = &loaded.config;
     let line = |persona: &std::sync::Arc<Persona>| {
         [
@@ -58,25 +58,25 @@ fn shown(loaded: &Loaded) -> String {
     let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], &lines);
     text.push_str("\nsettings from\n");
     for persona in config.personas.values() {
-        let _ = writeln!(text, "  {}: {}", persona.name, escape(&places(persona, loaded).join(", ")));
+        let _ = writeln!(text, "  {}: {}", persona.name, escape(&sources(persona, loaded).join(", ")));
     }
-    let _ = writeln!(text, "\nA proposal that names no personas gets {}", config.panel.personas.join(", "));
+    let _ = writeln!(text, "\nDefault panel: {}", config.panel.personas.join(", "));
     for rule in &config.panel.rules {
-        let _ = writeln!(text, "{}", said(rule));
+        let _ = writeln!(text, "{}", render_rule(rule));
     }
     text
 }
 
-/// Who says something of it, each once.
-fn places(persona: &Persona, loaded: &Loaded) -> Vec<String> {
-    let told = origins(persona, loaded).filter(|(_, origin)| !origin.is_default());
-    let mut places: Vec<String> = told.map(|(_, origin)| origin.to_string()).collect();
-    places.sort();
-    places.dedup();
-    places
+/// The files that set something of a persona, without duplicates.
+fn sources(persona: &Persona, loaded: &Loaded) -> Vec<String> {
+    let set = origins(persona, loaded).filter(|(_, origin)| !origin.is_default());
+    let mut files: Vec<String> = set.map(|(_, origin)| origin.to_string()).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
-fn said(rule: &PanelRule) -> String {
+fn render_rule(rule: &PanelRule) -> String {
     let category = rule.category.map(|category| format!("category {category}"));
     let paths = rule.paths.as_ref().map(|paths| format!("paths {}", escape(&paths.join(" "))));
     let conditions: Vec<_> = category.into_iter().chain(paths).collect();
@@ -85,14 +85,14 @@ fn said(rule: &PanelRule) -> String {
 }
 
 fn limits(persona: &Persona) -> String {
-    let time = friendly(persona.time_limit);
+    let time = format_duration(persona.time_limit);
     match persona.budget_usd {
         Some(budget) => format!("{time}, ${budget:.2}"),
         None => time,
     }
 }
 
-fn friendly(duration: Duration) -> String {
+fn format_duration(duration: Duration) -> String {
     jiff::SignedDuration::try_from(duration)
         .map_or_else(|_| format!("{duration:?}"), |duration| format!("{duration:#}"))
 }

@@ -1,4 +1,4 @@
-//! Something that moves while a call takes long: only on a terminal, only after a second, gone when the call is done.
+//! A spinner for long calls. It appears on terminals only, after a second, and disappears when the call ends.
 
 use super::{render::style, terminal};
 use std::{
@@ -7,17 +7,17 @@ use std::{
 };
 use tokio::time::{Instant, interval_at};
 
-const PATIENCE: Duration = Duration::from_secs(1);
-const STEP: Duration = Duration::from_millis(120);
-const SIGNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SHOW_AFTER: Duration = Duration::from_secs(1);
+const FRAME_INTERVAL: Duration = Duration::from_millis(120);
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Waits for `work`, and says for what if that takes longer than a moment.
+/// Awaits `work` and shows `what` beside a spinner if that takes long.
 pub(super) async fn during<T>(what: &str, work: impl Future<Output = T>) -> T {
-    if !terminal::is_watched() {
+    if !terminal::stderr_is_terminal() {
         return work.await;
     }
     let start = Instant::now();
-    let mut steps = interval_at(start + PATIENCE, STEP);
+    let mut frames = interval_at(start + SHOW_AFTER, FRAME_INTERVAL);
     let mut work = std::pin::pin!(work);
     let mut shown = 0;
     loop {
@@ -28,9 +28,9 @@ pub(super) async fn during<T>(what: &str, work: impl Future<Output = T>) -> T {
                 }
                 return done;
             }
-            _ = steps.tick() => {
-                let sign = style::paint(style::BUSY, SIGNS[shown % SIGNS.len()]);
-                draw(&format!("\r\u{1b}[2K{sign} {what} ({}s)", start.elapsed().as_secs()));
+            _ = frames.tick() => {
+                let frame = style::paint(style::BUSY, FRAMES[shown % FRAMES.len()]);
+                draw(&format!("\r\u{1b}[2K{frame} {what} ({}s)", start.elapsed().as_secs()));
                 shown += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Answers of the broker as text for people: tables that fit, words with signs, short times, nothing hidden.
+//! Renders answers of the broker as text: tables, styled words, short times. Untrusted text is escaped.
 
 pub(super) mod gate;
 pub(super) mod style;
@@ -17,7 +17,7 @@ use domain::text::escape;
 pub(super) use domain::text::one_line;
 use serde_json::Value;
 
-/// Writes an answer as it came, or as `show` says it.
+/// Writes an answer as JSON, or as the text that `show` makes of it.
 pub(super) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
     if json { terminal::write_json(&format!("{answer:#}\n")) } else { terminal::write(&show(answer)) }
 }
@@ -28,12 +28,12 @@ pub(super) async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Val
     print(json, &Remote::find(at).await?.call(tool, arguments).await?, show)
 }
 
-/// At most so many columns, hidden characters written out.
+/// At most `max_columns` wide, with control characters escaped.
 pub(super) fn clipped(text: &str, max_columns: usize) -> String {
     table::fitted(&escape(text), max_columns)
 }
 
-/// A text of several lines, indented, broken where the terminal ends, with nothing hidden in it.
+/// A text of several lines, indented, wrapped at the width of the terminal, with control characters escaped.
 pub(super) fn indented(text: &str, indent: usize) -> String {
     let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
     let lines = text.trim_end().lines().map(|line| escape(&line.replace('\t', "    ")).into_owned());
@@ -68,7 +68,7 @@ mod tests {
     use super::{clipped, indented};
 
     #[test]
-    fn what_is_hidden_is_shown() {
+    fn control_characters_are_escaped() {
         assert_eq!(clipped("a\u{1b}bc", 4), "a\\u…");
         assert_eq!(indented("one\n\ttwo\u{1b}[2J\n\n", 2), "  one\n      two\\u{1b}[2J\n");
     }

@@ -1,4 +1,4 @@
-//! `countersign tandem`: how this project wants to be worked on. It needs no broker.
+//! `countersign tandem`: prints whether the project works in tandem, and its settings. It needs no broker.
 
 use super::{Failure, USAGE, place::Place, terminal};
 use crate::tandem::{FILE, Tandem};
@@ -7,9 +7,9 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 in tandem, 1 solo, 2 the settings cannot be understood")]
+#[command(after_help = "Exit codes: 0 tandem, 1 solo, 2 invalid settings")]
 pub(super) struct Args {
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -29,17 +29,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         all["file"] = json!(file.exists().then_some(&file));
         terminal::write_json(&format!("{all:#}\n"))
     } else {
-        terminal::write(&shown(&tandem))
+        terminal::write(&render(&tandem))
     };
     match (tandem.tandem_enabled, file.exists()) {
         (true, _) => written,
         (false, true) => Err(anyhow!("solo: {} does not enable tandem", file.display()).into()),
-        (false, false) => Err(anyhow!("solo: there is no {}", file.display()).into()),
+        (false, false) => Err(anyhow!("solo: {} does not exist", file.display()).into()),
     }
 }
 
-/// One setting a line, as a shell can read it.
-fn shown(tandem: &Tandem) -> String {
+/// One setting per line, as shell assignments.
+fn render(tandem: &Tandem) -> String {
     let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.as_str()).collect();
     format!(
         "tandem_enabled={}\nreview_granularity={}\nexecution_mode={}\nrequired_gates={}\n",

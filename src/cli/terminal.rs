@@ -1,66 +1,66 @@
-//! The terminal, or whatever stands in its place: how wide it is, whether it shows colours, whether anybody reads.
+//! Output to stdout and stderr: width, colours and closed pipes.
 
 use super::Failure;
 use anstream::AutoStream;
 use domain::text::escape_json;
 use std::io::{self, IsTerminal as _, Write as _};
 
-/// Narrower than this nothing can be read, so nothing is made to fit.
-const NARROWEST: usize = 20;
+/// Output is not fitted to a narrower terminal.
+const MIN_WIDTH: usize = 20;
 
-/// Whoever read our output has gone: `countersign list | head -1`. No reason to complain.
+/// The reader of stdout has closed it, as in `countersign list | head -1`. The program ends silently.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the output")]
+#[error("stdout is closed")]
 pub(super) struct OutputClosed;
 
-/// Columns of the terminal, or what COLUMNS says. `None`: a file or a pipe, which takes lines of any length.
+/// The width of the terminal, or COLUMNS. `None` for a file or a pipe, which take lines of any length.
 pub(super) fn width() -> Option<usize> {
     if cfg!(test) {
         return None;
     }
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    let seen = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-    told.or_else(seen).filter(|width| *width >= NARROWEST)
+    let from_env = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let from_terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    from_env.or_else(from_terminal).filter(|width| *width >= MIN_WIDTH)
 }
 
-/// Whether somebody watches who can be shown something that moves.
-pub(super) fn is_watched() -> bool {
+/// Whether progress can be shown on stderr.
+pub(super) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether a person sits there who can be asked.
+/// Whether the user can be asked questions.
 pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Writes to stdout. Colours are left out where nobody sees them (NO_COLOR, CLICOLOR, a pipe).
+/// Writes to stdout. Colours are removed for NO_COLOR, CLICOLOR=0 and pipes.
 pub(super) fn write(text: &str) -> Result<(), Failure> {
     let mut out = AutoStream::auto(io::stdout().lock());
-    read(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    check_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// JSON, in which nothing acts on the screen.
+/// Writes JSON to stdout, with control characters escaped.
 pub(super) fn write_json(text: &str) -> Result<(), Failure> {
     write_raw(escape_json(text).as_bytes())
 }
 
-/// Writes bytes as they are, for other programs.
+/// Writes bytes to stdout unchanged, for other programs.
 pub(super) fn write_raw(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    read(out.write_all(bytes).and_then(|()| out.flush()))
+    check_pipe(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Whether stdout is a terminal, which acts on what is written to it.
+/// Whether stdout is a terminal, which interprets control characters.
 pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// A remark beside the data. A terminal that takes none is no reason to fail.
+/// Writes a line to stderr, ignoring errors.
 pub(super) fn remark(text: &str) {
     let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{text}");
 }
 
-fn read(written: io::Result<()>) -> Result<(), Failure> {
+fn check_pipe(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         other => Ok(other?),

@@ -1,5 +1,5 @@
-//! `countersign token`: the tokens of people and of agents that nobody here has started. It works on the
-//! database itself, beside a running broker or without one.
+//! `countersign token`: creates, lists and revokes access tokens. It works on the database directly, with or without a
+//! running broker.
 
 use super::{
     Failure, USAGE,
@@ -25,9 +25,9 @@ use std::{
 use store::{NewToken, Token, TokenSelector, Tokens};
 use tokio::time::{Instant, sleep};
 
-/// How long a broker that has just begun may take to make its database.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long a starting broker may take to create its database.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -37,11 +37,11 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a token; its secret is shown once, on stdout, and kept nowhere
+    /// Create a token and print its secret, which is not stored
     Create(CreateArgs),
-    /// List the tokens, also those that are revoked
+    /// List all tokens, including revoked ones
     List(ListArgs),
-    /// Revoke a token, from its holder's next call on
+    /// Revoke a token, effective from the next call
     Revoke(RevokeArgs),
 }
 
@@ -64,16 +64,16 @@ impl From<RoleOption> for Authority {
 
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
-    /// What its holder may do; an operator may do everything, in anybody's name
+    /// Role of the holder; an operator may do everything, under any name
     #[arg(long, value_name = "ROLE")]
     role: RoleOption,
-    /// The name its holder proposes or reviews under
+    /// Name under which the holder proposes or reviews
     #[arg(long, value_name = "IDENTITY")]
     name: String,
-    /// Only for the reviews of this project [default: all]
+    /// Restrict the token to this project [default: all projects]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// JSON instead of the bare secret
+    /// Print JSON instead of the bare secret
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -82,7 +82,7 @@ struct CreateArgs {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// JSON instead of a table
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -91,7 +91,7 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct RevokeArgs {
-    /// The token's number, or a name: then all tokens of that name
+    /// Number of the token, or a name to revoke all tokens of that name
     #[arg(value_name = "ID|NAME")]
     which: String,
     #[command(flatten)]
@@ -108,15 +108,15 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 async fn create(args: CreateArgs) -> Result<(), Failure> {
     let config = args.place.settle(None)?.config;
-    check("--name", &args.name, &config)?;
+    check_name("--name", &args.name, &config)?;
     if args.name == LOCAL_OPERATOR || args.name == VALIDATOR || args.name.bytes().all(|byte| byte.is_ascii_digit()) {
-        let error = anyhow!("--name {}: a number or a name of the broker's own; choose another", args.name);
+        let error = anyhow!("--name {}: numbers and names of the broker are reserved; choose another", args.name);
         return Err(Failure::new(USAGE, error));
     }
     if let Some(project) = &args.project {
-        check("--project", project, &config)?;
+        check_name("--project", project, &config)?;
     }
-    let mut tokens = open_or_make(&config.server.data_dir).await?;
+    let mut tokens = open_or_create(&config.server.data_dir).await?;
     let secret = store::new_secret();
     let token = NewToken {
         hash: &SecretHash::of(&secret),
@@ -136,8 +136,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     }
     let _ = writeln!(
         io::stderr(),
-        "token {id} of the {authority} {}: shown only now. Send it as \"Authorization: Bearer TOKEN\"; \
-         `countersign mcp` takes it from COUNTERSIGN_TOKEN",
+        "token {id} for {authority} {}; the secret cannot be shown again. Send it as \"Authorization: Bearer TOKEN\", \
+         or set COUNTERSIGN_TOKEN for `countersign mcp`",
         args.name
     );
     Ok(())
@@ -156,9 +156,9 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
         let rows: Vec<_> = all.iter().map(row).collect();
         print(&json!({ "tokens": rows }))?;
     } else if all.is_empty() {
-        writeln!(io::stderr(), "no tokens; `countersign token create` makes one")?;
+        writeln!(io::stderr(), "no tokens; `countersign token create` creates one")?;
     } else {
-        terminal::write(&shown(&all))?;
+        terminal::write(&render(&all))?;
     }
     Ok(())
 }
@@ -179,30 +179,31 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     };
     if revoked == 0 {
         let which = escape(&args.which);
-        return Err(anyhow!("no live token {which:?}; `countersign token list` shows all").into());
+        return Err(anyhow!("no active token {which:?}; `countersign token list` shows all").into());
     }
     let plural = if revoked == 1 { "token" } else { "tokens" };
     writeln!(io::stderr(), "revoked {revoked} {plural}")?;
     Ok(())
 }
 
-/// Names stand in logs and on terminals, and callers may say only short ones.
-fn check(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
+/// Applies the limits that the broker sets on the names of callers.
+fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
     let max = config.limits.id_chars;
     let fits = !name.trim().is_empty() && name.chars().count() <= max && !name.contains(is_hidden);
-    let problem = || anyhow!("{flag} {:?}: expected 1 to {max} characters, none of them invisible", escape(name));
+    let problem = || anyhow!("{flag} {:?}: expected 1 to {max} visible characters", escape(name));
     if fits { Ok(()) } else { Err(Failure::new(USAGE, problem())) }
 }
 
-/// The tokens of a data dir; `None` if nothing was ever kept there. A look leaves no trace.
+/// Opens the tokens of a data folder. `None` if there is no database; nothing is created.
 async fn open(data_dir: &Path) -> anyhow::Result<Option<Tokens>> {
-    if data_dir.join(DATABASE).exists() { open_or_make(data_dir).await.map(Some) } else { Ok(None) }
+    if data_dir.join(DATABASE).exists() { open_or_create(data_dir).await.map(Some) } else { Ok(None) }
 }
 
-/// The schema is brought up to date only under the lock: what a running broker uses is its own affair.
-async fn open_or_make(data_dir: &Path) -> anyhow::Result<Tokens> {
+/// Opens the tokens and creates or migrates the database if needed. Only under the lock: a running broker migrates its
+/// own database.
+async fn open_or_create(data_dir: &Path) -> anyhow::Result<Tokens> {
     let database = data_dir.join(DATABASE);
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DATABASE_TIMEOUT;
     loop {
         let at = || format!("cannot open {}", database.display());
         if let Some(tokens) = Tokens::open(&database).await.with_context(at)? {
@@ -213,11 +214,14 @@ async fn open_or_make(data_dir: &Path) -> anyhow::Result<Tokens> {
                 create_private(&database).with_context(at)?;
                 store::migrate(&database).await.with_context(at)?;
             }
-            // It may be about to do the same.
+            // A broker that is starting may be creating the database.
             Err(taken @ InstanceError::Taken { .. }) if Instant::now() > until => {
-                return Err(anyhow!("{}: it has no tokens yet; restart its broker ({taken})", database.display()));
+                return Err(anyhow!(
+                    "{}: the database has no token table; restart the broker ({taken})",
+                    database.display()
+                ));
             }
-            Err(InstanceError::Taken { .. }) => sleep(PAUSE).await,
+            Err(InstanceError::Taken { .. }) => sleep(RETRY_DELAY).await,
             Err(error @ InstanceError::Io { .. }) => return Err(error.into()),
         }
     }
@@ -227,22 +231,22 @@ fn now() -> Timestamp {
     Timestamp(jiff::Timestamp::now().as_millisecond())
 }
 
-fn moment(at: Timestamp) -> String {
+fn format_time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 
 fn row(token: &Token) -> serde_json::Value {
     json!({
         "id": token.id, "role": token.authority, "name": token.identity, "project": token.project,
-        "created_at": moment(token.created_at), "revoked_at": token.revoked_at.map(moment),
+        "created_at": format_time(token.created_at), "revoked_at": token.revoked_at.map(format_time),
     })
 }
 
-fn shown(tokens: &[Token]) -> String {
+fn render(tokens: &[Token]) -> String {
     let line = |token: &Token| {
         let state = match token.revoked_at {
-            None => Cell::from(format!("since {}", moment(token.created_at))),
-            Some(at) => Cell::styled(format!("revoked {}", moment(at)), style::DIM),
+            None => Cell::from(format!("since {}", format_time(token.created_at))),
+            Some(at) => Cell::styled(format!("revoked {}", format_time(at)), style::DIM),
         };
         let (name, project) = (escape(&token.identity), token.project.as_deref().map(escape));
         let project = project.as_deref().unwrap_or("all");

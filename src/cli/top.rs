@@ -1,6 +1,6 @@
-//! `countersign top`: the queue, the reviewers, what happens and the actor tree on one screen, live, with keys to act.
+//! `countersign top`: a live view of the queue, the reviewers, the events and the actors, with keys to action on them.
 //!
-//! [`app`] is what is on the screen and what a key means, decided on paper; [`view`] draws it; [`data`] asks the broker.
+//! [`app`] holds the state and handles keys, [`view`] draws it, and [`data`] fetches from the broker.
 
 mod app;
 mod data;
@@ -25,8 +25,8 @@ use std::{
 };
 use tokio::{sync::mpsc, time::interval};
 
-/// Ages, reviewers and actors change without an event.
-const TICK: Duration = Duration::from_secs(2);
+/// Ages, reviewers and actors change without an event, so they are refreshed.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -36,63 +36,63 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
-    let seen = data::fetch(&caller).await?;
+    let state = data::fetch(&caller).await?;
     if args.by.at.json {
-        return print(true, &seen.told(), |_| String::new());
+        return print(true, &state.to_json(), |_| String::new());
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        let words = "top needs a terminal; `countersign top --json` and `countersign list --watch` do not";
-        return Err(Failure::usage(anyhow!(words)));
+        let message = "top needs a terminal; use `countersign top --json` or `countersign list --watch`";
+        return Err(Failure::usage(anyhow!(message)));
     }
-    // Puts the terminal back, also when something panics.
+    // Restores the terminal after a panic too.
     let mut terminal = ratatui::init();
-    let ended = watch(&args.by, caller, App::new(seen), &mut terminal).await;
+    let result = watch(&args.by, caller, App::new(state), &mut terminal).await;
     ratatui::restore();
-    ended
+    result
 }
 
 async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut DefaultTerminal) -> Result<(), Failure> {
-    let (told, mut heard) = mpsc::channel(256);
-    let mut feed = pin!(data::follow_events(&by.at, told));
-    let (mut keys, mut tick) = (EventStream::new(), interval(TICK));
+    let (events, mut received) = mpsc::channel(256);
+    let mut feed = pin!(data::follow_events(&by.at, events));
+    let (mut keys, mut tick) = (EventStream::new(), interval(REFRESH_INTERVAL));
     loop {
         terminal.draw(|frame| view::draw(&app, frame))?;
-        let act = tokio::select! {
+        let action = tokio::select! {
             key = keys.next() => match key {
                 Some(Ok(Event::Key(key))) => app.on_key(key),
                 Some(Ok(Event::Resize(..))) => None,
                 Some(Ok(_)) => None,
                 Some(Err(_)) | None => return Ok(()),
             },
-            event = heard.recv() => {
-                app.hear(event.into_iter());
-                // What comes in one go is shown in one go.
-                app.hear(std::iter::from_fn(|| heard.try_recv().ok()));
+            event = received.recv() => {
+                app.add_events(event.into_iter());
+                // Draw once for all events that are queued.
+                app.add_events(std::iter::from_fn(|| received.try_recv().ok()));
                 Some(Action::Refresh)
             }
             _ = tick.tick() => Some(Action::Refresh),
             () = &mut feed => return Ok(()),
         };
-        match act {
+        match action {
             None => {}
             Some(Action::Quit) => return Ok(()),
-            Some(act) => {
-                // A broker that was started again may listen elsewhere.
-                if app.is_cut_off()
+            Some(action) => {
+                // A restarted broker may use another address.
+                if app.is_disconnected()
                     && let Ok(found) = by.begin().await
                 {
                     caller = found;
                 }
-                let done = perform(act, &caller, &mut app).await;
-                app.note(done);
+                let done = perform(action, &caller, &mut app).await;
+                app.show_result(done);
             }
         }
     }
 }
 
-/// Does it, and looks at what came of it.
-async fn perform(act: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, Failure> {
-    let done = match act {
+/// Performs an action and fetches the new state.
+async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, Failure> {
+    let done = match action {
         Action::Quit | Action::Refresh => None,
         Action::Open(review) => {
             app.open(&review, &show::text_of(caller, &review).await?);
@@ -107,13 +107,13 @@ async fn perform(act: Action, caller: &Caller, app: &mut App) -> Result<Option<S
         Action::Comment(id, text) => {
             let review = caller.call("get_review_status", json!({ "review_id": id })).await?;
             acts::say(caller, &review, None, None, text).await?;
-            Some(format!("said so in {id}"))
+            Some(format!("commented on {id}"))
         }
         Action::Kill(reviewer) => {
             caller.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await?;
-            Some(format!("told {reviewer} to end"))
+            Some(format!("stopping {reviewer}"))
         }
     };
-    app.take(data::fetch(caller).await?);
+    app.update(data::fetch(caller).await?);
     Ok(done)
 }

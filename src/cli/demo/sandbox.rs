@@ -1,4 +1,4 @@
-//! Where the demo plays: a folder of its own with a repository, and a broker that serves nothing else.
+//! The demo's environment: a temporary folder with a repository, and a broker for it.
 
 use crate::cli::{Failure, remote::Remote};
 use anyhow::{Context as _, anyhow};
@@ -11,13 +11,13 @@ use tokio::{
     time::timeout,
 };
 
-/// For a broker on a loaded machine to start, and to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the broker to start, and to stop, on a busy machine.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) const FILE: &str = "src/price.rs";
 
 const BEFORE: &str = "\
-/// What is to pay, in cents.
+/// The amount to pay, in cents.
 pub fn total(prices: &[u32]) -> u32 {
     prices.iter().sum()
 }
@@ -27,13 +27,16 @@ pub(super) struct Sandbox {
     repo: UserRepo,
     broker: Child,
     url: String,
-    /// Last, so that it goes when nobody uses it any more.
+    /// The last field, so that the folder is removed after everything that uses it.
     _folder: TempDir,
 }
 
 impl Sandbox {
-    pub(super) async fn build() -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("countersign-demo-").tempdir().context("no temporary folder")?;
+    pub(super) async fn create() -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("countersign-demo-")
+            .tempdir()
+            .context("cannot create a temporary folder")?;
         let repo = build_repo(&folder.path().join("shop")).await?;
         let (broker, url) = start_broker(folder.path(), repo.root()).await?;
         Ok(Self { repo, broker, url, _folder: folder })
@@ -51,7 +54,7 @@ impl Sandbox {
         Remote::at(&self.url)
     }
 
-    /// The diff that adds `text` to the file; the file itself stays as it is.
+    /// The diff that appends `text` to the file. The file itself is not changed.
     pub(super) async fn diff_that_adds(&self, text: &str) -> Result<String, Failure> {
         let file = self.repo.root().join(FILE);
         fs::write(&file, format!("{BEFORE}{text}"))?;
@@ -60,21 +63,21 @@ impl Sandbox {
         Ok(diff)
     }
 
-    /// Commits the diff: the id, shortened.
+    /// Commits the diff and returns the short commit id.
     pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, Failure> {
-        // The file was written and put back, so git only has to look at it again.
+        // The file was changed and restored; refresh git's cached file information.
         self.repo.git(["update-index", "--refresh"]).await?;
         self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
         self.repo.git(["commit", "--quiet", "--message", message]).await?;
         Ok(self.repo.git(["rev-parse", "--short", "HEAD"]).await?)
     }
 
-    /// Ends the broker as an operator would. One that does not listen is killed.
-    pub(super) async fn clear(&mut self) {
+    /// Stops the broker with SIGTERM, then kills it if it does not stop in time.
+    pub(super) async fn remove(&mut self) {
         if let Some(pid) = self.broker.id() {
             let _ = Command::new("kill").arg(pid.to_string()).status().await;
         }
-        if timeout(PATIENCE, self.broker.wait()).await.is_err() {
+        if timeout(BROKER_TIMEOUT, self.broker.wait()).await.is_err() {
             let _ = self.broker.kill().await;
         }
     }
@@ -88,7 +91,7 @@ async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
     for (key, value) in [("user.name", "builder"), ("user.email", "builder@example.invalid")] {
         repo.git(["config", key, value]).await?;
     }
-    // Settings of the user's that would ask for a key, or run somebody's hooks.
+    // Override settings of the user that would ask for a key or run hooks.
     for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", ".git/hooks"), ("core.autocrlf", "false")] {
         repo.git(["config", key, value]).await?;
     }
@@ -97,7 +100,7 @@ async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
     Ok(repo)
 }
 
-/// A broker with the defaults: of the user's settings it hears nothing.
+/// Starts a broker with default settings, independent of those of the user.
 async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Failure> {
     let log = folder.join("broker.log");
     let mut command = Command::new(std::env::current_exe()?);
@@ -111,10 +114,11 @@ async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Fai
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&log)?).kill_on_drop(true);
     let mut child = command.spawn().context("cannot start a broker")?;
     let out = child.stdout.take().context("the broker has no output")?;
-    let line =
-        timeout(PATIENCE, BufReader::new(out).lines().next_line()).await.context("the broker did not start")??;
-    let said = || fs::read_to_string(&log).unwrap_or_default();
+    let line = timeout(BROKER_TIMEOUT, BufReader::new(out).lines().next_line())
+        .await
+        .context("the broker did not start")??;
+    let log_text = || fs::read_to_string(&log).unwrap_or_default();
     let url = line.as_deref().and_then(|line| line.strip_prefix("listening "));
-    let url = url.ok_or_else(|| anyhow!("the broker did not start: {}", said().trim()))?.to_owned();
+    let url = url.ok_or_else(|| anyhow!("the broker did not start: {}", log_text().trim()))?.to_owned();
     Ok((child, url))
 }

@@ -1,4 +1,4 @@
-//! What is played: a change with a fault in it, found, discussed, fixed and signed.
+//! The steps of the demo: a change with two bugs is proposed, reviewed, revised, approved and committed.
 
 use super::{
     Narrator,
@@ -12,34 +12,34 @@ use crate::cli::{
 use serde_json::{Value, json};
 
 const BUILDER: &str = "builder";
-const REVIEWER: &str = "second-mind";
+const REVIEWER: &str = "reviewer";
 
 /// Panics when the percentage is over 100.
 const PROPOSED: &str = "
-/// The total with so many percent taken off.
+/// The total after a discount in percent.
 pub fn discounted(total: u32, percent: u32) -> u32 {
     total * (100 - percent) / 100
 }
 ";
 
-/// Panics when the total is a large one.
+/// Overflows for a large total.
 const REVISED: &str = "
-/// The total with so many percent taken off: at most all of it.
+/// The total after a discount of at most 100 percent.
 pub fn discounted(total: u32, percent: u32) -> u32 {
     total * (100 - percent.min(100)) / 100
 }
 ";
 
 const COUNTER_PATCHED: &str = "
-/// The total with so many percent taken off: at most all of it.
+/// The total after a discount of at most 100 percent.
 pub fn discounted(total: u32, percent: u32) -> u32 {
     let kept = 100 - u64::from(percent.min(100));
     (u64::from(total) * kept / 100) as u32
 }
 ";
 
-/// Where the faults stand in the proposed file.
-const FAULTY_LINE: u32 = 8;
+/// The line of both bugs in the proposed file.
+const BUGGY_LINE: u32 = 8;
 
 const INTENT: &str = "Take a discount off the total";
 
@@ -59,11 +59,18 @@ impl Scenario<'_> {
         let broker = self.sandbox.remote()?;
         let review = self.propose(&broker).await?;
         let issue = Issue { severity: "high", glyph: '▲', title: "A discount over 100 % panics" };
-        self.request_changes(&broker, &review, issue, "One input breaks it.", None).await?;
+        self.request_changes(&broker, &review, issue, "One input makes it panic.", None).await?;
         self.revise(&broker, &review).await?;
         let issue = Issue { severity: "medium", glyph: '●', title: "A total over 42,949,672 overflows" };
         let fixed = self.sandbox.diff_that_adds(COUNTER_PATCHED).await?;
-        self.request_changes(&broker, &review, issue, "Nearly. Take my version?", Some(&fixed)).await?;
+        self.request_changes(
+            &broker,
+            &review,
+            issue,
+            "One input still overflows. Here is a version that does not.",
+            Some(&fixed),
+        )
+        .await?;
         self.accept(&broker, &review).await?;
         self.approve(&broker, &review).await?;
         self.land(&broker, &review).await
@@ -90,10 +97,10 @@ impl Scenario<'_> {
         counter_patch: Option<&str>,
     ) -> Result<(), Failure> {
         let claim = self.claim(broker, review).await?;
-        self.narrator.step(REVIEWER, &format!("claims {review}; git says that it applies"), &[]).await?;
+        self.narrator.step(REVIEWER, &format!("claims {review}; the diff applies"), &[]).await?;
         let raised = json!({
             "title": issue.title, "severity": issue.severity, "type": "bug", "file": FILE,
-            "line_start": FAULTY_LINE, "line_end": FAULTY_LINE, "description": "The result is not a u32 then.",
+            "line_start": BUGGY_LINE, "line_end": BUGGY_LINE, "description": "The result does not fit into a u32.",
         });
         let verdict = json!({
             "review_id": review, "verdict": "changes_requested", "reviewer_id": REVIEWER, "reason": reason,
@@ -102,17 +109,17 @@ impl Scenario<'_> {
         broker.call("submit_verdict", verdict).await?;
         let ids = self.open_issues(broker, review).await?;
         let id = ids.iter().max().map(String::as_str).unwrap_or_default();
-        let mut lines = vec![format!("{} {id} {FILE}:{FAULTY_LINE} {}", issue.glyph, issue.title)];
+        let mut lines = vec![format!("{} {id} {FILE}:{BUGGY_LINE} {}", issue.glyph, issue.title)];
         let offered = counter_patch.map(|diff| ["with a counter-patch:".to_owned()].into_iter().chain(added(diff)));
         lines.extend(offered.into_iter().flatten());
         self.narrator.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
     }
 
     async fn revise(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
-        let words = "Callers check it, but you are right: it costs nothing here.";
-        let message = json!({ "review_id": review, "sender_role": "proposer", "body": words, "caller_id": BUILDER });
+        let body = "Callers check it, but a second check costs nothing.";
+        let message = json!({ "review_id": review, "sender_role": "proposer", "body": body, "caller_id": BUILDER });
         broker.call("add_message", message).await?;
-        self.narrator.step(BUILDER, &format!("answers: {words}"), &[]).await?;
+        self.narrator.step(BUILDER, &format!("answers: {body}"), &[]).await?;
         let diff = self.sandbox.diff_that_adds(REVISED).await?;
         let revision = json!({ "review_id": review, "intent": INTENT, "diff": diff, "proposer_id": BUILDER });
         broker.call("create_review", revision).await?;
@@ -121,7 +128,7 @@ impl Scenario<'_> {
 
     async fn accept(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         broker.call("accept_counter_patch", json!({ "review_id": review })).await?;
-        self.narrator.step(BUILDER, "accepts the counter-patch: it is now what is under review", &[]).await
+        self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
 
     async fn open_issues(&self, broker: &Remote, review: &str) -> Result<Vec<String>, Failure> {
@@ -129,19 +136,19 @@ impl Scenario<'_> {
         Ok(rows(&issues, "issues").iter().map(|issue| text(issue, "issue_id")).collect())
     }
 
-    /// It still holds its seat; the hash says which content it has read.
+    /// The reviewer still holds its seat. The content hash names what it has read.
     async fn approve(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         let proposal = broker.call("get_proposal", json!({ "review_id": review })).await?;
-        let settled = self.open_issues(broker, review).await?;
-        for issue in &settled {
+        let open = self.open_issues(broker, review).await?;
+        for issue in &open {
             let fixed = json!({
                 "review_id": review, "issue_id": issue, "status": "fixed", "role": "reviewer", "caller_id": REVIEWER,
-                "note": "no input breaks it any more",
+                "note": "no input makes it fail",
             });
             broker.call("update_issue", fixed).await?;
         }
-        if !settled.is_empty() {
-            self.narrator.step(REVIEWER, &format!("reads it, and finds {} fixed", settled.join(" and ")), &[]).await?;
+        if !open.is_empty() {
+            self.narrator.step(REVIEWER, &format!("marks {} as fixed", open.join(" and ")), &[]).await?;
         }
         let verdict = json!({
             "review_id": review, "verdict": "approved", "reviewer_id": REVIEWER,
@@ -150,7 +157,7 @@ impl Scenario<'_> {
         broker.call("submit_verdict", verdict).await?;
         let hash: String = text(&proposal, "content_hash").chars().take(12).collect();
         let tree: String = text(&proposal, "tree_id").chars().take(12).collect();
-        let lines = [format!("signed: content {hash}…, which makes the tree {tree}…")];
+        let lines = [format!("approved content {hash}…, which produces the tree {tree}…")];
         self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await
     }
 
@@ -160,7 +167,7 @@ impl Scenario<'_> {
         let commit = self.sandbox.commit(diff, INTENT).await?;
         broker.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await?;
         self.narrator
-            .step(BUILDER, &format!("commits {commit}, exactly what was approved, and closes {review}"), &[])
+            .step(BUILDER, &format!("commits exactly the approved change as {commit} and closes {review}"), &[])
             .await
     }
 
@@ -169,7 +176,7 @@ impl Scenario<'_> {
     }
 }
 
-/// The lines that a diff adds, as they are shown.
+/// The added lines of a diff.
 fn added(diff: &str) -> Vec<String> {
     let lines = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
     lines.filter(|line| line.len() > 1).map(str::to_owned).collect()

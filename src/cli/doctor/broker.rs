@@ -1,4 +1,4 @@
-//! The data folder: who serves it, and whether what is in it is whole and private.
+//! Checks of the data folder: the running broker, the database, and file permissions.
 
 use super::Check;
 use crate::{
@@ -18,14 +18,14 @@ use store::read_only::ReadOnlyStore;
 
 const GROUP: &str = "Broker";
 
-/// A log that long was never written back into the database.
-const LONG_WAL: u64 = 256 << 20;
+/// A write-ahead log of this size was not merged into the database for a long time.
+const MAX_WAL_BYTES: u64 = 256 << 20;
 
 pub(super) async fn checks(config: &Config) -> Vec<Check> {
     let data_dir = &config.server.data_dir;
     let mut checks = vec![running(config).await];
     checks.extend(database(&data_dir.join("countersign.db")).await);
-    checks.extend(private(data_dir));
+    checks.extend(permissions(data_dir));
     checks
 }
 
@@ -41,57 +41,62 @@ async fn running(config: &Config) -> Check {
         (None, Some(note)) => Check::failure(
             GROUP,
             "running",
-            format!("pid {} said that it listens at {}, and does not answer", note.pid, note.url),
-            "if that process still lives, it hangs: stop it; then `countersign serve`",
+            format!("pid {} was listening at {}, but does not answer", note.pid, note.url),
+            "stop the process if it still exists, then run `countersign serve`",
         ),
         (None, None) => match TcpListener::bind(listen) {
-            Ok(_) => Check::warning(GROUP, "running", format!("no; {listen} is free for one"), "`countersign serve`"),
+            Ok(_) => {
+                Check::warning(GROUP, "running", format!("not running; {listen} is free"), "run `countersign serve`")
+            }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => Check::warning(
                 GROUP,
                 "running",
-                format!("no, and something else listens on {listen}"),
+                format!("not running, and another program listens on {listen}"),
                 "`countersign serve --listen 127.0.0.1:0` picks a free port; clients find it through the data folder",
             ),
-            Err(error) => {
-                Check::failure(GROUP, "running", format!("no, and {listen} is no use: {error}"), "server.listen")
-            }
+            Err(error) => Check::failure(
+                GROUP,
+                "running",
+                format!("not running, and {listen} cannot be used: {error}"),
+                "change server.listen",
+            ),
         },
     }
 }
 
 async fn database(file: &Path) -> Vec<Check> {
     let name = "database";
-    let Ok(there) = fs::metadata(file) else {
-        return vec![Check::ok(GROUP, name, "none yet: the first start makes it")];
+    let Ok(metadata) = fs::metadata(file) else {
+        return vec![Check::ok(GROUP, name, "none yet; the first start creates it")];
     };
     let wal = fs::metadata(beside(file, "-wal")).map_or(0, |wal| wal.len());
-    let says = format!("{}, {} not yet merged from its log", size(there.len()), size(wal));
-    let mut ledger = match ReadOnlyStore::open(file).await {
-        Ok(ledger) => ledger,
+    let sizes = format!("{}, {} in the write-ahead log", format_bytes(metadata.len()), format_bytes(wal));
+    let mut store = match ReadOnlyStore::open(file).await {
+        Ok(store) => store,
         Err(error) => {
             return vec![Check::failure(GROUP, name, error.to_string(), "see docs/operations.md, \"Backup\"")];
         }
     };
-    let sound = ledger.list_faults().await;
-    ledger.close().await;
-    let whole = match sound {
-        Ok(faults) if faults.is_empty() => Check::ok(GROUP, name, format!("whole, {says}")),
+    let integrity = store.list_faults().await;
+    store.close().await;
+    let integrity = match integrity {
+        Ok(faults) if faults.is_empty() => Check::ok(GROUP, name, format!("intact, {sizes}")),
         Ok(faults) => {
-            let fix = "stop the broker, keep the file, and restore a copy: docs/operations.md, \"Backup\"";
+            let fix = "stop the broker, keep the file, and restore a backup: docs/operations.md, \"Backup\"";
             Check::failure(GROUP, name, format!("damaged: {}", faults.join("; ")), fix)
         }
-        Err(error) => Check::failure(GROUP, name, format!("cannot be checked: {error}"), "look at the disk"),
+        Err(error) => Check::failure(GROUP, name, format!("cannot be checked: {error}"), "check the disk"),
     };
-    let mut checks = vec![whole];
-    if wal > LONG_WAL {
-        let fix = "restart the broker; if it stays so long, somebody reads the file and never ends";
-        checks.push(Check::warning(GROUP, "write-ahead log", size(wal), fix));
+    let mut checks = vec![integrity];
+    if wal > MAX_WAL_BYTES {
+        let fix = "restart the broker; if the log stays this long, another program keeps the database open";
+        checks.push(Check::warning(GROUP, "write-ahead log", format_bytes(wal), fix));
     }
     checks
 }
 
-/// What only its owner may read.
-fn private(data_dir: &Path) -> Vec<Check> {
+/// Whether only the owner can read the private files.
+fn permissions(data_dir: &Path) -> Vec<Check> {
     let files = ["countersign.db", "broker.json", "operator.token", "broker.lock", "broker.log"];
     let mode = |path: &Path| fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
     let open = |path: &PathBuf| mode(path).is_ok_and(|mode| mode & 0o077 != 0);
@@ -99,10 +104,10 @@ fn private(data_dir: &Path) -> Vec<Check> {
     let exposed: Vec<_> = found.iter().filter(|path| open(path)).map(|path| path.display().to_string()).collect();
     match (found.len(), exposed.as_slice()) {
         (0, _) => Vec::new(),
-        (_, []) => vec![Check::ok(GROUP, "files", "only you can read them")],
+        (_, []) => vec![Check::ok(GROUP, "files", "readable by you only")],
         (_, exposed) => {
-            let says = format!("others can read {}", exposed.join(", "));
-            vec![Check::failure(GROUP, "files", says, format!("chmod 600 {}", exposed.join(" ")))]
+            let message = format!("other users can read {}", exposed.join(", "));
+            vec![Check::failure(GROUP, "files", message, format!("chmod 600 {}", exposed.join(" ")))]
         }
     }
 }
@@ -113,8 +118,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Bytes as people say them.
-pub(super) fn size(bytes: u64) -> String {
+/// A number of bytes with a unit.
+pub(super) fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let (mut amount, mut unit) = (bytes as f64, 0);
     while amount >= 1024.0 && unit + 1 < UNITS.len() {
@@ -125,12 +130,12 @@ pub(super) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::format_bytes;
 
     #[test]
-    fn sizes_are_short() {
+    fn sizes_have_a_unit() {
         assert_eq!(
-            [0, 1023, 1024, 5 << 20, 3 << 40].map(size),
+            [0, 1023, 1024, 5 << 20, 3 << 40].map(format_bytes),
             ["0 bytes", "1023 bytes", "1.0 KiB", "5.0 MiB", "3.0 TiB"]
         );
     }

@@ -1,4 +1,4 @@
-//! The clients that propose and review, whether they know the broker, and whether the pool could start its own.
+//! Checks of the agent clients: installed programs, their connection to the broker, and the reviewer pool.
 
 use super::Check;
 use crate::{
@@ -11,8 +11,8 @@ use tokio::{process::Command, time::timeout};
 
 const GROUP: &str = "Clients";
 
-/// A client that says its version later than that would not review either.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for `--version`.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 const CLIENTS: [(&str, &str); 3] = [("claude", "Claude Code"), ("codex", "Codex"), ("gemini", "Gemini")];
 
@@ -21,14 +21,14 @@ pub(super) async fn checks(config: &Config, place: &Place) -> Vec<Check> {
     for (program, name) in CLIENTS {
         if let Some(version) = version(program).await {
             checks.push(match version {
-                Ok(words) => Check::ok(GROUP, name, words),
-                Err(words) => Check::failure(GROUP, name, words, format!("run `{program} --version` and see")),
+                Ok(version) => Check::ok(GROUP, name, version),
+                Err(message) => Check::failure(GROUP, name, message, format!("run `{program} --version`")),
             });
         }
     }
     if checks.is_empty() {
         let fix =
-            "install Claude Code, Codex or Gemini; people need none: `countersign request`, `countersign respond`";
+            "install Claude Code, Codex or Gemini, or work without them: `countersign request`, `countersign respond`";
         checks.push(Check::warning(GROUP, "agents", "none found in PATH", fix));
     }
     checks.extend(connected(place).await);
@@ -36,36 +36,40 @@ pub(super) async fn checks(config: &Config, place: &Place) -> Vec<Check> {
     checks
 }
 
-/// Its version, or why it does not say one; none if there is no such program.
+/// The output of `--version`, or why there is none. `None` if the program does not exist.
 async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let child = command.spawn().ok()?;
-    let said = match timeout(PATIENCE, child.wait_with_output()).await {
-        Err(_) => return Some(Err(format!("did not say its version within {} s", PATIENCE.as_secs()))),
+    let output = match timeout(VERSION_TIMEOUT, child.wait_with_output()).await {
+        Err(_) => return Some(Err(format!("`--version` did not end within {} s", VERSION_TIMEOUT.as_secs()))),
         Ok(Err(error)) => return Some(Err(error.to_string())),
-        Ok(Ok(said)) => said,
+        Ok(Ok(output)) => output,
     };
     let first = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().to_owned();
-    Some(if said.status.success() { Ok(first(&said.stdout)) } else { Err(format!("fails: {}", first(&said.stderr))) })
+    Some(if output.status.success() {
+        Ok(first(&output.stdout))
+    } else {
+        Err(format!("`--version` fails: {}", first(&output.stderr)))
+    })
 }
 
-/// What `init` put in, held against what is there now.
+/// Runs `init --check`.
 async fn connected(place: &Place) -> Option<Check> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["init", "--check", "--json"]);
     if let Some(repo) = &place.repo {
         command.arg("--repo").arg(repo);
     }
-    let said = command.stdin(Stdio::null()).output().await.ok()?;
-    Some(if said.status.success() {
-        Check::ok(GROUP, "connected", "as `countersign init` would do it")
+    let output = command.stdin(Stdio::null()).output().await.ok()?;
+    Some(if output.status.success() {
+        Check::ok(GROUP, "connected", "as `countersign init` sets it up")
     } else {
         Check::warning(
             GROUP,
             "connected",
-            "not all of them, or not as today",
-            "`countersign init --check` says what differs",
+            "some entries are missing or different",
+            "`countersign init --check` lists the differences",
         )
     })
 }
@@ -73,10 +77,10 @@ async fn connected(place: &Place) -> Option<Check> {
 async fn reviewers(pool: &Pool) -> Check {
     let name = "reviewers";
     if !pool.enabled {
-        return Check::ok(GROUP, name, "come by themselves: the pool is off (pool.enabled)");
+        return Check::ok(GROUP, name, "reviewer pool: off (pool.enabled), external reviewers only");
     }
     let settings = pool.runtime_settings();
-    let fix = "install it and log in, or set pool.program to where it is";
+    let fix = "install it and log in, or set pool.program to its path";
     let found = match settings.find_program(std::env::var_os("PATH").as_deref(), is_executable) {
         Ok(found) => found,
         Err(error) => return Check::failure(GROUP, name, error.to_string(), fix),
@@ -84,15 +88,15 @@ async fn reviewers(pool: &Pool) -> Check {
     match settings.runtime {
         Runtime::Command => Check::ok(GROUP, name, found.display().to_string()),
         Runtime::Codex | Runtime::Claude => match version(&found).await {
-            Some(Ok(words)) => Check::ok(GROUP, name, runs(&found, &words)),
-            Some(Err(words)) => Check::failure(GROUP, name, runs(&found, &words), fix),
+            Some(Ok(version)) => Check::ok(GROUP, name, describe(&found, &version)),
+            Some(Err(message)) => Check::failure(GROUP, name, describe(&found, &message), fix),
             None => Check::failure(GROUP, name, format!("{} does not start", found.display()), fix),
         },
     }
 }
 
-fn runs(program: &Path, words: &str) -> String {
-    format!("{} {words}", program.display())
+fn describe(program: &Path, message: &str) -> String {
+    format!("{} {message}", program.display())
 }
 
 /// Whether this is a file that the user can run.

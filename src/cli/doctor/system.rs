@@ -1,4 +1,4 @@
-//! Git, the repository and the disk.
+//! Checks of git, the repository and the disk.
 
 use super::Check;
 use git::UserRepo;
@@ -7,53 +7,56 @@ use std::path::Path;
 
 const GROUP: &str = "Machine";
 
-/// The first git whose `merge-tree --write-tree` says what a merge makes, which the gate asks.
-const GIT_NEEDED: (u32, u32) = (2, 38);
+/// The gate uses `git merge-tree --write-tree`, which git has since this version.
+const MIN_GIT_VERSION: (u32, u32) = (2, 38);
 
 const MIB: u64 = 1 << 20;
-/// Below it a busy day may fill the disk, or a single diff.
-const SCARCE: u64 = 1024 * MIB;
-const TOO_LITTLE: u64 = 100 * MIB;
+/// Free space below this is a warning.
+const LOW_SPACE: u64 = 1024 * MIB;
+/// Free space below this is a failure.
+const MIN_SPACE: u64 = 100 * MIB;
 
 pub(super) async fn git() -> Check {
-    let fix = "install git 2.38 or newer, and see that it is in PATH";
+    let fix = "install git 2.38 or newer and add it to PATH";
     let Ok(output) = UserRepo::at(".".into()).try_git(["--version"]).await else {
-        return Check::failure(GROUP, "git", "is not there", fix);
+        return Check::failure(GROUP, "git", "not found in PATH", fix);
     };
-    let words = output.text().trim_start_matches("git version ").to_owned();
-    match version(&words) {
-        Some(version) if version >= GIT_NEEDED => Check::ok(GROUP, "git", words),
-        Some(_) => Check::warning(GROUP, "git", format!("{words} is old: the gate cannot judge merges"), fix),
-        None => Check::failure(GROUP, "git", format!("does not say its version: {words}"), fix),
+    let version_text = output.text().trim_start_matches("git version ").to_owned();
+    match parse_version(&version_text) {
+        Some(version) if version >= MIN_GIT_VERSION => Check::ok(GROUP, "git", version_text),
+        Some(_) => {
+            Check::warning(GROUP, "git", format!("{version_text} is too old: the gate cannot check merges"), fix)
+        }
+        None => Check::failure(GROUP, "git", format!("unknown version: {version_text}"), fix),
     }
 }
 
-fn version(words: &str) -> Option<(u32, u32)> {
-    let mut parts = words.split(['.', ' ']).map(|part| part.parse().ok());
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split(['.', ' ']).map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
 }
 
 pub(super) fn repository(repo: Option<&Path>) -> Option<Check> {
-    let fix = "go to a repository, or name one with --repo: without one a broker refuses diffs";
+    let fix = "run it in a repository, or name one with --repo; without one the broker refuses diffs";
     Some(match repo {
         Some(root) => Check::ok(GROUP, "repository", root.display().to_string()),
-        None => Check::warning(GROUP, "repository", "the current folder is in none", fix),
+        None => Check::warning(GROUP, "repository", "the current folder is not in a repository", fix),
     })
 }
 
-/// Of the file system that the data folder is on, or will be.
+/// Checks the free space of the file system of the data folder.
 pub(super) fn disk(data_dir: &Path) -> Check {
-    let there = data_dir.ancestors().find(|dir| dir.exists()).unwrap_or(data_dir);
-    let fix = format!("make room on the disk of {}, or move the data folder: server.data_dir", there.display());
-    match statvfs(there) {
-        Err(error) => Check::warning(GROUP, "disk", format!("{}: {error}", there.display()), fix),
+    let existing = data_dir.ancestors().find(|dir| dir.exists()).unwrap_or(data_dir);
+    let fix = format!("free space on the disk of {}, or move the data folder (server.data_dir)", existing.display());
+    match statvfs(existing) {
+        Err(error) => Check::warning(GROUP, "disk", format!("{}: {error}", existing.display()), fix),
         Ok(disk) => {
             let free = disk.blocks_available().saturating_mul(disk.fragment_size());
-            let says = format!("{} free for {}", super::broker::size(free), data_dir.display());
+            let message = format!("{} free for {}", super::broker::format_bytes(free), data_dir.display());
             match free {
-                ..TOO_LITTLE => Check::failure(GROUP, "disk", says, fix),
-                TOO_LITTLE..SCARCE => Check::warning(GROUP, "disk", says, fix),
-                SCARCE.. => Check::ok(GROUP, "disk", says),
+                ..MIN_SPACE => Check::failure(GROUP, "disk", message, fix),
+                MIN_SPACE..LOW_SPACE => Check::warning(GROUP, "disk", message, fix),
+                LOW_SPACE.. => Check::ok(GROUP, "disk", message),
             }
         }
     }
@@ -61,12 +64,12 @@ pub(super) fn disk(data_dir: &Path) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::parse_version;
 
     #[test]
-    fn versions_are_read_however_git_was_built() {
-        assert_eq!(version("2.47.3"), Some((2, 47)));
-        assert_eq!(version("2.39.5 (Apple Git-154)"), Some((2, 39)));
-        assert_eq!(version("next"), None);
+    fn versions_of_all_git_builds_are_parsed() {
+        assert_eq!(parse_version("2.47.3"), Some((2, 47)));
+        assert_eq!(parse_version("2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert_eq!(parse_version("next"), None);
     }
 }

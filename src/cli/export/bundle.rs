@@ -1,9 +1,9 @@
-//! All that is known of a review, gathered page by page.
+//! Collects everything about a review, page by page.
 
 use crate::cli::{Failure, remote::Remote, render::number, whole};
 use serde_json::{Value, json};
 
-/// Pages bound the broker's work; this bounds ours.
+/// Maximum number of issues per review.
 const MAX_ROWS: usize = 10_000;
 
 pub(super) async fn gather(broker: &Remote, id: &str) -> Result<Value, Failure> {

@@ -1,12 +1,13 @@
-//! Issues as SARIF 2.1.0, for code scanning, editors and dashboards.
+//! Renders issues as SARIF 2.1.0, for code scanning, editors and dashboards.
 
 use crate::cli::render::rows;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn of(bundles: &[Value]) -> Value {
+pub(super) fn render(bundles: &[Value]) -> Value {
     let found = |bundle: &'_ Value| -> Vec<(Value, Value)> {
         rows(bundle, "issues").iter().map(|issue| (bundle["review"].clone(), issue.clone())).collect()
     };
@@ -29,18 +30,18 @@ fn result(review: &Value, issue: &Value) -> Value {
     let of = |key: &str| issue[key].as_str();
     let mut result = json!({
         "ruleId": kind(issue), "level": level(issue), "message": { "text": message(issue) },
-        // The same issue in a later export: whoever imports both sees one.
+        // Stable across exports, so that an importer recognizes a repeated issue.
         "partialFingerprints": { "countersignIssue/v1": format!("{}/{}", review["review_id"].as_str().unwrap_or_default(),
                                                                 of("issue_id").unwrap_or_default()) },
         "properties": properties(review, issue),
     });
     if let Some(file) = of("file") {
-        let mut place = json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" } });
+        let mut location = json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" } });
         if let Some(start) = issue["line_start"].as_u64().filter(|line| *line > 0) {
             let end = issue["line_end"].as_u64().unwrap_or(start).max(start);
-            place["region"] = json!({ "startLine": start, "endLine": end });
+            location["region"] = json!({ "startLine": start, "endLine": end });
         }
-        result["locations"] = json!([{ "physicalLocation": place }]);
+        result["locations"] = json!([{ "physicalLocation": location }]);
     }
     if of("status") != Some("open") {
         let note = issue["resolution"]["note"].as_str();
@@ -50,7 +51,7 @@ fn result(review: &Value, issue: &Value) -> Value {
     result
 }
 
-/// Suggestions never block, so nobody's build should.
+/// Suggestions never block, so they are notes.
 fn level(issue: &Value) -> &'static str {
     match (issue["is_suggestion"] == true, issue["severity"].as_str()) {
         (false, Some("critical" | "high")) => "error",
@@ -72,9 +73,9 @@ fn properties(review: &Value, issue: &Value) -> Value {
     Value::Object(properties)
 }
 
-/// A path as the path of an address.
+/// Characters that are escaped in a URI path.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 fn uri(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let escaped = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    path.bytes().map(escaped).collect()
+    utf8_percent_encode(path, RESERVED).to_string()
 }

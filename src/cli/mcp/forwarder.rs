@@ -1,4 +1,4 @@
-//! Carries one message to the broker and its answer back, through restarts of the broker.
+//! Forwards one message to the broker and returns the answer. Retries while the broker restarts.
 
 use super::jsonrpc::Envelope;
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
+use domain::text::truncate;
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -26,18 +27,18 @@ use tokio::{
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// Around a header value that is base64.
+/// Delimiters of a base64-encode_header header value.
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// How long an unsent request waits for a broker that is being restarted.
-const PATIENCE: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long a request that was not sent waits for a broker that restarts.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 
-const LOST: &str = "the broker went away before it answered, so the call may or may not have been done; repeating it unchanged is safe (create_review: with the same idempotency_key, or look with list_reviews first)";
+const ANSWER_LOST: &str = "the connection was lost before the broker answered, so the call may have taken effect; it is safe to repeat it unchanged (create_review: with the same idempotency_key, or check list_reviews first)";
 
-/// Whom to talk to.
+/// Which broker to talk to.
 #[derive(Debug)]
 pub(super) enum BrokerTarget {
     Fixed(String),
@@ -48,14 +49,14 @@ pub(super) struct Forwarder {
     client: Client,
     target: BrokerTarget,
     path: &'static str,
-    /// Goes along with every message: what of the client the broker cannot know by itself.
-    beside: HeaderMap,
-    /// Whom we speak as; without it as the local user, by the secret of the broker we found.
+    /// Sent with every message: the repository of the client.
+    client_headers: HeaderMap,
+    /// The token to authenticate with [default: the local operator token of the broker].
     token: Option<HeaderValue>,
-    /// The broker as it was last. The lock also keeps us from starting two.
+    /// The last known broker. The lock also prevents starting two.
     known: Mutex<Option<Note>>,
-    /// What `initialize` agreed on: later messages of those revisions do not say it themselves.
-    agreed: RwLock<Option<String>>,
+    /// The protocol version that `initialize` agreed on. Older revisions do not repeat it in each message.
+    protocol_version: RwLock<Option<String>>,
 }
 
 impl Forwarder {
@@ -63,17 +64,25 @@ impl Forwarder {
         client: Client,
         target: BrokerTarget,
         path: &'static str,
-        beside: HeaderMap,
+        client_headers: HeaderMap,
         token: Option<HeaderValue>,
     ) -> Self {
-        Self { client, target, path, beside, token, known: Mutex::default(), agreed: RwLock::default() }
+        Self {
+            client,
+            target,
+            path,
+            client_headers,
+            token,
+            known: Mutex::default(),
+            protocol_version: RwLock::default(),
+        }
     }
 
-    /// The lines to answer with: one for a request, none for a notification.
-    pub(super) async fn carry(&self, line: Vec<u8>, envelope: Envelope) -> Vec<Vec<u8>> {
+    /// Returns the lines of the answer: one for a request, none for a notification.
+    pub(super) async fn forward(&self, line: Vec<u8>, envelope: Envelope) -> Vec<Vec<u8>> {
         let headers = self.headers(&envelope);
         let body = Bytes::from(line);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + RECONNECT_TIMEOUT;
         let mut dead = None;
         loop {
             let (url, pid) = match self.locate(dead).await {
@@ -85,22 +94,22 @@ impl Forwarder {
             headers.extend(self.token().map(|token| (AUTHORIZATION, token)));
             let request = self.client.post(format!("{url}{}", self.path)).headers(headers).body(body.clone());
             match request.send().await {
-                // The port is another broker's by now; it has not looked at the message.
+                // Another broker uses the port now. It did not process the message.
                 Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => {}
                 Ok(response) => return self.answer(response, &envelope).await,
-                // Never sent, so it can be sent again.
+                // The message was not sent, so it can be sent again.
                 Err(error) if error.is_connect() => {}
-                Err(_) => return one(envelope.failure(LOST, "answer_lost", true)),
+                Err(_) => return one(envelope.failure(ANSWER_LOST, "answer_lost", true)),
             }
             if Instant::now() > until {
                 return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
             }
             dead = pid;
-            sleep(PAUSE).await;
+            sleep(RECONNECT_DELAY).await;
         }
     }
 
-    /// Where the broker is, and which process; `dead` is one that did not answer.
+    /// The address and process id of the broker. `dead` is a process that did not answer.
     async fn locate(&self, dead: Option<u32>) -> anyhow::Result<(String, Option<u32>)> {
         let starter = match &self.target {
             BrokerTarget::Fixed(url) => return Ok((url.clone(), None)),
@@ -115,7 +124,7 @@ impl Forwarder {
         Ok((url.clone(), Some(*pid)))
     }
 
-    /// Read anew for each message: another broker has another secret.
+    /// Read for each message, because a restarted broker has a new token.
     fn token(&self) -> Option<HeaderValue> {
         match (&self.token, &self.target) {
             (Some(token), _) => Some(token.clone()),
@@ -124,15 +133,15 @@ impl Forwarder {
         }
     }
 
-    /// Revision 2026-07-28 wants the message's method and name beside it; older ones ignore them.
+    /// Revision 2026-07-28 requires the method and name of the message as headers. Older revisions ignore them.
     fn headers(&self, envelope: &Envelope) -> HeaderMap {
-        let mut headers = self.beside.clone();
+        let mut headers = self.client_headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let is_handshake = envelope.method.as_deref() == Some("initialize");
-        let agreed = self.agreed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let agreed = self.protocol_version.read().unwrap_or_else(PoisonError::into_inner).clone();
         let version = envelope.version.clone().or(agreed).filter(|_| !is_handshake);
-        let name = envelope.name.as_deref().map(encoded);
+        let name = envelope.name.as_deref().map(encode_header);
         for (header, value) in [(PROTOCOL_VERSION, version), (METHOD, envelope.method.clone()), (NAME, name)] {
             if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
                 headers.insert(header, value);
@@ -146,7 +155,7 @@ impl Forwarder {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_stream = kind.starts_with("text/event-stream");
         let Ok(body) = response.bytes().await else {
-            return one(envelope.failure(LOST, "answer_lost", true));
+            return one(envelope.failure(ANSWER_LOST, "answer_lost", true));
         };
         if envelope.id.is_none() {
             return Vec::new();
@@ -157,24 +166,23 @@ impl Forwarder {
         match serde_json::from_slice::<Value>(&body) {
             Ok(message) if message.get("jsonrpc").is_some() => {
                 if envelope.method.as_deref() == Some("initialize") {
-                    self.learn(&message);
+                    self.remember_protocol_version(&message);
                 }
-                // One message is one line, whatever the broker's JSON looks like.
+                // On stdio, one message is one line.
                 let line = if body.contains(&b'\n') { message.to_string().into_bytes() } else { body.to_vec() };
                 vec![line]
             }
             Ok(_) | Err(_) => {
-                let words = String::from_utf8_lossy(&body);
-                let words = domain::text::truncate(&words, 500);
-                let message = format!("the broker answered with HTTP {status}: {words}");
+                let body = String::from_utf8_lossy(&body);
+                let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
                 one(envelope.failure(&message, "http_error", status.is_server_error()))
             }
         }
     }
 
-    fn learn(&self, answer: &Value) {
+    fn remember_protocol_version(&self, answer: &Value) {
         if let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) {
-            *self.agreed.write().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+            *self.protocol_version.write().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
         }
     }
 }
@@ -183,15 +191,15 @@ fn one(answer: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     answer.into_iter().collect()
 }
 
-/// The messages of an event stream, which the broker sends only if it has more to say than an answer.
+/// The messages of an event stream. The broker uses one only if it sends more than the answer.
 fn events(body: &[u8]) -> Vec<Vec<u8>> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let data = lines.filter_map(|line| line.strip_prefix(b"data:")).map(<[u8]>::trim_ascii);
     data.filter(|data| !data.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
-/// A name as a header can carry it: as it is, or wrapped where a header could not hold it.
-fn encoded(name: &str) -> String {
+/// A name as a header value, base64-encode_header if it contains characters that a header cannot hold.
+fn encode_header(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && name.trim_matches([' ', '\t']) == name;
     if is_plain && !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
         return name.to_owned();
@@ -201,17 +209,17 @@ fn encoded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{encoded, events};
+    use super::{encode_header, events};
 
     #[test]
-    fn names_survive_the_header() {
-        assert_eq!(encoded("create_review"), "create_review");
-        assert_eq!(encoded("review://ä"), "=?base64?cmV2aWV3Oi8vw6Q=?=");
-        assert_eq!(encoded(" x"), "=?base64?IHg=?=");
+    fn names_are_encoded_for_headers() {
+        assert_eq!(encode_header("create_review"), "create_review");
+        assert_eq!(encode_header("review://ä"), "=?base64?cmV2aWV3Oi8vw6Q=?=");
+        assert_eq!(encode_header(" x"), "=?base64?IHg=?=");
     }
 
     #[test]
-    fn events_are_messages() {
+    fn events_contain_messages() {
         assert_eq!(events(b"id: 1\ndata: {\"a\":1}\n\ndata:\n\n"), [br#"{"a":1}"#.to_vec()]);
     }
 }

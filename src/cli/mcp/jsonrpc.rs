@@ -1,19 +1,19 @@
-//! As much of a JSON-RPC message as carrying it takes.
+//! The parts of a JSON-RPC message that are needed to forward it.
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-/// What a request's headers and answer depend on.
+/// The fields that determine the headers of the request and the answer.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
-    /// As written, so that it comes back as it came; `None` for a notification.
+    /// The id as raw JSON, so that the answer repeats it exactly. `None` for a notification.
     pub id: Option<String>,
     pub method: Option<String>,
-    /// What the message is about: the tool, the prompt, the resource, the task.
+    /// The name of the tool or prompt, the URI of the resource, or the id of the task.
     pub name: Option<String>,
-    /// The protocol revision that the message itself names.
+    /// The protocol version in the metadata of the message.
     pub version: Option<String>,
-    /// The id of the request that this message takes back.
+    /// The id of the request that this message cancels.
     pub cancels: Option<String>,
 }
 
@@ -46,8 +46,8 @@ struct Meta {
 }
 
 impl Envelope {
-    /// Reads a line, or gives the answer to one that cannot be read.
-    pub(super) fn read(line: &[u8]) -> Result<Self, Vec<u8>> {
+    /// Parses a line. The error is the JSON-RPC answer to an invalid one.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, Vec<u8>> {
         let outer: Outer<'_> = serde_json::from_slice(line).map_err(|error| {
             let is_json = serde_json::from_slice::<&RawValue>(line).is_ok();
             let (code, what) = if is_json { (-32600, "Invalid Request") } else { (-32700, "Parse error") };
@@ -72,7 +72,7 @@ impl Envelope {
         })
     }
 
-    /// An answer that the broker could not give. `None` for a notification, which has none.
+    /// An error answer to this message. `None` for a notification.
     pub(super) fn failure(&self, message: &str, code: &str, retryable: bool) -> Option<Vec<u8>> {
         let id = self.id.as_ref()?;
         let error = json!({ "code": -32000, "message": message, "data": { "code": code, "retryable": retryable } });
@@ -84,35 +84,35 @@ impl Envelope {
 mod tests {
     use super::Envelope;
 
-    fn read(line: &str) -> Envelope {
-        Envelope::read(line.as_bytes()).expect("read")
+    fn parse(line: &str) -> Envelope {
+        Envelope::parse(line.as_bytes()).expect("read")
     }
 
     #[test]
-    fn what_matters_is_found() {
-        let call = read(
+    fn the_needed_fields_are_parsed() {
+        let call = parse(
             r#"{"jsonrpc":"2.0","id":"a\"b","method":"tools/call","params":{"name":"t","arguments":{"name":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
         );
         assert_eq!(call.id.as_deref(), Some(r#""a\"b""#));
         assert_eq!((call.name.as_deref(), call.version.as_deref()), (Some("t"), Some("2026-07-28")));
-        let cancel = read(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+        let cancel = parse(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
         assert_eq!((cancel.id, cancel.cancels.as_deref()), (None, Some("7")));
-        let odd = read(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}"#);
-        assert_eq!((odd.id.as_deref(), odd.name), (Some("7"), None));
+        let unusual = parse(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}"#);
+        assert_eq!((unusual.id.as_deref(), unusual.name), (Some("7"), None));
     }
 
     #[test]
-    fn what_cannot_be_read_is_answered() {
+    fn an_invalid_line_gets_an_error_answer() {
         let answer =
-            |line: &str| String::from_utf8(Envelope::read(line.as_bytes()).expect_err("refused")).expect("text");
+            |line: &str| String::from_utf8(Envelope::parse(line.as_bytes()).expect_err("refused")).expect("text");
         assert!(answer("{").contains("-32700"));
         assert!(answer("[]").contains("-32600"));
         assert!(answer("3").contains("-32600"));
     }
 
     #[test]
-    fn a_failure_carries_the_id_as_it_came() {
-        let call = read(r#"{"id":7,"method":"ping"}"#);
+    fn a_failure_repeats_the_id_exactly() {
+        let call = parse(r#"{"id":7,"method":"ping"}"#);
         let text = String::from_utf8(call.failure("gone", "answer_lost", true).expect("a request")).expect("text");
         assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":7,"error":{"#), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Words that stand for something, with a sign and a colour each: never a colour alone.
+//! Styles of statuses, severities and verdicts. Each has a symbol beside its colour.
 
 use super::Cell;
 use anstyle::{AnsiColor, Color, Style};
@@ -15,14 +15,14 @@ pub(in crate::cli) const BAD: Style = colour(AnsiColor::Red);
 pub(in crate::cli) const CARE: Style = colour(AnsiColor::Yellow);
 pub(in crate::cli) const BUSY: Style = colour(AnsiColor::Cyan);
 
-/// The text in its style; [`crate::cli::terminal::write`] takes the colours out again where nobody sees them.
+/// The text with ANSI colours. `terminal::write` removes them if the output does not support colours.
 pub(in crate::cli) fn paint(style: Style, text: &str) -> String {
     if style == PLAIN || text.is_empty() { text.to_owned() } else { format!("{style}{text}{style:#}") }
 }
 
-/// A status of a review.
+/// The status of a review.
 pub(in crate::cli) fn status(word: &str) -> Cell {
-    let (sign, style) = match word {
+    let (symbol, style) = match word {
         "pending" => ("○", PLAIN),
         "claimed" | "in_review" => ("◐", BUSY),
         "changes_requested" => ("▲", CARE),
@@ -32,34 +32,34 @@ pub(in crate::cli) fn status(word: &str) -> Cell {
         "closed" => ("●", DIM),
         _ => ("?", PLAIN),
     };
-    signed(sign, word, style)
+    with_symbol(symbol, word, style)
 }
 
-/// How grave an issue is.
+/// The severity of an issue.
 pub(in crate::cli) fn severity(word: &str) -> Cell {
-    let (sign, style) = match word {
+    let (symbol, style) = match word {
         "critical" => ("■", BAD.bold()),
         "high" => ("▲", BAD),
         "medium" => ("●", CARE),
         "low" => ("○", DIM),
         _ => ("?", PLAIN),
     };
-    signed(sign, word, style)
+    with_symbol(symbol, word, style)
 }
 
-/// What a seat has said, or that it has said nothing.
+/// The verdict of a seat, or that there is none yet.
 pub(in crate::cli) fn verdict(word: Option<&str>) -> Cell {
     match word {
-        Some("approved") => signed("✓", "approved", GOOD),
-        Some("changes_requested") => signed("▲", "changes_requested", CARE),
-        Some("rejected") => signed("✗", "rejected", BAD),
-        Some("comment") => signed("·", "comment", PLAIN),
-        Some(other) => signed("?", other, PLAIN),
-        None => signed("◌", "no vote yet", DIM),
+        Some("approved") => with_symbol("✓", "approved", GOOD),
+        Some("changes_requested") => with_symbol("▲", "changes_requested", CARE),
+        Some("rejected") => with_symbol("✗", "rejected", BAD),
+        Some("comment") => with_symbol("·", "comment", PLAIN),
+        Some(other) => with_symbol("?", other, PLAIN),
+        None => with_symbol("◌", "no vote yet", DIM),
     }
 }
 
-/// What has become of an issue.
+/// The status of an issue.
 pub(in crate::cli) fn issue_status(word: &str) -> Cell {
     let style = match word {
         "open" => CARE,
@@ -70,11 +70,11 @@ pub(in crate::cli) fn issue_status(word: &str) -> Cell {
     Cell::styled(word, style)
 }
 
-/// `changes_requested` as people write it.
+/// Replaces underscores by spaces: `changes requested`.
 pub(in crate::cli) fn spaced(word: &str) -> String {
     super::one_line(word).replace('_', " ")
 }
 
-fn signed(sign: &str, word: &str, style: Style) -> Cell {
-    Cell::styled(format!("{sign} {}", spaced(word)), style)
+fn with_symbol(symbol: &str, word: &str, style: Style) -> Cell {
+    Cell::styled(format!("{symbol} {}", spaced(word)), style)
 }

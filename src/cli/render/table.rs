@@ -1,12 +1,12 @@
-//! Tables that fit: columns as wide as their widest cell, and where the terminal is narrower, clipped cells.
+//! Tables. Columns are as wide as their widest cell; if the terminal is narrower, cells are clipped.
 
 use super::style;
 use crate::cli::terminal;
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What no column is made narrower than, as long as another is wider.
-const NARROW: usize = 6;
+/// Columns are not made narrower than this while another one is wider.
+const MIN_COLUMN: usize = 6;
 const GAP: usize = 2;
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ impl Cell {
         Self { text: text.into(), style }
     }
 
-    /// By itself, outside of any table.
+    /// The text without colours.
     pub(in crate::cli) fn plain(&self) -> &str {
         &self.text
     }
@@ -29,8 +29,8 @@ impl Cell {
         style::paint(self.style, &self.text)
     }
 
-    /// In so many columns.
-    fn shown(&self, width: usize, is_last: bool) -> String {
+    /// Clipped or padded to `width` columns.
+    fn render(&self, width: usize, is_last: bool) -> String {
         let text = fitted(&self.text, width);
         let padding = if is_last { 0 } else { width - text.width() };
         style::paint(self.style, &text) + &" ".repeat(padding)
@@ -43,12 +43,12 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// A table under its head, indented. What does not fit into the terminal is clipped, the last column first.
+/// An indented table with a header. If it is wider than the terminal, the last column is clipped first.
 pub(in crate::cli) fn table<const N: usize, C: Into<Cell> + Clone>(head: [&str; N], rows: &[[C; N]]) -> String {
     table_in(terminal::width(), head, rows)
 }
 
-/// The same for a known width.
+/// Like [`table`], for a given width.
 pub(super) fn table_in<const N: usize, C: Into<Cell> + Clone>(
     width: Option<usize>,
     head: [&str; N],
@@ -65,31 +65,31 @@ pub(super) fn table_in<const N: usize, C: Into<Cell> + Clone>(
     }
     let mut out = String::new();
     for line in &lines {
-        // What stands behind the last cell that says something is nothing but space.
+        // Do not pad after the last cell with text.
         let last = line.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or_default();
         for (column, cell) in line.iter().enumerate().take(last + 1).filter(|(column, _)| widths[*column] > 0) {
             out.push_str(&" ".repeat(GAP));
-            out.push_str(&cell.shown(widths[column], column == last));
+            out.push_str(&cell.render(widths[column], column == last));
         }
         out.push('\n');
     }
     out
 }
 
-/// Takes from the last column first, then again and again from the widest.
+/// Shrinks the last column first, then repeatedly the widest.
 fn shrink(widths: &mut [usize], room: usize) {
     let excess = |widths: &[usize]| widths.iter().sum::<usize>().saturating_sub(room);
     let over = excess(widths);
     if let Some(last) = widths.last_mut() {
-        *last -= over.min(last.saturating_sub(4 * NARROW));
+        *last -= over.min(last.saturating_sub(4 * MIN_COLUMN));
     }
     while excess(widths) > 0 {
-        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROW) else { return };
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > MIN_COLUMN) else { return };
         *widest -= 1;
     }
 }
 
-/// At most so many columns; wide characters take two.
+/// Clips a text to a number of columns. Wide characters take two.
 pub(in crate::cli) fn fitted(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -102,7 +102,7 @@ pub(in crate::cli) fn fitted(text: &str, columns: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Lines of at most `width` columns, broken between words where that is possible.
+/// Wraps a text at `width` columns, between words if possible.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut is_fresh = true;
@@ -132,7 +132,7 @@ fn push(lines: &mut [String], text: &str) {
     }
 }
 
-/// Bytes of the first `columns` columns, and at least one character.
+/// The byte length of the first `columns` columns, at least one character.
 fn cut_at(word: &str, columns: usize) -> usize {
     let mut used = 0;
     let cut = word.char_indices().find(|(_, c)| {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_under_each_other() {
+    fn columns_are_aligned() {
         assert_eq!(plain(None, &[["ab", "c", ""], ["d", "", "e"]]), "  ID  WHO  TITLE\n  ab  c\n  d        e\n");
     }
 
@@ -166,16 +166,16 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_clips_the_last_column_first() {
-        let long = "a sentence that goes on for longer than anybody wants to read it";
-        let table = plain(Some(50), &[["R-1", "somebody", long]]);
+        let long = "a sentence that is longer than the terminal is wide, for any terminal";
+        let table = plain(Some(50), &[["R-1", "reviewer", long]]);
         assert!(table.lines().all(|line| line.width() <= 50), "{table}");
-        assert!(table.contains("R-1  somebody  a sentence") && table.contains('…'), "{table}");
-        let narrow = plain(Some(30), &[["R-1", "somebody with a long name", long]]);
+        assert!(table.contains("R-1  reviewer  a sentence") && table.contains('…'), "{table}");
+        let narrow = plain(Some(30), &[["R-1", "reviewer with a long name", long]]);
         assert!(narrow.lines().all(|line| line.width() <= 30), "{narrow}");
     }
 
     #[test]
-    fn text_is_broken_between_words() {
+    fn text_is_wrapped_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("abcdefgh x", 4), ["abcd", "efgh", "x"]);
         assert_eq!(wrapped("日本語", 4), ["日本", "語"]);

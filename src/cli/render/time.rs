@@ -1,4 +1,4 @@
-//! Times for people: how long, how long ago, when. Programs get them as they are, with `--json`.
+//! Renders durations, ages and local times.
 
 use super::text;
 use jiff::{Timestamp, tz::TimeZone};
@@ -14,19 +14,19 @@ pub(in crate::cli) fn duration(ms: u64) -> String {
     }
 }
 
-/// An instant of an answer in the local time of whoever reads it.
+/// A timestamp in local time.
 pub(in crate::cli) fn local(of: &Value, key: &str) -> String {
     let Some(at) = instant(of, key) else { return text(of, key) };
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// The same without the year, for lists.
+/// A timestamp in local time without the year, for lists.
 pub(in crate::cli) fn local_short(of: &Value, key: &str) -> String {
     let local = local(of, key);
     local.get(5..).filter(|_| instant(of, key).is_some()).map(str::to_owned).unwrap_or(local)
 }
 
-/// How long ago that was, in one unit: `14m`.
+/// The time since a timestamp in one unit: `14m`.
 pub(in crate::cli) fn age(of: &Value, key: &str) -> String {
     let Some(at) = instant(of, key) else { return text(of, key) };
     let seconds = Timestamp::now().duration_since(at).as_secs().max(0);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_has_one_unit_and_never_lies_in_the_future() {
+    fn an_age_has_one_unit_and_is_never_negative() {
         let ago = |seconds: i64| {
             let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
             age(&json!({ "at": at.to_string() }), "at")

@@ -1,5 +1,5 @@
-//! What is on the screen, and what each key means. Nothing here asks or draws.
-#![expect(clippy::wildcard_enum_match_arm, reason = "a keyboard has more keys than we give a meaning to")]
+//! State of the screen and handling of keys. It does not draw and does not call the broker.
+#![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
 use super::data::BrokerState;
 use crate::cli::{
@@ -11,8 +11,8 @@ use domain::text::escape;
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// Events that are kept for whoever scrolls back.
-const KEPT: usize = 500;
+/// Events kept for scrolling back.
+const MAX_EVENTS: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pane {
@@ -35,7 +35,7 @@ impl Pane {
     }
 }
 
-/// What the keys are for just now.
+/// What the keys do at the moment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Browse,
@@ -46,10 +46,10 @@ pub(super) enum Mode {
         lines: Vec<String>,
         first: usize,
     },
-    /// No single key decides anything.
+    /// Actions with consequences need a confirmation.
     Confirm {
         question: String,
-        act: Action,
+        action: Action,
     },
     Compose {
         review: String,
@@ -57,11 +57,11 @@ pub(super) enum Mode {
     },
 }
 
-/// What is to be done outside.
+/// An action for the caller of [`App::on_key`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
     Quit,
-    /// Ask the broker again.
+    /// Fetch the state again.
     Refresh,
     Open(String),
     Approve(String),
@@ -71,50 +71,58 @@ pub(super) enum Action {
 
 #[derive(Debug)]
 pub(super) struct App {
-    pub seen: BrokerState,
+    pub state: BrokerState,
     pub events: VecDeque<Value>,
     pub pane: Pane,
-    /// Which line of each pane is chosen.
-    chosen: [usize; Pane::ALL.len()],
+    /// The selected line of each pane.
+    selected: [usize; Pane::ALL.len()],
     pub mode: Mode,
-    /// What the last act came to, or why the broker does not answer.
-    pub words: String,
-    cut_off: bool,
+    /// The result of the last action, or why the broker does not answer.
+    pub message: String,
+    disconnected: bool,
 }
 
 impl App {
-    pub(super) fn new(seen: BrokerState) -> Self {
-        let (events, chosen) = (VecDeque::new(), [0; Pane::ALL.len()]);
-        Self { seen, events, pane: Pane::Reviews, chosen, mode: Mode::Browse, words: String::new(), cut_off: false }
+    pub(super) fn new(state: BrokerState) -> Self {
+        let (events, selected) = (VecDeque::new(), [0; Pane::ALL.len()]);
+        Self {
+            state,
+            events,
+            pane: Pane::Reviews,
+            selected,
+            mode: Mode::Browse,
+            message: String::new(),
+            disconnected: false,
+        }
     }
 
-    pub(super) fn take(&mut self, seen: BrokerState) {
-        self.seen = seen;
-        self.cut_off = false;
+    pub(super) fn update(&mut self, state: BrokerState) {
+        self.state = state;
+        self.disconnected = false;
     }
 
-    /// The newest first.
-    pub(super) fn hear(&mut self, events: impl Iterator<Item = Value>) {
+    /// Keeps the newest event first.
+    pub(super) fn add_events(&mut self, events: impl Iterator<Item = Value>) {
         for event in events {
             self.events.push_front(event);
         }
-        self.events.truncate(KEPT);
+        self.events.truncate(MAX_EVENTS);
     }
 
-    pub(super) fn note(&mut self, done: Result<Option<String>, Failure>) {
+    pub(super) fn show_result(&mut self, done: Result<Option<String>, Failure>) {
         match done {
-            Ok(Some(words)) => self.words = words,
-            Ok(None) if self.cut_off => self.words.clear(),
+            Ok(Some(message)) => self.message = message,
+            Ok(None) if self.disconnected => self.message.clear(),
             Ok(None) => {}
             Err(failure) => {
-                self.cut_off = failure.is_passing();
-                self.words = one_line(&format!("{:#}", failure.error));
+                self.disconnected = failure.is_passing();
+                self.message = one_line(&format!("{:#}", failure.error));
             }
         }
     }
 
-    pub(super) fn is_cut_off(&self) -> bool {
-        self.cut_off
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.disconnected
     }
 
     pub(super) fn open(&mut self, review: &str, text: &str) {
@@ -123,35 +131,35 @@ impl App {
     }
 
     pub(super) fn reviewers(&self) -> &[Value] {
-        rows(&self.seen.pool, "reviewers")
+        rows(&self.state.pool, "reviewers")
     }
 
     fn length(&self, pane: Pane) -> usize {
         match pane {
-            Pane::Reviews => self.seen.reviews.len(),
+            Pane::Reviews => self.state.reviews.len(),
             Pane::Reviewers => self.reviewers().len(),
             Pane::Events => self.events.len(),
-            Pane::Actors => self.seen.actors.lines().count(),
+            Pane::Actors => self.state.actors.lines().count(),
         }
     }
 
-    /// The chosen line, which may be gone since.
-    pub(super) fn chosen(&self, pane: Pane) -> usize {
-        self.chosen[pane as usize].min(self.length(pane).saturating_sub(1))
+    /// The selected line, within the current length of the pane.
+    pub(super) fn selected(&self, pane: Pane) -> usize {
+        self.selected[pane as usize].min(self.length(pane).saturating_sub(1))
     }
 
-    /// The review that is meant: the chosen one, or the one that the chosen event is of.
+    /// The selected review, or the review of the selected event.
     fn review(&self) -> Option<String> {
         let row = match self.pane {
-            Pane::Reviews => self.seen.reviews.get(self.chosen(Pane::Reviews)),
-            Pane::Events => self.events.get(self.chosen(Pane::Events)),
+            Pane::Reviews => self.state.reviews.get(self.selected(Pane::Reviews)),
+            Pane::Events => self.events.get(self.selected(Pane::Events)),
             Pane::Reviewers | Pane::Actors => None,
         };
         row.map(|row| text(row, "number")).filter(|number| !number.is_empty())
     }
 
     fn reviewer(&self) -> Option<String> {
-        let row = (self.pane == Pane::Reviewers).then(|| self.reviewers().get(self.chosen(Pane::Reviewers)))?;
+        let row = (self.pane == Pane::Reviewers).then(|| self.reviewers().get(self.selected(Pane::Reviewers)))?;
         row.map(|row| text(row, "reviewer_id"))
     }
 
@@ -163,36 +171,36 @@ impl App {
             return Some(Action::Quit);
         }
         match std::mem::replace(&mut self.mode, Mode::Browse) {
-            Mode::Browse => self.watching(key.code),
+            Mode::Browse => self.browse(key.code),
             Mode::Help => None,
-            Mode::Detail { title, lines, first } => self.reading(key.code, title, lines, first),
-            Mode::Confirm { act, .. } => match key.code {
-                KeyCode::Char('y' | 'Y') => Some(act),
+            Mode::Detail { title, lines, first } => self.detail(key.code, title, lines, first),
+            Mode::Confirm { action, .. } => match key.code {
+                KeyCode::Char('y' | 'Y') => Some(action),
                 _ => {
-                    self.words = "left as it was".to_owned();
+                    self.message = "not confirmed".to_owned();
                     None
                 }
             },
-            Mode::Compose { review, text } => self.writing(key.code, review, text),
+            Mode::Compose { review, text } => self.compose(key.code, review, text),
         }
     }
 
-    fn watching(&mut self, key: KeyCode) -> Option<Action> {
-        self.words.clear();
+    fn browse(&mut self, key: KeyCode) -> Option<Action> {
+        self.message.clear();
         match key {
             KeyCode::Char('q') | KeyCode::Esc => return Some(Action::Quit),
             KeyCode::Char('?') | KeyCode::Char('h') => self.mode = Mode::Help,
-            KeyCode::Char('j') | KeyCode::Down => self.choose(self.chosen(self.pane) + 1),
-            KeyCode::Char('k') | KeyCode::Up => self.choose(self.chosen(self.pane).saturating_sub(1)),
-            KeyCode::Char('g') | KeyCode::Home => self.choose(0),
-            KeyCode::Char('G') | KeyCode::End => self.choose(usize::MAX),
-            KeyCode::Tab => self.turn(1),
-            KeyCode::BackTab => self.turn(Pane::ALL.len() - 1),
+            KeyCode::Char('j') | KeyCode::Down => self.select(self.selected(self.pane) + 1),
+            KeyCode::Char('k') | KeyCode::Up => self.select(self.selected(self.pane).saturating_sub(1)),
+            KeyCode::Char('g') | KeyCode::Home => self.select(0),
+            KeyCode::Char('G') | KeyCode::End => self.select(usize::MAX),
+            KeyCode::Tab => self.switch_pane(1),
+            KeyCode::BackTab => self.switch_pane(Pane::ALL.len() - 1),
             KeyCode::Char('r') => return Some(Action::Refresh),
             KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Action::Open),
             KeyCode::Char('a') => {
                 if let Some(review) = self.with_review(Action::Approve) {
-                    self.mode = sure(review);
+                    self.mode = confirm(review);
                 }
             }
             KeyCode::Char('c') => {
@@ -201,31 +209,31 @@ impl App {
                 }
             }
             KeyCode::Char('K') => match self.reviewer() {
-                Some(reviewer) => self.mode = sure(Action::Kill(reviewer)),
-                None => self.words = "choose a reviewer first: Tab leads to them".to_owned(),
+                Some(reviewer) => self.mode = confirm(Action::Kill(reviewer)),
+                None => self.message = "select a reviewer first (Tab)".to_owned(),
             },
             _ => {}
         }
         None
     }
 
-    fn with_review(&mut self, act: impl Fn(String) -> Action) -> Option<Action> {
+    fn with_review(&mut self, action: impl Fn(String) -> Action) -> Option<Action> {
         let review = self.review();
         if review.is_none() {
-            self.words = "choose a review first: Tab leads to them".to_owned();
+            self.message = "select a review first (Tab)".to_owned();
         }
-        review.map(act)
+        review.map(action)
     }
 
-    fn choose(&mut self, line: usize) {
-        self.chosen[self.pane as usize] = line.min(self.length(self.pane).saturating_sub(1));
+    fn select(&mut self, line: usize) {
+        self.selected[self.pane as usize] = line.min(self.length(self.pane).saturating_sub(1));
     }
 
-    fn turn(&mut self, steps: usize) {
+    fn switch_pane(&mut self, steps: usize) {
         self.pane = Pane::ALL[(self.pane as usize + steps) % Pane::ALL.len()];
     }
 
-    fn reading(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Action> {
+    fn detail(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Action> {
         let last = lines.len().saturating_sub(1);
         let first = match key {
             KeyCode::Char('j') | KeyCode::Down => first + 1,
@@ -241,10 +249,10 @@ impl App {
         None
     }
 
-    fn writing(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
+    fn compose(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
         match key {
             KeyCode::Esc => {
-                self.words = "nothing was sent".to_owned();
+                self.message = "comment discarded".to_owned();
                 return None;
             }
             KeyCode::Enter if text.trim().is_empty() => return None,
@@ -258,13 +266,13 @@ impl App {
     }
 }
 
-fn sure(act: Action) -> Mode {
-    let question = match &act {
-        Action::Approve(review) => format!("Sign {review} as it stands?"),
-        Action::Kill(reviewer) => format!("End {reviewer}? What it holds goes back to the queue."),
+fn confirm(action: Action) -> Mode {
+    let question = match &action {
+        Action::Approve(review) => format!("Approve {review}?"),
+        Action::Kill(reviewer) => format!("Stop {reviewer}? Its reviews go back to the queue."),
         Action::Quit | Action::Refresh | Action::Open(_) | Action::Comment(..) => String::new(),
     };
-    Mode::Confirm { question: format!("{question} y/n"), act }
+    Mode::Confirm { question: format!("{question} y/n"), action }
 }
 
 #[cfg(test)]

@@ -24,32 +24,32 @@ fn press(app: &mut App, keys: &str) -> Option<Action> {
 }
 
 #[test]
-fn an_approval_takes_two_keys() {
+fn an_approval_needs_a_confirmation() {
     let mut app = app();
     assert_eq!(press(&mut app, "ja"), None);
-    assert!(matches!(&app.mode, Mode::Confirm { question, .. } if question == "Sign R-1 as it stands? y/n"));
+    assert!(matches!(&app.mode, Mode::Confirm { question, .. } if question == "Approve R-1? y/n"));
     assert_eq!(press(&mut app, "y"), Some(Action::Approve("R-1".into())));
     assert_eq!(press(&mut app, "an"), None);
-    assert_eq!((&app.mode, app.words.as_str()), (&Mode::Browse, "left as it was"));
+    assert_eq!((&app.mode, app.message.as_str()), (&Mode::Browse, "not confirmed"));
 }
 
 #[test]
-fn a_comment_is_written_and_sent_or_dropped() {
+fn a_comment_is_sent_or_discarded() {
     let mut app = app();
     assert_eq!(press(&mut app, "cwhy q?\n"), Some(Action::Comment("R-2".into(), "why q?".into())));
     assert_eq!(press(&mut app, "c  \n"), None, "an empty one is not sent");
     assert_eq!(press(&mut app, "chm\u{1b}"), None);
-    assert_eq!(app.words, "nothing was sent");
+    assert_eq!(app.message, "comment discarded");
 }
 
 #[test]
-fn keys_act_on_what_the_chosen_pane_holds() {
+fn keys_act_on_the_selected_pane() {
     let mut app = app();
-    assert_eq!(press(&mut app, "K"), None, "no reviewer is chosen");
-    assert!(app.words.contains("Tab"), "{}", app.words);
+    assert_eq!(press(&mut app, "K"), None, "no reviewer is selected");
+    assert!(app.message.contains("Tab"), "{}", app.message);
     assert_eq!(press(&mut app, "\tKy"), Some(Action::Kill("codex-r1-a7f3".into())));
-    assert_eq!(press(&mut app, "a"), None, "no review is chosen");
-    app.hear([json!({ "number": "R-9", "seq": 4 })].into_iter());
+    assert_eq!(press(&mut app, "a"), None, "no review is selected");
+    app.add_events([json!({ "number": "R-9", "seq": 4 })].into_iter());
     assert_eq!(press(&mut app, "\t\n"), Some(Action::Open("R-9".into())), "an event leads to its review");
     assert_eq!((app.pane, press(&mut app, "\t\t")), (Pane::Events, None));
     assert_eq!(app.pane, Pane::Reviews);
@@ -57,12 +57,12 @@ fn keys_act_on_what_the_chosen_pane_holds() {
 }
 
 #[test]
-fn what_is_chosen_stays_within_what_is_there() {
+fn the_selection_stays_within_the_list() {
     let mut app = app();
     press(&mut app, "jjjjj");
-    assert_eq!(app.chosen(Pane::Reviews), 1);
-    app.take(BrokerState::default());
-    assert_eq!(app.chosen(Pane::Reviews), 0);
+    assert_eq!(app.selected(Pane::Reviews), 1);
+    app.update(BrokerState::default());
+    assert_eq!(app.selected(Pane::Reviews), 0);
     assert_eq!(press(&mut app, "\n"), None);
     app.open("R-1", "one\ntwo\u{1b}[2J\n");
     assert!(matches!(&app.mode, Mode::Detail { lines, .. } if lines.len() == 2 && !lines[1].contains('\u{1b}')));

@@ -1,4 +1,4 @@
-//! What the screen shows, asked of the broker; and its events, as they come.
+//! Fetches the state of the broker and follows its events.
 
 use crate::cli::{
     Failure,
@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{sync::mpsc, time::sleep};
 
-/// Of each status; more than a screen holds.
+/// Reviews per status, more than fit on a screen.
 const ROWS: usize = 50;
 
-/// Between two attempts to reach a broker that restarts.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Delay between attempts to reach a broker that restarts.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
-/// In the order in which somebody should look at them.
+/// Statuses in the order of their urgency.
 const OPEN: [&str; 5] = ["changes_requested", "approved", "in_review", "claimed", "pending"];
 
-/// The broker at one moment.
+/// A snapshot of the broker.
 #[derive(Debug, Default)]
 pub(super) struct BrokerState {
     pub reviews: Vec<Value>,
-    /// Null for whoever may not see it.
+    /// Null for a caller who is not an operator.
     pub pool: Value,
     pub actors: String,
 }
 
 impl BrokerState {
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let actors: Vec<_> = self.actors.lines().collect();
         json!({ "reviews": self.reviews, "pool": self.pool, "actors": actors })
     }
@@ -41,33 +41,33 @@ pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, Failure> {
         let page = caller.remote.call_quietly("list_reviews", json!({ "status": status, "limit": ROWS })).await?;
         reviews.extend(rows(&page, "reviews").iter().filter(|review| review["status"] == status).cloned());
     }
-    // Both are for operators only; whoever is none sees the rest.
+    // Only operators may see these.
     let pool = optional(caller.remote.call_quietly("list_reviewers", json!({})).await)?.unwrap_or_default();
     let actors = optional(caller.remote.get("/debug/actors?format=text").await)?.unwrap_or_default();
     Ok(BrokerState { reviews, pool, actors })
 }
 
-fn optional<T>(asked: Result<T, Failure>) -> Result<Option<T>, Failure> {
-    match asked {
+fn optional<T>(result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match result {
         Ok(answer) => Ok(Some(answer)),
         Err(failure) if failure.is_passing() => Err(failure),
         Err(_) => Ok(None),
     }
 }
 
-/// Tells every event, also through restarts of the broker, until nobody listens.
-pub(super) async fn follow_events(at: &At, told: mpsc::Sender<Value>) {
+/// Sends every event, across restarts of the broker, until the receiver is dropped.
+pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Value>) {
     let mut since = None;
     loop {
-        if stream(at, &told, &mut since).await.is_err() {
+        if stream(at, &events, &mut since).await.is_err() {
             return;
         }
-        sleep(PAUSE).await;
+        sleep(RECONNECT_DELAY).await;
     }
 }
 
-/// One connection, until it is cut; an error if nobody listens any more.
-async fn stream(at: &At, told: &mpsc::Sender<Value>, since: &mut Option<u64>) -> Result<(), ()> {
+/// Reads one connection until it ends. An error means that the receiver was dropped.
+async fn stream(at: &At, events: &mpsc::Sender<Value>, since: &mut Option<u64>) -> Result<(), ()> {
     let query: Vec<_> = since.iter().map(|since| ("since", since.to_string())).collect();
     let Ok(remote) = Remote::find(at.clone()).await else { return Ok(()) };
     let Ok(mut feed) = remote.open("/api/v1/events", &query).await else { return Ok(()) };
@@ -81,7 +81,7 @@ async fn stream(at: &At, told: &mpsc::Sender<Value>, since: &mut Option<u64>) ->
                 continue;
             };
             *since = event["seq"].as_u64().or(*since);
-            if event["kind"].is_string() && told.send(event).await.is_err() {
+            if event["kind"].is_string() && events.send(event).await.is_err() {
                 return Err(());
             }
         }

@@ -1,7 +1,8 @@
-//! How it looks.
+//! Draws the screen.
 
 use super::app::{App, Mode, Pane};
 use crate::cli::render::{Cell, age, clipped, number, one_line, rows, strings, style, text};
+use domain::text::count;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -11,62 +12,62 @@ use ratatui::{
 };
 use serde_json::Value;
 
-const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K end reviewer  ? help  q quit";
+const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K stop reviewer  ? help  q quit";
 
 const HELP: &str = "\
-Tab, Shift+Tab   the next pane, the one before
+Tab, Shift+Tab   next, previous pane
 j, k, arrows     move          g, G   first, last
-Enter, o         open the review: what is proposed, said, found
-a                approve it, after a question
+Enter, o         open the review: proposal, discussion, issues
+a                approve it (asks first)
 c                comment on it
-K                end the chosen reviewer, after a question
-r                look again    q      leave
+K                stop the selected reviewer (asks first)
+r                refresh       q      quit
 
-Everything here is also a command: list, show, respond, comment, reviewer stop, events, actors.";
+Commands for the same: list, show, respond, comment, reviewer stop, events, actors.";
 
 pub(super) fn draw(app: &App, frame: &mut Frame) {
     let areas = Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1)]);
     let [head, body, foot] = areas.areas(frame.area());
-    frame.render_widget(Line::from(headline(app)).bold(), head);
+    frame.render_widget(Line::from(header(app)).bold(), head);
     match &app.mode {
-        Mode::Detail { title, lines, first } => reading(frame, body, title, lines, *first),
+        Mode::Detail { title, lines, first } => detail(frame, body, title, lines, *first),
         Mode::Browse | Mode::Help | Mode::Confirm { .. } | Mode::Compose { .. } => panes(app, frame, body),
     }
     if app.mode == Mode::Help {
         help(frame, body);
     }
-    frame.render_widget(Line::from(footline(app)).style(Style::new().add_modifier(Modifier::REVERSED)), foot);
+    frame.render_widget(Line::from(footer(app)).style(Style::new().add_modifier(Modifier::REVERSED)), foot);
 }
 
-fn headline(app: &App) -> String {
-    let waiting: u64 = rows(&app.seen.pool, "waiting").iter().map(|row| number(row, "pending")).sum();
-    let pool = match text(&app.seen.pool, "state") {
+fn header(app: &App) -> String {
+    let waiting: u64 = rows(&app.state.pool, "waiting").iter().map(|row| number(row, "pending")).sum();
+    let pool = match text(&app.state.pool, "state") {
         state if state.is_empty() => String::new(),
         state => format!(" · pool {state}, {waiting} waiting"),
     };
     let seq = app.events.front().map(|event| format!(" · ● {}", number(event, "seq"))).unwrap_or_default();
-    let live = if app.is_cut_off() { " · ○ no broker answers".to_owned() } else { seq };
-    format!("countersign · {} open reviews{pool}{live}", app.seen.reviews.len())
+    let live = if app.is_disconnected() { " · ○ no broker answers".to_owned() } else { seq };
+    format!("countersign · {}{pool}{live}", count(app.state.reviews.len(), "open review"))
 }
 
-fn footline(app: &App) -> String {
+fn footer(app: &App) -> String {
     match &app.mode {
         Mode::Confirm { question, .. } => format!(" {question}"),
-        Mode::Compose { review, text } => format!(" say in {review}: {text}▏  Enter sends, Esc does not"),
+        Mode::Compose { review, text } => format!(" comment on {review}: {text}▏  Enter sends, Esc cancels"),
         Mode::Detail { .. } => " j/k, Space move  q back".to_owned(),
-        Mode::Browse | Mode::Help if !app.words.is_empty() => format!(" {}", app.words),
+        Mode::Browse | Mode::Help if !app.message.is_empty() => format!(" {}", app.message),
         Mode::Browse | Mode::Help => KEYS.to_owned(),
     }
 }
 
-/// Reviews get the room; beside them the reviewers, below what happens.
+/// Reviews on the left, reviewers on the right, events below.
 fn panes(app: &App, frame: &mut Frame, area: Rect) {
     let [upper, lower] = Layout::vertical([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(area);
     let is_narrow = area.width < 100;
     let (left, right) = if is_narrow { (100, 0) } else { (62, 38) };
     let sides = [Constraint::Percentage(left), Constraint::Percentage(right)];
     let [reviews, reviewers] = Layout::horizontal(sides).areas(upper);
-    // On a narrow screen the chosen pane takes its neighbour's place.
+    // A narrow screen has room for one of the upper panes.
     let (first, second) = match (is_narrow, app.pane) {
         (true, Pane::Reviewers) => (Pane::Reviewers, None),
         (true, _) => (Pane::Reviews, None),
@@ -82,30 +83,30 @@ fn panes(app: &App, frame: &mut Frame, area: Rect) {
 fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
     let width = usize::from(area.width.saturating_sub(2));
     let lines: Vec<Line<'_>> = match pane {
-        Pane::Reviews => app.seen.reviews.iter().map(|row| review(row, width)).collect(),
+        Pane::Reviews => app.state.reviews.iter().map(|row| review(row, width)).collect(),
         Pane::Reviewers => app.reviewers().iter().map(|row| reviewer(row, width)).collect(),
         Pane::Events => app.events.iter().map(|row| event(row, width)).collect(),
-        Pane::Actors => app.seen.actors.lines().map(|line| Line::from(clipped(line, width))).collect(),
+        Pane::Actors => app.state.actors.lines().map(|line| Line::from(clipped(line, width))).collect(),
     };
-    let is_chosen = app.pane == pane;
-    let border = if is_chosen { Style::new().bold() } else { Style::new().dim() };
+    let is_selected = app.pane == pane;
+    let border = if is_selected { Style::new().bold() } else { Style::new().dim() };
     let block = Block::bordered().title(pane.title()).border_style(border);
     if lines.is_empty() {
-        frame.render_widget(Paragraph::new(nothing(app, pane)).dim().wrap(Wrap { trim: true }).block(block), area);
+        frame.render_widget(Paragraph::new(empty_text(app, pane)).dim().wrap(Wrap { trim: true }).block(block), area);
         return;
     }
-    let marked = if is_chosen { Style::new().reversed() } else { Style::new() };
+    let marked = if is_selected { Style::new().reversed() } else { Style::new() };
     let list = List::new(lines).block(block).highlight_style(marked);
-    frame.render_stateful_widget(list, area, &mut ListState::default().with_selected(Some(app.chosen(pane))));
+    frame.render_stateful_widget(list, area, &mut ListState::default().with_selected(Some(app.selected(pane))));
 }
 
-fn nothing(app: &App, pane: Pane) -> String {
+fn empty_text(app: &App, pane: Pane) -> String {
     match pane {
-        Pane::Reviews => "Nothing is open. `countersign request` asks for a review.".to_owned(),
-        Pane::Reviewers if app.seen.pool.is_null() => "Only an operator sees them.".to_owned(),
-        Pane::Reviewers => one_line(app.seen.pool["message"].as_str().unwrap_or("No reviewer runs.")),
-        Pane::Events => "What happens from now on.".to_owned(),
-        Pane::Actors => "Only an operator sees them.".to_owned(),
+        Pane::Reviews => "No open reviews. `countersign request` submits one.".to_owned(),
+        Pane::Reviewers if app.state.pool.is_null() => "Visible to operators only.".to_owned(),
+        Pane::Reviewers => one_line(app.state.pool["message"].as_str().unwrap_or("No reviewer is running.")),
+        Pane::Events => "No events yet.".to_owned(),
+        Pane::Actors => "Visible to operators only.".to_owned(),
     }
 }
 
@@ -119,8 +120,8 @@ fn review(row: &Value, width: usize) -> Line<'static> {
         number(row, "current_round"),
         age(row, "updated_at")
     );
-    let whose = if who.is_empty() { String::new() } else { format!("[{}] ", clipped(&who, 14)) };
-    Line::from(clipped(&format!("{head}{whose}{}", one_line(row["intent"].as_str().unwrap_or_default())), width))
+    let holder = if who.is_empty() { String::new() } else { format!("[{}] ", clipped(&who, 14)) };
+    Line::from(clipped(&format!("{head}{holder}{}", one_line(row["intent"].as_str().unwrap_or_default())), width))
 }
 
 fn reviewer(row: &Value, width: usize) -> Line<'static> {
@@ -134,13 +135,14 @@ fn reviewer(row: &Value, width: usize) -> Line<'static> {
 fn event(row: &Value, width: usize) -> Line<'static> {
     let at = text(row, "at");
     let time = at.get(11..19).unwrap_or(&at);
-    let words = ["intent", "summary", "reason", "body", "note", "verdict", "exit"];
-    let said = words.iter().find_map(|word| row["data"][*word].as_str()).map(one_line).unwrap_or_default();
-    let line = format!("{time} {:<6} {:<22} {}  {said}", text(row, "number"), text(row, "kind"), text(row, "actor"));
+    let fields = ["intent", "summary", "reason", "body", "note", "verdict", "exit"];
+    let text_of_event = fields.iter().find_map(|field| row["data"][*field].as_str()).map(one_line).unwrap_or_default();
+    let line =
+        format!("{time} {:<6} {:<22} {}  {text_of_event}", text(row, "number"), text(row, "kind"), text(row, "actor"));
     Line::from(clipped(&line, width))
 }
 
-fn reading(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: usize) {
+fn detail(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: usize) {
     let width = usize::from(area.width.saturating_sub(2));
     let shown: Vec<_> = lines.iter().skip(first).map(|line| Line::from(clipped(line, width))).collect();
     frame.render_widget(Paragraph::new(shown).block(Block::bordered().title(title.to_owned())), area);

@@ -19,7 +19,7 @@ fn app() -> App {
     let mut app = App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() });
     let event = json!({ "seq": 41, "at": "2026-11-16T10:11:12.345Z", "number": "R-12", "kind": "claimed",
                         "actor": "second-mind", "data": {} });
-    app.hear([event].into_iter());
+    app.add_events([event].into_iter());
     app
 }
 
@@ -37,7 +37,7 @@ fn a_wide_screen_shows_all_panes() {
 }
 
 #[test]
-fn a_narrow_screen_shows_what_is_chosen() {
+fn a_narrow_screen_shows_the_selected_pane() {
     let mut app = app();
     insta::assert_snapshot!("narrow_reviews", drawn(&app, 60, 14));
     app.on_key(KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));

@@ -72,7 +72,7 @@ async fn the_built_in_personas_are_listed_without_a_broker() {
             "{text}"
         );
     }
-    assert!(text.contains("A proposal that names no personas gets general\n"), "{text}");
+    assert!(text.contains("Default panel: general\n"), "{text}");
     let all = personas(home.path(), &Repo::new()).await;
     let security = named(&all, "security");
     assert_eq!((&security["mode"], &security["time_limit"]), (&json!("agent"), &json!("15m")));

@@ -89,7 +89,7 @@ async fn a_token_is_made_listed_and_revoked_beside_a_running_broker() {
     assert!(listed(home).await.iter().all(|row| row["revoked_at"].is_string()));
     let gone = token(home, &["revoke", "ada"]).await;
     assert_eq!(gone.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&gone.stderr).contains("no live token"));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("no active token"));
     let log = broker.log();
     let line = log.lines().find(|line| line.contains("claim_review")).unwrap();
     assert!(line.contains("caller=\"ada\"") || line.contains("caller=ada"), "{line}");

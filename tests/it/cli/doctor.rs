@@ -1,4 +1,4 @@
-//! What the doctor sees, and that each trouble comes with what to do.
+//! `countersign doctor` finds problems and suggests fixes.
 
 use crate::support::{
     broker::TestBroker,
@@ -12,14 +12,14 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
 }
 
-/// The report, and the exit code it came with.
+/// The report and the exit code.
 async fn report(typed: Typed) -> (Value, i32) {
     let ended = typed.ends().await;
     (serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err)), ended.code)
 }
 
 #[tokio::test]
-async fn a_running_broker_is_well() {
+async fn a_running_broker_passes_all_checks() {
     let broker = TestBroker::start().await;
     let (report, code) = report(broker.type_in(&["doctor", "--json"])).await;
     assert_eq!((code, &report["fail"]), (0, &0.into()), "{report:#}");
@@ -32,37 +32,36 @@ async fn a_running_broker_is_well() {
 }
 
 #[tokio::test]
-async fn what_others_can_read_is_a_fault_with_its_cure() {
+async fn readable_private_files_are_a_failure_with_a_fix() {
     let broker = TestBroker::start().await;
     let file = broker.data_dir().join("operator.token");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let (report, code) = report(broker.type_in(&["doctor", "--json"])).await;
     assert_eq!((code, &check(&report, "files")["found"]), (1, &"fail".into()));
-    let cure = check(&report, "files")["fix"].as_str().unwrap();
-    assert!(cure.starts_with("chmod 600 ") && cure.contains("operator.token"), "{cure}");
+    let fix = check(&report, "files")["fix"].as_str().unwrap();
+    assert!(fix.starts_with("chmod 600 ") && fix.contains("operator.token"), "{fix}");
 }
 
 #[tokio::test]
-async fn a_dead_broker_and_a_broken_database_are_told_apart() {
+async fn a_dead_broker_and_a_damaged_database_are_distinguished() {
     let mut broker = TestBroker::start().await;
     broker.kill().await;
     let (dead, code) = report(broker.type_in(&["doctor", "--json"])).await;
     assert_eq!((code, &check(&dead, "running")["found"]), (1, &"fail".into()), "{dead:#}");
     assert_eq!(check(&dead, "database")["found"], "ok", "{dead:#}");
-    fs::write(broker.data_dir().join("countersign.db"), "not a database at all, but long enough to be read as one")
-        .unwrap();
+    fs::write(broker.data_dir().join("countersign.db"), "not a database, but long enough to have a header").unwrap();
     let (broken, _) = report(broker.type_in(&["doctor", "--json"])).await;
     assert_eq!(check(&broken, "database")["found"], "fail", "{broken:#}");
 }
 
 #[tokio::test]
-async fn a_fresh_machine_is_told_where_to_begin() {
+async fn a_fresh_machine_gets_warnings_only() {
     let home = tempfile::tempdir().unwrap();
     let (fresh, code) = report(typed(home.path(), home.path(), &["doctor", "--json"])).await;
     assert_eq!(code, 0, "{fresh:#}");
     assert_eq!(check(&fresh, "running")["found"], "warn");
     assert_eq!(check(&fresh, "repository")["found"], "warn");
-    assert!(!home.path().join(".local").exists(), "it makes nothing");
+    assert!(!home.path().join(".local").exists(), "nothing is created");
     let wrong = typed(home.path(), home.path(), &["doctor", "--json"]).var("COUNTERSIGN_CLAIMS_LEASE", "soon");
     let (wrong, code) = report(wrong).await;
     assert_eq!((code, &check(&wrong, "settings")["found"]), (1, &"fail".into()), "{wrong:#}");

@@ -1,4 +1,4 @@
-//! Reviews as files for others.
+//! `countersign export` writes SARIF, JSON and Markdown.
 
 use crate::support::{
     broker::TestBroker,
@@ -6,7 +6,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// A review of two rounds with an open, a settled and a suggested finding.
+/// A review of two rounds with an open issue, a resolved issue and a suggestion.
 async fn reviewed(broker: &TestBroker) -> String {
     let client: TestClient = broker.client();
     let diff = broker.repo().diff("zwei");
@@ -38,7 +38,7 @@ async fn issues_are_written_as_sarif() {
     let line = ["export", &review, "--format", "sarif", "-o", file.to_str().unwrap()];
     let ended = broker.type_in(&line).ends().await;
     assert_eq!((ended.code, ended.out.as_str()), (0, ""), "{}", ended.err);
-    assert!(ended.err.contains("1 reviews, 3 issues →"), "{}", ended.err);
+    assert!(ended.err.contains("1 review, 3 issues →"), "{}", ended.err);
     let sarif: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(
         (&sarif["version"], &sarif["runs"][0]["tool"]["driver"]["name"]),
@@ -66,7 +66,7 @@ async fn issues_are_written_as_sarif() {
 }
 
 #[tokio::test]
-async fn json_holds_all_and_a_report_can_be_read() {
+async fn json_contains_everything_and_markdown_is_readable() {
     let broker = TestBroker::start().await;
     let review = reviewed(&broker).await;
     let all = broker.type_in(&["export", "R-1..R-1", "--json"]).json().await;
@@ -89,7 +89,7 @@ async fn json_holds_all_and_a_report_can_be_read() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said() {
+async fn an_unknown_review_is_an_error() {
     let broker = TestBroker::start().await;
     let unknown = broker.type_in(&["export", "R-7"]).ends().await;
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));

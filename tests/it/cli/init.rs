@@ -123,7 +123,7 @@ async fn existing_files_are_kept_and_restored_byte_by_byte() {
 
     let again = place.init(&with(&EVERYTHING, &["--yes"])).ends().await;
     assert_eq!((again.code, again.out.as_str(), again.err.as_str()), (0, "nothing to do\n", ""));
-    assert_eq!(place.init(&with(&EVERYTHING, &["--check"])).prints().await, "all is as it should be\n");
+    assert_eq!(place.init(&with(&EVERYTHING, &["--check"])).prints().await, "everything is up to date\n");
     assert_eq!(place.all(), after);
 
     place.init(&["--remove", "--yes"]).prints().await;
@@ -403,7 +403,7 @@ async fn entries_installed_with_other_options_are_not_drift() {
     let line =
         ["--client", "claude,codex", "--http", "--git-hooks", "--fail-closed", "--client-hooks", "--start", "--yes"];
     place.init(&line).prints().await;
-    assert_eq!(place.init(&["--check"]).prints().await, "all is as it should be\n");
+    assert_eq!(place.init(&["--check"]).prints().await, "everything is up to date\n");
     let bin = place.home.path().join("bin");
     fs::create_dir(&bin).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_countersign"), bin.join("countersign")).unwrap();

@@ -1,4 +1,4 @@
-//! The live screen on a real terminal.
+//! `countersign top` on a real terminal.
 
 use crate::support::{
     broker::{PATIENCE, TestBroker, countersign},
@@ -15,11 +15,11 @@ use std::{
 };
 use tokio::process::Child;
 
-/// A command on a terminal of 110 by 30.
+/// A command on a pseudo-terminal of 110 by 30.
 struct Screen {
     child: Child,
     keys: File,
-    /// All that was ever written to it.
+    /// Everything that was written to it.
     written: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -67,7 +67,7 @@ impl Screen {
 }
 
 #[tokio::test]
-async fn a_person_watches_comments_approves_and_leaves() {
+async fn a_user_watches_comments_approves_and_quits() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("say it in German").await;
@@ -90,7 +90,7 @@ async fn a_person_watches_comments_approves_and_leaves() {
 }
 
 #[tokio::test]
-async fn without_a_terminal_it_says_what_to_use_and_as_json_it_needs_none() {
+async fn without_a_terminal_only_json_is_printed() {
     let broker = TestBroker::start().await;
     broker.client().submit("say it in German").await;
     let ended = broker.type_in(&["top"]).ends().await;
