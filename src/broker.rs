@@ -1,8 +1,10 @@
 //! The wiring: the one module that knows every part.
 
-use crate::{config::Config, mcp::Endpoint};
+use crate::mcp::Endpoint;
 use actors::{Limits, ProjectSource, Projects, Running, Settings, pool::PoolSettings, reviewer_process::this_program};
 use anyhow::Context as _;
+use config::Config;
+use config::data_dir::open_private;
 use domain::{pool::scaling, review::Rules};
 use git::GitSettings;
 use std::{
@@ -10,9 +12,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// The database in a data dir.
-pub const DATABASE: &str = "countersign.db";
 
 /// A started broker and what its banner tells of it.
 pub struct Started {
@@ -26,8 +25,8 @@ pub struct Started {
 /// pool will call at `address`.
 pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) -> anyhow::Result<Started> {
     let data_dir = &config.server.data_dir;
-    let database = data_dir.join(DATABASE);
-    create_private(&database).with_context(|| format!("cannot create {}", database.display()))?;
+    let database = data_dir.database();
+    open_private(&database).with_context(|| format!("cannot create {}", database.display()))?;
     let git = Arc::new(GitSettings {
         program: config.git.program.clone(),
         time_limit: config.git.time_limit,
@@ -44,7 +43,7 @@ pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) ->
             trusted: project.trusted,
         })
         .collect();
-    let projects = Projects::open(repo, configured, &data_dir.join("scratch"), git).await?;
+    let projects = Projects::open(repo, configured, &data_dir.scratch(), git).await?;
     let project = projects.own().map(|(name, root)| (name.to_owned(), root.to_owned()));
     let store = store::open(&database, store_settings(config))
         .await
@@ -61,11 +60,6 @@ fn store_settings(config: &Config) -> store::Settings {
         max_queue: config.limits.calls_in_flight + config.reviews.max_live,
         ..store::Settings::default()
     }
-}
-
-/// Where the logs of reviewers are kept.
-pub(crate) fn reviewers_folder(data_dir: &Path) -> PathBuf {
-    data_dir.join("reviewers")
 }
 
 fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSettings> {
@@ -93,7 +87,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         max_failures: pool.max_failures,
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
-        folder: reviewers_folder(&config.server.data_dir),
+        folder: config.server.data_dir.reviewers(),
         mcp_url: format!("http://{url}{path}"),
         shim: this_program(),
     })
@@ -125,20 +119,4 @@ fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
         personas: config.personas.clone(),
         panel: config.panel.defaults().context("panel.rules")?,
     })
-}
-
-/// Makes the file readable by its owner only before anything is in it; SQLite gives its side files
-/// the same mode.
-pub fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        options.mode(0o600);
-        let file = options.open(path)?;
-        file.set_permissions(std::fs::Permissions::from_mode(0o600))
-    }
-    #[cfg(not(unix))]
-    options.open(path).map(drop)
 }

@@ -18,7 +18,6 @@ mod failure;
 mod gate;
 mod hook;
 mod init;
-mod instance;
 mod issue;
 mod issues;
 mod list;

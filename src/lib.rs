@@ -2,13 +2,11 @@
 
 pub mod broker;
 pub mod cli;
-pub mod config;
 pub mod events;
 pub mod http;
 pub mod mcp;
 mod outbound;
 mod reviewer_log;
 pub mod service;
-pub mod tandem;
 pub mod telemetry;
 pub mod webhooks;

@@ -15,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-use crate::config::{Log, LogFormat};
+use config::{Log, LogFormat};
 
 mod escape;
 

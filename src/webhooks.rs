@@ -9,14 +9,11 @@ mod pace;
 mod secret;
 mod signature;
 
-use crate::{
-    config::{Config, Receiver},
-    events::EventFilter,
-    outbound::Outbound,
-};
+use crate::{events::EventFilter, outbound::Outbound};
 use actors::{Broker, BrokerError};
 use anyhow::Context as _;
 use api::webhooks::Webhook;
+use config::{Config, Receiver};
 use hook::Hook;
 use pace::Pace;
 use prometheus_client::metrics::{counter::Counter, family::Family};
@@ -124,6 +121,6 @@ fn prepared(broker: &Broker, receiver: &Receiver, config: &Config) -> anyhow::Re
     }
     match &receiver.secret_file {
         Some(file) => Secret::read_or_make(file),
-        None => Secret::read_or_make_in(&config.server.data_dir.join("webhooks"), &receiver.name),
+        None => Secret::read_or_make_in(&config.server.data_dir.webhook_secrets(), &receiver.name),
     }
 }

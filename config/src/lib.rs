@@ -1,1 +1,197 @@
-//! Settings, personas and the data folder.
+//! Settings, in layers: `config/default.toml` < the user's file < the project's file < `--config` <
+//! `COUNTERSIGN_*` < flags.
+//!
+//! The embedded `default.toml` is the only home of the defaults, `rules` that of the bounds.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use domain::diff::FlagKind;
+use domain::persona::Personas;
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
+use serde::{Deserialize, Serialize};
+
+pub mod data_dir;
+mod error;
+mod gate;
+mod key;
+mod merge;
+mod panel;
+mod personas;
+pub mod planning;
+mod pool;
+mod schema;
+mod sources;
+mod suggest;
+mod validate;
+mod webhooks;
+
+pub use data_dir::{DataDir, DataDirLock, LockError, RunningBroker};
+pub use error::{ConfigError, Origin};
+pub use gate::{Fail, Gate, Receipt};
+pub use merge::Loaded;
+pub use panel::{Panel, PanelRule};
+pub use pool::Pool;
+pub use sources::{Flag, Sources};
+pub use webhooks::{Receiver, Webhooks};
+
+const DEFAULTS: &str = include_str!("../default.toml");
+
+/// Every setting, checked. Get one from [`Config::load`]; `default()` is `config/default.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub server: Server,
+    pub auth: Auth,
+    pub log: Log,
+    pub claims: Claims,
+    pub reviews: Reviews,
+    pub limits: Limits,
+    pub wait: Wait,
+    pub git: Git,
+    pub store: Store,
+    pub events: Events,
+    pub webhooks: Webhooks,
+    pub panel: Panel,
+    pub gate: Gate,
+    pub pool: Pool,
+    /// From files of their own.
+    #[serde(skip, default = "personas::built_in")]
+    pub personas: Personas,
+    /// Registered beside the repository the broker was started in.
+    #[serde(default)]
+    pub projects: BTreeMap<String, Project>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    pub listen: SocketAddr,
+    /// Further names the Host header may have.
+    pub hosts: Vec<String>,
+    /// Absolute once loaded; empty only in `Config::default()`.
+    pub data_dir: DataDir,
+    pub max_connections: usize,
+    #[serde(with = "duration")]
+    pub header_timeout: Duration,
+    #[serde(with = "duration")]
+    pub body_timeout: Duration,
+    #[serde(with = "duration")]
+    pub write_timeout: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    pub required: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    pub filter: String,
+    pub format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claims {
+    #[serde(with = "duration")]
+    pub lease: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reviews {
+    #[serde(with = "duration")]
+    pub idle_after: Duration,
+    pub max_live: usize,
+    pub max_rounds: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    pub diff_bytes: usize,
+    pub intent_chars: usize,
+    pub text_chars: usize,
+    pub id_chars: usize,
+    pub metadata_bytes: usize,
+    pub page_chars: usize,
+    pub page_items: usize,
+    pub max_page_items: usize,
+    pub calls_in_flight: usize,
+    pub calls_per_review: usize,
+    pub waiters: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    #[serde(with = "duration")]
+    pub default: Duration,
+    #[serde(with = "duration")]
+    pub max: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Git {
+    pub program: PathBuf,
+    #[serde(with = "duration")]
+    pub time_limit: Duration,
+    pub concurrency: usize,
+    /// What a diff must not be flagged for.
+    pub refuse: Vec<FlagKind>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    pub readers: u32,
+    pub max_batch: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    pub max_streams: usize,
+    pub queue: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Project {
+    pub path: PathBuf,
+    /// May a diff be tried on the live working tree? That runs the project's own git filters.
+    #[serde(default)]
+    pub trusted: bool,
+}
+
+impl Config {
+    /// Reads and merges every layer. All that is wrong is reported at once.
+    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+        merge::load(sources)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        match toml::from_str(DEFAULTS) {
+            Ok(config) => config,
+            Err(error) => unreachable!("config/default.toml is built in and tested: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

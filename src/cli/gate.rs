@@ -8,11 +8,9 @@ use super::{
     render::gate::{report, to_json},
     terminal,
 };
-use crate::{
-    broker::DATABASE,
-    config::{Config, Fail},
-};
+
 use anyhow::{Context as _, anyhow};
+use config::{Config, Fail};
 use domain::text::escape;
 use gate::{Approvals, Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
@@ -127,7 +125,7 @@ async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
 
 /// Opens the gate on the database file of the broker.
 pub(super) async fn open_gate(repo: &UserRepo, config: &Config) -> anyhow::Result<Gate<ReadOnlyStore>> {
-    let database = ReadOnlyStore::open(&config.server.data_dir.join(DATABASE)).await?;
+    let database = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
     open_gate_with(repo, config, database).await
 }
 

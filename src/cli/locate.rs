@@ -1,18 +1,19 @@
 //! Finds the broker that serves a data dir, and starts one where there is none.
 
-use super::{
-    ADDRESS_IN_USE, TAKEN,
-    instance::{Note, append_private, make_private, open_private, operator_token},
-    place::Place,
-};
+use super::{ADDRESS_IN_USE, TAKEN, place::Place};
 use anyhow::{Context as _, anyhow};
+use config::{
+    DataDir, RunningBroker,
+    data_dir::{append_private, make_private, open_private},
+};
+use domain::runtime::TOKEN_VARIABLE;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use std::{
     env::VarError,
     fs,
     io::{Read as _, Seek as _, SeekFrom},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     time::Duration,
 };
@@ -21,10 +22,6 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Who a client of ours speaks as, where it is not the local user.
-const TOKEN_VARIABLE: &str = "COUNTERSIGN_TOKEN";
-
-const LOG: &str = "broker.log";
 const MAX_LOG_BYTES: u64 = 10 << 20;
 
 /// How long a broker may take to start, or to end before another can.
@@ -49,8 +46,8 @@ pub(super) fn given_token() -> anyhow::Result<Option<HeaderValue>> {
 
 /// The secret of the broker that serves `data_dir`, for its own user. It goes to nobody else: not to an
 /// address that was given on the command line.
-pub(super) fn local_token(data_dir: &Path) -> Option<HeaderValue> {
-    bearer(&operator_token(data_dir)?)
+pub(super) fn local_token(data_dir: &DataDir) -> Option<HeaderValue> {
+    bearer(&data_dir.operator_token()?)
 }
 
 fn bearer(secret: &str) -> Option<HeaderValue> {
@@ -67,8 +64,8 @@ struct Health {
 
 /// The broker that serves `data_dir`, if it is alive. The port in its note may belong
 /// to somebody else by now, so whoever answers there must be the same process.
-pub(super) async fn find(client: &reqwest::Client, data_dir: &Path) -> Option<Note> {
-    let note = Note::read(data_dir)?;
+pub(super) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option<RunningBroker> {
+    let note = data_dir.running_broker()?;
     let request = client.get(format!("{}/healthz", note.url)).timeout(Duration::from_secs(2));
     let health: Health = request.send().await.ok()?.json().await.ok()?;
     (health.service == "countersign" && health.pid == note.pid).then_some(note)
@@ -78,14 +75,14 @@ pub(super) async fn find(client: &reqwest::Client, data_dir: &Path) -> Option<No
 #[derive(Debug)]
 pub(super) struct Starter {
     pub place: Place,
-    pub data_dir: PathBuf,
+    pub data_dir: DataDir,
     pub repo: Option<PathBuf>,
 }
 
 impl Starter {
     /// The broker, which is started if there is none. Several may do this at once:
     /// the data dir's lock decides whose broker it is, and all find that one.
-    pub(super) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<Note> {
+    pub(super) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<RunningBroker> {
         let until = Instant::now() + PATIENCE;
         let (mut child, mut listen, mut log_start) = (None::<Child>, None, 0);
         loop {
@@ -110,7 +107,7 @@ impl Starter {
                 None => {}
             }
             if Instant::now() > until {
-                return Err(anyhow!("the broker was not ready in time; see {}", self.data_dir.join(LOG).display()));
+                return Err(anyhow!("the broker was not ready in time; see {}", self.data_dir.broker_log().display()));
             }
             sleep(PAUSE).await;
         }
@@ -119,15 +116,15 @@ impl Starter {
     /// Starts a broker that outlives us: its own process group, no terminal, its log in a file.
     fn start(&self, listen: Option<&str>) -> anyhow::Result<(Child, u64)> {
         make_private(&self.data_dir).with_context(|| self.data_dir.display().to_string())?;
-        let path = self.data_dir.join(LOG);
+        let path = self.data_dir.broker_log();
         let old = fs::metadata(&path).map_or(0, |meta| meta.len());
         if old > MAX_LOG_BYTES {
-            let _ = fs::rename(&path, self.data_dir.join("broker.log.1"));
+            let _ = fs::rename(&path, path.with_extension("log.1"));
         }
         let mut log = append_private(&path).with_context(|| path.display().to_string())?;
         let size = log.seek(SeekFrom::End(0))?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("serve").arg("--data-dir").arg(&self.data_dir);
+        command.arg("serve").arg("--data-dir").arg(&*self.data_dir);
         let options = [("--repo", &self.repo), ("--config", &self.place.config)];
         for (name, value) in options {
             if let Some(value) = value {
@@ -146,7 +143,7 @@ impl Starter {
     /// The last words of a broker that failed.
     fn log_since(&self, start: u64) -> String {
         let mut words = Vec::new();
-        if let Ok(mut log) = open_private(&self.data_dir.join(LOG)) {
+        if let Ok(mut log) = open_private(&self.data_dir.broker_log()) {
             let _ = log.seek(SeekFrom::Start(start)).and_then(|_| log.take(4096).read_to_end(&mut words));
         }
         String::from_utf8_lossy(&words).trim().to_owned()

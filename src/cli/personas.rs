@@ -1,7 +1,7 @@
 //! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
 
 use super::{Failure, place::Place, render::table, terminal};
-use crate::config::{Loaded, Origin, PanelRule};
+use config::{Loaded, Origin, PanelRule};
 use domain::persona::Persona;
 use domain::text::escape;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Which broker is meant: the options that every command shares.
 
 use super::{Failure, USAGE};
-use crate::config::{Config, Flag, Loaded, Sources};
 use anyhow::{Context as _, anyhow};
+use config::{Config, Flag, Loaded, Sources};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]

@@ -9,7 +9,6 @@ use super::{
     render::gate::{describe, name, short_id},
     terminal,
 };
-use crate::config;
 use anyhow::anyhow;
 use domain::text::escape;
 use gate::{Candidate, Decision, Outcome, Receipt};

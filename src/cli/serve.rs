@@ -2,13 +2,11 @@
 
 use super::{
     ADDRESS_IN_USE, Failure, TAKEN,
-    instance::{Instance, InstanceError},
     place::{Place, Settled},
     signals::Signals,
 };
 use crate::{
     broker::{self, Started},
-    config::{Config, LogFormat},
     events::{self, Events},
     http::{self, Limits, RequestGuard},
     service::{self, ConfigView},
@@ -16,6 +14,7 @@ use crate::{
     webhooks::Webhooks,
 };
 use anyhow::{Context as _, anyhow};
+use config::{Config, LockError, LogFormat};
 use std::{
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -45,9 +44,9 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     telemetry::init(&config.log)?;
     let mut signals = Signals::catch()?;
     // Before the database is opened: two brokers on one would reclaim each other's claims.
-    let instance = Instance::claim(&config.server.data_dir).map_err(|error| match error {
-        InstanceError::Taken { .. } => Failure::new(TAKEN, error),
-        InstanceError::Io { .. } => Failure::from(error),
+    let lock = config.server.data_dir.lock().map_err(|error| match error {
+        LockError::Taken { .. } => Failure::new(TAKEN, error),
+        LockError::Io { .. } => Failure::from(error),
     })?;
     let listener = bind(&config).await?;
     let address = listener.local_addr()?;
@@ -79,7 +78,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
     let url = format!("http://{}", reachable(address));
     let operator = started.running.broker.credentials().issue_local_operator();
-    instance.announce(&url, &operator).context("cannot say where the broker listens")?;
+    lock.announce(&url, &operator).context("cannot say where the broker listens")?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),
         // Who collects lines of JSON could not read it.
@@ -116,7 +115,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         () = ended => info!("stopped"),
         name = signals.next() => return Err(anyhow!("{name} again: stopped at once; everything acknowledged is saved").into()),
     }
-    drop(instance);
+    drop(lock);
     Ok(())
 }
 

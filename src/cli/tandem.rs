@@ -1,8 +1,8 @@
 //! `countersign tandem`: prints whether the project works in tandem, and its settings. It needs no broker.
 
 use super::{Failure, USAGE, place::Place, terminal};
-use crate::tandem::{FILE, Tandem};
 use anyhow::anyhow;
+use config::planning::{FILE, Tandem};
 use serde_json::json;
 use std::path::PathBuf;
 

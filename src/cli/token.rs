@@ -3,23 +3,18 @@
 
 use super::{
     Failure, USAGE,
-    instance::{Instance, InstanceError},
     place::Place,
     render::{Cell, style, table},
     terminal,
 };
-use crate::{
-    broker::{DATABASE, create_private},
-    config::Config,
-};
 use anyhow::{Context as _, anyhow};
+use config::{Config, DataDir, LockError, data_dir::open_private};
 use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
 use domain::text::{escape, is_hidden};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde_json::json;
 use std::{
     io::{self, Write as _},
-    path::Path,
     time::Duration,
 };
 use store::{NewToken, Token, TokenSelector, Tokens};
@@ -195,34 +190,34 @@ fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
 }
 
 /// Opens the tokens of a data folder. `None` if there is no database; nothing is created.
-async fn open(data_dir: &Path) -> anyhow::Result<Option<Tokens>> {
-    if data_dir.join(DATABASE).exists() { open_or_create(data_dir).await.map(Some) } else { Ok(None) }
+async fn open(data_dir: &DataDir) -> anyhow::Result<Option<Tokens>> {
+    if data_dir.database().exists() { open_or_create(data_dir).await.map(Some) } else { Ok(None) }
 }
 
 /// Opens the tokens and creates or migrates the database if needed. Only under the lock: a running broker migrates its
 /// own database.
-async fn open_or_create(data_dir: &Path) -> anyhow::Result<Tokens> {
-    let database = data_dir.join(DATABASE);
+async fn open_or_create(data_dir: &DataDir) -> anyhow::Result<Tokens> {
+    let database = data_dir.database();
     let until = Instant::now() + DATABASE_TIMEOUT;
     loop {
         let at = || format!("cannot open {}", database.display());
         if let Some(tokens) = Tokens::open(&database).await.with_context(at)? {
             return Ok(tokens);
         }
-        match Instance::claim(data_dir) {
+        match data_dir.lock() {
             Ok(_locked) => {
-                create_private(&database).with_context(at)?;
+                open_private(&database).with_context(at)?;
                 store::migrate(&database).await.with_context(at)?;
             }
             // A broker that is starting may be creating the database.
-            Err(taken @ InstanceError::Taken { .. }) if Instant::now() > until => {
+            Err(taken @ LockError::Taken { .. }) if Instant::now() > until => {
                 return Err(anyhow!(
                     "{}: the database has no token table; restart the broker ({taken})",
                     database.display()
                 ));
             }
-            Err(InstanceError::Taken { .. }) => sleep(RETRY_DELAY).await,
-            Err(error @ InstanceError::Io { .. }) => return Err(error.into()),
+            Err(LockError::Taken { .. }) => sleep(RETRY_DELAY).await,
+            Err(error @ LockError::Io { .. }) => return Err(error.into()),
         }
     }
 }

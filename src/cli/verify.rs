@@ -11,7 +11,6 @@ use super::{
     },
     terminal,
 };
-use crate::broker::DATABASE;
 use anyhow::anyhow;
 use gate::{Candidate, Evidence, Outcome, Receipt, Standing, VerifiedCommit, default_range};
 use serde_json::{Value, json};
@@ -53,7 +52,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 
 async fn verify(args: &Args) -> anyhow::Result<Report> {
     let (repo, config) = repo_and_config(&args.place).await?;
-    let path = config.server.data_dir.join(DATABASE);
+    let path = config.server.data_dir.database();
     let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
     // Without a database, receipts are the only evidence.
     let trust_receipts = args.trust_receipts || database.is_none();

@@ -1,7 +1,8 @@
 //! What operators read beside reviews: personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
-use crate::{broker::reviewers_folder, config::Config};
+use config::Config;
+
 use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
 use domain::persona;
 use serde_json::{Map, Value};
@@ -19,7 +20,7 @@ impl ConfigView {
         Self {
             config: without_secrets(config),
             personas: config.personas.values().map(|persona| describe(persona)).collect(),
-            logs: reviewers_folder(&config.server.data_dir),
+            logs: config.server.data_dir.reviewers(),
         }
     }
 

@@ -2,9 +2,10 @@
 //! the service directly.
 
 use super::{CallContext, CallError, ConfigView, Service, Settings};
-use crate::{broker, config::Config, webhooks::Webhooks};
+use crate::{broker, webhooks::Webhooks};
 use actors::{Caller, Running, credentials::Scope};
 use api::OperationId;
+use config::Config;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ impl World {
     async fn start() -> Self {
         let dir = TempDir::new().unwrap();
         let mut config = Config::default();
-        config.server.data_dir = dir.path().to_owned();
+        config.server.data_dir = dir.path().to_owned().into();
         let running = broker::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap().running;
         let settings = Settings {
             page_chars: 30_000,

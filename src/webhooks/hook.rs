@@ -9,13 +9,13 @@ use super::{
     secret::Secret,
 };
 use crate::{
-    config::Receiver,
     events::{EncodedEvent, EventFilter},
     outbound::Outbound,
 };
 use actors::Broker;
 use anyhow::Context as _;
 use api::webhooks::FailingDelivery;
+use config::Receiver;
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,

@@ -1,13 +1,8 @@
 //! Checks of the data folder: the running broker, the database, and file permissions.
 
 use super::Check;
-use crate::{
-    cli::{
-        instance::Note,
-        locate::{client, find},
-    },
-    config::Config,
-};
+use crate::cli::locate::{client, find};
+use config::{Config, DataDir};
 use std::{
     fs, io,
     net::TcpListener,
@@ -24,7 +19,7 @@ const MAX_WAL_BYTES: u64 = 256 << 20;
 pub(super) async fn checks(config: &Config) -> Vec<Check> {
     let data_dir = &config.server.data_dir;
     let mut checks = vec![running(config).await];
-    checks.extend(database(&data_dir.join("countersign.db")).await);
+    checks.extend(database(&data_dir.database()).await);
     checks.extend(permissions(data_dir));
     checks
 }
@@ -35,7 +30,7 @@ async fn running(config: &Config) -> Check {
         Ok(client) => find(&client, data_dir).await,
         Err(_) => None,
     };
-    let (note, listen) = (Note::read(data_dir), config.server.listen);
+    let (note, listen) = (data_dir.running_broker(), config.server.listen);
     match (alive, note) {
         (Some(note), _) => Check::ok(GROUP, "running", format!("pid {}, {}", note.pid, note.url)),
         (None, Some(note)) => Check::failure(
@@ -96,11 +91,10 @@ async fn database(file: &Path) -> Vec<Check> {
 }
 
 /// Whether only the owner can read the private files.
-fn permissions(data_dir: &Path) -> Vec<Check> {
-    let files = ["countersign.db", "broker.json", "operator.token", "broker.lock", "broker.log"];
+fn permissions(data_dir: &DataDir) -> Vec<Check> {
     let mode = |path: &Path| fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
     let open = |path: &PathBuf| mode(path).is_ok_and(|mode| mode & 0o077 != 0);
-    let found: Vec<_> = files.iter().map(|name| data_dir.join(name)).filter(|path| path.exists()).collect();
+    let found: Vec<_> = data_dir.private_files().into_iter().filter(|path| path.exists()).collect();
     let exposed: Vec<_> = found.iter().filter(|path| open(path)).map(|path| path.display().to_string()).collect();
     match (found.len(), exposed.as_slice()) {
         (0, _) => Vec::new(),

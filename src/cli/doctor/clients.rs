@@ -1,10 +1,8 @@
 //! Checks of the agent clients: installed programs, their connection to the broker, and the reviewer pool.
 
 use super::Check;
-use crate::{
-    cli::place::Place,
-    config::{Config, Pool},
-};
+use crate::cli::place::Place;
+use config::{Config, Pool};
 use domain::runtime::Runtime;
 use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};

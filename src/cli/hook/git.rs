@@ -4,15 +4,14 @@ use super::{
     Gated, Message, Plain, PrePush,
     required_approvals::{Point, is_required},
 };
-use crate::{
-    cli::{
-        Failure,
-        gate::{load_config, open_gate, repo_and_config},
-        place::Place,
-        render::gate::report,
-    },
-    config::{self, Fail},
+use crate::cli::{
+    Failure,
+    gate::{load_config, open_gate, repo_and_config},
+    place::Place,
+    render::gate::report,
 };
+use config::Fail;
+
 use domain::text::escape;
 use gate::{Candidate, Decision, PushUpdate, Receipt};
 use std::io::{self, Read as _, Write as _};

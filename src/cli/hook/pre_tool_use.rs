@@ -9,15 +9,13 @@ use super::{
     required_approvals::{Point, is_required},
     shell::Word,
 };
-use crate::{
-    cli::{
-        Failure,
-        gate::{load_config, open_gate},
-        place::Place,
-        render::gate::report,
-    },
-    config::Fail,
+use crate::cli::{
+    Failure,
+    gate::{load_config, open_gate},
+    place::Place,
+    render::gate::report,
 };
+use config::Fail;
 use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
 use git::UserRepo;
 use std::{

@@ -1,11 +1,9 @@
 //! Whether the project's planning settings require an approval for a commit or a push.
 
-pub(super) use crate::tandem::Point;
+pub(super) use config::planning::Point;
 
-use crate::{
-    cli::terminal,
-    tandem::{FILE, Tandem},
-};
+use crate::cli::terminal;
+use config::planning::{FILE, Tandem};
 use git::UserRepo;
 use std::path::Path;
 

@@ -8,10 +8,7 @@ use super::{
     protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
     seen_feedback::SeenFeedback,
 };
-use crate::{
-    broker::DATABASE,
-    cli::{Failure, gate::load_config, place::Place, render::clipped},
-};
+use crate::cli::{Failure, gate::load_config, place::Place, render::clipped};
 use domain::{review::Status, time::Timestamp};
 use git::UserRepo;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -52,7 +49,7 @@ async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
 /// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
     let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
-    let database = load_config(&place)?.server.data_dir.join(DATABASE);
+    let database = load_config(&place)?.server.data_dir.database();
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();

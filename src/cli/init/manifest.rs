@@ -4,11 +4,14 @@
 //! that secrets elsewhere in the user's file are not copied.
 
 use super::{
-    super::instance::{make_private, open_private},
     change::Kind,
     edit::{Splice, splices, undo},
 };
 use anyhow::Context as _;
+use config::{
+    DataDir,
+    data_dir::{make_private, open_private},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -86,8 +89,8 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    pub(super) fn new(data_dir: &Path) -> Self {
-        Self { dir: data_dir.join("init") }
+    pub(super) fn new(data_dir: &DataDir) -> Self {
+        Self { dir: data_dir.init_manifests() }
     }
 
     fn file(&self, path: &Path) -> PathBuf {

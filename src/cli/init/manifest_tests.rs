@@ -31,7 +31,7 @@ fn a_created_file_is_removed_again() {
 #[test]
 fn entries_are_found_by_path_and_scope() {
     let dir = tempfile::tempdir().unwrap();
-    let manifest = Manifest::new(dir.path());
+    let manifest = Manifest::new(&dir.path().to_owned().into());
     let entry = ManifestEntry { path: "/r/a".into(), scope: "/r".into(), ..ManifestEntry::default() };
     manifest.save(&entry).unwrap();
     assert_eq!(manifest.find(Path::new("/r/a")), Some(entry.clone()));

@@ -2,14 +2,12 @@
 
 use super::jsonrpc::Envelope;
 use crate::{
-    cli::{
-        instance::Note,
-        locate::{Starter, local_token},
-    },
+    cli::locate::{Starter, local_token},
     http::BROKER_PID,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
+use config::RunningBroker;
 use domain::text::truncate;
 use reqwest::{
     Client, Response, StatusCode,
@@ -54,7 +52,7 @@ pub(super) struct Forwarder {
     /// The token to authenticate with [default: the local operator token of the broker].
     token: Option<HeaderValue>,
     /// The last known broker. The lock also prevents starting two.
-    known: Mutex<Option<Note>>,
+    known: Mutex<Option<RunningBroker>>,
     /// The protocol version that `initialize` agreed on. Older revisions do not repeat it in each message.
     protocol_version: RwLock<Option<String>>,
 }
@@ -120,7 +118,7 @@ impl Forwarder {
             Some(note) => note,
             None => starter.find_or_start(&self.client).await?,
         };
-        let Note { url, pid, .. } = known.insert(note);
+        let RunningBroker { url, pid, .. } = known.insert(note);
         Ok((url.clone(), Some(*pid)))
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let folder = crate::broker::reviewers_folder(&args.place.settle(None)?.config.server.data_dir);
+    let folder = args.place.settle(None)?.config.server.data_dir.reviewers();
     let name = &args.reviewer;
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
     let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::key::Key;
+use crate::key::Key;
 
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// `section.key`; `*` stands for the name of a project.
-    pub(super) key: &'static str,
-    pub(super) kind: Kind,
-    pub(super) scope: Scope,
+    pub(crate) key: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) scope: Scope,
 }
 
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Host and port.
     Address,
     /// A list of host names and addresses without ports.
@@ -64,7 +64,7 @@ pub(super) enum Kind {
 /// What a project's file may do with a setting. It lies in the repository, so an agent may have
 /// written it: it may tune what concerns only its reviews, and tighten guards, but never loosen one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     OperatorOnly,
     ProjectSets,
     ProjectLowers,
@@ -84,7 +84,7 @@ const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     rule("server.listen", Address, OperatorOnly),
     rule("server.hosts", Hosts, OperatorOnly),
     rule("server.data_dir", DataDir, OperatorOnly),
@@ -159,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// The same for the file of a persona.
-pub(super) const PERSONA_RULES: &[Rule] = &[
+pub(crate) const PERSONA_RULES: &[Rule] = &[
     rule("focus", Line(200), ProjectSets),
     // The text is added to that of the operator.
     rule("prompt", FileName, ProjectSets),
@@ -176,7 +176,7 @@ pub(super) const PERSONA_RULES: &[Rule] = &[
 ];
 
 /// Patterns in one list.
-pub(super) const MAX_GLOBS: usize = 100;
+pub(crate) const MAX_GLOBS: usize = 100;
 
 const fn rule(key: &'static str, kind: Kind, scope: Scope) -> Rule {
     Rule { key, kind, scope }
@@ -186,19 +186,19 @@ const fn millis(min: u64, max: u64) -> Kind {
     Kind::Duration(Duration::from_millis(min), Duration::from_millis(max))
 }
 
-pub(super) fn find(key: &Key) -> Option<&'static Rule> {
+pub(crate) fn find(key: &Key) -> Option<&'static Rule> {
     let pattern = key.pattern();
     RULES.iter().find(|rule| rule.key == pattern)
 }
 
-pub(super) fn is_section(name: &str) -> bool {
+pub(crate) fn is_section(name: &str) -> bool {
     let of = |rule: &Rule| rule.key.split('.').next() == Some(name);
     RULES.iter().any(of)
 }
 
 impl Rule {
     /// `COUNTERSIGN_CLAIMS_LEASE`; none for projects, whose names a variable cannot spell.
-    pub(super) fn variable(&self) -> Option<String> {
+    pub(crate) fn variable(&self) -> Option<String> {
         (!self.key.contains('*')).then(|| format!("COUNTERSIGN_{}", self.key.replace('.', "_").to_uppercase()))
     }
 }

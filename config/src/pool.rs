@@ -12,9 +12,9 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::check::is_program;
-use super::error::{Origin, Problem, show};
-use super::key::Key;
+use crate::error::{Origin, Problem, show};
+use crate::key::Key;
+use crate::validate::is_program;
 
 /// No prompt comes near it.
 const MAX_PROMPT_BYTES: u64 = 256 << 10;
@@ -78,7 +78,7 @@ impl Pool {
 
 /// What is wrong although each value by itself is allowed. A setting that would have no effect counts: who
 /// wrote it expects one.
-pub(super) fn contradictions(settings: &BTreeMap<Key, (Value, Origin)>) -> Vec<Problem> {
+pub(crate) fn contradictions(settings: &BTreeMap<Key, (Value, Origin)>) -> Vec<Problem> {
     let all = Settings(settings);
     let is_command = all.text("runtime") == "command";
     let command = all.list("command");
@@ -158,22 +158,17 @@ impl<'a> Settings<'a> {
 }
 
 /// A setting that is not given is an empty text.
-pub(super) mod or_empty {
+pub(crate) mod or_empty {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
 
-    pub(in crate::config) fn serialize<T: Serialize, S: Serializer>(
-        value: &Option<T>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => value.serialize(to),
             None => "".serialize(to),
         }
     }
 
-    pub(in crate::config) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<T>, D::Error> {
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
         match String::deserialize(from)? {
             text if text.is_empty() => Ok(None),
             text => T::deserialize(text.into_deserializer()).map(Some),

@@ -220,5 +220,5 @@ impl<'a> Keys<'a> {
 }
 
 #[cfg(test)]
-#[path = "tandem_tests.rs"]
+#[path = "planning_tests.rs"]
 mod tests;

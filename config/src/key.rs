@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-use super::rules::is_section;
+use crate::schema::is_section;
 use domain::text::escape;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(Vec<String>);
+pub(crate) struct Key(Vec<String>);
 
 impl Key {
-    pub(super) fn new<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         Self(parts.into_iter().map(str::to_owned).collect())
     }
 
-    pub(super) fn parts(&self) -> &[String] {
+    pub(crate) fn parts(&self) -> &[String] {
         &self.0
     }
 
     /// As it stands in the table of rules, where one row covers every project.
-    pub(super) fn pattern(&self) -> String {
+    pub(crate) fn pattern(&self) -> String {
         match self.0.as_slice() {
             [section, _, setting] if section == "projects" => format!("projects.*.{setting}"),
             parts => parts.join("."),
@@ -26,7 +26,7 @@ impl Key {
     }
 
     /// The project this key belongs to, if any.
-    pub(super) fn project(&self) -> Option<&str> {
+    pub(crate) fn project(&self) -> Option<&str> {
         match self.0.as_slice() {
             [section, name, ..] if section == "projects" => Some(name),
             _ => None,
@@ -57,7 +57,7 @@ fn is_bare(c: char) -> bool {
 /// The settings of a file, one by one: two levels deep, three for projects.
 ///
 /// What is no table where one should be comes out under its short name, for the caller to refuse.
-pub(super) fn settings(file: toml::Table) -> Vec<(Key, toml::Value)> {
+pub(crate) fn settings(file: toml::Table) -> Vec<(Key, toml::Value)> {
     let mut found = Vec::new();
     for (section, value) in file {
         let toml::Value::Table(entries) = value else {
@@ -83,7 +83,7 @@ pub(super) fn settings(file: toml::Table) -> Vec<(Key, toml::Value)> {
 }
 
 /// The other way round: puts a setting back into its section.
-pub(super) fn insert(tree: &mut toml::Table, path: &[String], value: toml::Value) {
+pub(crate) fn insert(tree: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}
         [last] => {

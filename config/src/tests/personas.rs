@@ -4,8 +4,8 @@ use domain::persona::{Mode, Persona};
 use domain::review::Category;
 use domain::runtime::{Effort, Runtime};
 
-use super::super::rules::PERSONA_RULES;
 use super::*;
+use crate::schema::PERSONA_RULES;
 
 const USER: &str = ".config/countersign/personas";
 const PROJECT: &str = "code/app/.countersign/personas";
@@ -61,7 +61,7 @@ fn five_are_built_in_and_choose_nothing_that_costs() {
 
 #[test]
 fn every_setting_of_a_persona_has_a_default_or_an_example_and_a_bound() {
-    let text = include_str!("../../config/persona.toml");
+    let text = include_str!("../../persona.toml");
     let found: BTreeSet<_> = text
         .lines()
         .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))

@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::http::Uri;
 use domain::event_kind::{is_event_name, list_event_names};
+use http::Uri;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::check::{Place, absolute, is_word};
-use super::near::unknown_key;
+use crate::suggest::unknown_key;
+use crate::validate::{Place, absolute, is_word};
 use domain::text::is_hidden;
 
 const MAX_RECEIVERS: usize = 20;
@@ -56,7 +56,7 @@ impl Receiver {
 }
 
 /// The value with its paths made absolute, if nothing is wrong with it.
-pub(super) fn accept(value: &Value, place: &Place<'_>) -> Option<Value> {
+pub(crate) fn accept(value: &Value, place: &Place<'_>) -> Option<Value> {
     if !faults(value).is_empty() {
         return None;
     }
@@ -71,7 +71,7 @@ pub(super) fn accept(value: &Value, place: &Place<'_>) -> Option<Value> {
 }
 
 /// All that is wrong with a value of `webhooks.receivers`. No address is repeated: it may hold a secret.
-pub(super) fn faults(value: &Value) -> Vec<String> {
+pub(crate) fn faults(value: &Value) -> Vec<String> {
     let tables = value.as_array().and_then(|all| all.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
     let Some(tables) = tables else { return vec!["this is no list of receivers".to_owned()] };
     let mut faults = Vec::new();
@@ -124,12 +124,12 @@ fn fault_of_events(events: &Value) -> Option<String> {
     let Some(events) = events.as_array() else { return Some("events is no list".into()) };
     let is_known = |event: &&Value| event.as_str().is_some_and(is_event_name);
     let unknown = events.iter().find(|event| !is_known(event))?;
-    let shown = super::error::show(unknown);
+    let shown = crate::error::show(unknown);
     Some(format!("events: {shown} is not known; allowed: {}", list_event_names()))
 }
 
 /// What keeps this from being an address to send to.
-pub(super) fn fault_of_url(url: &str, allow_http: bool) -> Option<&'static str> {
+pub(crate) fn fault_of_url(url: &str, allow_http: bool) -> Option<&'static str> {
     let Ok(uri) = url.parse::<Uri>() else { return Some("is no address") };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Some("is no address with http:// or https:// at its beginning");

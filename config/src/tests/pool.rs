@@ -2,8 +2,8 @@
 
 use domain::runtime::{Effort, Runtime, Wsl};
 
-use super::super::rules::Scope;
 use super::*;
+use crate::schema::Scope;
 
 /// What is said about `[pool]` with these lines, without the place, which is always the user's file.
 #[track_caller]
@@ -142,7 +142,7 @@ fn a_prompt_is_checked_before_anybody_reads_it() {
 
 #[test]
 fn a_projects_file_says_nothing_about_the_pool() {
-    let of_pool = |rule: &&rules::Rule| rule.key.starts_with("pool.");
+    let of_pool = |rule: &&crate::schema::Rule| rule.key.starts_with("pool.");
     assert!(RULES.iter().filter(of_pool).all(|rule| rule.scope == Scope::OperatorOnly));
     let words = project_error("pool.enabled = true");
     assert!(words.contains("not allowed in a project's file"), "{words}");

@@ -8,9 +8,9 @@ use domain::review::Category;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::check::{globs, is_persona_list};
-use super::near::unknown_key;
-use super::rules::MAX_GLOBS;
+use crate::schema::MAX_GLOBS;
+use crate::suggest::unknown_key;
+use crate::validate::{globs, is_persona_list};
 
 const MAX_RULES: usize = 50;
 const KEYS: &[&str] = &["category", "paths", "personas", "replace"];
@@ -49,7 +49,7 @@ impl Panel {
 }
 
 /// All that is wrong with a value of `panel.rules`.
-pub(super) fn faults(value: &Value) -> Vec<String> {
+pub(crate) fn faults(value: &Value) -> Vec<String> {
     let tables = value.as_array().and_then(|rules| rules.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
     let Some(tables) = tables else { return vec!["this is no list of rules".to_owned()] };
     let mut faults = Vec::new();
@@ -92,12 +92,12 @@ fn faults_of(rule: &Table) -> Vec<String> {
 }
 
 /// A project's file must not keep the operator's personas away.
-pub(super) fn replaces(rule: &Value) -> bool {
+pub(crate) fn replaces(rule: &Value) -> bool {
     rule.get("replace").and_then(Value::as_bool) == Some(true)
 }
 
 /// What is wrong with the personas that `panel.personas` or `panel.rules` name, given those that are there.
-pub(super) fn unknown_personas(value: &Value, known: &BTreeSet<String>) -> Option<String> {
+pub(crate) fn unknown_personas(value: &Value, known: &BTreeSet<String>) -> Option<String> {
     let missing: Vec<_> = named(value).filter(|name| !known.contains(*name)).map(|name| format!("{name:?}")).collect();
     if missing.is_empty() {
         return None;
@@ -107,7 +107,7 @@ pub(super) fn unknown_personas(value: &Value, known: &BTreeSet<String>) -> Optio
 }
 
 /// The names in a value of `panel.personas` or `panel.rules`.
-pub(super) fn named(value: &Value) -> impl Iterator<Item = &str> {
+pub(crate) fn named(value: &Value) -> impl Iterator<Item = &str> {
     let lists = value.as_array().into_iter().flatten().map(|item| match item.get("personas") {
         Some(Value::Array(names)) => names.as_slice(),
         _ => std::slice::from_ref(item),

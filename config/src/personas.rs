@@ -14,25 +14,25 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::check::{Place, is_program};
-use super::error::{Origin, PERSONA_DEFAULTS, Problem, show};
-use super::key::Key;
-use super::load::{Speaker, tightened};
-use super::near::unknown_key;
-use super::pool::or_empty;
-use super::rules::{PERSONA_RULES, Scope};
-use super::sources::{Folder, Sources};
+use crate::error::{Origin, PERSONA_DEFAULTS, Problem, show};
+use crate::key::Key;
+use crate::merge::{Speaker, tightened};
+use crate::pool::or_empty;
+use crate::schema::{PERSONA_RULES, Scope};
+use crate::sources::{Folder, Sources};
+use crate::suggest::unknown_key;
+use crate::validate::{Place, is_program};
 
-const DEFAULTS: &str = include_str!("../../config/persona.toml");
+const DEFAULTS: &str = include_str!("../persona.toml");
 /// How findings are reported is the broker's to say, whoever wrote the prompt; and it is the last word.
-const FINDINGS: &str = include_str!("../../config/personas/findings.md");
+const FINDINGS: &str = include_str!("../personas/findings.md");
 
 macro_rules! built_in {
     ($($name:literal),+) => {
         [$((
             $name,
-            include_str!(concat!("../../config/personas/", $name, ".toml")),
-            include_str!(concat!("../../config/personas/", $name, ".md")),
+            include_str!(concat!("../personas/", $name, ".toml")),
+            include_str!(concat!("../personas/", $name, ".md")),
         )),+]
     };
 }
@@ -40,22 +40,22 @@ const BUILT_IN: [(&str, &str, &str); 5] = built_in!("general", "security", "perf
 
 /// All that was found, and where each setting of it came from.
 #[derive(Default)]
-pub(super) struct Configured {
-    pub(super) personas: Personas,
-    pub(super) origins: BTreeMap<String, BTreeMap<String, Origin>>,
-    pub(super) problems: Vec<Problem>,
+pub(crate) struct Configured {
+    pub(crate) personas: Personas,
+    pub(crate) origins: BTreeMap<String, BTreeMap<String, Origin>>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 type Settings = BTreeMap<Key, (Value, Origin)>;
 
 /// Those of the binary, for a configuration that nobody has changed.
-pub(super) fn built_in() -> Personas {
+pub(crate) fn built_in() -> Personas {
     let drafts = Drafts::built_in().drafts;
     drafts.into_iter().filter_map(|(name, draft)| Some((name.clone(), Arc::new(draft.finish(name).ok()?)))).collect()
 }
 
 /// Reads every folder. `settings` are those of the rest of the configuration.
-pub(super) fn load(sources: &Sources, settings: &Settings) -> Configured {
+pub(crate) fn load(sources: &Sources, settings: &Settings) -> Configured {
     let mut all = Drafts { sources: Some(sources), ..Drafts::built_in() };
     if let Some(folder) = sources.user_personas() {
         all.folder(&folder, Speaker::OperatorsFile);

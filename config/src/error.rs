@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::key::Key;
+use crate::key::Key;
 use domain::text::escape;
 
 /// Longer values are cut in messages.
 const SHOWN_CHARS: usize = 80;
 
 /// The built-in file with the defaults of every persona.
-pub(super) const PERSONA_DEFAULTS: &str = "persona";
+pub(crate) const PERSONA_DEFAULTS: &str = "persona";
 
 /// Where a setting was given its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl fmt::Display for Origin {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError {
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     origin: Origin,
     setting: Option<String>,
     text: String,
@@ -56,16 +56,16 @@ pub(super) struct Problem {
 
 impl Problem {
     /// About a whole file or variable.
-    pub(super) fn at(origin: &Origin, text: impl Into<String>) -> Self {
+    pub(crate) fn at(origin: &Origin, text: impl Into<String>) -> Self {
         Self { origin: origin.clone(), setting: None, text: text.into() }
     }
 
     /// About one setting; `text` says what is allowed.
-    pub(super) fn of(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
+    pub(crate) fn of(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
         Self { origin: origin.clone(), setting: Some(format!("{key} = {}", show(value))), text: text.into() }
     }
 
-    pub(super) fn is_about(&self, section: &str) -> bool {
+    pub(crate) fn is_about(&self, section: &str) -> bool {
         let key = self.setting.as_ref().and_then(|setting| setting.strip_prefix(section));
         key.is_some_and(|key| key.starts_with('.'))
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Problem {
 }
 
 /// On one line, and safe to print: a project's file may have been written by an agent.
-pub(super) fn show(value: &toml::Value) -> String {
+pub(crate) fn show(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(text) => format!("{text:?}"),
         toml::Value::Array(items) => {

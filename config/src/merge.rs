@@ -8,16 +8,16 @@ use domain::runtime::{MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, TOKEN_VARIABLE};
 use serde::Deserialize;
 use toml::Value;
 
-use super::check::{Place, duration};
-use super::error::{ConfigError, Origin, Problem, show};
-use super::key::{Key, insert, settings};
-use super::near::{unknown_setting, unknown_variable};
-use super::panel;
-use super::personas::{self, Configured};
-use super::pool;
-use super::rules::{RULES, Rule, Scope, find};
-use super::sources::Sources;
-use super::{Config, DEFAULTS};
+use crate::error::{ConfigError, Origin, Problem, show};
+use crate::key::{Key, insert, settings};
+use crate::panel;
+use crate::personas::{self, Configured};
+use crate::pool;
+use crate::schema::{RULES, Rule, Scope, find};
+use crate::sources::Sources;
+use crate::suggest::{unknown_setting, unknown_variable};
+use crate::validate::{Place, duration};
+use crate::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
 /// Ours, but no settings: whom a client is to speak to and as whom, and what the tests are told. A broker
@@ -51,13 +51,13 @@ struct Merge<'a> {
 
 /// Who speaks: decides what may be said and how paths are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
+pub(crate) enum Speaker {
     OperatorsFile,
     ProjectsFile,
     CommandLine,
 }
 
-pub(super) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let defaults = toml::from_str(DEFAULTS).map_err(|error| internal(error.to_string()))?;
     let defaults: BTreeMap<_, _> = settings(defaults).into_iter().collect();
     let with_origin = |(key, value): (&Key, &Value)| (key.clone(), (value.clone(), Origin::Default));
@@ -292,7 +292,7 @@ impl Merge<'_> {
 }
 
 /// What a project's file makes of a setting that it may only tighten.
-pub(super) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
+pub(crate) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
     match (rule.scope, value, below) {
         (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
             Err(format!("a project's file may only lower it; it is {} ({origin})", show(below)))

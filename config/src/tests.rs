@@ -6,14 +6,11 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use super::rules::RULES;
 use super::*;
+use crate::schema::RULES;
 
-#[path = "config_tests/personas.rs"]
 mod personas;
-#[path = "config_tests/pool.rs"]
 mod pool;
-#[path = "config_tests/webhooks.rs"]
 mod webhooks;
 
 /// A home with nothing in it, and everything a test may put there.
@@ -99,7 +96,7 @@ fn variable_error(name: &str, value: &str) -> String {
 fn without_any_file_the_defaults_hold() {
     let world = World::new();
     let mut expected = Config::default();
-    expected.server.data_dir = world.home.path().join("share/countersign");
+    expected.server.data_dir = world.home.path().join("share/countersign").into();
     assert_eq!(world.load(), expected);
     assert_eq!(expected.claims.lease, Duration::from_secs(20 * 60));
     assert_eq!(expected.server.listen.to_string(), "127.0.0.1:8321");
@@ -107,7 +104,7 @@ fn without_any_file_the_defaults_hold() {
 
 #[test]
 fn every_setting_has_a_default_a_rule_and_a_line_of_why() {
-    let lines: Vec<_> = include_str!("../config/default.toml").lines().collect();
+    let lines: Vec<_> = include_str!("../default.toml").lines().collect();
     let mut section = "";
     let mut found = BTreeSet::new();
     for (i, line) in lines.iter().enumerate() {
@@ -125,7 +122,7 @@ fn every_setting_has_a_default_a_rule_and_a_line_of_why() {
 
 #[test]
 fn the_example_of_a_project_in_the_defaults_is_a_project() {
-    let text = include_str!("../config/default.toml");
+    let text = include_str!("../default.toml");
     let example = &text[text.find("# [projects.example]").unwrap()..];
     let example: Vec<_> = example.lines().map(|line| &line[2..]).collect();
     let world = World::new().user(&example.join("\n"));
@@ -328,10 +325,10 @@ fn a_projects_file_that_is_a_link_out_of_the_repository_is_not_read() {
 fn paths_are_absolute_once_loaded() {
     let world = World::new().user("server.data_dir = '~/elsewhere'\nprojects.a.path = '/srv/a'");
     let home = world.home.path().to_owned();
-    assert_eq!(world.load().server.data_dir, home.join("elsewhere"));
+    assert_eq!(*world.load().server.data_dir, home.join("elsewhere"));
     assert_eq!(world.load().projects["a"].path, Path::new("/srv/a"));
     let world = world.flag("--data-dir", "server.data_dir", "here");
-    assert_eq!(world.load().server.data_dir, home.join("code/here"));
+    assert_eq!(*world.load().server.data_dir, home.join("code/here"));
     let world = world.flag("--listen", "server.listen", "localhost:0");
     assert_eq!(world.load().server.listen.to_string(), "127.0.0.1:0");
 }

@@ -13,22 +13,22 @@ use jiff::SignedDuration;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
 
-use super::error::show;
-use super::panel;
-use super::rules::{Kind, Rule};
-use super::webhooks;
+use crate::error::show;
+use crate::panel;
+use crate::schema::{Kind, Rule};
+use crate::webhooks;
 use domain::text::is_hidden;
 
 /// Where relative things in a value start.
-pub(super) struct Place<'a> {
-    pub(super) home: Option<&'a Path>,
+pub(crate) struct Place<'a> {
+    pub(crate) home: Option<&'a Path>,
     /// Only for flags and variables: in a file, "here" would depend on where the broker started.
-    pub(super) working_dir: Option<&'a Path>,
+    pub(crate) working_dir: Option<&'a Path>,
 }
 
 impl Rule {
     /// The value as typed in a flag or a variable. What does not fit stays text, for `check`.
-    pub(super) fn read(&self, text: &str) -> Value {
+    pub(crate) fn read(&self, text: &str) -> Value {
         let as_text = || Value::String(text.to_owned());
         match self.kind {
             Kind::Integer(..) => text.parse().map_or_else(|_| as_text(), Value::Integer),
@@ -60,7 +60,7 @@ impl Rule {
         }
     }
 
-    pub(super) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
+    pub(crate) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
         self.kind.accept(value, place).ok_or_else(|| {
             let expected = format!("expected {}", self.kind.expected(example));
             match self.kind.fault(value) {
@@ -213,7 +213,7 @@ impl Kind {
 }
 
 /// `None` where it is no list of texts.
-pub(super) fn globs(value: &Value) -> Option<Result<Globs, GlobError>> {
+pub(crate) fn globs(value: &Value) -> Option<Result<Globs, GlobError>> {
     let texts = value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned));
     let texts = texts.collect::<Option<Vec<_>>>()?;
     match texts.iter().find(|text| text.contains(is_hidden)) {
@@ -222,7 +222,7 @@ pub(super) fn globs(value: &Value) -> Option<Result<Globs, GlobError>> {
     }
 }
 
-pub(super) fn is_persona_list(value: &Value) -> bool {
+pub(crate) fn is_persona_list(value: &Value) -> bool {
     let named = |item: &Value| item.as_str().is_some_and(is_persona_name);
     value.as_array().is_some_and(|items| (1..=MAX_SEATS).contains(&items.len()) && items.iter().all(named))
 }
@@ -251,7 +251,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// 1 to 100 letters, digits and characters of `more`.
-pub(super) fn is_word(text: &str, more: &str) -> bool {
+pub(crate) fn is_word(text: &str, more: &str) -> bool {
     (1..=100).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
@@ -290,11 +290,11 @@ fn is_host(text: &str) -> bool {
 }
 
 /// A relative path would name another program in every folder.
-pub(super) fn is_program(text: &str) -> bool {
+pub(crate) fn is_program(text: &str) -> bool {
     !text.is_empty() && (Path::new(text).is_absolute() || !text.contains(['/', '\\']))
 }
 
-pub(super) fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
+pub(crate) fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
     let path = match text.strip_prefix("~/") {
         Some(below) => place.home?.join(below),
         None if text == "~" => place.home?.to_owned(),
@@ -308,7 +308,7 @@ pub(super) fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
     Some(Value::String(path.to_str()?.to_owned()))
 }
 
-pub(super) fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     text.parse::<SignedDuration>().ok()?.try_into().ok()
 }
 

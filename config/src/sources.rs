@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 
-use super::error::{Origin, Problem};
+use crate::error::{Origin, Problem};
 use domain::text::{escape, is_hidden};
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
@@ -61,11 +61,11 @@ impl Sources {
         }
     }
 
-    pub(super) fn project_file(&self) -> Option<PathBuf> {
+    pub(crate) fn project_file(&self) -> Option<PathBuf> {
         Some(self.repo.as_ref()?.join(PROJECT_FILE))
     }
 
-    pub(super) fn origin_of(&self, file: &Path) -> Origin {
+    pub(crate) fn origin_of(&self, file: &Path) -> Origin {
         let below_home = self.home.as_ref().and_then(|home| file.strip_prefix(home).ok());
         Origin::File(match below_home {
             Some(rest) => Path::new("~").join(rest).display().to_string(),
@@ -74,11 +74,11 @@ impl Sources {
     }
 
     /// `None` when there is no such file.
-    pub(super) fn read_user_file(&self) -> Result<Option<toml::Table>, Problem> {
+    pub(crate) fn read_user_file(&self) -> Result<Option<toml::Table>, Problem> {
         self.user_file.as_ref().map_or(Ok(None), |file| self.read_optional(file))
     }
 
-    pub(super) fn read_project_file(&self) -> Result<Option<toml::Table>, Problem> {
+    pub(crate) fn read_project_file(&self) -> Result<Option<toml::Table>, Problem> {
         let (Some(repo), Some(file)) = (&self.repo, self.project_file()) else {
             return Ok(None);
         };
@@ -91,17 +91,17 @@ impl Sources {
     }
 
     /// The user's own personas, beside the user's settings.
-    pub(super) fn user_personas(&self) -> Option<Folder<'_>> {
+    pub(crate) fn user_personas(&self) -> Option<Folder<'_>> {
         let path = self.user_file.as_ref()?.parent()?.join(PERSONAS);
         Some(Folder { sources: self, path, within: None })
     }
 
-    pub(super) fn project_personas(&self) -> Option<Folder<'_>> {
+    pub(crate) fn project_personas(&self) -> Option<Folder<'_>> {
         let path = self.project_file()?.parent()?.join(PERSONAS);
         Some(Folder { sources: self, path, within: self.repo.as_deref() })
     }
 
-    pub(super) fn read_config_file(&self) -> Result<Option<toml::Table>, Problem> {
+    pub(crate) fn read_config_file(&self) -> Result<Option<toml::Table>, Problem> {
         let Some(file) = &self.config_file else {
             return Ok(None);
         };
@@ -129,7 +129,7 @@ impl Sources {
 }
 
 /// A folder of personas, each a file of settings with its prompt beside it.
-pub(super) struct Folder<'a> {
+pub(crate) struct Folder<'a> {
     sources: &'a Sources,
     path: PathBuf,
     /// What its files must not lead out of.
@@ -138,7 +138,7 @@ pub(super) struct Folder<'a> {
 
 impl Folder<'_> {
     /// Name and path of each file of settings, in order of their names.
-    pub(super) fn files(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
+    pub(crate) fn files(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
         let refuse = |text: &str| Problem::at(&self.origin_of(&self.path), text);
         if self
             .within
@@ -167,21 +167,21 @@ impl Folder<'_> {
         Ok(files)
     }
 
-    pub(super) fn file(&self, persona: &str) -> PathBuf {
+    pub(crate) fn file(&self, persona: &str) -> PathBuf {
         self.path.join(format!("{persona}.toml"))
     }
 
-    pub(super) fn origin_of(&self, file: &Path) -> Origin {
+    pub(crate) fn origin_of(&self, file: &Path) -> Origin {
         self.sources.origin_of(file)
     }
 
-    pub(super) fn read(&self, file: &Path) -> Result<toml::Table, Problem> {
+    pub(crate) fn read(&self, file: &Path) -> Result<toml::Table, Problem> {
         self.guard(file).map_err(|text| Problem::at(&self.origin_of(file), text))?;
         Ok(self.sources.read_optional(file)?.unwrap_or_default())
     }
 
     /// The text of a prompt, or what was expected.
-    pub(super) fn read_prompt(&self, name: &str) -> Result<String, String> {
+    pub(crate) fn read_prompt(&self, name: &str) -> Result<String, String> {
         let file = self.path.join(name);
         if fs::symlink_metadata(&file).is_err() {
             return Err(format!("expected the name of a file in {}; there is none", self.origin_of(&self.path)));

@@ -1,9 +1,9 @@
 //! "Did you mean": what to say about a name that stands for no setting.
 
-use super::key::Key;
-use super::rules::{RULES, Rule};
+use crate::key::Key;
+use crate::schema::{RULES, Rule};
 
-pub(super) fn unknown_setting(key: &Key) -> String {
+pub(crate) fn unknown_setting(key: &Key) -> String {
     let section = format!("{}.", key.pattern());
     if key.pattern() == "projects" {
         return "expected sections [projects.NAME]".to_owned();
@@ -19,7 +19,7 @@ pub(super) fn unknown_setting(key: &Key) -> String {
     suggest("unknown setting", &near)
 }
 
-pub(super) fn unknown_variable(name: &str) -> String {
+pub(crate) fn unknown_variable(name: &str) -> String {
     if name.starts_with("COUNTERSIGN_PROJECTS_") {
         return "projects stand in a file, as [projects.NAME], not in variables".to_owned();
     }
@@ -28,7 +28,7 @@ pub(super) fn unknown_variable(name: &str) -> String {
 }
 
 /// The same for a key of a table that has no section of its own.
-pub(super) fn unknown_key(given: &str, known: &[&str]) -> String {
+pub(crate) fn unknown_key(given: &str, known: &[&str]) -> String {
     match near(given, known.iter().copied()).as_slice() {
         [] => format!("unknown key; allowed are {}", known.join(", ")),
         names => format!("unknown key; did you mean {}?", names.join(" or ")),
@@ -45,25 +45,9 @@ fn suggest(text: &str, near: &[&str]) -> String {
 /// Up to three of `known`, closest first; none when nothing is close.
 fn near<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut ranked: Vec<_> = known
-        .map(|name| (distance(given, name), name))
+        .map(|name| (strsim::levenshtein(given, name), name))
         .filter(|(edits, name)| *edits <= 2.max(name.len() / 4))
         .collect();
     ranked.sort();
     ranked.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance, one row at a time.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

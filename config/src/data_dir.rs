@@ -1,0 +1,231 @@
+//! The data folder: its files, the lock that allows one broker per folder, and the record of the running one.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    io::{self, Read as _, Seek as _, Write as _},
+    ops::Deref,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+const LOCK: &str = "broker.lock";
+const RUNNING_BROKER: &str = "broker.json";
+const OPERATOR_TOKEN: &str = "operator.token";
+
+/// The path of a data folder. Its methods name every file and folder in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    pub fn database(&self) -> PathBuf {
+        self.join("countersign.db")
+    }
+
+    /// The output of a broker that a client started.
+    pub fn broker_log(&self) -> PathBuf {
+        self.join("broker.log")
+    }
+
+    /// Logs and workspaces of the pool's reviewers.
+    pub fn reviewers(&self) -> PathBuf {
+        self.join("reviewers")
+    }
+
+    /// Scratch repositories.
+    pub fn scratch(&self) -> PathBuf {
+        self.join("scratch")
+    }
+
+    /// Signing secrets of webhooks.
+    pub fn webhook_secrets(&self) -> PathBuf {
+        self.join("webhooks")
+    }
+
+    /// Manifests of what `countersign init` changed.
+    pub fn init_manifests(&self) -> PathBuf {
+        self.join("init")
+    }
+
+    /// Files that only their owner may read.
+    pub fn private_files(&self) -> [PathBuf; 5] {
+        let [broker, token, lock] = [RUNNING_BROKER, OPERATOR_TOKEN, LOCK].map(|name| self.join(name));
+        [self.database(), broker, token, lock, self.broker_log()]
+    }
+
+    /// The secret with which the user's own commands act on the broker of this folder.
+    pub fn operator_token(&self) -> Option<String> {
+        let text = fs::read_to_string(self.join(OPERATOR_TOKEN)).ok()?;
+        Some(text.trim().to_owned()).filter(|secret| !secret.is_empty())
+    }
+
+    /// The broker that serves this folder, as it announced itself. It may have been killed since.
+    pub fn running_broker(&self) -> Option<RunningBroker> {
+        serde_json::from_slice(&fs::read(self.join(RUNNING_BROKER)).ok()?).ok()
+    }
+
+    /// Creates the folder if needed and locks it for one broker. Files in it are touched only after that.
+    pub fn lock(&self) -> Result<DataDirLock, LockError> {
+        let at = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| LockError::Io { path, source }
+        };
+        make_private(self).map_err(at(self))?;
+        let path = self.join(LOCK);
+        let mut lock = open_private(&path).map_err(at(&path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Taken { dir: self.display().to_string(), holder: self.lock_holder(lock) });
+            }
+            Err(TryLockError::Error(source)) => return Err(at(&path)(source)),
+        }
+        // Another process that is refused before this broker listens reads the pid from the lock file.
+        lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(at(&path))?;
+        let lock = DataDirLock { _lock: lock, data_dir: self.clone() };
+        // A broker that was killed leaves its announcement behind.
+        lock.withdraw();
+        Ok(lock)
+    }
+
+    fn lock_holder(&self, mut lock: File) -> String {
+        let mut pid = String::new();
+        let _ = lock.rewind().and_then(|()| lock.read_to_string(&mut pid));
+        match self.running_broker() {
+            Some(broker) => format!("pid {}, {}", broker.pid, broker.url),
+            None if pid.is_empty() => "it is just starting".into(),
+            None => format!("pid {pid}, not yet listening"),
+        }
+    }
+}
+
+impl From<PathBuf> for DataDir {
+    fn from(path: PathBuf) -> Self {
+        Self(path)
+    }
+}
+
+impl Deref for DataDir {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// The content of `broker.json`: where the running broker listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningBroker {
+    pub pid: u32,
+    /// `http://127.0.0.1:8321`
+    pub url: String,
+    pub started_at: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("another broker uses {dir}: {holder}; one broker serves any number of clients: use that one or stop it")]
+    Taken { dir: String, holder: String },
+    #[error("{path}: {source}")]
+    Io { path: String, source: io::Error },
+}
+
+/// The exclusive right to serve a data folder, until it is dropped.
+#[derive(Debug)]
+pub struct DataDirLock {
+    /// The operating system releases the lock when this is closed, also if the process is killed.
+    _lock: File,
+    data_dir: DataDir,
+}
+
+impl DataDirLock {
+    /// Writes where the broker listens, and the operator's token. The token comes first: a command that finds the
+    /// broker finds its token too.
+    pub fn announce(&self, url: &str, operator_token: &str) -> io::Result<()> {
+        let broker =
+            RunningBroker { pid: std::process::id(), url: url.into(), started_at: jiff::Timestamp::now().to_string() };
+        self.replace(OPERATOR_TOKEN, format!("{operator_token}\n").as_bytes())?;
+        self.replace(RUNNING_BROKER, &serde_json::to_vec(&broker)?)
+    }
+
+    /// Replaces a file as a whole, so that readers never see half of it.
+    fn replace(&self, name: &str, text: &[u8]) -> io::Result<()> {
+        let draft = self.data_dir.join(format!("{name}.new"));
+        let mut file = open_private(&draft)?;
+        file.set_len(0)?;
+        file.write_all(text)?;
+        fs::rename(draft, self.data_dir.join(name))
+    }
+
+    fn withdraw(&self) {
+        for name in [RUNNING_BROKER, OPERATOR_TOKEN] {
+            let _ = fs::remove_file(self.data_dir.join(name));
+        }
+    }
+}
+
+impl Drop for DataDirLock {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}
+
+/// Opens or creates a file that only its owner can read.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    with_private_mode(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)
+}
+
+/// Like [`open_private`], but every write goes to the end of the file, also if other processes write to it.
+pub fn append_private(path: &Path) -> io::Result<File> {
+    with_private_mode(OpenOptions::new().append(true).create(true), path)
+}
+
+fn with_private_mode(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// Creates the folder if needed and makes it private. A folder that existed before and holds other files keeps its
+/// mode: it may be meant for more than this program, and the files in it are private by themselves.
+pub fn make_private(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let is_open = fs::metadata(dir)?.permissions().mode() & 0o077 != 0;
+    let is_ours = dir.join(LOCK).exists() || fs::read_dir(dir)?.next().is_none();
+    if is_open && is_ours { fs::set_permissions(dir, Permissions::from_mode(0o700)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DataDir, LockError};
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    #[test]
+    fn a_data_folder_has_one_broker_and_names_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = DataDir::from(dir.path().join("data"));
+        let first = dir.lock().expect("free");
+        first.announce("http://127.0.0.1:1", "cs_1").expect("written");
+        assert_eq!(dir.operator_token().as_deref(), Some("cs_1"));
+        let refused = dir.lock().expect_err("taken");
+        assert!(matches!(refused, LockError::Taken { .. }));
+        assert!(refused.to_string().contains(&format!("pid {}, http://127.0.0.1:1", std::process::id())), "{refused}");
+        drop(first);
+        assert_eq!((dir.running_broker(), dir.operator_token()), (None, None));
+        dir.lock().expect("free again");
+    }
+
+    #[test]
+    fn the_folder_and_its_files_are_private() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = DataDir::from(dir.path().join("data"));
+        let lock = dir.lock().expect("free");
+        lock.announce("http://127.0.0.1:1", "cs_1").expect("written");
+        let mode = |path| fs::metadata(path).expect("exists").permissions().mode() & 0o777;
+        assert_eq!(mode(dir.to_path_buf()), 0o700);
+        for file in ["broker.lock", "broker.json", "operator.token"] {
+            assert_eq!(mode(dir.join(file)), 0o600, "{file}");
+        }
+    }
+}
