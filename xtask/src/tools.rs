@@ -16,7 +16,7 @@ pub(crate) struct Tool {
 
 const DENY: Tool = Tool { package: "cargo-deny", version: "0.20.2", program: "cargo-deny" };
 const MACHETE: Tool = Tool { package: "cargo-machete", version: "0.9.2", program: "cargo-machete" };
-const TYPOS: Tool = Tool { package: "typos-cli", version: "1.52.0", program: "typos" };
+const TYPOS: Tool = Tool { package: "typos-cli", version: "1.51.1", program: "typos" };
 
 /// Licences, banned dependencies and sources, by deny.toml. Advisories are not checked: their database is a git
 /// repository, and the checks run without network access beyond crates.io.
