@@ -1,4 +1,4 @@
-//! The floor: what the disk and the store can do without anybody asking over HTTP.
+//! The floor: commits of the store and of the disk alone, without HTTP.
 
 use super::{Effort, stored::submission};
 use std::{

@@ -1,5 +1,4 @@
-//! The past of few reviews against that of many: pages of the audit log, of activity and of the list, a story, figures of
-//! a day, and figures of everything.
+//! Queries over the history in a small and in a large database: audit log, activity, list, timeline and statistics.
 
 use super::{
     Effort,
@@ -38,7 +37,7 @@ async fn row(reviews: usize) -> Vec<(&'static str, f64)> {
         ("audit of a review", "get_audit_log", json!({ "review_id": middle }), CALLS),
         ("audit of a kind", "get_audit_log", json!({ "kind": "closed" }), CALLS),
         ("audit of an actor", "get_audit_log", json!({ "actor": "reviewer-7" }), CALLS),
-        ("audit, nothing found", "get_audit_log", json!({ "actor": "nobody" }), CALLS),
+        ("audit, nothing found", "get_audit_log", json!({ "actor": "unknown" }), CALLS),
         ("audit since", "get_audit_log", json!({ "since": since, "order": "oldest" }), CALLS),
         ("activity", "get_activity_feed", json!({}), CALLS),
         ("timeline", "get_review_timeline", json!({ "review_id": middle }), CALLS),

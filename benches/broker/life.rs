@@ -1,4 +1,4 @@
-//! The ceiling and the full life of a review, at several numbers of clients.
+//! The ceiling and complete reviews, with several numbers of clients.
 
 use super::{
     Effort,

@@ -1,5 +1,5 @@
-//! The load: one kept-alive connection per client, and as little work per call as will do, since
-//! it shares the machine with what it measures.
+//! The load generator: one keep-alive connection per client, and little work per call because it shares the machine with
+//! the broker.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json, value::RawValue};

@@ -1,15 +1,15 @@
-//! How fast the broker is, held against a ceiling and a floor measured in the same run.
+//! Benchmarks of the broker, compared with a ceiling and a floor that are measured in the same run.
 //!
-//! `cargo xtask bench [life] [memory] [scale] [history] [--quick]`; without a name, all of them.
+//! `cargo xtask bench [life] [memory] [scale] [history] [--quick]`; without a name it runs all of them.
 //!
-//! - ceiling: a tool that does nothing, behind the same HTTP, door and rmcp stack
+//! - ceiling: a tool that does nothing, behind the same HTTP server, request guard and rmcp
 //! - floor: the store alone, and the disk alone
-//! - life: create, claim, get_proposal, verdict, close; every answer durable
+//! - life: create, claim, get_proposal, verdict, close; every response after COMMIT
 //!
-//! Server and load share the machine, so calls per second say as much about the machine as about
-//! the broker. CPU time per call and the share of the ceiling are the steadier figures.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on should say where")]
-#![allow(clippy::print_stdout, reason = "the report is the product")]
+//! Server and load share the machine, so calls per second depend on the machine. CPU time per call and the share of the
+//! ceiling are more stable.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed benchmark panics")]
+#![allow(clippy::print_stdout, reason = "the report goes to stdout")]
 
 mod floor;
 mod history;
@@ -24,7 +24,7 @@ mod stored;
 
 use std::time::Duration;
 
-/// The product's, so that the ceiling stands on the same ground.
+/// The allocator of the broker, so that the ceiling is comparable.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! What a live, idle review costs beyond its content.
+//! The memory of a loaded, idle review, without its content.
 
 use super::{Effort, load::Connection, server::Server};
 use serde_json::json;
@@ -8,7 +8,7 @@ pub(crate) async fn report(effort: Effort) {
     let settings = format!("[reviews]\nmax_live = {}\n", effort.live_reviews + 5_000);
     let server = Server::broker(home.path(), &settings).await;
     let mut connection = Connection::open(server.port).await;
-    // The first ones fill caches that belong to nobody.
+    // The first reviews fill shared caches.
     submit(&mut connection, 4_000).await;
     let before = server.memory();
     submit(&mut connection, effort.live_reviews).await;

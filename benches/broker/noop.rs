@@ -1,4 +1,4 @@
-//! The ceiling: one tool that does nothing, served exactly as the product serves its own.
+//! The ceiling: one tool that does nothing, served in the same way as the tools of the broker.
 
 use countersign::http::{self, Limits, RequestGuard};
 use rmcp::{
@@ -10,8 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Tells this program to be the server, in a process of its own, so that its CPU time can be told
-/// from the load's.
+/// Makes this program the server, as a separate process, so that its CPU time can be measured without the load.
 pub(crate) const FLAG: &str = "--serve-noop";
 
 #[derive(Clone)]

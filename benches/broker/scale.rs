@@ -1,4 +1,4 @@
-//! Few stored reviews against many: start-up, memory, and pages of the list.
+//! A small and a large database: startup, memory, and pages of the list.
 
 use super::{
     Effort,

@@ -1,4 +1,4 @@
-//! The endpoints of the two roles: each shows and does only what is that role's.
+//! The MCP endpoints of the two roles. Each offers only the tools of its role.
 
 use crate::support::{
     broker::TestBroker,
@@ -44,7 +44,7 @@ async fn a_role_sees_its_own_tools_and_prompts() {
             "kill_reviewer",
         ];
         let is_operators = operators.contains(&tool.as_str());
-        assert_ne!(is_proposers || is_reviewers, is_operators, "{tool} is nobody's, or everybody's");
+        assert_ne!(is_proposers || is_reviewers, is_operators, "{tool} has no role, or both");
     }
     assert!(reviewers.contains(&"claim_review".to_owned()) && reviewers.contains(&"submit_verdict".to_owned()));
     assert_eq!(shown("/mcp", "prompts/list", "prompts").await, ["propose", "review"]);
@@ -53,7 +53,7 @@ async fn a_role_sees_its_own_tools_and_prompts() {
 }
 
 #[tokio::test]
-async fn a_role_cannot_do_the_other_ones_work() {
+async fn a_role_cannot_call_the_tools_of_the_other_role() {
     let broker = TestBroker::start().await;
     let everyone = broker.client();
     let (proposer, reviewer) = (endpoint(&broker, "/mcp/proposer"), endpoint(&broker, "/mcp/reviewer"));
@@ -79,7 +79,7 @@ async fn a_role_cannot_do_the_other_ones_work() {
 }
 
 #[tokio::test]
-async fn a_role_need_not_say_who_it_is() {
+async fn an_endpoint_of_a_role_sets_the_role_of_its_callers() {
     let broker = TestBroker::start().await;
     let (proposer, reviewer) = (endpoint(&broker, "/mcp/proposer"), endpoint(&broker, "/mcp/reviewer"));
     let id = proposer.submit("roles").await;
@@ -94,7 +94,7 @@ async fn a_role_need_not_say_who_it_is() {
 }
 
 #[tokio::test]
-async fn an_endpoint_without_a_role_must_be_told_it() {
+async fn an_endpoint_without_a_role_requires_the_role_argument() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "cancelled").await;
@@ -112,7 +112,7 @@ async fn an_endpoint_without_a_role_must_be_told_it() {
 }
 
 #[tokio::test]
-async fn each_role_is_told_its_own_loop() {
+async fn each_role_gets_its_own_instructions() {
     let broker = TestBroker::start().await;
     let told = |path: &str| {
         let client = endpoint(&broker, path);

@@ -1,4 +1,4 @@
-//! ETag, If-Match and If-None-Match: nobody overwrites what it has not seen.
+//! ETag, If-Match and If-None-Match: a change made for an outdated version is refused.
 
 use crate::support::{
     broker::TestBroker,
@@ -13,7 +13,7 @@ async fn if_match(rest: &RestClient, method: &str, path: &str, tag: &str, body: 
 }
 
 #[tokio::test]
-async fn a_review_has_its_version_as_its_tag() {
+async fn the_etag_of_a_review_is_its_version() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let id = mcp.submit("to be tagged").await;
@@ -33,7 +33,7 @@ async fn a_review_has_its_version_as_its_tag() {
 }
 
 #[tokio::test]
-async fn of_changes_of_the_same_version_one_is_made() {
+async fn only_one_of_two_changes_with_the_same_if_match_succeeds() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let id = mcp.submit("raced for").await;
@@ -59,7 +59,7 @@ async fn of_changes_of_the_same_version_one_is_made() {
 }
 
 #[tokio::test]
-async fn every_change_of_a_review_can_be_bound_to_a_version() {
+async fn every_change_of_a_review_accepts_if_match() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let proposal = proposal_with("bound", json!({ "diff": broker.repo().diff("zwei") }));

@@ -1,14 +1,14 @@
-//! Live events: everybody hears everything once, in order, and nobody who does not listen is waited for.
+//! Live events over SSE and WebSocket: every event once and in order, and slow subscribers do not delay others.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::id,
-    measurements::number,
+    measurements::number_from_env,
     pool::pool_of,
     reviews::{last_event, verdict},
-    subscriber::{CARRIERS, Carrier, Subscriber, Talk, ws_request},
+    subscriber::{Discussions, Subscriber, TRANSPORTS, Transport, ws_request},
     tokens::{made, said},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -41,27 +41,27 @@ async fn everybody_hears_everything(subscribers: usize, events: usize) {
     let (streams, queue) = (subscribers + 10, events.max(512));
     let settings = format!("{server}\n[events]\nmax_streams = {streams}\nqueue = {queue}\n");
     let broker = TestBroker::with(&settings).await;
-    let talk = Talk::about(&broker, REVIEWS).await;
+    let talk = Discussions::about(&broker, REVIEWS).await;
     let start = last_event(&broker.client()).await;
     let end = start + events as u64;
     let mut listening = Vec::new();
     for number in 0..subscribers {
-        let (mut subscriber, since) = Subscriber::open(&broker, CARRIERS[number % 2], "", None).await;
+        let (mut subscriber, since) = Subscriber::open(&broker, TRANSPORTS[number % 2], "", None).await;
         assert_eq!(since, start);
         listening.push(tokio::spawn(async move { seqs_up_to(&mut subscriber, end).await }));
     }
     // It is there before anybody talks, or else it begins later.
-    let (mut first, since) = Subscriber::open(&broker, Carrier::Ws, "", None).await;
+    let (mut first, since) = Subscriber::open(&broker, Transport::Ws, "", None).await;
     assert_eq!(since, start);
     let cut_off = async {
         let mut seqs = seqs_up_to(&mut first, start + events as u64 / 3).await;
         drop(first);
         let query = format!("since={}", seqs.last().unwrap());
-        let (mut again, _) = Subscriber::open(&broker, Carrier::Sse, &query, None).await;
+        let (mut again, _) = Subscriber::open(&broker, Transport::Sse, &query, None).await;
         seqs.extend(seqs_up_to(&mut again, end).await);
         seqs
     };
-    let (resumed, ()) = tokio::join!(cut_off, talk.each_says(events / REVIEWS, "and so on"));
+    let (resumed, ()) = tokio::join!(cut_off, talk.send_messages(events / REVIEWS, "and so on"));
     let expected: Vec<u64> = (start + 1..=end).collect();
     assert_eq!(resumed, expected);
     for heard in listening {
@@ -71,24 +71,24 @@ async fn everybody_hears_everything(subscribers: usize, events: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_subscribers_hear_everything_once_and_in_order() {
+async fn two_hundred_subscribers_receive_every_event_once_and_in_order() {
     everybody_hears_everything(200, 2_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the long form: cargo xtask events"]
-async fn two_hundred_subscribers_hear_very_many_events() {
-    everybody_hears_everything(200, number("COUNTERSIGN_TEST_EVENTS", 10_000)).await;
+async fn two_hundred_subscribers_receive_very_many_events() {
+    everybody_hears_everything(200, number_from_env("COUNTERSIGN_TEST_EVENTS", 10_000)).await;
 }
 
 /// Subscribes, and reads nothing from then on.
-async fn deaf(broker: &TestBroker, carrier: Carrier) -> TcpStream {
+async fn deaf(broker: &TestBroker, transport: Transport) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut wire = socket.connect(([127, 0, 0, 1], broker.port()).into()).await.unwrap();
-    let (path, more) = match carrier {
-        Carrier::Sse => ("/api/v1/events", ""),
-        Carrier::Ws => (
+    let (path, more) = match transport {
+        Transport::Sse => ("/api/v1/events", ""),
+        Transport::Ws => (
             "/ws",
             "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: \
              dGhlIHNhbXBsZSBub25jZQ==\r\n",
@@ -100,7 +100,7 @@ async fn deaf(broker: &TestBroker, carrier: Carrier) -> TcpStream {
     let mut heard = Vec::new();
     while !String::from_utf8_lossy(&heard).contains("\"ready\"") {
         let mut some = [0; 64];
-        let read = timeout(PATIENCE, wire.read(&mut some)).await.expect("an answer").unwrap();
+        let read = timeout(TIMEOUT, wire.read(&mut some)).await.expect("an answer").unwrap();
         assert_ne!(read, 0, "{}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&some[..read]);
     }
@@ -114,23 +114,23 @@ async fn metric(broker: &TestBroker, name: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_does_not_read_holds_nobody_and_is_dropped_with_a_reason() {
+async fn a_subscriber_that_does_not_read_is_dropped_without_slowing_others() {
     let broker = TestBroker::with("[events]\nqueue = 512\n").await;
-    let talk = Talk::about(&broker, 20).await;
+    let talk = Discussions::about(&broker, 20).await;
     // Four bytes each, so that the buffers of the system are soon full.
     let long = "𝄞".repeat(600);
     let measure = async || {
         let begun = Instant::now();
-        talk.each_says(20, &long).await;
+        talk.send_messages(20, &long).await;
         begun.elapsed()
     };
     measure().await;
     let alone = measure().await;
     let mut deafs = Vec::new();
-    for carrier in CARRIERS {
-        deafs.push(deaf(&broker, carrier).await);
+    for transport in TRANSPORTS {
+        deafs.push(deaf(&broker, transport).await);
     }
-    // On and on, until their queues are full and beyond: nobody may notice. The machine may be busy with other things;
+    // Until their queues are full and beyond: other clients must not notice. The machine may be busy with other things;
     // one who is waited for would hold the others for seconds and more.
     let mut dropped = 0.0;
     for _ in 0..500 {
@@ -146,12 +146,12 @@ async fn whoever_does_not_read_holds_nobody_and_is_dropped_with_a_reason() {
     let mut tails = Vec::new();
     for wire in &mut deafs {
         let mut heard = Vec::new();
-        let _ = timeout(PATIENCE, wire.read_to_end(&mut heard)).await.expect("the connection ends");
+        let _ = timeout(TIMEOUT, wire.read_to_end(&mut heard)).await.expect("the connection ends");
         tails.push(String::from_utf8_lossy(&heard[heard.len().saturating_sub(300)..]).into_owned());
     }
     let is_told = |tail: &String| tail.contains(r#""reason":"slow""#) && tail.contains(r#""type":"dropped""#);
     assert!(tails.iter().any(is_told), "{tails:?}");
-    eventually("their places to be free", async || {
+    wait_until("their places to be free", async || {
         (metric(&broker, "countersign_event_streams").await == 0.0).then_some(())
     })
     .await;
@@ -159,14 +159,14 @@ async fn whoever_does_not_read_holds_nobody_and_is_dropped_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_life_is_told_by_name() {
+async fn every_step_of_a_review_has_its_event() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let mut streams = Vec::new();
-    for carrier in CARRIERS {
-        streams.push(Subscriber::open(&broker, carrier, "", None).await.0);
+    for transport in TRANSPORTS {
+        streams.push(Subscriber::open(&broker, transport, "", None).await.0);
     }
-    let created = client.call("create_review", crate::support::client::proposal("to be told")).await;
+    let created = client.call("create_review", crate::support::client::proposal("an event")).await;
     let review = id(&created);
     client.claim(&review, "ada").await;
     let ask = json!({ "review_id": review, "sender_role": "reviewer", "body": "x".repeat(2000) });
@@ -197,7 +197,7 @@ async fn a_life_is_told_by_name() {
 }
 
 #[tokio::test]
-async fn a_subscriber_hears_what_it_asked_for() {
+async fn a_subscriber_receives_only_what_matches_its_filter() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let first = client.submit("first").await;
@@ -209,9 +209,9 @@ async fn a_subscriber_hears_what_it_asked_for() {
     let project = project.as_str().map_or_else(|| "project".to_owned(), str::to_owned);
     let told = async |query: &str| {
         let mut seqs = Vec::new();
-        for carrier in CARRIERS {
+        for transport in TRANSPORTS {
             let (mut stream, _) =
-                Subscriber::open(&broker, carrier, &format!("since=0&follow=false&{query}"), None).await;
+                Subscriber::open(&broker, transport, &format!("since=0&follow=false&{query}"), None).await;
             let mut heard = Vec::new();
             loop {
                 let event = stream.next().await.unwrap();
@@ -242,8 +242,8 @@ async fn a_subscriber_hears_what_it_asked_for() {
         ("project=elsewhere", 422, "unknown_project"),
         ("review=R-9", 404, "unknown_review"),
     ] {
-        for carrier in CARRIERS {
-            let (refused, body) = Subscriber::try_open(&broker, carrier, query, None).await.err().unwrap();
+        for transport in TRANSPORTS {
+            let (refused, body) = Subscriber::try_open(&broker, transport, query, None).await.err().unwrap();
             assert_eq!((refused, &body["code"]), (status, &json!(code)), "{query}: {body}");
         }
     }
@@ -255,7 +255,7 @@ async fn a_subscriber_hears_what_it_asked_for() {
     assert_eq!(request.send().await.unwrap().status(), 400);
 
     // And so it goes on live.
-    let (mut live, _) = Subscriber::open(&broker, Carrier::Ws, "review=R-1&kind=verdict_given", None).await;
+    let (mut live, _) = Subscriber::open(&broker, Transport::Ws, "review=R-1&kind=verdict_given", None).await;
     client.submit("third").await;
     client.call("submit_verdict", verdict(&first, "ada", "approved")).await;
     assert_eq!(live.next().await.unwrap()["seq"], 7);
@@ -263,7 +263,7 @@ async fn a_subscriber_hears_what_it_asked_for() {
 }
 
 #[tokio::test]
-async fn a_token_hears_its_own_project_only() {
+async fn a_token_receives_only_events_of_its_project() {
     let broker = TestBroker::with("[auth]\nrequired = true\n").await;
     let operator = made(broker.home(), "operator", "boss", &[]).await;
     let client = broker.client().with_token(&operator);
@@ -272,15 +272,15 @@ async fn a_token_hears_its_own_project_only() {
     let project = listed["reviews"][0]["project"].as_str().unwrap().to_owned();
     let own = made(broker.home(), "reviewer", "ada", &["--project", &project]).await;
     let foreign = made(broker.home(), "proposer", "bob", &["--project", "elsewhere"]).await;
-    for carrier in CARRIERS {
-        let refused = Subscriber::try_open(&broker, carrier, "", None).await.err().unwrap();
+    for transport in TRANSPORTS {
+        let refused = Subscriber::try_open(&broker, transport, "", None).await.err().unwrap();
         assert_eq!((refused.0, &refused.1["code"]), (401, &json!("token_needed")));
-        let (mut hears, _) = Subscriber::open(&broker, carrier, "since=0&follow=false", Some(&own)).await;
+        let (mut hears, _) = Subscriber::open(&broker, transport, "since=0&follow=false", Some(&own)).await;
         assert_eq!(hears.next().await.unwrap()["review_id"], review);
-        let (mut hears, _) = Subscriber::open(&broker, carrier, "since=0&follow=false", Some(&foreign)).await;
+        let (mut hears, _) = Subscriber::open(&broker, transport, "since=0&follow=false", Some(&foreign)).await;
         assert_eq!(hears.next().await.unwrap()["type"], "dropped", "nothing else is said");
         for query in [format!("review={review}"), format!("project={project}")] {
-            let refused = Subscriber::try_open(&broker, carrier, &query, Some(&foreign)).await.err().unwrap();
+            let refused = Subscriber::try_open(&broker, transport, &query, Some(&foreign)).await.err().unwrap();
             assert_eq!((refused.0, &refused.1["code"]), (403, &json!("wrong_project")), "{query}");
         }
     }
@@ -288,13 +288,13 @@ async fn a_token_hears_its_own_project_only() {
 }
 
 #[tokio::test]
-async fn what_the_pool_does_is_for_operators() {
+async fn events_of_the_pool_are_only_for_operators() {
     let script = "echo 'no key for the model' >&2; exit 3";
     let broker = TestBroker::with(&pool_of(script, "max_failures = 1\ncooldown = \"10ms\"")).await;
-    broker.client().submit("nobody comes").await;
+    broker.client().submit("no reviewer comes").await;
     broker.until_pool("crash_loop", |pool| pool["state"] == "crash_loop").await;
-    let kinds = async |carrier, token: Option<&str>| {
-        let (mut stream, _) = Subscriber::open(&broker, carrier, "since=0&follow=false", token).await;
+    let kinds = async |transport, token: Option<&str>| {
+        let (mut stream, _) = Subscriber::open(&broker, transport, "since=0&follow=false", token).await;
         let mut kinds = Vec::new();
         while let Some(event) = stream.next().await.filter(|event| event["type"] != "dropped") {
             kinds.push(event["kind"].as_str().unwrap().to_owned());
@@ -302,20 +302,20 @@ async fn what_the_pool_does_is_for_operators() {
         kinds
     };
     let all = ["proposed", "reviewer_spawned", "reviewer_terminated", "crash_loop"];
-    for carrier in CARRIERS {
-        assert_eq!(kinds(carrier, None).await, all);
+    for transport in TRANSPORTS {
+        assert_eq!(kinds(transport, None).await, all);
     }
     let mut live = Vec::new();
     for (role, expected) in [("operator", &all[..]), ("proposer", &all[..1]), ("reviewer", &all[..1])] {
         let token = made(broker.home(), role, &format!("the-{role}"), &[]).await;
-        for carrier in CARRIERS {
-            assert_eq!(kinds(carrier, Some(&token)).await, expected, "{role}");
-            live.push((role, Subscriber::open(&broker, carrier, "", Some(&token)).await.0));
+        for transport in TRANSPORTS {
+            assert_eq!(kinds(transport, Some(&token)).await, expected, "{role}");
+            live.push((role, Subscriber::open(&broker, transport, "", Some(&token)).await.0));
         }
     }
     // And so it goes on live.
-    eventually("it has rested", async || broker.client().try_call("spawn_reviewer", json!({})).await.ok()).await;
-    let next = broker.client().submit("still nobody").await;
+    wait_until("it has rested", async || broker.client().try_call("spawn_reviewer", json!({})).await.ok()).await;
+    let next = broker.client().submit("still no reviewer").await;
     for (role, mut stream) in live {
         let heard = stream.next().await.unwrap();
         assert_eq!(heard["review_id"] == next, role != "operator", "{role}: {heard}");
@@ -324,40 +324,40 @@ async fn what_the_pool_does_is_for_operators() {
 }
 
 #[tokio::test]
-async fn one_token_does_not_take_all_streams() {
+async fn one_token_cannot_use_all_streams() {
     let broker = TestBroker::with("[events]\nmax_streams = 8\n").await;
     let greedy = made(broker.home(), "reviewer", "greedy", &[]).await;
     let other = made(broker.home(), "reviewer", "ada", &[]).await;
-    let (first, _) = Subscriber::open(&broker, Carrier::Ws, "", Some(&greedy)).await;
-    let (_second, _) = Subscriber::open(&broker, Carrier::Sse, "", Some(&greedy)).await;
-    for carrier in CARRIERS {
-        let (status, body) = Subscriber::try_open(&broker, carrier, "", Some(&greedy)).await.err().unwrap();
+    let (first, _) = Subscriber::open(&broker, Transport::Ws, "", Some(&greedy)).await;
+    let (_second, _) = Subscriber::open(&broker, Transport::Sse, "", Some(&greedy)).await;
+    for transport in TRANSPORTS {
+        let (status, body) = Subscriber::try_open(&broker, transport, "", Some(&greedy)).await.err().unwrap();
         assert_eq!((status, &body["code"], &body["retryable"]), (503, &json!("busy"), &json!(true)));
-        Subscriber::open(&broker, carrier, "", Some(&other)).await;
+        Subscriber::open(&broker, transport, "", Some(&other)).await;
     }
     drop(first);
-    eventually("its place to be free", async || {
-        Subscriber::try_open(&broker, Carrier::Ws, "", Some(&greedy)).await.ok()
+    wait_until("its place to be free", async || {
+        Subscriber::try_open(&broker, Transport::Ws, "", Some(&greedy)).await.ok()
     })
     .await;
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_frame_that_is_too_long_is_refused_when_it_is_announced() {
+async fn a_websocket_frame_that_is_too_long_is_refused_by_its_header() {
     let broker = TestBroker::start().await;
-    let mut wire = deaf(&broker, Carrier::Ws).await;
+    let mut wire = deaf(&broker, Transport::Ws).await;
     // Binary, masked, a mebibyte; and then nothing of it.
     wire.write_all(&[&[0x82, 0xff][..], &(1_u64 << 20).to_be_bytes(), &[0; 4]].concat()).await.unwrap();
     let mut rest = Vec::new();
-    let _ = timeout(PATIENCE, wire.read_to_end(&mut rest)).await.expect("the connection ends");
+    let _ = timeout(TIMEOUT, wire.read_to_end(&mut rest)).await.expect("the connection ends");
     let is_ping = |bytes: &[u8]| bytes == [0x89, 0];
     assert!(!rest.windows(2).any(is_ping), "before the first heartbeat, not for want of an answer to it: {rest:x?}");
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn issues_that_an_approval_settles_are_told_with_it() {
+async fn an_approval_event_names_the_issues_that_it_resolves() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("with a nit").await;
@@ -371,7 +371,7 @@ async fn issues_that_an_approval_settles_are_told_with_it() {
     client.claim(&review, "ada").await;
     client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
     let query = "since=0&follow=false&kind=verdict_given";
-    let (mut stream, _) = Subscriber::open(&broker, Carrier::Sse, query, None).await;
+    let (mut stream, _) = Subscriber::open(&broker, Transport::Sse, query, None).await;
     let (asked, approved) = (stream.next().await.unwrap(), stream.next().await.unwrap());
     assert_eq!((&asked["data"]["settled"], &asked["data"]["settled_count"]), (&json!([]), &json!(0)));
     assert_eq!(approved["data"]["settled"], json!([{ "issue_id": "I-1", "status": "fixed" }]));
@@ -379,11 +379,11 @@ async fn issues_that_an_approval_settles_are_told_with_it() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_token() {
+async fn a_stream_ends_when_its_token_is_revoked() {
     let broker = TestBroker::start().await;
     let secret = made(broker.home(), "reviewer", "ada", &[]).await;
-    let (mut sse, _) = Subscriber::open(&broker, Carrier::Sse, "", Some(&secret)).await;
-    let (mut ws, _) = Subscriber::open(&broker, Carrier::Ws, "", Some(&secret)).await;
+    let (mut sse, _) = Subscriber::open(&broker, Transport::Sse, "", Some(&secret)).await;
+    let (mut ws, _) = Subscriber::open(&broker, Transport::Ws, "", Some(&secret)).await;
     said(broker.home(), &["revoke", "ada"]).await;
     // With the next heartbeat.
     assert_eq!(sse.next().await.unwrap()["reason"], "token_revoked");
@@ -407,22 +407,22 @@ async fn a_ticket_opens_a_websocket_once() {
     assert_eq!(answer["expires_in_seconds"], 30);
     let query = format!("since=0&ticket={}", answer["ticket"].as_str().unwrap());
     // It is for nothing else.
-    let (status, body) = Subscriber::try_open(&broker, Carrier::Sse, &query, None).await.err().unwrap();
+    let (status, body) = Subscriber::try_open(&broker, Transport::Sse, &query, None).await.err().unwrap();
     assert_eq!((status, &body["code"]), (401, &json!("token_needed")));
     let mcp = reqwest::Client::new().post(broker.url(&format!("/mcp?{query}"))).json(&json!({})).send().await.unwrap();
     assert_eq!(mcp.status(), 401);
 
-    let (mut stream, _) = Subscriber::open(&broker, Carrier::Ws, &query, None).await;
-    let again = Subscriber::try_open(&broker, Carrier::Ws, &query, None).await.err().unwrap();
+    let (mut stream, _) = Subscriber::open(&broker, Transport::Ws, &query, None).await;
+    let again = Subscriber::try_open(&broker, Transport::Ws, &query, None).await.err().unwrap();
     assert_eq!((again.0, &again.1["code"]), (401, &json!("unknown_ticket")));
-    let review = broker.client().with_token(&secret).submit("told to a page").await;
+    let review = broker.client().with_token(&secret).submit("shown on a page").await;
     assert_eq!(stream.next().await.unwrap()["review_id"], review);
     assert!(!broker.log().contains(answer["ticket"].as_str().unwrap()), "it stands in no log");
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_foreign_page_opens_no_websocket() {
+async fn a_foreign_page_cannot_open_a_websocket() {
     let broker = TestBroker::start().await;
     let own = format!("http://127.0.0.1:{}", broker.port());
     let open = async |name: &'static str, value: &str| {
@@ -444,12 +444,12 @@ async fn a_foreign_page_opens_no_websocket() {
 }
 
 #[tokio::test]
-async fn at_the_end_every_stream_is_told_so() {
+async fn a_shutdown_closes_every_stream_with_a_reason() {
     let mut broker = TestBroker::start().await;
     broker.client().submit("before the end").await;
     let mut streams = Vec::new();
-    for carrier in CARRIERS {
-        streams.push(Subscriber::open(&broker, carrier, "", None).await.0);
+    for transport in TRANSPORTS {
+        streams.push(Subscriber::open(&broker, transport, "", None).await.0);
     }
     assert!(broker.terminate().await.success(), "{}", broker.log());
     for stream in &mut streams {
@@ -458,34 +458,34 @@ async fn at_the_end_every_stream_is_told_so() {
         assert_eq!(stream.next().await, None);
     }
     assert_eq!(streams[1].closed(), Some((1001, "closing; since=1".into())));
-    // And a killed broker loses nobody who comes back.
+    // After a crash of the broker a subscriber resumes.
     let broker = broker.restarted().await;
     let review = broker.client().submit("after it").await;
-    let (mut again, _) = Subscriber::open(&broker, Carrier::Ws, "since=1", None).await;
+    let (mut again, _) = Subscriber::open(&broker, Transport::Ws, "since=1", None).await;
     assert_eq!(again.next().await.unwrap()["review_id"], review);
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn one_stream_too_many_is_told_so() {
+async fn a_stream_beyond_the_limit_is_refused() {
     let broker = TestBroker::with("[events]\nmax_streams = 2\n").await;
-    let (first, _) = Subscriber::open(&broker, Carrier::Ws, "", None).await;
-    let (second, _) = Subscriber::open(&broker, Carrier::Sse, "", None).await;
-    for carrier in CARRIERS {
-        let (status, body) = Subscriber::try_open(&broker, carrier, "", None).await.err().unwrap();
+    let (first, _) = Subscriber::open(&broker, Transport::Ws, "", None).await;
+    let (second, _) = Subscriber::open(&broker, Transport::Sse, "", None).await;
+    for transport in TRANSPORTS {
+        let (status, body) = Subscriber::try_open(&broker, transport, "", None).await.err().unwrap();
         assert_eq!((status, &body["code"], &body["retryable"]), (503, &json!("busy"), &json!(true)));
         assert!(body["error"].as_str().unwrap().contains("events.max_streams"), "{body}");
     }
     drop((first, second));
-    eventually("both to be free", async || (metric(&broker, "countersign_event_streams").await == 0.0).then_some(()))
+    wait_until("both to be free", async || (metric(&broker, "countersign_event_streams").await == 0.0).then_some(()))
         .await;
-    let (mut third, _) = Subscriber::open(&broker, Carrier::Sse, "", None).await;
+    let (mut third, _) = Subscriber::open(&broker, Transport::Sse, "", None).await;
     assert!(third.is_silent(Duration::from_millis(50)).await);
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn the_command_tells_what_happened_and_what_happens() {
+async fn the_events_command_shows_past_and_new_events() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("red \u{1b}[31m and a\nline\u{202e}\u{9b}31m").await;
@@ -495,7 +495,7 @@ async fn the_command_tells_what_happened_and_what_happens() {
         command.arg("events").arg("--data-dir").arg(broker.data_dir()).args(options);
         command
     };
-    let output = timeout(PATIENCE, events(&[]).output()).await.expect("it ends by itself").unwrap();
+    let output = timeout(TIMEOUT, events(&[]).output()).await.expect("it ends by itself").unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.lines().count() == 2, "{text}");
     assert!(text.contains("R-1") && text.contains("proposed") && !text.contains('\u{1b}'), "{text}");
@@ -518,7 +518,7 @@ async fn the_command_tells_what_happened_and_what_happens() {
         .unwrap();
     let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
     let mut next = async || {
-        let line = timeout(PATIENCE, lines.next_line()).await.expect("an event").unwrap().expect("it goes on");
+        let line = timeout(TIMEOUT, lines.next_line()).await.expect("an event").unwrap().expect("it goes on");
         serde_json::from_str::<Value>(&line).unwrap()["seq"].as_u64().unwrap()
     };
     assert_eq!(next().await, 2);

@@ -1,4 +1,4 @@
-//! `countersign mcp`: the bridge from a client's stdin and stdout to the broker.
+//! `countersign mcp`: the bridge between a client's stdin and stdout and the broker.
 
 use crate::support::{
     broker::{TestBroker, countersign},
@@ -6,7 +6,7 @@ use crate::support::{
     mcp_bridge::{Bridge, Unserved},
     repo::Repo,
     reviews,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn servers_of(place: &Unserved) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_bridge_starts_a_broker_where_there_is_none_and_leaves_it_running() {
+async fn a_bridge_starts_a_missing_broker_and_leaves_it_running() {
     let place = Unserved::new();
     let mut bridge = place.bridge(&[]);
     let answer = bridge.initialize().await;
@@ -42,7 +42,7 @@ async fn a_bridge_starts_a_broker_where_there_is_none_and_leaves_it_running() {
 }
 
 #[tokio::test]
-async fn a_bridge_that_is_asked_nothing_starts_nothing() {
+async fn a_bridge_without_requests_starts_no_broker() {
     let place = Unserved::new();
     let (words, ended) = place.bridge(&[]).close().await;
     assert_eq!((words, ended.code()), (vec![], Some(0)));
@@ -73,12 +73,12 @@ async fn bridges_that_start_at_once_share_one_broker() {
     // Those that lost the race may still be on their way out.
     let pid = place.note().await.pid.to_string();
     let is_alone = |servers: Vec<String>| servers.len() == 1 && servers[0].trim().starts_with(&pid);
-    eventually("one broker, and no other", async || is_alone(servers_of(&place).await).then_some(())).await;
+    wait_until("one broker, and no other", async || is_alone(servers_of(&place).await).then_some(())).await;
     place.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_no_obstacle() {
+async fn a_bridge_starts_a_broker_although_the_port_is_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let place = Unserved::with(&format!("[server]\nlisten = \"{address}\"\n"));
@@ -111,7 +111,7 @@ async fn many_requests_at_once_are_each_answered_once() {
 }
 
 #[tokio::test]
-async fn a_request_is_answered_although_nothing_follows_it() {
+async fn the_last_request_is_answered_after_stdin_closes() {
     let broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);
     let create = bridge.ask_tool("create_review", proposal("the last words")).await;
@@ -122,7 +122,7 @@ async fn a_request_is_answered_although_nothing_follows_it() {
 }
 
 #[tokio::test]
-async fn a_slow_request_holds_no_other_and_can_be_cancelled() {
+async fn a_slow_request_does_not_block_others_and_can_be_cancelled() {
     let broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);
     let review = broker.client().submit("wait for me").await;
@@ -156,7 +156,7 @@ async fn a_client_that_leaves_ends_its_waiting_calls() {
     bridge.leave().await;
     broker.until_waiting(0).await;
     // It did not wait to its end.
-    eventually("the call's line", async || broker.log().contains("outcome=\"client_left\"").then_some(())).await;
+    wait_until("the call's line", async || broker.log().contains("outcome=\"client_left\"").then_some(())).await;
     broker.stop_and_check().await;
 }
 
@@ -176,7 +176,7 @@ async fn requests_go_on_after_a_kill_and_restart_of_the_broker() {
 }
 
 #[tokio::test]
-async fn requests_during_an_outage_are_carried_when_the_broker_is_back() {
+async fn requests_during_an_outage_are_sent_when_the_broker_is_back() {
     let mut broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&["--url", &broker.url("")]);
     bridge.initialize().await;
@@ -195,7 +195,7 @@ async fn requests_during_an_outage_are_carried_when_the_broker_is_back() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_an_error_that_says_repeating_is_safe() {
+async fn a_lost_response_is_an_error_that_allows_a_repeat() {
     let mut broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);
     let review = broker.client().submit("wait for me").await;
@@ -216,7 +216,7 @@ async fn a_lost_answer_is_an_error_that_says_repeating_is_safe() {
 
 /// The port of a dead broker may be another broker's by now, one that serves other reviews.
 #[tokio::test]
-async fn a_bridge_never_speaks_to_another_data_dirs_broker() {
+async fn a_bridge_never_talks_to_the_broker_of_another_data_dir() {
     let place = Unserved::new();
     let mut bridge = place.bridge(&[]);
     let review = id(&bridge.call("create_review", proposal("mine")).await);
@@ -245,9 +245,9 @@ async fn a_proposal_from_another_repository_is_not_taken_for_the_brokers_own() {
     bridges.push(broker.bridge(&["--repo", path.to_str().unwrap(), "--url", &broker.url("")]));
     for mut bridge in bridges {
         let refused = bridge.request("tools/call", tool("create_review", proposal("whose?"))).await;
-        let told = &refused["result"]["structuredContent"];
-        assert_eq!((&told["code"], &told["allowed"]), (&json!("other_repository"), &json!(["project"])), "{refused}");
-        assert!(told["error"].as_str().unwrap().contains(other.path().to_str().unwrap()), "{told}");
+        let error = &refused["result"]["structuredContent"];
+        assert_eq!((&error["code"], &error["allowed"]), (&json!("other_repository"), &json!(["project"])), "{refused}");
+        assert!(error["error"].as_str().unwrap().contains(other.path().to_str().unwrap()), "{error}");
         assert_eq!(bridge.call("list_reviews", json!({})).await["reviews"], json!([]), "reading is free");
         bridge.close().await;
     }
@@ -293,7 +293,7 @@ async fn a_proposal_belongs_to_the_registered_repository_it_comes_from() {
 }
 
 #[tokio::test]
-async fn a_broker_without_a_repository_has_none_to_mistake() {
+async fn a_broker_without_a_repository_accepts_proposals_from_any_folder() {
     let broker = TestBroker::without_repo().await;
     let other = Repo::new();
     let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
@@ -308,7 +308,7 @@ async fn a_broker_without_a_repository_has_none_to_mistake() {
 }
 
 #[tokio::test]
-async fn a_role_shows_only_its_tools_and_speaks_only_as_itself() {
+async fn a_bridge_with_a_role_offers_only_the_tools_of_that_role() {
     let broker = TestBroker::start().await;
     let names = |list: &Value| -> Vec<String> {
         list["result"]["tools"]
@@ -333,7 +333,7 @@ async fn a_role_shows_only_its_tools_and_speaks_only_as_itself() {
 }
 
 #[tokio::test]
-async fn the_newest_revision_is_carried_without_a_handshake() {
+async fn the_newest_protocol_revision_works_without_a_handshake() {
     let broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);
     let modern = |mut params: Value| {
@@ -356,7 +356,7 @@ async fn the_newest_revision_is_carried_without_a_handshake() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_answered_and_the_bridge_goes_on() {
+async fn a_malformed_message_is_answered_and_the_bridge_goes_on() {
     let broker = TestBroker::start().await;
     let mut bridge = broker.bridge(&[]);
     for (line, code) in [("{", -32700), ("hello", -32700), ("[1]", -32600), ("3", -32600)] {
@@ -375,7 +375,7 @@ async fn what_is_no_message_is_answered_and_the_bridge_goes_on() {
 }
 
 #[tokio::test]
-async fn a_broker_that_cannot_start_is_an_answer_that_says_why() {
+async fn a_failed_start_of_the_broker_is_reported_in_the_response() {
     let place = Unserved::new();
     std::fs::write(place.data_dir(), "not a folder").unwrap();
     let mut bridge = place.bridge(&[]);
@@ -387,7 +387,7 @@ async fn a_broker_that_cannot_start_is_an_answer_that_says_why() {
 }
 
 #[tokio::test]
-async fn wrong_settings_end_the_bridge_with_words_on_stderr_alone() {
+async fn invalid_settings_end_the_bridge_with_a_message_on_stderr() {
     let place = Unserved::with("[claims]\nlease = \"soon\"\n");
     let output = countersign(place.home()).arg("mcp").args(place.options()).output().await.unwrap();
     let words = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! The protocol, judged by the official conformance suites in both their versions.
+//! The official MCP conformance suites, in both versions.
 
 use crate::support::{
     agent_clients::are_skipped,
@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn the_revisions_with_a_handshake_are_spoken_as_the_suites_want() {
+async fn the_revisions_with_a_handshake_pass_the_conformance_suites() {
     if are_skipped("the conformance suites for 2025-06-18 and 2025-11-25") {
         return;
     }
@@ -17,7 +17,7 @@ async fn the_revisions_with_a_handshake_are_spoken_as_the_suites_want() {
 }
 
 #[tokio::test]
-async fn the_revision_without_a_handshake_is_spoken_as_the_suite_wants() {
+async fn the_revision_without_a_handshake_passes_the_conformance_suite() {
     if are_skipped("the conformance suite for 2026-07-28") {
         return;
     }
@@ -27,7 +27,7 @@ async fn the_revision_without_a_handshake_is_spoken_as_the_suite_wants() {
 }
 
 #[tokio::test]
-async fn a_roles_endpoint_conforms_as_well() {
+async fn the_endpoint_of_a_role_passes_the_conformance_suite() {
     if are_skipped("the conformance suite on the roles' endpoints") {
         return;
     }

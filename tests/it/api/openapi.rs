@@ -1,4 +1,4 @@
-//! What the API promises of itself: OpenAPI, and who may call what.
+//! The OpenAPI description of the REST API, and the tokens that each operation requires.
 
 use crate::support::{
     broker::TestBroker,
@@ -8,7 +8,7 @@ use crate::support::{
     reviews::with,
     schemathesis,
     tokens::{made, operators},
-    tool_calls::call_for,
+    tool_calls::arguments_for,
 };
 use ::api::{openapi::document, operation::ROUTES};
 use countersign::http::Route;
@@ -111,7 +111,7 @@ async fn perform(rest: &RestClient, operation: &::api::Route, mut arguments: Map
 
 /// Arguments that an operation takes, on a scene of its own.
 async fn scene(operation: &::api::Route, tool: &str, broker: &TestBroker) -> Map<String, Value> {
-    let mut arguments = call_for(tool, broker).await;
+    let mut arguments = arguments_for(tool, broker).await;
     match operation.id {
         "resubmit_review" => {
             let rest = broker.rest();
@@ -131,7 +131,7 @@ async fn scene(operation: &::api::Route, tool: &str, broker: &TestBroker) -> Map
 }
 
 #[tokio::test]
-async fn every_operation_answers_as_it_is_described() {
+async fn every_response_matches_its_description() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     for (operation, described, tool) in with_scene() {
@@ -152,7 +152,7 @@ async fn every_operation_answers_as_it_is_described() {
 }
 
 #[tokio::test]
-async fn every_operation_on_a_review_says_when_there_is_none() {
+async fn every_operation_on_an_unknown_review_is_a_404() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     for (operation, _, tool) in with_scene().filter(|(operation, ..)| operation.path.contains("{review_id}")) {
@@ -167,7 +167,7 @@ async fn every_operation_on_a_review_says_when_there_is_none() {
 }
 
 #[tokio::test]
-async fn every_operation_is_for_the_right_tokens() {
+async fn every_operation_requires_the_documented_role() {
     let broker = TestBroker::start().await;
     let proposers = ["create_review", "cancel_review", "close_review", "accept_counter_patch", "reject_counter_patch"];
     let reviewers = ["claim_review", "release_claim", "submit_verdict"];
@@ -202,7 +202,7 @@ async fn every_operation_is_for_the_right_tokens() {
 }
 
 #[tokio::test]
-async fn tokens_are_good_for_their_own_project_and_name() {
+async fn a_token_is_limited_to_its_project_and_name() {
     let broker = TestBroker::with("[auth]\nrequired = true\n").await;
     let home = broker.home();
     let eve = broker.rest().with_token(&made(home, "proposer", "eve", &[]).await);
@@ -240,7 +240,7 @@ async fn tokens_are_good_for_their_own_project_and_name() {
 }
 
 #[tokio::test]
-async fn what_operators_look_at_holds_no_secret() {
+async fn pages_for_operators_contain_no_secret() {
     let settings =
         "[pool]\nruntime = \"command\"\ncommand = [\"agent\", \"--key\", \"hunter2\"]\nenvironment = [\"HOME\"]\n";
     let broker = TestBroker::with(settings).await;
@@ -273,7 +273,7 @@ async fn what_operators_look_at_holds_no_secret() {
 }
 
 #[tokio::test]
-async fn what_there_is_not_is_said_as_a_problem() {
+async fn an_unknown_path_is_a_problem_response() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     rest.get("/nothing").await.refused(404, "not_found");
@@ -290,7 +290,7 @@ async fn what_there_is_not_is_said_as_a_problem() {
 }
 
 #[tokio::test]
-async fn the_page_needs_nothing_from_elsewhere() {
+async fn the_documentation_page_loads_nothing_from_other_hosts() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     let mut all = String::new();
@@ -311,7 +311,7 @@ async fn no_generated_request_is_answered_outside_the_description() {
     if schemathesis::is_skipped() {
         return;
     }
-    // Nobody waits for what does not come.
+    // Do not wait for events that never come.
     let broker = TestBroker::with("[wait]\ndefault = \"100ms\"\nmax = \"1s\"\n").await;
     let client = broker.client();
     let proposal = proposal_with("to be found", json!({ "diff": broker.repo().diff("zwei") }));

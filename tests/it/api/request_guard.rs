@@ -1,9 +1,9 @@
-//! Who comes in, who stays outside, and what those see who only look.
+//! The request guard, the limits of connections and bodies, and the pages for operators.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, proposal, proposal_with},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use countersign::http::Route;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-/// A path that is no route, guarded like the rest.
+/// An unknown path, guarded like the routes.
 const NOWHERE: &str = "/no/such/page";
 
 /// Where every route is, once, and a place where none is. The router is made from the same list.
@@ -74,7 +74,7 @@ impl Wire {
     async fn hear(&mut self) -> String {
         let mut heard = Vec::new();
         // A reset after the answer is as good as an end.
-        let _ = timeout(PATIENCE, self.0.read_to_end(&mut heard)).await.expect("the broker ends the connection");
+        let _ = timeout(TIMEOUT, self.0.read_to_end(&mut heard)).await.expect("the broker ends the connection");
         String::from_utf8(heard).unwrap()
     }
 }
@@ -104,7 +104,7 @@ fn create() -> String {
 }
 
 #[tokio::test]
-async fn what_a_foreign_page_can_send_comes_in_nowhere() {
+async fn requests_of_a_foreign_page_are_rejected_on_every_route() {
     let broker = TestBroker::start().await;
     let shut: &[(Headers<'_>, u16, &str)] = &[
         (&[], 400, "host_missing"),
@@ -144,7 +144,7 @@ async fn what_a_foreign_page_can_send_comes_in_nowhere() {
 }
 
 #[tokio::test]
-async fn a_body_must_say_that_it_is_json() {
+async fn a_body_must_have_the_content_type_json() {
     let broker = TestBroker::start().await;
     let types: &[Headers<'_>] = &[
         &[],
@@ -167,7 +167,7 @@ async fn a_body_must_say_that_it_is_json() {
 }
 
 #[tokio::test]
-async fn our_own_callers_come_in() {
+async fn requests_of_local_clients_are_allowed() {
     let broker = TestBroker::start().await;
     let own: &[Headers<'_>] = &[
         &[HOST],
@@ -227,7 +227,7 @@ async fn our_own_callers_come_in() {
 }
 
 #[tokio::test]
-async fn there_are_no_streams_and_no_sessions() {
+async fn mcp_has_no_streams_and_no_sessions() {
     let broker = TestBroker::start().await;
     for path in mcp_paths() {
         for method in ["GET", "DELETE"] {
@@ -247,7 +247,7 @@ async fn there_are_no_streams_and_no_sessions() {
 }
 
 #[tokio::test]
-async fn what_is_no_route_is_not_found_and_pages_are_only_read() {
+async fn unknown_paths_are_not_found_and_pages_are_read_only() {
     let broker = TestBroker::start().await;
     for path in [NOWHERE, "/", "/mcp/", "/mcp/operator", "/debug", "/healthz/x", "/%2e%2e/healthz", "//healthz"] {
         send(&broker, "GET", path, &[HOST], "").await.assert(404, "not_found");
@@ -286,7 +286,7 @@ async fn a_body_that_is_too_large_is_refused_with_the_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_gets_a_clear_answer() {
+async fn a_body_that_is_not_a_jsonrpc_message_is_a_parse_error() {
     let broker = TestBroker::start().await;
     for path in mcp_paths() {
         for body in ["", "{", "[]", "null", "{\"jsonrpc\":\"1.0\"}", "\u{0}", &"[".repeat(100_000)] {
@@ -310,7 +310,7 @@ async fn what_is_no_message_gets_a_clear_answer() {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_wants_is_not_waited_for() {
+async fn the_body_of_a_rejected_request_is_not_awaited() {
     let broker = TestBroker::start().await;
     for route in Route::all() {
         let method = match route {
@@ -332,14 +332,14 @@ async fn a_body_that_nobody_wants_is_not_waited_for() {
             format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-length: 999999999999\r\n\r\n{{");
         wire.say(&head).await;
         let mut first = [0; 9];
-        timeout(PATIENCE, wire.0.read_exact(&mut first)).await.expect("an answer").unwrap();
+        timeout(TIMEOUT, wire.0.read_exact(&mut first)).await.expect("an answer").unwrap();
         assert_eq!(&first, b"HTTP/1.1 ", "{method} {path}");
     }
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn who_sends_half_a_request_is_cut_off() {
+async fn an_incomplete_request_times_out() {
     let broker = TestBroker::with("[server]\nheader_timeout = \"200ms\"\nbody_timeout = \"200ms\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
     // Nothing at all, half a line, headers without their end.
@@ -363,8 +363,8 @@ async fn who_sends_half_a_request_is_cut_off() {
 }
 
 #[tokio::test]
-async fn slow_clients_hold_nobody_else() {
-    // So long that nobody is cut off before the end of the test.
+async fn slow_clients_do_not_block_others() {
+    // Longer than the test, so that no client times out.
     let broker = TestBroker::with("[server]\nheader_timeout = \"5m\"\nbody_timeout = \"10m\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
     let mut slow = Vec::new();
@@ -387,14 +387,14 @@ async fn slow_clients_hold_nobody_else() {
     let added = "+line\n".repeat(300_000);
     let diff = format!("--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,300000 @@\n{added}");
     let large = client.call("create_review", proposal_with("large, but quick", json!({ "diff": diff })));
-    let large = timeout(PATIENCE, large).await.expect("it waits for nobody");
+    let large = timeout(TIMEOUT, large).await.expect("it does not wait for the others");
     assert_eq!(large["applies"], true, "{large}");
     drop(slow);
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_nobody_else() {
+async fn a_client_that_does_not_read_does_not_block_others() {
     let broker = TestBroker::with("[limits]\npage_chars = 1000000\n").await;
     let client = broker.client();
     let mut arguments = proposal("long");
@@ -411,7 +411,7 @@ async fn a_client_that_does_not_read_holds_nobody_else() {
             ACCEPT.1,
             call.len()
         );
-        // Many answers that nobody takes: the socket's buffers are soon full.
+        // Many responses that are not read: the buffers of the socket are soon full.
         wire.say(&head.repeat(20)).await;
         deaf.push(wire);
     }
@@ -423,7 +423,7 @@ async fn a_client_that_does_not_read_holds_nobody_else() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_is_refused() {
     let broker = TestBroker::with("[server]\nmax_connections = 3\n").await;
     let mut held = Vec::new();
     for _ in 0..3 {
@@ -439,12 +439,12 @@ async fn one_connection_too_many_is_told_so() {
     refused.assert(503, "busy");
     assert!(refused.head.contains("retry-after: "), "{}", refused.head);
     held.pop();
-    eventually("a free place", async || {
+    wait_until("a free place", async || {
         (send(&broker, "GET", "/healthz", &[HOST], "").await.status == 200).then_some(())
     })
     .await;
     drop(held);
-    eventually("the door to be free", async || {
+    wait_until("the door to be free", async || {
         (send(&broker, "GET", "/readyz", &[HOST], "").await.status == 200).then_some(())
     })
     .await;
@@ -452,7 +452,7 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn health_and_readiness_say_who_answers() {
+async fn health_and_readiness_name_the_service() {
     let broker = TestBroker::start().await;
     let health = send(&broker, "GET", "/healthz", &[HOST], "").await;
     let version = env!("CARGO_PKG_VERSION");
@@ -501,7 +501,7 @@ async fn the_actor_tree_shows_every_live_actor() {
     client.call("cancel_review", json!({ "review_id": review, "reason": "seen" })).await;
     client.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
     let is_at_rest = |tree: Value| nodes_of_kind(&tree, "review") == 0;
-    eventually("a closed review to rest", async || is_at_rest(broker.actors().await).then_some(())).await;
+    wait_until("a closed review to rest", async || is_at_rest(broker.actors().await).then_some(())).await;
     broker.stop_and_check().await;
 }
 

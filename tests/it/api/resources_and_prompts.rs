@@ -1,4 +1,4 @@
-//! Resources and prompts, through a real client library.
+//! MCP resources and prompts, through a real client library.
 
 use crate::support::{broker::TestBroker, client::proposal_with, reviews::review_in, rmcp_client::Library};
 use rmcp::{
@@ -36,7 +36,7 @@ async fn the_queue_and_every_review_are_resources() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_is_said_to_be_missing() {
+async fn an_unknown_resource_is_not_found() {
     let broker = TestBroker::start().await;
     for revision in &REVISIONS {
         let library = Library::connect(broker.mcp_url(), revision).await;
@@ -51,7 +51,7 @@ async fn a_resource_that_is_not_there_is_said_to_be_missing() {
 }
 
 #[tokio::test]
-async fn resources_come_in_pages() {
+async fn resources_are_paginated() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for n in 0..55 {
@@ -65,7 +65,7 @@ async fn resources_come_in_pages() {
 }
 
 #[tokio::test]
-async fn prompts_say_what_to_do_with_what_was_given() {
+async fn prompts_contain_their_arguments() {
     let broker = TestBroker::start().await;
     for revision in &REVISIONS {
         let library = Library::connect(broker.mcp_url(), revision).await;

@@ -1,4 +1,4 @@
-//! REST: the same life, rules and codes as the tools, through another door.
+//! The REST API: the same reviews, rules and error codes as the MCP tools.
 
 use crate::support::{
     broker::TestBroker,
@@ -22,7 +22,7 @@ async fn claimed(rest: &RestClient) -> String {
 }
 
 #[tokio::test]
-async fn a_whole_life_by_rest_alone() {
+async fn a_review_can_be_completed_over_rest_alone() {
     let broker = TestBroker::start().await;
     let (rest, repo) = (broker.rest(), broker.repo());
     let first = proposal_with("translate", json!({ "diff": repo.diff("zwei"), "description": "to German" }));
@@ -70,7 +70,7 @@ async fn a_whole_life_by_rest_alone() {
 }
 
 #[tokio::test]
-async fn a_review_is_cancelled_and_a_claim_given_back() {
+async fn a_review_can_be_cancelled_and_a_claim_released() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     let id = claimed(&rest).await;
@@ -131,7 +131,7 @@ async fn refusals_are_problems_with_the_tools_codes() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_named() {
+async fn a_malformed_request_names_its_field() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     let id = create(&rest, "to be misread").await;
@@ -177,7 +177,7 @@ async fn a_review_is_found_by_number_and_by_prefix() {
 }
 
 #[tokio::test]
-async fn a_key_makes_a_repeat_harmless() {
+async fn an_idempotency_key_makes_a_repeat_safe() {
     let broker = TestBroker::start().await;
     let rest = broker.rest();
     let keyed = |key: &str, intent: &str| {
@@ -220,7 +220,7 @@ async fn pages_follow_their_links() {
 }
 
 #[tokio::test]
-async fn both_doors_act_on_one_review_at_once() {
+async fn mcp_and_rest_can_change_one_review_at_the_same_time() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let id = mcp.submit("wanted by all").await;
@@ -258,7 +258,7 @@ async fn both_doors_act_on_one_review_at_once() {
 }
 
 #[tokio::test]
-async fn a_wait_by_rest_hears_what_mcp_does() {
+async fn a_long_poll_over_rest_sees_a_change_made_over_mcp() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let id = create(&rest, "to be watched").await;

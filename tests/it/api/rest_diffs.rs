@@ -1,6 +1,6 @@
-//! Diffs and patches by REST, as programs take them.
+//! Diffs and patches over REST.
 
-use crate::support::{broker::PATIENCE, wait_until::eventually};
+use crate::support::{broker::TIMEOUT, wait_until::wait_until};
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
@@ -14,7 +14,7 @@ use tokio::{
 };
 
 #[tokio::test]
-async fn a_diff_comes_as_text_or_as_pages() {
+async fn a_diff_is_available_as_text_and_as_pages() {
     let broker = TestBroker::with("[limits]\npage_chars = 1000\n").await;
     let (rest, mcp) = (broker.rest(), broker.client());
     broker.repo().write("long.txt", &"a line of text\n".repeat(500));
@@ -45,7 +45,7 @@ async fn a_diff_comes_as_text_or_as_pages() {
 }
 
 #[tokio::test]
-async fn rounds_and_files_are_told_apart() {
+async fn a_diff_can_be_limited_to_a_round_and_a_file() {
     let broker = TestBroker::start().await;
     let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
     let first = repo.diff("zwei");
@@ -72,7 +72,7 @@ async fn rounds_and_files_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_text_has_the_tag_of_its_review() {
+async fn a_diff_has_the_etag_of_its_review() {
     let broker = TestBroker::start().await;
     let (rest, mcp) = (broker.rest(), broker.client());
     let proposal = proposal_with("tagged", json!({ "diff": broker.repo().diff("zwei") }));
@@ -96,13 +96,13 @@ async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
     let head = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\naccept: text/x-diff\r\n\r\n", broker.port());
     wire.write_all(head.as_bytes()).await.unwrap();
     let mut first = [0; 12];
-    timeout(PATIENCE, wire.read_exact(&mut first)).await.expect("an answer").unwrap();
+    timeout(TIMEOUT, wire.read_exact(&mut first)).await.expect("an answer").unwrap();
     assert_eq!(String::from_utf8_lossy(&first), "HTTP/1.1 200");
     wire
 }
 
 #[tokio::test]
-async fn whole_diffs_that_nobody_takes_are_given_up() {
+async fn a_diff_that_the_client_does_not_read_is_aborted() {
     let broker = TestBroker::with("[server]\nwrite_timeout = \"5s\"\n").await;
     let (rest, mcp) = (broker.rest(), broker.client());
     // More than the buffers of the system take.
@@ -120,13 +120,13 @@ async fn whole_diffs_that_nobody_takes_are_given_up() {
     assert_eq!((&refused.refused(503, "busy")["retryable"], refused.header("retry-after")), (&json!(true), Some("1")));
     rest.get(&at).await.is(200);
     // They are still there, and read nothing.
-    let taken = eventually("a place", async || Some(ask().await).filter(|answer| answer.status == 200)).await;
+    let taken = wait_until("a place", async || Some(ask().await).filter(|answer| answer.status == 200)).await;
     assert!(taken.text == diff, "the whole of it");
     // Not every one may have had its time by now.
     let mut cut_off = 0;
     for mut wire in deafs {
         let mut heard = Vec::new();
-        let _ = timeout(PATIENCE, wire.read_to_end(&mut heard)).await.expect("the connection ends");
+        let _ = timeout(TIMEOUT, wire.read_to_end(&mut heard)).await.expect("the connection ends");
         cut_off += usize::from(heard.len() < diff.len());
     }
     assert!(cut_off > 0);
@@ -134,7 +134,7 @@ async fn whole_diffs_that_nobody_takes_are_given_up() {
 }
 
 #[tokio::test]
-async fn a_patch_is_taken_by_git_and_brings_nothing_but_the_diff() {
+async fn a_patch_can_be_applied_by_git_am() {
     let broker = TestBroker::start().await;
     let (rest, mcp, repo) = (broker.rest(), broker.client(), broker.repo());
     let smuggled = format!("---\n{}", repo.diff("smuggled").replace("greeting", "other"));

@@ -1,10 +1,10 @@
-//! What clients are told of the tools. A change of it is a change of the contract, so it is seen in review.
+//! The list of MCP tools with their schemas. A change of the snapshot is a change of the public interface.
 
 use crate::support::{
     broker::TestBroker,
     client::TestClient,
     json_schema::violations,
-    tool_calls::{all_tools, call_for, tools},
+    tool_calls::{all_tools, arguments_for, tools},
 };
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ fn fields(text: &mut String, schema: &Value, indent: &str) {
 }
 
 #[tokio::test]
-async fn every_tool_tells_a_model_and_its_client_all_they_need() {
+async fn every_tool_has_hints_and_descriptions() {
     let broker = TestBroker::start().await;
     for path in ["/mcp", "/mcp/proposer", "/mcp/reviewer"] {
         for tool in all_tools(&TestClient::new(broker.url(path))).await {
@@ -77,18 +77,18 @@ async fn every_tool_tells_a_model_and_its_client_all_they_need() {
 }
 
 #[tokio::test]
-async fn every_answer_fits_the_schema_that_was_promised() {
+async fn every_answer_matches_its_output_schema() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for tool in tools(&client).await {
         let name = tool["name"].as_str().unwrap();
-        let arguments = call_for(name, &broker).await;
+        let arguments = arguments_for(name, &broker).await;
         assert_eq!(violations(&tool["inputSchema"], &arguments), [] as [String; 0], "{name}: the scene's own call");
         let answer = client.call(name, arguments).await;
         assert_eq!(violations(&tool["outputSchema"], &answer), [] as [String; 0], "{name}");
         let promised = tool["outputSchema"]["properties"].as_object().unwrap();
         for field in answer.as_object().unwrap().keys() {
-            assert!(promised.contains_key(field), "{name} answers {field}, which nobody was told of");
+            assert!(promised.contains_key(field), "{name} returns {field}, which is not in its schema");
         }
     }
     broker.stop_and_check().await;

@@ -1,12 +1,12 @@
-//! Webhooks: what happens is told to whom the settings name, signed, in order and at least once; and nobody else waits.
+//! Webhooks: events are delivered signed, in order and at least once, and a receiver cannot delay others.
 
 use crate::support::{
     broker::{TestBroker, countersign},
     client::{id, proposal_with},
-    http_receiver::{Got, Manner, Receiver},
+    http_receiver::{Behavior, Got, Receiver},
     repo::Repo,
     reviews::{last_event, verdict},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -24,7 +24,7 @@ const QUICK: &str = "[webhooks]\nattempts = 3\nfirst_pause = \"10ms\"\n";
 /// The hook as operators see it, once it fits.
 async fn until(broker: &TestBroker, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
     let rest = broker.rest_as_operator();
-    eventually(what, async || Some(rest.get("/webhooks").await.is(200)["webhooks"][0].clone()).filter(&fits)).await
+    wait_until(what, async || Some(rest.get("/webhooks").await.is(200)["webhooks"][0].clone()).filter(&fits)).await
 }
 
 async fn dead(broker: &TestBroker, hook: &str) -> Vec<Value> {
@@ -55,7 +55,7 @@ fn assert_signed(got: &Got, secret: &str) {
 }
 
 #[tokio::test]
-async fn nobody_is_told_unless_the_settings_say_so() {
+async fn without_receivers_no_webhook_is_sent() {
     let broker = TestBroker::start().await;
     assert_eq!(broker.rest_as_operator().get("/webhooks").await.is(200), json!({ "webhooks": [] }));
     assert!(!broker.data_dir().join("webhooks").exists());
@@ -65,7 +65,7 @@ async fn nobody_is_told_unless_the_settings_say_so() {
 }
 
 #[tokio::test]
-async fn a_receiver_is_told_what_subscribers_hear_signed_and_in_order() {
+async fn webhooks_deliver_every_event_signed_and_in_order() {
     let mut receiver = Receiver::start().await;
     let broker = TestBroker::with(&receiver.setting("ci", "")).await;
     let client = broker.client();
@@ -104,11 +104,11 @@ async fn a_receiver_is_told_what_subscribers_hear_signed_and_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_not_taken_is_tried_again_then_dead_and_the_next_one_is_told() {
+async fn a_failed_delivery_is_retried_then_dead_and_the_next_one_follows() {
     let mut receiver = Receiver::start().await;
     let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     let client = broker.client();
-    receiver.now(Manner::RefuseWith("poison"));
+    receiver.now(Behavior::RefuseWith("poison"));
     client.submit("poison").await;
     client.submit("good").await;
     let tries = [receiver.next().await, receiver.next().await, receiver.next().await];
@@ -125,10 +125,10 @@ async fn what_is_not_taken_is_tried_again_then_dead_and_the_next_one_is_told() {
     // Once more in vain, and once more with success.
     assert_eq!(said(&broker, &["redeliver", "ci", "1"]).await, "1 will be tried again\n");
     assert_eq!(receiver.next().await.seq(), 1);
-    eventually("dead again", async || dead(&broker, "ci").await.first().cloned().filter(|d| d["attempts"] == 4)).await;
+    wait_until("dead again", async || dead(&broker, "ci").await.first().cloned().filter(|d| d["attempts"] == 4)).await;
     let before = metrics(&broker).await;
     assert_eq!((before["delivered"], before["failed"], before["dead"]), (1.0, 4.0, 2.0), "{before:?}");
-    receiver.now(Manner::Status(200));
+    receiver.now(Behavior::Status(200));
     assert_eq!(said(&broker, &["redeliver", "ci", "--all"]).await, "1 will be tried again\n");
     let again = receiver.next().await;
     assert_eq!((again.seq(), again.header("webhook-id")), (1, ids[0]));
@@ -151,19 +151,19 @@ async fn metrics(broker: &TestBroker) -> BTreeMap<&'static str, f64> {
 }
 
 #[tokio::test]
-async fn of_many_dead_those_are_told_that_can_be() {
+async fn dead_deliveries_can_be_redelivered() {
     let mut receiver = Receiver::start().await;
     let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     let client = broker.client();
     client.submit("before").await;
     receiver.next().await;
-    receiver.now(Manner::Status(500));
+    receiver.now(Behavior::Status(500));
     for intent in ["one", "poison", "three"] {
         client.submit(intent).await;
     }
     until(&broker, "three are dead", |hook| hook["dead"] == 3).await;
     receiver.rest();
-    receiver.now(Manner::RefuseWith("poison"));
+    receiver.now(Behavior::RefuseWith("poison"));
     assert_eq!(said(&broker, &["redeliver", "ci", "--all"]).await, "3 will be tried again\n");
     until(&broker, "one is still dead", |hook| hook["dead"] == 1).await;
     client.submit("after").await;
@@ -175,10 +175,10 @@ async fn of_many_dead_those_are_told_that_can_be() {
 }
 
 #[tokio::test]
-async fn dead_ones_can_be_dropped_also_of_a_hook_that_is_gone() {
+async fn dead_deliveries_can_be_dropped_also_of_a_removed_webhook() {
     let receiver = Receiver::start().await;
     let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
-    receiver.now(Manner::Status(500));
+    receiver.now(Behavior::Status(500));
     for intent in ["one", "two", "three"] {
         broker.client().submit(intent).await;
     }
@@ -205,7 +205,7 @@ async fn dead_ones_can_be_dropped_also_of_a_hook_that_is_gone() {
 }
 
 #[tokio::test]
-async fn a_broker_that_is_killed_skips_nothing() {
+async fn a_killed_broker_skips_no_delivery() {
     let mut receiver = Receiver::start().await;
     let mut broker = TestBroker::with(&receiver.setting("ci", "")).await;
     let mut got = Vec::new();
@@ -218,14 +218,14 @@ async fn a_broker_that_is_killed_skips_nothing() {
         while got.last().is_none_or(|last: &Got| last.seq() < delivered) {
             got.push(receiver.next().await);
         }
-        receiver.now(Manner::Hang);
+        receiver.now(Behavior::Hang);
         for number in 5..10 {
             broker.client().submit(&format!("round {round}, {number}")).await;
         }
         let cut_off = receiver.next().await;
         assert_eq!(cut_off.seq(), delivered + 1);
         broker.kill().await;
-        receiver.now(Manner::Status(200));
+        receiver.now(Behavior::Status(200));
         broker = broker.restarted().await;
     }
     let last = last_event(&broker.client()).await;
@@ -248,7 +248,7 @@ async fn a_broker_that_is_killed_skips_nothing() {
 }
 
 #[tokio::test]
-async fn a_restart_repeats_nothing_and_a_new_hook_begins_at_the_end() {
+async fn a_restart_repeats_no_delivery_and_a_new_webhook_starts_at_the_end_of_the_log() {
     let (mut first, mut second) = (Receiver::start().await, Receiver::start().await);
     let mut broker = TestBroker::with(&first.setting("first", "")).await;
     broker.client().submit("before").await;
@@ -264,7 +264,7 @@ async fn a_restart_repeats_nothing_and_a_new_hook_begins_at_the_end() {
 }
 
 #[tokio::test]
-async fn only_chosen_events_are_told() {
+async fn only_the_configured_events_are_delivered() {
     let (mut verdicts, mut elsewhere) = (Receiver::start().await, Receiver::start().await);
     let other = Repo::new();
     let settings = format!(
@@ -296,9 +296,9 @@ async fn only_chosen_events_are_told() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_hangs_holds_up_nobody() {
+async fn a_receiver_that_hangs_does_not_block_others() {
     let (mut hangs, mut works) = (Receiver::start().await, Receiver::start().await);
-    hangs.now(Manner::Hang);
+    hangs.now(Behavior::Hang);
     let timeout = "[webhooks]\ntimeout = \"5m\"\n";
     let settings = format!("{timeout}{}{}", hangs.setting("hangs", ""), works.setting("works", ""));
     let broker = TestBroker::with(&settings).await;
@@ -324,7 +324,7 @@ async fn a_receiver_that_hangs_holds_up_nobody() {
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let (mut receiver, mut trap) = (Receiver::start().await, Receiver::start().await);
-    receiver.now(Manner::RedirectTo(trap.url("/trap")));
+    receiver.now(Behavior::RedirectTo(trap.url("/trap")));
     let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     broker.client().submit("elsewhere").await;
     let hook = until(&broker, "it is dead", |hook| hook["dead"] == 1).await;

@@ -1,5 +1,6 @@
-//! Anchors on real history: findings planted on the lines of a commit, looked up in later ones, compared with what
-//! `git blame` says of those lines.
+//! Anchors on a real history: findings placed on the lines of a commit are looked up in later commits, and the result
+//! is
+//! compared with `git blame`.
 
 mod history;
 mod score;

@@ -1,11 +1,12 @@
-//! What a caller gets wrong is answered with the field's name and what is allowed, and nothing of it is saved. Every
-//! tool that the broker offers is held to it, so a new one cannot be forgotten.
+//! Invalid input: the error names the field and the allowed values, and nothing is saved. Every tool is tested, so a
+//! new
+//! tool is covered automatically.
 
 use crate::support::{
     broker::TestBroker,
     client::{proposal, proposal_with},
     reviews::last_event,
-    tool_calls::{call_for, tools},
+    tool_calls::{arguments_for, tools},
 };
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ enum Expected {
 async fn spoil(tool: &Value, broker: &TestBroker, spoilings: impl Fn(&str, &Value, &Value) -> Vec<Bad>) {
     let client = broker.client();
     let name = tool["name"].as_str().unwrap();
-    let valid = call_for(name, broker).await;
+    let valid = arguments_for(name, broker).await;
     let before = last_event(&client).await;
     for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
         for Bad { field, value, expected } in spoilings(field, schema, &valid) {
@@ -91,7 +92,7 @@ async fn an_argument_of_the_wrong_type_is_named() {
 }
 
 #[tokio::test]
-async fn an_argument_that_is_missing_is_named() {
+async fn a_missing_argument_is_named() {
     let broker = TestBroker::start().await;
     for tool in tools(&broker.client()).await {
         let mut required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
@@ -109,7 +110,7 @@ async fn an_argument_that_is_missing_is_named() {
 }
 
 #[tokio::test]
-async fn a_required_text_that_says_nothing_is_refused() {
+async fn a_blank_required_text_is_refused() {
     let broker = TestBroker::start().await;
     for tool in tools(&broker.client()).await {
         let required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
@@ -133,7 +134,7 @@ async fn a_required_text_that_says_nothing_is_refused() {
 }
 
 #[tokio::test]
-async fn an_over_long_text_is_refused_and_not_sent_back() {
+async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
     let broker = TestBroker::with("[limits]\ndiff_bytes = 200000\n").await;
     for tool in tools(&broker.client()).await {
         spoil(&tool, &broker, |field, schema, valid| {
@@ -184,7 +185,7 @@ async fn an_over_long_text_is_refused_and_not_sent_back() {
 }
 
 #[tokio::test]
-async fn a_word_that_is_not_known_is_answered_with_those_that_are() {
+async fn an_unknown_value_is_answered_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let mut words = 0;
@@ -194,7 +195,7 @@ async fn a_word_that_is_not_known_is_answered_with_those_that_are() {
             let Some(allowed) = schema.get("enum") else { continue };
             words += 1;
             for word in ["Approved", "merged", "*", "\u{202e}\u{1b}[31m", "pending,closed"] {
-                let mut arguments = call_for(name, &broker).await;
+                let mut arguments = arguments_for(name, &broker).await;
                 arguments[field] = json!(word);
                 let before = last_event(&client).await;
                 let code = format!("unknown_{}", field.trim_start_matches("closer_").trim_start_matches("sender_"));
@@ -214,12 +215,12 @@ async fn a_word_that_is_not_known_is_answered_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn a_field_that_does_not_exist_is_named_with_those_that_do() {
+async fn an_unknown_field_is_named_with_the_known_ones() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for tool in tools(&client).await {
         let name = tool["name"].as_str().unwrap();
-        let mut arguments = call_for(name, &broker).await;
+        let mut arguments = arguments_for(name, &broker).await;
         let before = last_event(&client).await;
         for surprise in ["reviewer", "Intent", "", "a.b", &"z".repeat(300_000)] {
             let mut spoilt = arguments.clone();
@@ -235,7 +236,7 @@ async fn a_field_that_does_not_exist_is_named_with_those_that_do() {
             }
         }
         assert_eq!(last_event(&client).await, before);
-        arguments = call_for(name, &broker).await;
+        arguments = arguments_for(name, &broker).await;
         if name != "create_review" {
             client.call(name, arguments).await;
         }
@@ -244,7 +245,7 @@ async fn a_field_that_does_not_exist_is_named_with_those_that_do() {
 }
 
 #[tokio::test]
-async fn an_id_that_no_review_has_is_unknown_to_every_tool() {
+async fn every_tool_refuses_an_unknown_review() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for tool in tools(&client).await {
@@ -253,7 +254,7 @@ async fn an_id_that_no_review_has_is_unknown_to_every_tool() {
             continue;
         }
         for unknown in ["R-9999", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "7c9e6679", "x", "' OR 1=1 --"] {
-            let mut arguments = call_for(name, &broker).await;
+            let mut arguments = arguments_for(name, &broker).await;
             arguments["review_id"] = json!(unknown);
             let before = last_event(&client).await;
             let refused = client.refused("unknown_review", name, arguments).await;
@@ -286,7 +287,7 @@ async fn numbers_out_of_range_are_refused_with_the_range() {
 }
 
 #[tokio::test]
-async fn names_hold_no_control_characters() {
+async fn names_with_control_characters_are_refused() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let before = last_event(&client).await;
@@ -302,7 +303,7 @@ async fn names_hold_no_control_characters() {
 }
 
 #[tokio::test]
-async fn texts_come_back_as_they_were_sent() {
+async fn texts_are_returned_unchanged() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let odd = "nul \0, escape \u{1b}[31m, bidi \u{202e}, astral 😀, quotes \"'`, <script>, \\u0041, \r\n, \u{feff}";
@@ -320,7 +321,7 @@ async fn texts_come_back_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn harmless_slips_are_taken_as_they_were_meant() {
+async fn harmless_mistakes_in_arguments_are_accepted() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let slips = json!({ "plan": "", "task": null, "skip_diff_validation": "false", "category": "", "diff": "" });
@@ -333,7 +334,7 @@ async fn harmless_slips_are_taken_as_they_were_meant() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_no_call_is_answered_by_the_protocol() {
+async fn a_malformed_call_is_a_protocol_error() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let error = |params: Value| {

@@ -1,14 +1,13 @@
-//! Deadlines are kept by the monotonic clock: a wall clock that is set by hours, while the broker runs or while it does
-//! not, moves none of them.
+//! Deadlines use the monotonic clock: changing the wall clock by hours moves none of them, whether the broker runs or not.
 //!
-//! The broker's wall clock is set by a library that is preloaded into it, which glibc on Linux allows.
+//! A preloaded library changes the broker's wall clock, which needs glibc on Linux.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::support::{
     broker::TestBroker,
     client::TestClient,
     pool::{ids, pool_of},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -78,7 +77,7 @@ async fn holds_for_its_lease(mut broker: TestBroker, seconds: i64, restart: bool
     assert!(is_about(seen(&client).await, seconds), "the clock is not set");
     let status = client.status(&review).await["status"].clone();
     assert!(status == "claimed" || before.elapsed() >= LEASE, "{status} after {:?}", before.elapsed());
-    eventually("the lease ends", async || (client.status(&review).await["status"] == "pending").then_some(())).await;
+    wait_until("the lease ends", async || (client.status(&review).await["status"] == "pending").then_some(())).await;
     let (least, most) = (after.elapsed(), before.elapsed());
     println!("clock set to {seconds} s, restart: {restart}: a lease of {LEASE:?} ended after {most:?}");
     assert!(most >= LEASE && least < LEASE + SLACK, "after {least:?}");
@@ -86,7 +85,7 @@ async fn holds_for_its_lease(mut broker: TestBroker, seconds: i64, restart: bool
 }
 
 #[tokio::test]
-async fn a_lease_lasts_as_long_as_it_says_whatever_is_done_to_the_wall_clock() {
+async fn a_lease_does_not_depend_on_the_wall_clock() {
     let broker = broker("[claims]\nlease = \"3s\"").await;
     assert!(is_about(seen(&broker.client()).await, 0));
     let broker = holds_for_its_lease(broker, 2 * HOURS, false).await;
@@ -95,7 +94,7 @@ async fn a_lease_lasts_as_long_as_it_says_whatever_is_done_to_the_wall_clock() {
 }
 
 #[tokio::test]
-async fn nor_does_it_matter_that_the_clock_is_set_while_no_broker_runs() {
+async fn a_lease_survives_a_clock_change_while_no_broker_runs() {
     let broker = broker("[claims]\nlease = \"3s\"").await;
     let broker = holds_for_its_lease(broker, 2 * HOURS, true).await;
     let broker = holds_for_its_lease(broker, -2 * HOURS, true).await;
@@ -103,7 +102,7 @@ async fn nor_does_it_matter_that_the_clock_is_set_while_no_broker_runs() {
 }
 
 #[tokio::test]
-async fn the_pool_keeps_its_times_whatever_is_done_to_the_wall_clock() {
+async fn the_timers_of_the_pool_do_not_depend_on_the_wall_clock() {
     const REST: Duration = Duration::from_secs(2);
     let broker = broker(&pool_of("exec sleep 1000", "cooldown = \"2s\"\nidle_after = \"4s\"")).await;
     let client = broker.client();
@@ -115,7 +114,7 @@ async fn the_pool_keeps_its_times_whatever_is_done_to_the_wall_clock() {
     assert!(spawned.elapsed() >= REST || refused.is_err_and(|error| error["code"] == "cooling_down"));
 
     set(&broker, -2 * HOURS);
-    let second = eventually("it has rested", async || client.try_call("spawn_reviewer", json!({})).await.ok()).await;
+    let second = wait_until("it has rested", async || client.try_call("spawn_reviewer", json!({})).await.ok()).await;
     assert!(is_about(ahead(&second["spawned_at"]), -2 * HOURS), "the clock is not set: {second}");
     assert!(spawned.elapsed() >= REST && spawned.elapsed() < REST + SLACK, "{:?}", spawned.elapsed());
 

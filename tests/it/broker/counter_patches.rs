@@ -1,4 +1,4 @@
-//! Counter-patches: a reviewer's better diff, and the proposer's answer to it.
+//! Counter-patches: a reviewer's diff, and the proposer's decision about it.
 
 use crate::support::{
     broker::TestBroker,
@@ -61,7 +61,7 @@ async fn an_accepted_counter_patch_becomes_the_active_diff() {
 }
 
 #[tokio::test]
-async fn what_was_submitted_can_be_read_after_a_counter_patch_took_its_place() {
+async fn the_submitted_diff_stays_readable_after_an_accepted_counter_patch() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     let first = read(&client, &id).await;
@@ -104,7 +104,7 @@ async fn what_was_submitted_can_be_read_after_a_counter_patch_took_its_place() {
 }
 
 #[tokio::test]
-async fn a_rejected_counter_patch_leaves_everything_as_it_was() {
+async fn a_rejected_counter_patch_changes_nothing() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     let before = read(&client, &id).await;
@@ -151,7 +151,7 @@ async fn a_counter_patch_comes_with_a_request_for_changes_or_a_comment_only() {
 }
 
 #[tokio::test]
-async fn a_reviewer_cannot_approve_what_was_swapped_under_its_eyes() {
+async fn an_approval_of_replaced_content_is_refused() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     let old_hash = client.status(&id).await["content_hash"].clone();
@@ -167,7 +167,7 @@ async fn a_reviewer_cannot_approve_what_was_swapped_under_its_eyes() {
 }
 
 #[tokio::test]
-async fn what_was_decided_cannot_be_swapped_by_a_counter_patch() {
+async fn a_counter_patch_cannot_replace_decided_content() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     client.call("submit_verdict", offer(&id, "comment", &patch)).await;
@@ -192,7 +192,7 @@ async fn what_was_decided_cannot_be_swapped_by_a_counter_patch() {
 }
 
 #[tokio::test]
-async fn an_offer_may_still_be_declined_after_the_approval() {
+async fn a_counter_patch_can_be_declined_after_the_approval() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     client.call("submit_verdict", offer(&id, "comment", &patch)).await;
@@ -235,7 +235,7 @@ async fn a_counter_patch_that_no_longer_applies_changes_nothing_when_accepted() 
 }
 
 #[tokio::test]
-async fn a_revision_overtakes_a_pending_counter_patch() {
+async fn a_revision_supersedes_a_pending_counter_patch() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     client.call("submit_verdict", offer(&id, "changes_requested", &patch)).await;
@@ -250,7 +250,7 @@ async fn a_revision_overtakes_a_pending_counter_patch() {
 }
 
 #[tokio::test]
-async fn a_second_offer_takes_the_place_of_the_first() {
+async fn a_second_counter_patch_replaces_the_first() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     let better = broker.repo().diff("deux");
@@ -265,7 +265,7 @@ async fn a_second_offer_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn an_offer_outlives_a_question_about_it() {
+async fn a_message_does_not_withdraw_a_counter_patch() {
     let broker = TestBroker::start().await;
     let (client, id, patch) = claimed(&broker).await;
     client.call("submit_verdict", offer(&id, "changes_requested", &patch)).await;
@@ -278,7 +278,7 @@ async fn an_offer_outlives_a_question_about_it() {
 }
 
 #[tokio::test]
-async fn a_plan_can_be_answered_with_a_diff() {
+async fn a_plan_can_get_a_counter_patch() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;

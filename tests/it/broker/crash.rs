@@ -1,11 +1,11 @@
-//! `kill -9` at random moments under load: what was acknowledged is there, what was not is there
-//! whole or not at all, and every call can be repeated.
+//! `kill -9` at random moments under load: acknowledged changes are kept, others are kept completely or not at all, and
+//! every call can be repeated.
 
 use crate::support::{
     broker::{TestBroker, check_database},
     client::TestClient,
     load::{Life, Step},
-    measurements::{number, resident_kib},
+    measurements::{number_from_env, resident_kib},
     random::Random,
 };
 use futures::future::join_all;
@@ -100,14 +100,14 @@ async fn nothing_acknowledged_is_lost_when_the_broker_is_killed_twenty_times() {
 #[tokio::test]
 #[ignore = "long; cargo xtask crash"]
 async fn long_crash_loop() {
-    crash(number("COUNTERSIGN_TEST_CRASHES", 200)).await;
+    crash(number_from_env("COUNTERSIGN_TEST_CRASHES", 200)).await;
 }
 
 /// `cargo xtask soak [MINUTES]`: memory stays where it is, and all is there at the end.
 #[tokio::test]
 #[ignore = "long; cargo xtask soak"]
 async fn soak() {
-    let minutes = number("COUNTERSIGN_TEST_SOAK_MINUTES", 10);
+    let minutes = number_from_env("COUNTERSIGN_TEST_SOAK_MINUTES", 10);
     let mut random = Random::new();
     let broker = TestBroker::with("[log]\nfilter = \"warn\"").await;
     let diff = broker.repo().diff("a diff");

@@ -1,4 +1,4 @@
-//! Diffs: what they touch, whether they apply, and what a reviewer is shown of that.
+//! Diffs: affected files, the check whether they apply, and what a reviewer sees of it.
 
 use crate::support::{
     broker::TestBroker,
@@ -81,7 +81,7 @@ async fn one_file_of_a_diff_can_be_read_alone() {
 }
 
 #[tokio::test]
-async fn a_diff_that_does_not_apply_may_queue_and_is_sent_back_when_claimed() {
+async fn a_diff_that_does_not_apply_is_rejected_when_claimed() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let diff = broker.repo().diff("zwei").replace("-two", "-twelve");
@@ -138,7 +138,7 @@ async fn work_that_is_already_written_or_committed_is_checked_against_its_base()
 }
 
 #[tokio::test]
-async fn a_base_that_is_no_commit_is_refused() {
+async fn a_base_that_is_not_a_commit_is_refused() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let diff = broker.repo().diff("zwei");
@@ -154,7 +154,7 @@ async fn a_base_that_is_no_commit_is_refused() {
 }
 
 #[tokio::test]
-async fn the_users_tree_and_index_are_left_alone() {
+async fn the_worktree_and_index_of_the_user_are_unchanged() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let diff = repo.diff("zwei");
@@ -179,7 +179,7 @@ async fn the_users_tree_and_index_are_left_alone() {
 }
 
 #[tokio::test]
-async fn a_diff_that_nobody_checked_says_so_to_its_reviewer() {
+async fn an_unchecked_diff_is_marked_for_its_reviewer() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let diff = broker.repo().diff("zwei").replace("-two", "-twelve");
@@ -206,7 +206,7 @@ async fn a_diff_that_nobody_checked_says_so_to_its_reviewer() {
 }
 
 #[tokio::test]
-async fn what_a_reviewer_should_look_at_twice_is_flagged() {
+async fn risky_changes_are_flagged() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let diff = dangerous(repo);
@@ -225,7 +225,7 @@ async fn what_a_reviewer_should_look_at_twice_is_flagged() {
 }
 
 #[tokio::test]
-async fn a_policy_refuses_what_it_names_and_nothing_else() {
+async fn a_policy_refuses_only_the_flags_that_it_names() {
     let broker = TestBroker::with("[git]\nrefuse = [\"symlink\", \"agent_config\"]\n").await;
     let (client, repo) = (broker.client(), broker.repo());
     let before = last_event(&client).await;
@@ -320,7 +320,7 @@ async fn a_diff_over_the_limit_is_refused_by_its_size() {
 }
 
 #[tokio::test]
-async fn what_is_no_diff_gives_no_files_and_a_note() {
+async fn a_text_that_is_not_a_diff_has_no_files_and_a_note() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let prose = json!({ "diff": "I changed line two to zwei.\n" });
@@ -331,7 +331,7 @@ async fn what_is_no_diff_gives_no_files_and_a_note() {
 }
 
 #[tokio::test]
-async fn a_long_diff_comes_in_pages_that_are_the_diff_when_put_together() {
+async fn the_pages_of_a_long_diff_join_to_the_diff() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let lines: String = (0..4000).map(|n| format!("Zeile {n} über größere Dinge\n")).collect();
@@ -360,7 +360,7 @@ async fn a_long_diff_comes_in_pages_that_are_the_diff_when_put_together() {
     assert!(pages >= 7, "{pages}");
     assert!(read_description == description && read_diff == diff);
     let claim = client.call("claim_review", json!({ "review_id": id, "reviewer_id": "ada" })).await;
-    assert!(claim.to_string().chars().count() <= 30_000, "a claim is no place for long texts");
+    assert!(claim.to_string().chars().count() <= 30_000, "a claim contains no long texts");
 
     // A cursor belongs to the content it was given for.
     let first = client.call("get_proposal", json!({ "review_id": id })).await;

@@ -1,4 +1,4 @@
-//! What proposer and reviewer say to each other.
+//! Messages between proposer and reviewer.
 
 use crate::support::{
     broker::TestBroker,
@@ -28,7 +28,7 @@ async fn messages_take_turns_and_either_side_may_begin() {
 }
 
 #[tokio::test]
-async fn a_long_discussion_comes_in_pages_and_by_round() {
+async fn a_long_discussion_is_paginated_and_filtered_by_round() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;

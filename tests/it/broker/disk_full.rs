@@ -1,5 +1,4 @@
-//! A disk that takes no more: callers are told that nothing was saved, what is there can be read, and
-//! what was acknowledged is there when there is room again.
+//! A full disk: calls report that nothing was saved, stored data stays readable, and acknowledged changes are kept.
 
 use crate::support::{
     broker::{TestBroker, reviews_in},
@@ -33,7 +32,7 @@ async fn fill(client: &TestClient) -> (Vec<Value>, usize) {
 }
 
 #[tokio::test]
-async fn on_a_full_disk_nothing_is_half_done_and_nothing_acknowledged_is_lost() {
+async fn on_a_full_disk_no_acknowledged_change_is_lost() {
     let broker = TestBroker::under(SMALL_DISK, "").await;
     let client = broker.client();
     let claimed = client.submit("claimed before").await;
@@ -94,7 +93,7 @@ async fn on_a_full_disk_nothing_is_half_done_and_nothing_acknowledged_is_lost() 
 }
 
 #[tokio::test]
-async fn a_lease_that_runs_out_on_a_full_disk_ends_when_there_is_room_and_burns_nothing_until_then() {
+async fn a_lease_that_expires_on_a_full_disk_ends_once_there_is_space() {
     let mut broker = TestBroker::under(SMALL_DISK, "[claims]\nlease = \"5s\"").await;
     let client = broker.client();
     // Many, so that their ends do not fit into what is left of the disk.
@@ -128,7 +127,7 @@ async fn a_lease_that_runs_out_on_a_full_disk_ends_when_there_is_room_and_burns_
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_written_stops_nothing() {
+async fn a_log_that_cannot_be_written_does_not_stop_the_broker() {
     let broker = TestBroker::under("exec 2>/dev/full", "").await;
     let client = broker.client();
     let review = client.submit("unheard of").await;

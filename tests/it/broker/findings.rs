@@ -1,5 +1,4 @@
-//! Findings: raised with a verdict, checked against the files they speak of, followed from round to round, and settled
-//! by those who may.
+//! Findings: raised with a verdict, checked against the files, re-anchored in each round, and resolved.
 
 use crate::support::{
     broker::TestBroker,
@@ -70,7 +69,7 @@ fn update(review: &str, issue: &Value, role: &str, by: &str, status: &str) -> Va
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_from_what_is() {
+async fn a_finding_on_missing_code_is_marked_as_ungrounded() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general"], json!({})).await;
     let found = json!([
@@ -124,7 +123,7 @@ async fn a_critical_finding_blocks_until_the_second_round_settles_it() {
     let why = blocked["consensus"]["why"].as_str().unwrap();
     assert!(why.contains("blocks until it is settled"), "{why}");
 
-    // A line above moves both, the critical one is mended as it suggests.
+    // A line above moves both, the critical one is fixed as it suggests.
     let mended = CHANGED.replace("fn main() {\n", "fn main() {\n    setup();\n");
     let mended = mended.replace("parsed.len() - 1", "parsed.len().saturating_sub(1)");
     revise(&client, &review, &diff_to(broker.repo(), &mended)).await;
@@ -151,7 +150,7 @@ async fn a_critical_finding_blocks_until_the_second_round_settles_it() {
 }
 
 #[tokio::test]
-async fn a_critical_finding_on_unchanged_lines_takes_a_word_on_itself() {
+async fn a_critical_finding_on_unchanged_lines_needs_its_own_resolution() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general", "security"], json!({})).await;
     let critical = json!([issue("critical", 4, "underflows on nothing", json!({}))]);
@@ -171,7 +170,7 @@ async fn a_critical_finding_on_unchanged_lines_takes_a_word_on_itself() {
 }
 
 #[tokio::test]
-async fn a_policy_keeps_inventions_from_blocking() {
+async fn a_policy_keeps_ungrounded_findings_from_blocking() {
     let (broker, client) = begin().await;
     for (policy, expected) in [(json!({}), "changes_requested"), (json!({ "ungrounded_blocks": false }), "approved")] {
         let review = panel(&broker, &client, &["general", "security"], policy).await;
@@ -226,7 +225,7 @@ async fn the_proposer_disputes_and_the_reviewer_decides() {
 }
 
 #[tokio::test]
-async fn the_same_from_two_personas_is_counted_once() {
+async fn a_finding_of_two_personas_is_counted_once() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general", "security"], json!({})).await;
     let title = "limit underflows when nothing was parsed";
@@ -264,7 +263,7 @@ async fn a_later_round_raises_only_what_changed_since() {
 }
 
 #[tokio::test]
-async fn lists_are_filtered_paged_and_cut_to_what_a_token_may_see() {
+async fn issue_lists_are_filtered_paginated_and_limited_to_the_project_of_a_token() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general"], json!({})).await;
     let words = ["alpha", "bravo", "charlie", "delta", "echo"];
@@ -360,7 +359,7 @@ async fn findings_follow_an_accepted_counter_patch() {
 }
 
 #[tokio::test]
-async fn money_and_time_end_in_a_person() {
+async fn an_exhausted_budget_escalates_to_a_person() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general"], json!({ "max_cost_usd": 1 })).await;
     let spent = |cost: f64| json!({ "metrics": { "cost_usd": cost, "input_tokens": 1000, "model": "sonnet" } });

@@ -1,7 +1,7 @@
-//! The past: what the log says, told as activity, audit, a review's story, and figures.
+//! The history: activity feed, audit log, timeline and statistics.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal_with},
     repo::Repo,
     reviews::{column, last_event, review_in, verdict, with},
@@ -57,7 +57,7 @@ async fn full_life(client: &TestClient, more: Value) -> String {
 }
 
 #[tokio::test]
-async fn figures_of_whole_lives() {
+async fn statistics_of_completed_reviews() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     full_life(&client, json!({ "category": "code_change" })).await;
@@ -101,7 +101,7 @@ async fn figures_of_whole_lives() {
 }
 
 #[tokio::test]
-async fn a_diff_that_does_not_apply_is_counted_apart() {
+async fn automatic_rejections_are_counted_separately() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let broken = json!({ "diff": "--- a/none.txt\n+++ b/none.txt\n@@ -1 +1 @@\n-a\n+b\n" });
@@ -113,13 +113,13 @@ async fn a_diff_that_does_not_apply_is_counted_apart() {
         (&stats["auto_rejections"], &stats["work"]["verdicts"], &stats["groups"]),
         (&json!(1), &json!(0), &Value::Null)
     );
-    let told = client.call("get_activity_feed", json!({ "limit": 1 })).await;
-    assert_eq!(told["entries"][0]["text"], "R-1 went back to its proposer: the diff does not apply");
+    let printed = client.call("get_activity_feed", json!({ "limit": 1 })).await;
+    assert_eq!(printed["entries"][0]["text"], "R-1 went back to its proposer: the diff does not apply");
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn the_audit_log_says_who_did_what_and_where_it_led() {
+async fn the_audit_log_has_actor_action_and_resulting_status() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = full_life(&client, json!({ "proposer_id": "eve" })).await;
@@ -161,7 +161,7 @@ async fn the_audit_log_says_who_did_what_and_where_it_led() {
 }
 
 #[tokio::test]
-async fn periods_are_times_dates_and_how_long_ago() {
+async fn periods_can_be_times_dates_or_durations() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     full_life(&client, json!({})).await;
@@ -202,7 +202,7 @@ async fn periods_are_times_dates_and_how_long_ago() {
 }
 
 #[tokio::test]
-async fn pages_have_no_gap_and_no_double_while_writing_goes_on() {
+async fn pages_have_no_gaps_or_duplicates_during_writes() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for _ in 0..5 {
@@ -223,7 +223,7 @@ async fn pages_have_no_gap_and_no_double_while_writing_goes_on() {
     assert!(newest.windows(2).all(|pair| pair[0] == pair[1] + 1), "{newest:?}");
     let activity = seqs(&all(&client, "get_activity_feed", json!({ "limit": 4 })).await);
     assert!(activity.windows(2).all(|pair| pair[0] == pair[1] + 1), "{activity:?}");
-    // The end of the log runs away from whoever reads towards it, so it is read up to where it was.
+    // The log keeps growing, so it is read up to its end at the start.
     let (mut cursor, mut oldest) = (None::<Value>, Vec::new());
     while oldest.last().is_none_or(|seq| *seq < before) {
         let mut page = client.call("get_audit_log", json!({ "order": "oldest", "limit": 7, "cursor": cursor })).await;
@@ -237,7 +237,7 @@ async fn pages_have_no_gap_and_no_double_while_writing_goes_on() {
 }
 
 #[tokio::test]
-async fn activity_is_one_line_each_and_hides_nothing() {
+async fn the_activity_feed_has_one_line_per_event() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     full_life(&client, json!({ "proposer_id": "eve" })).await;
@@ -260,17 +260,20 @@ async fn activity_is_one_line_each_and_hides_nothing() {
 }
 
 #[tokio::test]
-async fn a_timeline_tells_a_review_round_by_round() {
+async fn a_timeline_groups_events_by_round() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = full_life(&client, json!({})).await;
-    let told = client.call("get_review_timeline", json!({ "review_id": "R-1" })).await;
+    let printed = client.call("get_review_timeline", json!({ "review_id": "R-1" })).await;
     assert_eq!(
-        (&told["review_id"], &told["status"], &told["current_round"]),
+        (&printed["review_id"], &printed["status"], &printed["current_round"]),
         (&json!(review), &json!("closed"), &json!(2))
     );
-    assert_eq!((column(&told["rounds"], "round"), &told["next_cursor"]), (vec![json!(1), json!(2)], &Value::Null));
-    let (first, second) = (&told["rounds"][0]["events"], &told["rounds"][1]["events"]);
+    assert_eq!(
+        (column(&printed["rounds"], "round"), &printed["next_cursor"]),
+        (vec![json!(1), json!(2)], &Value::Null)
+    );
+    let (first, second) = (&printed["rounds"][0]["events"], &printed["rounds"][1]["events"]);
     let kinds = ["proposed", "claimed", "claim_ended", "claimed", "message_added", "message_added", "verdict_given"];
     assert_eq!(column(first, "kind"), kinds);
     assert_eq!(column(second, "kind"), ["revised", "claimed", "verdict_given", "closed"]);
@@ -294,12 +297,12 @@ async fn a_timeline_tells_a_review_round_by_round() {
     assert_eq!(first[6]["held_ms"].as_u64().unwrap(), ms(first, 4) + ms(first, 5) + ms(first, 6));
     let steps = first.as_array().unwrap().iter().chain(second.as_array().unwrap());
     let sum: u64 = steps.filter_map(|step| step["after_ms"].as_u64()).sum();
-    assert_eq!(told["took_ms"], sum);
+    assert_eq!(printed["took_ms"], sum);
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_counter_patch_and_what_is_said_of_an_issue_stand_in_the_timeline() {
+async fn a_timeline_has_counter_patches_and_notes_on_issues() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let diff = json!({ "diff": broker.repo().diff("zwei") });
@@ -313,8 +316,8 @@ async fn a_counter_patch_and_what_is_said_of_an_issue_stand_in_the_timeline() {
     client.call("update_issue", says).await;
     client.call("accept_counter_patch", json!({ "review_id": review })).await;
     client.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
-    let told = client.call("get_review_timeline", json!({ "review_id": review })).await;
-    let events = &told["rounds"][0]["events"];
+    let printed = client.call("get_review_timeline", json!({ "review_id": review })).await;
+    let events = &printed["rounds"][0]["events"];
     assert_eq!((&events[2]["counter_patch"], &events[4]["counter_patch"]), (&json!("offered"), &json!("accepted")));
     assert_eq!(
         (&events[3]["settled"], &events[3]["note"]),
@@ -325,7 +328,7 @@ async fn a_counter_patch_and_what_is_said_of_an_issue_stand_in_the_timeline() {
 }
 
 #[tokio::test]
-async fn a_long_timeline_comes_in_pages_that_no_client_cuts() {
+async fn a_long_timeline_is_paginated() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = review_in(&client, "claimed").await;
@@ -360,7 +363,7 @@ async fn a_long_timeline_comes_in_pages_that_no_client_cuts() {
 }
 
 #[tokio::test]
-async fn whoever_is_bound_to_a_project_sees_its_past_alone() {
+async fn a_token_for_one_project_sees_only_its_history() {
     let web = Repo::new();
     let broker = TestBroker::with(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
     let client = broker.client();
@@ -393,7 +396,7 @@ async fn whoever_is_bound_to_a_project_sees_its_past_alone() {
 }
 
 #[tokio::test]
-async fn a_review_counts_as_what_it_became_and_not_as_the_last_vote() {
+async fn a_review_counts_by_its_outcome_and_not_by_its_last_vote() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let policy = json!({ "rule": "min_approvals", "min_approvals": 1 });
@@ -416,7 +419,7 @@ async fn a_review_counts_as_what_it_became_and_not_as_the_last_vote() {
 }
 
 #[tokio::test]
-async fn figures_of_many_groups_are_cut_to_a_page() {
+async fn statistics_with_many_groups_are_truncated() {
     let broker = TestBroker::with("[limits]\npage_chars = 5000\n").await;
     let client = broker.client();
     for number in 0..30 {
@@ -425,9 +428,9 @@ async fn figures_of_many_groups_are_cut_to_a_page() {
         client.claim(&review, &by).await;
         client.call("submit_verdict", verdict(&review, &by, "approved")).await;
     }
-    let told = client.call("get_review_stats", json!({ "group_by": "reviewer" })).await;
-    let (groups, more) = (told["groups"].as_array().unwrap().len(), told["more_groups"].as_u64().unwrap());
-    assert!(told.to_string().chars().count() <= 5000 && groups > 1, "{told}");
+    let printed = client.call("get_review_stats", json!({ "group_by": "reviewer" })).await;
+    let (groups, more) = (printed["groups"].as_array().unwrap().len(), printed["more_groups"].as_u64().unwrap());
+    assert!(printed.to_string().chars().count() <= 5000 && groups > 1, "{printed}");
     assert_eq!(groups as u64 + more, 30);
     broker.stop_and_check().await;
 }
@@ -436,11 +439,11 @@ async fn figures_of_many_groups_are_cut_to_a_page() {
 async fn run(broker: &TestBroker, arguments: &[&str]) -> Output {
     let mut command = countersign(broker.home());
     command.args(arguments).arg("--data-dir").arg(broker.data_dir());
-    tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap()
+    tokio::time::timeout(TIMEOUT, command.output()).await.expect("it ends by itself").unwrap()
 }
 
 #[tokio::test]
-async fn people_read_the_past_in_their_terminal() {
+async fn the_history_commands_print_text() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     full_life(&client, json!({ "proposer_id": "eve" })).await;
@@ -463,9 +466,9 @@ async fn people_read_the_past_in_their_terminal() {
     let rest = said(&["audit", "--review", "R-1", "--oldest", "--cursor", "4", "--json"]).await;
     let rest: Value = serde_json::from_str(&rest).unwrap();
     assert_eq!(seqs(rest["events"].as_array().unwrap()), (5..=11).collect::<Vec<_>>());
-    let told = said(&["timeline", "R-1"]).await;
-    assert!(told.contains("round 2") && told.contains("ada verdict_given approved [general] after"), "{told}");
-    assert!(told.contains("body: why?\\u{202e}") && !told.contains('\u{202e}'), "{told}");
+    let printed = said(&["timeline", "R-1"]).await;
+    assert!(printed.contains("round 2") && printed.contains("ada verdict_given approved [general] after"), "{printed}");
+    assert!(printed.contains("body: why?\\u{202e}") && !printed.contains('\u{202e}'), "{printed}");
     let json: Value = serde_json::from_str(&said(&["stats", "--json"]).await).unwrap();
     assert_eq!(json["reviews"]["total"], 2);
 

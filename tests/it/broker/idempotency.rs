@@ -1,4 +1,4 @@
-//! A call that is repeated after a lost answer is answered again and does nothing twice.
+//! Idempotency: a call repeated after a lost response returns the first result and changes nothing.
 
 use crate::support::{
     broker::TestBroker,
@@ -30,7 +30,7 @@ async fn a_proposal_with_a_key_is_made_once() {
     let other = client.call("create_review", keyed("once", "k-2")).await;
     assert_ne!(other["review_id"], first["review_id"]);
     let (one, two) = (client.submit("no key").await, client.submit("no key").await);
-    assert_ne!(one, two, "without a key nobody can tell a repeat from a second proposal");
+    assert_ne!(one, two, "without a key a repeat is a second proposal");
     let list = client.call("list_reviews", json!({})).await;
     assert_eq!(list["reviews"].as_array().unwrap().len(), 4);
     broker.stop_and_check().await;
@@ -80,7 +80,7 @@ async fn equal_proposals_at_the_same_moment_make_one_review() {
 }
 
 #[tokio::test]
-async fn a_key_stands_for_what_it_was_first_used_with() {
+async fn a_key_cannot_be_reused_for_another_proposal() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let first = proposal_with("first", json!({ "idempotency_key": "k", "description": "long ago" }));
@@ -90,7 +90,7 @@ async fn a_key_stands_for_what_it_was_first_used_with() {
             with(first.clone(), json!({ "intent": "second" })),
             with(first.clone(), json!({ "description": "another" })),
             with(first.clone(), json!({ "category": "handoff" })),
-            with(first.clone(), json!({ "agent_type": "somebody" })),
+            with(first.clone(), json!({ "agent_type": "another" })),
             with(first.clone(), json!({ "diff": broker.repo().diff("zwei") })),
         ]
     };
@@ -113,7 +113,7 @@ async fn a_key_stands_for_what_it_was_first_used_with() {
 }
 
 #[tokio::test]
-async fn a_repeat_is_known_although_the_repository_has_moved_on() {
+async fn a_repeat_is_recognized_after_the_repository_changed() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let diff = repo.diff("zwei");
@@ -163,7 +163,7 @@ async fn the_same_key_in_two_projects_makes_two_reviews() {
 }
 
 #[tokio::test]
-async fn a_key_may_be_as_long_as_any_name() {
+async fn a_key_can_be_as_long_as_a_name() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     twice(&client, "create_review", keyed("long", &"k".repeat(200))).await;
@@ -173,7 +173,7 @@ async fn a_key_may_be_as_long_as_any_name() {
 }
 
 #[tokio::test]
-async fn every_step_of_a_life_may_be_repeated() {
+async fn every_step_of_a_review_can_be_repeated() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = client.submit("step by step").await;
@@ -228,7 +228,7 @@ async fn a_message_repeated_after_its_answer_is_not_added_again() {
 }
 
 #[tokio::test]
-async fn the_same_words_count_again_in_the_next_round() {
+async fn an_equal_verdict_in_the_next_round_is_a_new_one() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;
@@ -247,7 +247,7 @@ async fn the_same_words_count_again_in_the_next_round() {
 }
 
 #[tokio::test]
-async fn a_repeat_is_known_to_a_broker_that_was_killed_in_between() {
+async fn a_repeat_is_recognized_after_a_crash() {
     let mut broker = TestBroker::start().await;
     let client = broker.client();
     let meta = json!({ "threadId": "t", "callId": "c" });

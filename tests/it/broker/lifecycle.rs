@@ -1,4 +1,4 @@
-//! The life of a review from the first proposal to the close, through a real client library.
+//! A review from proposal to close, through a real client library.
 
 use crate::support::{
     broker::TestBroker,
@@ -11,17 +11,17 @@ use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_review_lives_its_full_life_in_revision_2025_06_18() {
+async fn a_review_can_be_completed_in_protocol_revision_2025_06_18() {
     full_life(ProtocolVersion::V_2025_06_18).await;
 }
 
 #[tokio::test]
-async fn a_review_lives_its_full_life_in_revision_2025_11_25() {
+async fn a_review_can_be_completed_in_protocol_revision_2025_11_25() {
     full_life(ProtocolVersion::V_2025_11_25).await;
 }
 
 #[tokio::test]
-async fn a_review_lives_its_full_life_in_revision_2026_07_28() {
+async fn a_review_can_be_completed_in_protocol_revision_2026_07_28() {
     full_life(ProtocolVersion::V_2026_07_28).await;
 }
 
@@ -100,7 +100,7 @@ fn bound_verdict(id: &str, claim: &Value, verdict: &str, reason: &str) -> Value 
 }
 
 #[tokio::test]
-async fn a_review_can_be_cancelled_from_every_status_that_waits_for_somebody() {
+async fn an_open_review_can_be_cancelled_in_every_status() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for status in ["pending", "claimed", "changes_requested", "approved"] {
@@ -125,7 +125,7 @@ async fn a_review_can_be_cancelled_from_every_status_that_waits_for_somebody() {
 }
 
 #[tokio::test]
-async fn a_cancel_is_told_to_a_reviewer_who_waits_and_to_one_who_votes() {
+async fn a_cancellation_reaches_a_waiting_reviewer_and_refuses_a_verdict() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;
@@ -200,7 +200,7 @@ async fn a_reviewer_may_change_its_mind_on_the_same_round() {
 }
 
 #[tokio::test]
-async fn comments_change_no_status_and_none_erases_another() {
+async fn comments_change_no_status_and_are_all_kept() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;
@@ -217,7 +217,7 @@ async fn comments_change_no_status_and_none_erases_another() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_a_hard_no_with_a_reason() {
+async fn a_rejection_is_final_and_has_a_reason() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;
@@ -232,7 +232,7 @@ async fn a_rejection_is_a_hard_no_with_a_reason() {
 }
 
 #[tokio::test]
-async fn the_third_round_sent_back_asks_for_a_person_and_refuses_nothing() {
+async fn the_third_returned_round_escalates_to_a_person() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = client.submit("round 1").await;
@@ -287,7 +287,7 @@ async fn every_round_keeps_its_content_its_verdict_and_its_reason() {
 }
 
 #[tokio::test]
-async fn a_revision_is_for_the_proposer_once_changes_were_requested() {
+async fn a_revision_is_only_for_the_proposer_after_changes_were_requested() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for status in ["pending", "claimed", "approved", "cancelled"] {

@@ -1,8 +1,7 @@
-//! Waiting for a review or for the queue: nothing is missed, nobody waits for what is already
-//! there, and a wait costs nothing once its client is gone.
+//! Long polls for a review or for the queue: no change is missed, and a wait ends with its client.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker},
+    broker::{TIMEOUT, TestBroker},
     client::{TestClient, id, proposal, proposal_with},
     repo::Repo,
 };
@@ -31,7 +30,7 @@ fn wait_for_queue(client: &TestClient, more: Value) -> JoinHandle<(Value, Instan
 }
 
 async fn answered(wait: JoinHandle<(Value, Instant)>) -> Value {
-    let (answer, _) = tokio::time::timeout(PATIENCE, wait).await.expect("the wait is answered").unwrap();
+    let (answer, _) = tokio::time::timeout(TIMEOUT, wait).await.expect("the wait is answered").unwrap();
     assert_eq!(answer["timed_out"], false, "{answer}");
     answer
 }
@@ -57,7 +56,7 @@ async fn send_back(client: &TestClient, review: &str, reviewer: &str) {
 }
 
 #[tokio::test]
-async fn a_wait_that_began_before_a_change_ends_right_after_it() {
+async fn a_wait_ends_right_after_a_change() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("watched").await;
@@ -98,7 +97,7 @@ async fn a_wait_that_began_before_a_change_ends_right_after_it() {
 }
 
 #[tokio::test]
-async fn a_wait_that_begins_after_a_change_answers_at_once() {
+async fn a_wait_that_starts_after_a_change_returns_at_once() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let began = Instant::now();
@@ -135,7 +134,7 @@ async fn a_wait_that_begins_after_a_change_answers_at_once() {
 }
 
 #[tokio::test]
-async fn a_wait_without_news_ends_with_the_current_state() {
+async fn a_wait_without_changes_ends_with_the_current_state() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("nothing happens").await;
@@ -154,7 +153,7 @@ async fn a_wait_without_news_ends_with_the_current_state() {
 }
 
 #[tokio::test]
-async fn a_wait_with_a_version_of_the_future_ends_when_the_review_is_closed() {
+async fn a_wait_with_a_future_version_ends_when_the_review_is_closed() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("closed under a waiter").await;
@@ -167,7 +166,7 @@ async fn a_wait_with_a_version_of_the_future_ends_when_the_review_is_closed() {
 }
 
 #[tokio::test]
-async fn the_queue_wakes_for_what_can_be_taken() {
+async fn a_wait_for_the_queue_ends_when_a_review_can_be_claimed() {
     let broker = TestBroker::with("[claims]\nlease = \"3s\"").await;
     let client = broker.client();
     let next = |since: u64| wait_for_queue(&client, json!({ "since": since, "caller_id": "bob" }));
@@ -205,7 +204,7 @@ async fn the_queue_wakes_for_what_can_be_taken() {
 }
 
 #[tokio::test]
-async fn the_queue_does_not_wake_for_what_cannot_be_taken() {
+async fn a_wait_for_the_queue_ignores_reviews_that_cannot_be_claimed() {
     let elsewhere = Repo::new();
     let settings = format!("[projects.elsewhere]\npath = {:?}", elsewhere.path());
     let broker = TestBroker::with(&settings).await;
@@ -277,7 +276,7 @@ async fn a_waiter_with_since_sees_every_one_of_five_hundred_proposals() {
         }
     };
     join_all(["project", "elsewhere", "project", "elsewhere"].map(propose)).await;
-    let waits = tokio::time::timeout(PATIENCE, join_all(watchers)).await.expect("nothing is missed");
+    let waits = tokio::time::timeout(TIMEOUT, join_all(watchers)).await.expect("nothing is missed");
     println!("seen in {:?} waits", waits.into_iter().map(Result::unwrap).collect::<Vec<_>>());
     broker.stop_and_check().await;
 }
@@ -304,7 +303,7 @@ async fn a_waiter_with_since_misses_no_change_of_a_review() {
         let message = json!({ "review_id": review, "sender_role": role, "body": format!("{turn}") });
         client.call("add_message", message).await;
     }
-    tokio::time::timeout(PATIENCE, watcher).await.expect("the last change is seen").unwrap();
+    tokio::time::timeout(TIMEOUT, watcher).await.expect("the last change is seen").unwrap();
     broker.stop_and_check().await;
 }
 
@@ -322,7 +321,7 @@ async fn five_hundred_waiters_for_a_review_and_five_hundred_for_the_queue_are_al
     client.call("submit_verdict", released).await;
     let (changed, mut last) = (Instant::now(), Duration::ZERO);
     for waiting in of_review {
-        let (answer, woken) = tokio::time::timeout(PATIENCE, waiting).await.expect("woken").unwrap();
+        let (answer, woken) = tokio::time::timeout(TIMEOUT, waiting).await.expect("woken").unwrap();
         assert_eq!((&answer["status"], &answer["timed_out"]), (&"changes_requested".into(), &false.into()));
         last = last.max(woken.saturating_duration_since(changed));
     }
@@ -330,7 +329,7 @@ async fn five_hundred_waiters_for_a_review_and_five_hundred_for_the_queue_are_al
     client.submit("new").await;
     let (changed, mut last) = (Instant::now(), Duration::ZERO);
     for waiting in of_queue {
-        let (answer, woken) = tokio::time::timeout(PATIENCE, waiting).await.expect("woken").unwrap();
+        let (answer, woken) = tokio::time::timeout(TIMEOUT, waiting).await.expect("woken").unwrap();
         assert_eq!(answer["timed_out"], false);
         last = last.max(woken.saturating_duration_since(changed));
     }
@@ -340,7 +339,7 @@ async fn five_hundred_waiters_for_a_review_and_five_hundred_for_the_queue_are_al
 }
 
 #[tokio::test]
-async fn a_waiter_whose_client_left_costs_nothing() {
+async fn a_wait_is_dropped_when_its_client_disconnects() {
     let broker = TestBroker::with("[limits]\nwaiters = 4").await;
     let client = broker.client();
     let review = client.submit("left alone").await;
@@ -371,7 +370,7 @@ async fn a_waiter_whose_client_left_costs_nothing() {
 
 /// Without sessions a notification cannot name another connection's call: it is taken and ignored.
 #[tokio::test]
-async fn a_cancel_notification_disturbs_nobody_elses_wait() {
+async fn a_cancel_notification_ends_only_its_own_wait() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("watched").await;
@@ -412,7 +411,7 @@ async fn a_terminated_broker_answers_every_waiting_call_first() {
 }
 
 #[tokio::test]
-async fn one_review_takes_no_more_calls_than_its_share() {
+async fn the_calls_of_one_review_are_limited() {
     let broker = TestBroker::with("[limits]\ncalls_per_review = 1").await;
     let client = broker.client();
     let (noisy, quiet) = (client.submit("noisy").await, client.submit("quiet").await);
@@ -437,7 +436,7 @@ async fn one_review_takes_no_more_calls_than_its_share() {
             break;
         }
     }
-    println!("{taken} taken, {refused} told to try again");
+    println!("{taken} accepted, {refused} refused as retryable");
     assert!(refused > 0 && taken > 0);
     assert_eq!(client.status(&noisy).await["version"], 2 + taken);
     client.claim(&quiet, "ada").await;
@@ -445,7 +444,7 @@ async fn one_review_takes_no_more_calls_than_its_share() {
 }
 
 #[tokio::test]
-async fn a_proposal_wakes_no_wait_of_its_own_maker() {
+async fn a_proposal_does_not_end_a_wait_of_its_proposer() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let waiting = wait_for_queue(&client, json!({ "caller_id": "gsd-executor" }));
@@ -458,7 +457,7 @@ async fn a_proposal_wakes_no_wait_of_its_own_maker() {
 
 /// Rows too long for one answer are listed once more, fewer of them, and for the same caller.
 #[tokio::test]
-async fn a_wait_that_finds_long_rows_shows_no_work_of_ones_own() {
+async fn a_wait_does_not_list_the_callers_own_proposals() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let long = "x".repeat(200);

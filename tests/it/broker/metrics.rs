@@ -1,13 +1,13 @@
-//! What operators watch: the numbers are those of a known life, and every call can be found again.
+//! `/metrics` and the log line of each call.
 
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
     pool::pool_of,
     rest_client::sent,
-    subscriber::{Carrier, Subscriber},
+    subscriber::{Subscriber, Transport},
     tokens::made,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ async fn scrape(broker: &TestBroker) -> HashMap<String, f64> {
 }
 
 #[tokio::test]
-async fn the_numbers_are_those_of_a_known_life() {
+async fn the_metrics_match_a_known_sequence_of_calls() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let before = scrape(&broker).await;
@@ -53,12 +53,12 @@ async fn the_numbers_are_those_of_a_known_life() {
     client.refused("unknown_review", "claim_review", json!({ "review_id": "R-99", "reviewer_id": "ada" })).await;
     client.try_call("claim_review", json!({ "review_id": 7 })).await.unwrap_err();
     client.try_call("no_such_tool", json!({})).await.unwrap_err();
-    let (_stream, _) = Subscriber::open(&broker, Carrier::Ws, "", None).await;
+    let (_stream, _) = Subscriber::open(&broker, Transport::Ws, "", None).await;
     let depth = |samples: &HashMap<String, f64>| -> f64 {
         samples.iter().filter(|(name, _)| name.starts_with("countersign_queue_depth{")).map(|(_, n)| n).sum()
     };
     // The queue is not counted anew for every scrape.
-    let after = eventually("the queue", async || Some(scrape(&broker).await).filter(|all| depth(all) == 2.0)).await;
+    let after = wait_until("the queue", async || Some(scrape(&broker).await).filter(|all| depth(all) == 2.0)).await;
     let calls = |tool: &str, outcome: &str| {
         after.get(&format!("countersign_calls_total{{tool=\"{tool}\",outcome=\"{outcome}\"}}")).copied().unwrap_or(0.0)
     };
@@ -98,7 +98,7 @@ async fn every_start_and_every_crash_of_a_reviewer_is_counted() {
     // The first ends badly, the second stays.
     let script = "[ -e $HOME/second ] && exec sleep 1000; touch $HOME/second; exit 3";
     let broker = TestBroker::with(&pool_of(script, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
-    broker.client().submit("needs somebody").await;
+    broker.client().submit("needs a reviewer").await;
     let stays = |pool: &serde_json::Value| pool["reviewers"][0]["state"] == "idle" && pool["ended"][0].is_object();
     broker.until_pool("a reviewer that stays", stays).await;
     let samples = scrape(&broker).await;
@@ -119,7 +119,7 @@ async fn a_call_whose_caller_leaves_is_counted_and_logged() {
     broker.until_waiting(1).await;
     waiting.abort();
     let left = "countersign_calls_total{tool=\"get_review_status\",outcome=\"left\"}";
-    eventually("it to be counted", async || scrape(&broker).await.get(left).filter(|calls| **calls == 1.0).copied())
+    wait_until("it to be counted", async || scrape(&broker).await.get(left).filter(|calls| **calls == 1.0).copied())
         .await;
     assert!(broker.log().lines().any(|line| line.contains("get_review_status") && line.contains("client_left")));
     rest.get("/personas").await.is(200);
@@ -128,7 +128,7 @@ async fn a_call_whose_caller_leaves_is_counted_and_logged() {
 }
 
 #[tokio::test]
-async fn a_refusal_by_mcp_has_its_trace_in_it() {
+async fn a_refusal_over_mcp_has_its_trace_id() {
     let broker = TestBroker::start().await;
     for (name, arguments, code) in [
         ("claim_review", json!({ "review_id": "R-9", "reviewer_id": "ada" }), "unknown_review"),
@@ -160,12 +160,12 @@ async fn waiting_calls_are_counted() {
     client.claim(&review, "ada").await;
     waiting.await.unwrap();
     let gone = async || (scrape(&broker).await["countersign_calls_waiting"] == 0.0).then_some(());
-    eventually("nobody to wait", gone).await;
+    wait_until("no call waits", gone).await;
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn every_answer_has_a_trace_that_is_in_the_log() {
+async fn every_response_has_a_trace_id_that_is_in_the_log() {
     let broker = TestBroker::with("[auth]\nrequired = true\n").await;
     let secret = made(broker.home(), "operator", "boss", &[]).await;
     let trace = "0af7651916cd43dd8448eb211c80319c";

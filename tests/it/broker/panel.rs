@@ -1,12 +1,11 @@
-//! Several reviewers of one review: a seat for each persona, votes counted by the policy, and an answer that says
-//! whose vote is missing.
+//! Reviews with several reviewers: one seat for each persona, and a policy that counts the votes.
 
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
     reviews::{self, column, last_event, verdict, with},
     scripted_reviewer::{Part, pool},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -31,7 +30,7 @@ async fn claim_all(client: &TestClient, review: &str) {
     }
 }
 
-/// One wait of a reviewer's loop, as it is told to.
+/// One wait of a reviewer's loop, as its instructions say.
 async fn wait(client: &TestClient, reviewer: &str, since: &Value) -> Value {
     let mut wait = json!({ "status": "pending", "wait": true, "caller_id": reviewer, "timeout_seconds": 50 });
     if !since.is_null() {
@@ -59,7 +58,7 @@ fn expected(needed: usize, votes: &[&str]) -> &'static str {
 }
 
 #[tokio::test]
-async fn votes_in_any_order_come_to_what_the_policy_says() {
+async fn the_order_of_votes_does_not_change_the_outcome() {
     const VOTES: [&str; 3] = ["approved", "changes_requested", "rejected"];
     let broker = TestBroker::start().await;
     let client = broker.client();
@@ -178,7 +177,7 @@ async fn one_identity_takes_one_seat() {
 }
 
 #[tokio::test]
-async fn a_revision_empties_the_seats_and_keeps_them() {
+async fn a_revision_frees_all_seats() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let policy = json!({
@@ -208,7 +207,7 @@ async fn a_revision_empties_the_seats_and_keeps_them() {
     assert_eq!((&status["consensus"]["approvals"], &status["policy"]), (&json!(0), &policy));
     let listed = client.call("list_reviews", json!({ "status": "pending" })).await;
     assert_eq!(listed["reviews"][0]["free_seats"], json!(PERSONAS));
-    // Another seat this time, for whoever comes first.
+    // Another seat this time, for the first reviewer.
     assert_eq!(claim(&client, &review, "cyd", "general").await["seat"], "general");
     broker.stop_and_check().await;
 }
@@ -235,7 +234,7 @@ async fn a_counter_patch_is_answered_by_the_seat_it_came_from() {
     client.call("reject_counter_patch", json!({ "review_id": review, "persona": "general" })).await;
     let accepted = client.call("accept_counter_patch", json!({ "review_id": review })).await;
     assert_eq!(column(&accepted["seats"], "has_counter_patch"), [false, false, false]);
-    // What bob approved is no longer there, and ada read something else.
+    // The content that bob approved was replaced, and ada read another.
     assert_eq!(column(&accepted["seats"], "claimed_by"), [Value::Null, Value::Null, json!("cyd")]);
     assert_eq!(accepted["consensus"]["approvals"], 0);
     let list = json!({ "status": "pending", "caller_id": "bob" });
@@ -245,7 +244,7 @@ async fn a_counter_patch_is_answered_by_the_seat_it_came_from() {
 }
 
 #[tokio::test]
-async fn votes_survive_the_death_of_the_broker_between_them() {
+async fn votes_survive_a_crash_between_them() {
     let mut broker = TestBroker::start().await;
     let review = submit(&broker.client(), json!({ "policy": { "rule": "majority" } })).await;
     for (reviewer, persona) in REVIEWERS.iter().take(2).zip(PERSONAS) {
@@ -284,12 +283,12 @@ async fn waiting_reviewers_find_a_review_that_others_have_begun() {
         let taken = client.call("claim_review", json!({ "review_id": review, "reviewer_id": reviewer })).await;
         assert_eq!(taken["seat"], persona);
     }
-    // Nobody is shown what it could not take.
+    // A reviewer sees only reviews that it can claim.
     for caller in ["ada", "dee", "gsd-executor"] {
         let list = json!({ "status": "pending", "caller_id": caller });
         assert_eq!(client.call("list_reviews", list).await["reviews"], json!([]), "{caller}");
     }
-    // A seat that becomes free wakes who waits for it, and nobody who has one.
+    // A seat that becomes free wakes the reviewers that can claim it, but not those that hold one.
     let known = last_event(&client).await;
     let waits = ["ada", "dee"].map(|who| {
         let wait = json!({ "status": "pending", "wait": true, "caller_id": who, "since": known, "timeout_seconds": 3 });
@@ -304,7 +303,7 @@ async fn waiting_reviewers_find_a_review_that_others_have_begun() {
 }
 
 #[tokio::test]
-async fn who_does_not_say_who_it_is_sees_only_what_nobody_has_begun() {
+async fn an_anonymous_caller_sees_only_reviews_without_claims() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = submit(&client, json!({})).await;
@@ -322,7 +321,7 @@ async fn who_does_not_say_who_it_is_sees_only_what_nobody_has_begun() {
 }
 
 #[tokio::test]
-async fn a_change_of_mind_offers_the_free_seat_again() {
+async fn a_changed_vote_makes_the_free_seat_claimable_again() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = submit(&client, json!({ "policy": { "rule": "majority" } })).await;
@@ -341,7 +340,7 @@ async fn a_change_of_mind_offers_the_free_seat_again() {
 }
 
 #[tokio::test]
-async fn personas_and_policies_that_cannot_be_are_refused() {
+async fn impossible_personas_and_policies_are_refused() {
     let broker = TestBroker::with("[reviews]\nmax_rounds = 4").await;
     let client = broker.client();
     let before = last_event(&client).await;
@@ -403,7 +402,7 @@ async fn personas_and_policies_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn the_panel_is_part_of_what_a_key_stands_for() {
+async fn the_panel_is_part_of_the_idempotency_key() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let policy = json!({ "rule": "min_approvals", "min_approvals": 1 });
@@ -430,7 +429,7 @@ async fn the_panel_is_part_of_what_a_key_stands_for() {
 /// Who voted, once the review is approved.
 async fn signed_by(broker: &TestBroker, review: &str) -> BTreeSet<String> {
     let client = broker.client();
-    let approved = eventually("it is approved", async || {
+    let approved = wait_until("it is approved", async || {
         Some(client.status(review).await).filter(|status| status["status"] == "approved")
     });
     column(&approved.await["seats"], "claimed_by").iter().map(|by| words(by).to_owned()).collect()
@@ -452,7 +451,7 @@ async fn the_pool_gives_every_seat_a_reviewer_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_pool_smaller_than_the_panel_serves_it_one_after_the_other() {
+async fn a_pool_smaller_than_the_panel_fills_its_seats_one_after_the_other() {
     let broker = TestBroker::with(&pool(Part::Approves, "max_size = 2")).await;
     let review = submit(&broker.client(), json!({})).await;
     assert_eq!(signed_by(&broker, &review).await.len(), 3);

@@ -1,7 +1,7 @@
-//! Personas: who there is, what whoever takes a seat is told, and who sits where nobody is named.
+//! Personas: which ones exist, what a claim contains of them, and which ones are chosen by default.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal_with},
     repo::Repo,
     reviews::with,
@@ -30,7 +30,7 @@ fn home(files: &[(&str, &str)]) -> TempDir {
 }
 
 async fn run(home: &Path, arguments: &[&str]) -> Output {
-    timeout(PATIENCE, countersign(home).args(arguments).output()).await.expect("it ends by itself").unwrap()
+    timeout(TIMEOUT, countersign(home).args(arguments).output()).await.expect("it ends by itself").unwrap()
 }
 
 async fn personas(home: &Path, repo: &Repo) -> Value {
@@ -83,7 +83,7 @@ async fn the_built_in_personas_are_listed_without_a_broker() {
 }
 
 #[tokio::test]
-async fn what_users_and_projects_say_is_listed_with_where_they_said_it() {
+async fn personas_of_users_and_projects_are_listed_with_their_source() {
     let home = home(&[
         ("security.toml", "mode = 'one_shot'\nruntime = 'claude'\nmodel = 'opus'\nbudget_usd = 3\ntime_limit = '20m'"),
         ("own.toml", "focus = 'Licences'\nprompt = 'own.md'"),
@@ -108,7 +108,7 @@ async fn what_users_and_projects_say_is_listed_with_where_they_said_it() {
 }
 
 #[tokio::test]
-async fn a_project_that_wants_to_run_something_ends_the_start() {
+async fn a_project_persona_with_a_command_is_a_startup_error() {
     let (home, repo) = (home(&[("tests.toml", "modle = 'opus'")]), Repo::new());
     let trace = home.path().join("ran");
     let lines = format!("mode = 'one_shot'\nruntime = 'command'\ncommand = ['touch', {trace:?}]\nbudget_usd = -1");
@@ -132,12 +132,12 @@ async fn a_project_that_wants_to_run_something_ends_the_start() {
 }
 
 #[tokio::test]
-async fn whoever_takes_a_seat_is_told_how_to_review_from_it() {
+async fn a_claim_contains_the_prompt_of_its_persona() {
     let home = home(&[("security.toml", "ignore = ['vendor/', '*.lock']")]);
     let broker = TestBroker::on(home, "").await;
     let client = broker.client();
     let diff = adding(&["src/a.rs", "vendor/x/y.c", "Cargo.lock"]);
-    let review = id(&propose(&client, json!({ "personas": ["security", "somebody"], "diff": diff })).await);
+    let review = id(&propose(&client, json!({ "personas": ["security", "person"], "diff": diff })).await);
     let claimed = claim(&client, &review, "security").await;
     assert_eq!(claimed["seat"], "security");
     assert_eq!(claimed["persona"]["ignore"], json!(["vendor/", "*.lock"]));
@@ -150,16 +150,16 @@ async fn whoever_takes_a_seat_is_told_how_to_review_from_it() {
     assert_eq!(proposal["ignored_files"], claimed["ignored_files"]);
     assert_eq!(proposal["affected_files_total"], 3);
     let others = client.call("get_proposal", json!({ "review_id": review, "caller_id": "bob" })).await;
-    assert_eq!(others["ignored_files"], Value::Null, "nobody else's");
+    assert_eq!(others["ignored_files"], Value::Null, "only of this persona");
 
-    let person = json!({ "review_id": review, "reviewer_id": "bob", "persona": "somebody" });
+    let person = json!({ "review_id": review, "reviewer_id": "bob", "persona": "person" });
     let claimed = client.call("claim_review", person).await;
-    assert_eq!((&claimed["seat"], &claimed["persona"]), (&json!("somebody"), &Value::Null), "a seat for a person");
+    assert_eq!((&claimed["seat"], &claimed["persona"]), (&json!("person"), &Value::Null), "a seat for a person");
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
-async fn a_long_prompt_is_cut_in_the_middle_and_leaves_room_for_the_rest() {
+async fn a_long_prompt_is_truncated_in_the_middle() {
     let long = "x".repeat(60_000);
     let home = home(&[("general.toml", "prompt = 'long.md'"), ("long.md", &long)]);
     let broker = TestBroker::on(home, "").await;
@@ -194,7 +194,7 @@ const RULES: &str = "
 ";
 
 #[tokio::test]
-async fn where_nobody_is_named_the_rules_say_who_sits() {
+async fn without_named_personas_the_panel_rules_choose_them() {
     let broker = TestBroker::with(RULES).await;
     let client = broker.client();
     let diff = |paths: &[&str]| json!({ "diff": adding(paths) });
@@ -235,7 +235,7 @@ async fn where_nobody_is_named_the_rules_say_who_sits() {
 }
 
 #[tokio::test]
-async fn what_is_moved_out_of_a_folder_concerns_that_folder() {
+async fn a_file_moved_out_of_a_folder_matches_the_rules_of_that_folder() {
     let broker = TestBroker::with(RULES).await;
     let (client, repo) = (broker.client(), broker.repo());
     repo.write("auth/token.rs", "fn token() {}\nfn more() {}\nfn rest() {}\n");
@@ -250,7 +250,7 @@ async fn what_is_moved_out_of_a_folder_concerns_that_folder() {
 }
 
 #[tokio::test]
-async fn a_policy_counts_the_seats_that_the_rules_made_and_a_repeat_finds_them() {
+async fn a_policy_counts_the_seats_chosen_by_the_rules() {
     let broker = TestBroker::with(RULES).await;
     let client = broker.client();
     let two = json!({ "rule": "min_approvals", "min_approvals": 2 });

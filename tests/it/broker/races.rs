@@ -1,4 +1,4 @@
-//! Several callers at the same moment: one wins, the others are told why not, and nothing is mixed.
+//! Concurrent calls: one wins, the others get an error, and no state is mixed.
 
 use crate::support::{
     broker::TestBroker,
@@ -27,7 +27,7 @@ async fn returned(client: &TestClient, arguments: Value) -> String {
 }
 
 #[tokio::test]
-async fn of_twenty_claimers_one_wins_and_the_others_are_told_who() {
+async fn one_of_twenty_concurrent_claims_wins() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for turn in 0..50 {
@@ -49,7 +49,7 @@ async fn of_twenty_claimers_one_wins_and_the_others_are_told_who() {
 }
 
 #[tokio::test]
-async fn of_twenty_claimers_of_a_diff_one_wins_while_git_checks() {
+async fn one_of_twenty_concurrent_claims_wins_while_git_checks_the_diff() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for turn in 0..5 {
@@ -69,7 +69,7 @@ async fn of_twenty_claimers_of_a_diff_one_wins_while_git_checks() {
 }
 
 #[tokio::test]
-async fn of_two_messages_at_once_one_wins_and_the_other_is_out_of_turn() {
+async fn one_of_two_concurrent_messages_is_out_of_turn() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("to be discussed").await;
@@ -94,7 +94,7 @@ async fn of_two_messages_at_once_one_wins_and_the_other_is_out_of_turn() {
 }
 
 #[tokio::test]
-async fn a_verdict_against_a_lease_that_runs_out_is_taken_or_stale() {
+async fn a_verdict_at_the_end_of_a_lease_is_accepted_or_stale() {
     const LEASE: Duration = Duration::from_secs(1);
     let broker = TestBroker::with("[claims]\nlease = \"1s\"").await;
     let client = broker.client();
@@ -157,7 +157,7 @@ async fn a_verdict_of_a_reclaimed_claim_never_counts_for_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_claim_against_a_revision_gets_the_old_content_or_the_new_never_a_mix() {
+async fn a_claim_during_a_revision_gets_either_content_but_never_a_mix() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let mut claims_first = 0;
@@ -203,7 +203,7 @@ async fn a_claim_against_a_revision_gets_the_old_content_or_the_new_never_a_mix(
 }
 
 #[tokio::test]
-async fn a_counter_patch_accepted_against_an_approval_never_leaves_other_content_approved() {
+async fn a_counter_patch_accepted_during_an_approval_never_changes_the_approved_content() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for turn in 0..20 {
@@ -239,7 +239,7 @@ async fn a_counter_patch_accepted_against_an_approval_never_leaves_other_content
 }
 
 #[tokio::test]
-async fn a_close_against_a_change_of_mind_closes_what_was_approved_or_not_at_all() {
+async fn a_close_during_a_changed_vote_closes_an_approved_review_or_nothing() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for _ in 0..30 {
@@ -265,7 +265,7 @@ async fn a_close_against_a_change_of_mind_closes_what_was_approved_or_not_at_all
 }
 
 #[tokio::test]
-async fn a_cancel_against_a_claim_leaves_nobody_at_work() {
+async fn a_cancellation_during_a_claim_leaves_no_active_claim() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for _ in 0..30 {
@@ -287,7 +287,7 @@ async fn a_cancel_against_a_claim_leaves_nobody_at_work() {
 }
 
 #[tokio::test]
-async fn proposals_made_at_once_each_get_an_id_and_a_number_of_their_own() {
+async fn concurrent_proposals_get_different_ids_and_numbers() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let create = |n| client.call("create_review", proposal_with(&format!("change {n}"), json!({})));
@@ -299,7 +299,7 @@ async fn proposals_made_at_once_each_get_an_id_and_a_number_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_proposal_sent_many_times_at_once_with_one_key_is_made_once() {
+async fn concurrent_proposals_with_one_key_create_one_review() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for turn in 0..10 {
@@ -314,7 +314,7 @@ async fn a_proposal_sent_many_times_at_once_with_one_key_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_verdict_sent_many_times_at_once_counts_once() {
+async fn concurrent_repeats_of_a_verdict_count_once() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("signed once").await;

@@ -1,5 +1,5 @@
-//! Random commands, with a `kill -9` now and then, given both to the broker and to the pure rules:
-//! every answer and every state must agree. The seed is printed; `COUNTERSIGN_TEST_SEED` repeats it.
+//! Random commands with random crashes, given to the broker and to the pure rules: every answer and every state must
+//! agree. The seed is printed; `COUNTERSIGN_TEST_SEED` repeats a run.
 
 use crate::support::{
     broker::TestBroker,
@@ -238,12 +238,12 @@ async fn run(commands: usize, kills: usize) {
 }
 
 #[tokio::test]
-async fn the_broker_does_what_the_rules_say() {
+async fn the_broker_agrees_with_the_rules() {
     run(600, 5).await;
 }
 
 #[tokio::test]
 #[ignore = "long"]
-async fn the_broker_does_what_the_rules_say_for_long() {
+async fn the_broker_agrees_with_the_rules_in_a_long_run() {
     run(50_000, 50).await;
 }

@@ -1,4 +1,4 @@
-//! Every "no" with its code, as a tool result that programs and models can read alike, and nothing saved.
+//! Every refusal with its error code. Nothing is saved.
 
 use crate::support::{
     broker::TestBroker,
@@ -158,7 +158,7 @@ async fn every_refusal_has_its_code_and_saves_nothing() {
 }
 
 #[tokio::test]
-async fn a_wrong_status_says_what_was_asked_and_what_is_possible() {
+async fn a_wrong_status_names_the_possible_commands() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let expected = [
@@ -188,7 +188,7 @@ async fn a_wrong_status_says_what_was_asked_and_what_is_possible() {
 }
 
 #[tokio::test]
-async fn a_claim_that_ended_leaves_a_verdict_that_is_stale() {
+async fn a_verdict_after_the_end_of_its_claim_is_stale() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = client.submit("fenced").await;
@@ -206,7 +206,7 @@ async fn a_claim_that_ended_leaves_a_verdict_that_is_stale() {
 }
 
 #[tokio::test]
-async fn a_second_waiter_beyond_the_limit_is_told_to_come_back() {
+async fn a_wait_beyond_the_limit_is_refused_as_retryable() {
     let broker = TestBroker::with("[limits]\nwaiters = 1\n").await;
     let client = broker.client();
     let wait = || Box::pin(client.try_call("list_reviews", json!({ "status": "pending", "wait": true })));

@@ -1,8 +1,7 @@
-//! What outlives the process, and what need not live in it: claims and their leases, waiting
-//! clients, reviews that sleep until somebody needs them.
+//! Restarts and unloading: claims, leases and waiting clients survive, and reviews are loaded on demand.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, reviews_in},
+    broker::{TIMEOUT, TestBroker, reviews_in},
     client::{TestClient, id},
 };
 use futures::future::join_all;
@@ -22,10 +21,10 @@ async fn send_back(client: &TestClient, review: &str, reviewer: &str) {
 /// Waits on the queue, which touches no review, until it holds all of `reviews`.
 async fn until_pending(client: &TestClient, reviews: &[String]) {
     let wanted: HashSet<_> = reviews.iter().cloned().collect();
-    let (mut since, patience) = (0, Instant::now() + PATIENCE);
+    let (mut since, patience) = (0, Instant::now() + TIMEOUT);
     loop {
         let wait = json!({ "status": "pending", "wait": true, "since": since, "limit": 200, "timeout_seconds": 5,
-                           "caller_id": "somebody" });
+                           "caller_id": "reader" });
         let answer = client.call("list_reviews", wait).await;
         since = answer["version"].as_u64().unwrap();
         let pending: HashSet<_> = answer["reviews"].as_array().unwrap().iter().map(id).collect();
@@ -37,7 +36,7 @@ async fn until_pending(client: &TestClient, reviews: &[String]) {
 }
 
 async fn until_asleep(broker: &TestBroker) {
-    broker.until("nobody is awake", |tree| reviews_in(tree).is_empty()).await;
+    broker.until("no review is loaded", |tree| reviews_in(tree).is_empty()).await;
 }
 
 #[tokio::test]
@@ -60,7 +59,7 @@ async fn a_claim_survives_a_restart_and_a_client_goes_on() {
 }
 
 #[tokio::test]
-async fn a_lease_goes_on_through_a_restart_also_where_nobody_looks() {
+async fn a_lease_continues_after_a_restart_without_any_call() {
     const LEASE: Duration = Duration::from_secs(3);
     let broker = TestBroker::with("[claims]\nlease = \"3s\"").await;
     let client = broker.client();
@@ -95,7 +94,7 @@ async fn a_lease_goes_on_through_a_restart_also_where_nobody_looks() {
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_while_nobody_ran_ends_at_the_start() {
+async fn a_lease_that_expired_while_the_broker_was_down_ends_at_startup() {
     let mut broker = TestBroker::with("[claims]\nlease = \"1s\"").await;
     let client = broker.client();
     let review = client.submit("left alone").await;
@@ -111,7 +110,7 @@ async fn a_lease_that_ran_out_while_nobody_ran_ends_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_message_of_the_holder_gives_the_lease_anew_also_across_a_restart() {
+async fn a_message_of_the_reviewer_renews_the_lease_also_after_a_restart() {
     let broker = TestBroker::with("[claims]\nlease = \"6s\"").await;
     let client = broker.client();
     let review = client.submit("slowly read").await;
@@ -127,7 +126,7 @@ async fn a_message_of_the_holder_gives_the_lease_anew_also_across_a_restart() {
 }
 
 #[tokio::test]
-async fn a_waiter_that_was_cut_off_waits_again_and_misses_nothing() {
+async fn a_disconnected_waiter_resumes_without_missing_a_change() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("watched").await;
@@ -166,18 +165,18 @@ async fn a_closed_review_leaves_memory_at_once_and_can_still_be_read() {
 }
 
 #[tokio::test]
-async fn an_idle_review_leaves_memory_and_comes_back_on_touch() {
+async fn an_idle_review_leaves_memory_and_is_loaded_again_on_demand() {
     let broker = TestBroker::with("[reviews]\nidle_after = \"100ms\"").await;
     let client = broker.client();
     let review = client.submit("idle").await;
     until_asleep(&broker).await;
-    // Reading wakes nobody, acting does.
+    // Reading does not load a review, a change does.
     let before = client.status(&review).await;
     assert_eq!(broker.live_reviews().await.len(), 0);
     assert_eq!(before["version"], 1);
     client.claim(&review, "ada").await;
     assert_eq!(client.status(&review).await["version"], 2);
-    // Whoever waits for it keeps it awake.
+    // A waiting call keeps it loaded.
     let wait = json!({ "review_id": review, "wait": true, "since": 2, "timeout_seconds": 50 });
     until_asleep(&broker).await;
     let waiting = tokio::spawn(client.call("get_review_status", wait));
@@ -191,7 +190,7 @@ async fn an_idle_review_leaves_memory_and_comes_back_on_touch() {
 }
 
 #[tokio::test]
-async fn a_review_that_sleeps_still_loses_its_claim_in_time() {
+async fn a_lease_expires_on_time_while_its_review_is_unloaded() {
     let mut broker = TestBroker::with("[claims]\nlease = \"1h\"").await;
     let client = broker.client();
     let patient = client.submit("for an hour").await;
@@ -212,7 +211,7 @@ async fn a_review_that_sleeps_still_loses_its_claim_in_time() {
 }
 
 #[tokio::test]
-async fn no_more_reviews_are_awake_than_allowed_and_none_forgets_its_lease() {
+async fn the_number_of_loaded_reviews_is_limited_and_leases_are_kept() {
     let settings = "[claims]\nlease = \"6s\"\n[reviews]\nmax_live = 5\n[log]\nfilter = \"warn\"";
     let broker = TestBroker::with(settings).await;
     let client = broker.client();
@@ -236,7 +235,7 @@ async fn no_more_reviews_are_awake_than_allowed_and_none_forgets_its_lease() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_let_sleep_callers_are_told_to_try_again() {
+async fn if_no_review_can_be_unloaded_calls_are_refused_as_retryable() {
     let broker = TestBroker::with("[reviews]\nmax_live = 2").await;
     let client = broker.client();
     let reviews = [client.submit("one").await, client.submit("two").await, client.submit("three").await];
@@ -263,7 +262,7 @@ async fn where_nobody_can_be_let_sleep_callers_are_told_to_try_again() {
 }
 
 #[tokio::test]
-async fn reviews_that_come_and_go_under_load_lose_nothing() {
+async fn loading_and_unloading_under_load_loses_nothing() {
     let settings = "[reviews]\nmax_live = 2\nidle_after = \"100ms\"\n[log]\nfilter = \"warn\"";
     let broker = TestBroker::with(settings).await;
     let client = broker.client();
@@ -304,7 +303,7 @@ async fn reviews_that_come_and_go_under_load_lose_nothing() {
     .await
     .into_iter()
     .sum();
-    println!("{busy} calls were told to try again");
+    println!("{busy} calls were refused as retryable");
     for review in &reviews {
         assert_eq!(client.status(review).await["version"], 2 + 40);
     }

@@ -1,4 +1,4 @@
-//! Which reviews there are, page by page, and the names they go by.
+//! Lists of reviews with filters and pages, and the names by which a review is found.
 
 use crate::support::{
     broker::TestBroker,
@@ -79,7 +79,7 @@ async fn a_list_is_narrowed_by_status_category_and_project() {
 }
 
 #[tokio::test]
-async fn pages_put_together_show_every_review_once() {
+async fn all_pages_together_list_every_review_once() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let mut expected = Vec::new();
@@ -111,7 +111,7 @@ async fn pages_put_together_show_every_review_once() {
 }
 
 #[tokio::test]
-async fn a_review_that_comes_between_two_pages_moves_none_of_the_others() {
+async fn a_review_created_between_two_pages_shifts_no_other() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for n in 1..=4 {
@@ -128,7 +128,7 @@ async fn a_review_that_comes_between_two_pages_moves_none_of_the_others() {
 }
 
 #[tokio::test]
-async fn a_list_of_long_rows_stays_within_a_page() {
+async fn a_page_of_long_rows_stays_within_its_size_limit() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let long = "x".repeat(200);
@@ -151,7 +151,7 @@ async fn a_list_of_long_rows_stays_within_a_page() {
 }
 
 #[tokio::test]
-async fn a_review_goes_by_its_id_its_number_and_a_unique_prefix() {
+async fn a_review_is_found_by_id_number_and_unique_prefix() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("named").await;
@@ -188,7 +188,7 @@ async fn a_prefix_of_two_reviews_is_answered_with_both() {
 }
 
 #[tokio::test]
-async fn a_long_intent_is_cut_in_lists_and_whole_in_the_proposal() {
+async fn a_long_intent_is_truncated_in_lists_but_complete_in_the_proposal() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let intent = "ö".repeat(2000);

@@ -1,4 +1,4 @@
-//! What changed from one round to another, for a reviewer who has read the first.
+//! The diff between two rounds, for a reviewer who has read the first.
 
 use crate::support::{
     broker::TestBroker,
@@ -60,7 +60,7 @@ async fn only_what_changed_since_a_round_is_shown() {
 }
 
 #[tokio::test]
-async fn it_is_paged_and_no_cursor_leads_into_another_text() {
+async fn the_diff_between_rounds_is_paginated_and_cursors_belong_to_it() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let lines = |word: &str| (0..9_000).map(|n| format!("{word} {n}\n")).collect::<String>();
@@ -83,7 +83,7 @@ async fn it_is_paged_and_no_cursor_leads_into_another_text() {
 }
 
 #[tokio::test]
-async fn rounds_that_come_out_the_same_say_so() {
+async fn equal_rounds_are_reported_as_equal() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let diff = repo.diff("zwei");
@@ -103,7 +103,7 @@ async fn rounds_that_come_out_the_same_say_so() {
 }
 
 #[tokio::test]
-async fn different_bases_are_compared_by_the_files_that_come_out() {
+async fn rounds_on_different_bases_are_compared_by_their_resulting_files() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let first = repo.diff("zwei");
@@ -122,7 +122,7 @@ async fn different_bases_are_compared_by_the_files_that_come_out() {
 }
 
 #[tokio::test]
-async fn a_round_without_files_or_without_a_number_is_refused() {
+async fn an_unknown_round_or_one_without_files_is_refused() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let broken = repo.diff("zwei").replace("-two", "-twelve");
@@ -143,7 +143,7 @@ async fn a_round_without_files_or_without_a_number_is_refused() {
 }
 
 #[tokio::test]
-async fn each_seats_counter_patch_can_be_read() {
+async fn the_counter_patch_of_each_seat_can_be_read() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let panel = json!({ "diff": repo.diff("zwei"), "personas": ["security", "tests", "general"] });
@@ -162,7 +162,7 @@ async fn each_seats_counter_patch_can_be_read() {
     assert_eq!(read(json!({ "persona": "security" })).await, (json!("security"), json!(repo.diff("dos"))));
     assert_eq!(read(json!({ "persona": "tests" })).await, (json!("tests"), json!(repo.diff("deux"))));
     assert_eq!(read(json!({ "persona": "general" })).await, (Value::Null, Value::Null));
-    let unknown = json!({ "review_id": review, "persona": "nobody" });
+    let unknown = json!({ "review_id": review, "persona": "unknown" });
     let refused = client.refused("no_such_seat", "get_proposal", unknown).await;
     assert!(refused["error"].as_str().unwrap().contains("security"), "{refused}");
     broker.stop_and_check().await;

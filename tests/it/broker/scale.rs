@@ -1,5 +1,6 @@
-//! Many stored reviews cost no more than few. `cargo xtask bench scale` has the figures; here is only
-//! what a fault would multiply.
+//! A large database costs no more per call than a small one. `cargo xtask bench scale` measures it; this test only
+//! detects
+//! gross regressions.
 
 use crate::support::{
     broker::TestBroker,

@@ -1,13 +1,12 @@
-//! `countersign serve` from its command line to its last line: what it prints, what it reads, what it
-//! leaves on disk, and how it ends.
+//! `countersign serve`: output, settings, files on disk and shutdown.
 
 use crate::support::{
     agent_clients::{are_skipped, installed},
-    broker::{PATIENCE, TestBroker, check_database, countersign},
+    broker::{TIMEOUT, TestBroker, check_database, countersign},
     client::{TestClient, proposal, proposal_with},
     mcp_bridge::{Bridge, Unserved},
     repo::Repo,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -48,7 +47,7 @@ impl Served {
         let file = File::create(&stderr).unwrap();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = timeout(PATIENCE, stdout.next_line()).await.expect("it says where it listens").unwrap();
+        let line = timeout(TIMEOUT, stdout.next_line()).await.expect("it says where it listens").unwrap();
         let url = line.as_deref().and_then(|line| line.strip_prefix("listening "));
         let url = url.unwrap_or_else(|| panic!("{line:?}: {}", fs::read_to_string(&stderr).unwrap())).to_owned();
         Self { child, url, stdout, stderr }
@@ -68,7 +67,7 @@ impl Served {
         let pid = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().await.unwrap().success());
         let mut rest = Vec::new();
-        while let Some(line) = timeout(PATIENCE, self.stdout.next_line()).await.expect("it ends").unwrap() {
+        while let Some(line) = timeout(TIMEOUT, self.stdout.next_line()).await.expect("it ends").unwrap() {
             rest.push(line);
         }
         assert_eq!(self.child.wait().await.unwrap().code(), Some(0), "{}", self.log());
@@ -85,7 +84,7 @@ impl Served {
 fn fails(mut command: Command, code: i32) -> impl Future<Output = String> {
     let place = std::panic::Location::caller();
     async move {
-        let output = timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap();
+        let output = timeout(TIMEOUT, command.output()).await.expect("it ends by itself").unwrap();
         let words = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "at {place}: {words}");
         assert_eq!(output.stdout, b"", "at {place}");
@@ -94,7 +93,7 @@ fn fails(mut command: Command, code: i32) -> impl Future<Output = String> {
 }
 
 #[tokio::test]
-async fn one_line_stands_on_stdout_and_the_banner_says_how_to_connect() {
+async fn stdout_has_one_line_and_the_banner_shows_how_to_connect() {
     let home = home();
     let served = Served::start(serve(home.path()), home.path()).await;
     let url = served.url.clone();
@@ -113,7 +112,7 @@ async fn one_line_stands_on_stdout_and_the_banner_says_how_to_connect() {
 }
 
 #[tokio::test]
-async fn the_real_clients_understand_what_the_banner_tells_them() {
+async fn the_real_clients_accept_the_commands_in_the_banner() {
     if are_skipped("the banner's commands") {
         return;
     }
@@ -128,7 +127,7 @@ async fn the_real_clients_understand_what_the_banner_tells_them() {
             let mut command = Command::new(&program);
             command.args(["mcp"]).args(arguments).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.path());
             command.current_dir(home.path()).stdin(Stdio::null());
-            let output = timeout(PATIENCE, command.output()).await.expect("an answer").unwrap();
+            let output = timeout(TIMEOUT, command.output()).await.expect("an answer").unwrap();
             let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
             assert!(output.status.success(), "{name} mcp {arguments:?}: {said}");
             said
@@ -142,7 +141,7 @@ async fn the_real_clients_understand_what_the_banner_tells_them() {
 }
 
 #[tokio::test]
-async fn it_listens_where_it_is_told_to() {
+async fn the_broker_listens_on_the_configured_address() {
     let home = home();
     let free = {
         let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -181,7 +180,7 @@ async fn an_address_that_is_not_loopback_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_refused_with_a_way_out() {
+async fn a_port_in_use_is_an_error_with_a_hint() {
     let home = home();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -192,7 +191,7 @@ async fn a_port_in_use_is_refused_with_a_way_out() {
 }
 
 #[tokio::test]
-async fn the_data_dir_is_the_users_own_unless_another_is_named() {
+async fn the_default_data_dir_is_in_the_home_folder() {
     let home = home();
     let own = home.path().join("xdg");
     let mut command = serve(home.path());
@@ -234,7 +233,7 @@ async fn the_repository_is_the_one_around_the_current_folder() {
 }
 
 #[tokio::test]
-async fn wrong_settings_are_named_with_their_place_and_what_is_allowed() {
+async fn invalid_settings_are_reported_with_file_and_allowed_values() {
     let home = home();
     let wrong: &[(&str, &[&str])] = &[
         ("[claims]\nlease = \"soon\"", &["claims.lease = \"soon\"", "expected"]),
@@ -286,7 +285,7 @@ async fn intent_limit(command: Command, home: &Path) -> Value {
 }
 
 #[tokio::test]
-async fn each_layer_of_settings_wins_over_those_below() {
+async fn each_settings_layer_overrides_those_below() {
     let (home, repo) = (home(), Repo::new());
     let at = home.path();
     let start = || {
@@ -322,7 +321,7 @@ async fn each_layer_of_settings_wins_over_those_below() {
 }
 
 #[tokio::test]
-async fn a_second_broker_is_refused_and_told_who_has_the_data() {
+async fn a_second_broker_is_refused_with_the_pid_of_the_first() {
     let broker = TestBroker::start().await;
     let again = || {
         let mut command = serve(broker.home());
@@ -338,7 +337,7 @@ async fn a_second_broker_is_refused_and_told_who_has_the_data() {
 }
 
 #[tokio::test]
-async fn whoever_holds_the_lock_the_database_is_not_touched() {
+async fn a_broker_without_the_lock_does_not_touch_the_database() {
     let home = home();
     let data_dir = home.path().join("data");
     fs::create_dir(&data_dir).unwrap();
@@ -354,7 +353,7 @@ async fn whoever_holds_the_lock_the_database_is_not_touched() {
 }
 
 #[tokio::test]
-async fn what_a_killed_broker_leaves_is_no_obstacle() {
+async fn a_broker_starts_after_a_crash() {
     let mut broker = TestBroker::start().await;
     let review = broker.client().submit("kept").await;
     let note = broker.data_dir().join("broker.json");
@@ -386,7 +385,7 @@ fn modes(folder: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_what_the_broker_keeps() {
+async fn the_files_of_the_broker_are_private() {
     let place = Unserved::new();
     // Through a shell, for its umask; the bridge, for the log of the broker it starts.
     let mut command = Command::new("sh");
@@ -411,7 +410,7 @@ async fn nobody_else_can_read_what_the_broker_keeps() {
 }
 
 #[tokio::test]
-async fn a_folder_that_was_open_to_others_is_shut() {
+async fn an_open_data_dir_is_made_private() {
     let home = home();
     let data_dir = home.path().join("data");
     fs::create_dir(&data_dir).unwrap();
@@ -423,7 +422,7 @@ async fn a_folder_that_was_open_to_others_is_shut() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_it_in_order_and_waiting_calls_are_answered() {
+async fn a_signal_stops_the_broker_after_answering_waiting_calls() {
     for signal in ["TERM", "INT"] {
         let home = home();
         let mut command = serve(home.path());
@@ -435,7 +434,7 @@ async fn a_signal_ends_it_in_order_and_waiting_calls_are_answered() {
         let waiting = tokio::spawn(client.try_call("get_review_status", wait));
         let wait = json!({ "status": "pending", "wait": true, "since": u32::MAX, "timeout_seconds": 50 });
         let pending = tokio::spawn(client.try_call("list_reviews", wait));
-        eventually("both to wait", async || {
+        wait_until("both to wait", async || {
             let tree: Value = reqwest::get(format!("{}/debug/actors", served.url)).await.unwrap().json().await.unwrap();
             (tree["calls"]["waiting"] == 2).then_some(())
         })
@@ -497,7 +496,7 @@ async fn log_of_hostile_calls(format: &str) -> String {
 }
 
 #[tokio::test]
-async fn nothing_an_agent_writes_can_forge_a_line_of_the_log() {
+async fn text_from_agents_cannot_forge_a_log_line() {
     let log = log_of_hostile_calls("text").await;
     assert!(log.contains("forged"), "the test needs lines that quote agents");
     for line in log.lines() {
@@ -508,7 +507,7 @@ async fn nothing_an_agent_writes_can_forge_a_line_of_the_log() {
 }
 
 #[tokio::test]
-async fn json_logs_are_json_line_by_line() {
+async fn every_line_of_a_json_log_is_json() {
     let log = log_of_hostile_calls("json").await;
     let mut calls = 0;
     for line in log.lines() {
@@ -531,7 +530,7 @@ async fn json_logs_are_json_line_by_line() {
 }
 
 #[tokio::test]
-async fn every_call_leaves_one_line_with_its_ids() {
+async fn every_call_is_logged_in_one_line_with_its_ids() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let review = client.submit("leave a trace").await;
@@ -549,7 +548,7 @@ async fn every_call_leaves_one_line_with_its_ids() {
 }
 
 #[tokio::test]
-async fn the_help_tells_what_there_is() {
+async fn help_texts() {
     let home = home();
     let help = async |arguments: &[&str]| {
         let output = countersign(home.path()).args(arguments).output().await.unwrap();
@@ -565,7 +564,7 @@ async fn the_help_tells_what_there_is() {
 }
 
 #[tokio::test]
-async fn wrong_usage_is_told_apart_from_failure() {
+async fn wrong_usage_has_its_own_exit_code() {
     let home = home();
     for arguments in [&["bogus"][..], &["serve", "--bogus"], &["mcp", "--role", "operator"], &["serve", "extra"]] {
         let mut command = countersign(home.path());

@@ -1,4 +1,4 @@
-//! A git that takes its time: nobody but the caller who needs its answer waits for it.
+//! A slow git: only the call that needs its result waits.
 
 use crate::support::{
     broker::TestBroker,
@@ -25,7 +25,7 @@ fn approve(review: &str, reviewer: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_claim_whose_git_takes_long_delays_no_other_call() {
+async fn a_slow_git_check_delays_no_other_call() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&git.setting()).await;
     let client = broker.client();
@@ -77,7 +77,7 @@ async fn a_claim_whose_git_takes_long_delays_no_other_call() {
 }
 
 #[tokio::test]
-async fn a_git_that_never_ends_fails_the_claim_and_leaves_the_review_as_it_was() {
+async fn a_git_timeout_fails_the_claim_and_changes_nothing() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&(git.setting() + "time_limit = \"1s\"")).await;
     let client = broker.client();
@@ -92,7 +92,7 @@ async fn a_git_that_never_ends_fails_the_claim_and_leaves_the_review_as_it_was()
 }
 
 #[tokio::test]
-async fn a_git_that_never_ends_fails_a_proposal_and_nothing_is_saved() {
+async fn a_git_timeout_fails_the_proposal_and_saves_nothing() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&(git.setting() + "time_limit = \"1s\"")).await;
     let client = broker.client();
@@ -105,7 +105,7 @@ async fn a_git_that_never_ends_fails_a_proposal_and_nothing_is_saved() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_during_the_check_leaves_the_seat_free_at_once() {
+async fn a_client_that_disconnects_during_the_check_frees_the_seat() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&git.setting()).await;
     let client = broker.client();
@@ -115,7 +115,7 @@ async fn a_client_that_leaves_during_the_check_leaves_the_seat_free_at_once() {
     git.until_held().await;
     held.abort();
     broker.until("the call of ada has ended", |tree| tree["calls"]["in_flight"] == 0).await;
-    // Git is still held, or killed; either way nobody waits for it any more.
+    // Git is still held, or killed; no call waits for it any more.
     let began = Instant::now();
     let claimed = loop {
         match claim(&client, &review, "bob").await.unwrap() {
@@ -132,7 +132,7 @@ async fn a_client_that_leaves_during_the_check_leaves_the_seat_free_at_once() {
 }
 
 #[tokio::test]
-async fn a_review_stays_awake_while_git_checks_it() {
+async fn a_review_stays_loaded_during_its_git_check() {
     let git = SlowGit::new();
     let settings = format!("[reviews]\nmax_live = 2\nidle_after = \"100ms\"\n{}", git.setting());
     let broker = TestBroker::with(&settings).await;
@@ -152,7 +152,7 @@ async fn a_review_stays_awake_while_git_checks_it() {
 }
 
 #[tokio::test]
-async fn what_git_says_too_late_is_answered_by_what_the_review_has_become() {
+async fn a_late_git_result_is_judged_by_the_current_review() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&git.setting()).await;
     let client = broker.client();
@@ -169,7 +169,7 @@ async fn what_git_says_too_late_is_answered_by_what_the_review_has_become() {
 }
 
 #[tokio::test]
-async fn beyond_the_calls_in_flight_callers_are_told_to_try_again() {
+async fn calls_beyond_the_limit_in_flight_are_refused_as_retryable() {
     let git = SlowGit::new();
     let broker = TestBroker::with(&format!("[limits]\ncalls_in_flight = 1\n{}", git.setting())).await;
     let client = broker.client();
@@ -180,7 +180,7 @@ async fn beyond_the_calls_in_flight_callers_are_told_to_try_again() {
     let error = client.refused("busy", "claim_review", json!({ "review_id": other, "reviewer_id": "bob" })).await;
     assert_eq!(error["retryable"], true);
     client.refused("busy", "create_review", proposal_with("one more", json!({}))).await;
-    // Reading is no work.
+    // Reading needs no git.
     assert_eq!(client.status(&other).await["version"], 1);
     git.let_go();
     held.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! A branch, a commit or a range as a proposal: the broker takes the diff, and pins what was meant.
+//! A branch, a commit or a range as a proposal: the broker computes the diff and records the commits.
 
 use crate::support::{
     broker::TestBroker,
@@ -47,7 +47,7 @@ async fn send_back(client: &TestClient, review: &str) {
 }
 
 #[tokio::test]
-async fn a_branch_is_what_it_has_since_it_left_its_base() {
+async fn a_branch_is_compared_with_its_merge_base() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let fork = branched(repo);
@@ -75,7 +75,7 @@ async fn a_branch_is_what_it_has_since_it_left_its_base() {
 }
 
 #[tokio::test]
-async fn each_kind_has_the_base_it_should() {
+async fn each_kind_of_target_has_its_own_base() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let fork = branched(repo);
@@ -129,7 +129,7 @@ async fn the_default_branch_is_that_of_origin_then_main_then_master() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_is_taken_anew_by_a_revision_and_by_nothing_else() {
+async fn only_a_revision_reads_a_moved_branch_again() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -178,7 +178,7 @@ async fn a_revision_may_name_another_target_or_none() {
 }
 
 #[tokio::test]
-async fn an_accepted_counter_patch_is_no_longer_the_target() {
+async fn an_accepted_counter_patch_replaces_the_target() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -200,7 +200,7 @@ async fn an_accepted_counter_patch_is_no_longer_the_target() {
 }
 
 #[tokio::test]
-async fn a_repeat_is_known_although_the_branch_has_moved_or_is_gone() {
+async fn a_repeat_is_recognized_after_the_branch_moved_or_was_deleted() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -226,7 +226,7 @@ async fn a_repeat_is_known_although_the_branch_has_moved_or_is_gone() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_is_no_proposal() {
+async fn an_empty_target_is_refused() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -247,7 +247,7 @@ async fn what_changes_nothing_is_no_proposal() {
 }
 
 #[tokio::test]
-async fn names_that_lead_nowhere_or_are_meant_for_git_are_refused() {
+async fn unknown_names_and_git_options_are_refused() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -299,7 +299,7 @@ async fn names_that_lead_nowhere_or_are_meant_for_git_are_refused() {
 }
 
 #[tokio::test]
-async fn a_target_says_one_thing_and_nothing_beside_it() {
+async fn a_target_has_exactly_one_kind() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -319,7 +319,7 @@ async fn a_target_says_one_thing_and_nothing_beside_it() {
 }
 
 #[tokio::test]
-async fn renames_binaries_and_foreign_letters_arrive_whole() {
+async fn renames_binary_files_and_non_ascii_names_are_kept() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     repo.write("old name.txt", &"a line that stays\n".repeat(20));
@@ -348,7 +348,7 @@ async fn renames_binaries_and_foreign_letters_arrive_whole() {
 
 /// The trap is shown to work by the user's own git.
 #[tokio::test]
-async fn nothing_that_the_project_configures_runs() {
+async fn nothing_configured_by_the_project_is_executed() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let (mark, tool) = (broker.home().join("mark"), broker.home().join("tool.sh"));
@@ -372,7 +372,7 @@ async fn nothing_that_the_project_configures_runs() {
 }
 
 #[tokio::test]
-async fn a_target_is_held_to_what_a_diff_is_held_to() {
+async fn a_target_has_the_same_limits_as_a_diff() {
     let broker = TestBroker::with("[limits]\ndiff_bytes = 2000\n[git]\nrefuse = [\"symlink\"]\n").await;
     let (client, repo) = (broker.client(), broker.repo());
     let before = last_event(&client).await;
@@ -402,7 +402,7 @@ async fn a_target_is_held_to_what_a_diff_is_held_to() {
 }
 
 #[tokio::test]
-async fn very_many_commits_are_counted_and_the_newest_shown() {
+async fn many_commits_are_counted_and_only_the_newest_listed() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let mut stream = String::from("feature done\n");
@@ -434,7 +434,7 @@ async fn very_many_commits_are_counted_and_the_newest_shown() {
 }
 
 #[tokio::test]
-async fn a_shallow_clone_does_not_take_its_oldest_commit_for_the_first() {
+async fn the_oldest_commit_of_a_shallow_clone_is_not_treated_as_the_first() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     branched(repo);
@@ -448,7 +448,7 @@ async fn a_shallow_clone_does_not_take_its_oldest_commit_for_the_first() {
 }
 
 #[tokio::test]
-async fn outside_of_a_repository_there_is_nothing_to_take_it_from() {
+async fn targets_are_refused_outside_of_a_repository() {
     let broker = TestBroker::without_repo().await;
     let client = broker.client();
     client.refused("no_repository", "create_review", target("nowhere", json!({ "branch": "main" }))).await;

@@ -1,13 +1,13 @@
-//! Tokens: who somebody is, what that lets them do, and that nobody else gets it.
+//! Tokens: identity, role and project of a caller.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal, proposal_with},
     mcp_bridge::Bridge,
     repo::Repo,
     reviews::{column, last_event, review_in, with},
     tokens::{listed, made, operators, said, token},
-    tool_calls::{call_for, tools},
+    tool_calls::{arguments_for, tools},
 };
 use countersign::http::Route;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ async fn ask(broker: &TestBroker, operation: &::api::Route, authorization: Optio
 }
 
 #[tokio::test]
-async fn a_token_is_made_listed_and_revoked_beside_a_running_broker() {
+async fn a_token_is_created_listed_and_revoked_while_the_broker_runs() {
     let broker = TestBroker::start().await;
     let home = broker.home();
     let review = broker.client().submit("to be claimed").await;
@@ -97,7 +97,7 @@ async fn a_token_is_made_listed_and_revoked_beside_a_running_broker() {
 }
 
 #[tokio::test]
-async fn tokens_are_kept_also_while_no_broker_runs() {
+async fn tokens_can_be_managed_without_a_broker() {
     let home = tempfile::tempdir().unwrap();
     assert_eq!(listed(home.path()).await, Vec::<Value>::new());
     assert_eq!(token(home.path(), &["revoke", "1"]).await.status.code(), Some(1));
@@ -115,7 +115,7 @@ async fn tokens_are_kept_also_while_no_broker_runs() {
 }
 
 #[tokio::test]
-async fn a_token_that_could_not_be_told_apart_is_not_made() {
+async fn a_token_with_an_ambiguous_name_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let long = "x".repeat(201);
     for name in ["", " ", "operator", "broker-validator", "17", "a\u{1b}b", &long] {
@@ -128,7 +128,7 @@ async fn a_token_that_could_not_be_told_apart_is_not_made() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_of_ours_comes_in_nowhere() {
+async fn an_invalid_token_is_rejected_on_every_route() {
     for settings in ["", REQUIRED] {
         let broker = TestBroker::with(settings).await;
         let own = format!("Bearer {}", operators(&broker));
@@ -154,7 +154,7 @@ async fn what_is_no_token_of_ours_comes_in_nowhere() {
 }
 
 #[tokio::test]
-async fn where_tokens_are_required_every_route_asks_for_one() {
+async fn with_required_tokens_every_route_asks_for_one() {
     let broker = TestBroker::with(REQUIRED).await;
     let reviewer = format!("Bearer {}", made(broker.home(), "reviewer", "ada", &[]).await);
     let operator = format!("Bearer {}", made(broker.home(), "operator", "boss", &[]).await);
@@ -192,7 +192,7 @@ async fn where_tokens_are_required_every_route_asks_for_one() {
 }
 
 #[tokio::test]
-async fn every_tool_is_for_the_right_authorities() {
+async fn every_tool_requires_the_right_role() {
     let broker = TestBroker::start().await;
     let names = async |path: &str| {
         let all = tools(&TestClient::new(broker.url(path))).await;
@@ -218,14 +218,14 @@ async fn every_tool_is_for_the_right_authorities() {
 }
 
 #[tokio::test]
-async fn a_token_says_who_acts() {
+async fn a_token_sets_the_identity_of_the_caller() {
     let broker = TestBroker::with(REQUIRED).await;
     let home = broker.home();
     let eve = as_holder(&broker, &made(home, "proposer", "eve", &[]).await);
     let ada = as_holder(&broker, &made(home, "reviewer", "ada", &[]).await);
     let review = eve.submit("mine").await;
     let by_id = |more: Value| with(json!({ "review_id": review }), more);
-    // Nobody reviews what it has proposed, whatever its token.
+    // A caller cannot review its own proposal, whatever its token.
     let own = as_holder(&broker, &made(home, "reviewer", "eve", &[]).await);
     own.refused("own_proposal", "claim_review", by_id(json!({}))).await;
     let claim = ada.call("claim_review", by_id(json!({}))).await;
@@ -277,7 +277,7 @@ async fn a_token_says_who_acts() {
 }
 
 #[tokio::test]
-async fn nobody_speaks_under_anothers_name() {
+async fn a_token_cannot_act_under_another_name() {
     let broker = TestBroker::start().await;
     let home = broker.home();
     let reviewer = as_holder(&broker, &made(home, "reviewer", "ada", &[]).await);
@@ -291,7 +291,7 @@ async fn nobody_speaks_under_anothers_name() {
                 continue;
             }
             let client = if name == "create_review" { &proposer } else { &reviewer };
-            let arguments = call_for(name, &broker).await;
+            let arguments = arguments_for(name, &broker).await;
             let error = client.refused("wrong_identity", name, with(arguments, json!({ field: "mallory" }))).await;
             assert_eq!(error["field"], field, "{name}");
             checked += 1;
@@ -302,7 +302,7 @@ async fn nobody_speaks_under_anothers_name() {
     let claim = json!({ "review_id": review, "reviewer_id": "bob" });
     assert_eq!(operator.call("claim_review", claim).await["claimed_by"], "bob");
 
-    // Who has neither a token nor a name is told what is missing; the local user's commands have no name.
+    // Without token and name the error says what is missing; commands of the local user have no name.
     let pending = review_in(&broker.client(), "pending").await;
     for client in [broker.client(), as_holder(&broker, &operators(&broker))] {
         let error = client.try_call("claim_review", json!({ "review_id": pending })).await.unwrap_err();
@@ -312,7 +312,7 @@ async fn nobody_speaks_under_anothers_name() {
 }
 
 #[tokio::test]
-async fn a_scope_ends_at_its_project() {
+async fn a_token_is_limited_to_its_project() {
     let web = Repo::new();
     let broker = TestBroker::with(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
     let home = broker.home();
@@ -323,12 +323,12 @@ async fn a_scope_ends_at_its_project() {
     let outside = broker.client().submit("out").await;
     for tool in tools(&broker.client()).await {
         let name = tool["name"].as_str().unwrap();
-        // The audit log is no agent's: `history.rs` holds it to the same.
+        // The audit log is only for operators: `history.rs` tests it.
         if tool["inputSchema"]["properties"].get("review_id").is_none() || name == "get_audit_log" {
             continue;
         }
         // All scenes are of the broker's own project.
-        let mut arguments = call_for(name, &broker).await;
+        let mut arguments = arguments_for(name, &broker).await;
         if name == "create_review" {
             arguments = json!({ "review_id": outside, "intent": "revised" });
         }
@@ -375,7 +375,7 @@ async fn a_scope_ends_at_its_project() {
 }
 
 #[tokio::test]
-async fn no_secret_stands_in_the_log_or_in_the_database() {
+async fn log_and_database_contain_no_secret() {
     let broker = TestBroker::with("[log]\nfilter = \"trace\"\n[auth]\nrequired = true\n").await;
     let ada = made(broker.home(), "reviewer", "ada", &[]).await;
     let operator = operators(&broker);
@@ -422,10 +422,10 @@ async fn a_text_that_quotes_a_live_token_is_refused() {
         ("cancel_review", &["reason"]),
         ("release_claim", &["reason"]),
     ] {
-        scenes.push((tool, call_for(tool, &broker).await, fields));
+        scenes.push((tool, arguments_for(tool, &broker).await, fields));
     }
     let returned = review_in(&client, "changes_requested").await;
-    let revision = json!({ "review_id": returned, "intent": "again", "description": "mended" });
+    let revision = json!({ "review_id": returned, "intent": "again", "description": "fixed" });
     scenes.push(("create_review", revision, &["intent", "description"]));
     let before = last_event(&client).await;
     for (tool, arguments, fields) in &scenes {
@@ -445,7 +445,7 @@ async fn a_text_that_quotes_a_live_token_is_refused() {
 }
 
 #[tokio::test]
-async fn the_users_own_commands_need_no_set_up() {
+async fn commands_of_the_local_user_need_no_token() {
     let mut broker = TestBroker::with(REQUIRED).await;
     let path = broker.data_dir().join("operator.token");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -463,7 +463,7 @@ async fn the_users_own_commands_need_no_set_up() {
     let reviewer = made(broker.home(), "reviewer", "ada", &[]).await;
     let (done, words) = actors(&broker, &here, Some(&reviewer)).await;
     assert!(!done && words.contains("wrong_role") && !words.contains(&reviewer), "{words}");
-    // The secret of this data dir goes to no address that somebody names.
+    // The secret of this data dir is not sent to another address.
     let url = broker.url("/");
     let (done, words) = actors(&broker, &["--url", &url], None).await;
     assert!(!done && words.contains("token_needed"), "{words}");
@@ -489,7 +489,7 @@ async fn the_users_own_commands_need_no_set_up() {
 }
 
 #[tokio::test]
-async fn others_reach_the_broker_only_with_a_token_and_by_a_name_it_has() {
+async fn remote_callers_need_a_token_and_a_configured_host_name() {
     let home = tempfile::tempdir().unwrap();
     let settings = "[auth]\nrequired = true\n[server]\nlisten = \"0.0.0.0:0\"\nhosts = [\"broker.lan\"]\n";
     fs::write(home.path().join("config.toml"), settings).unwrap();
@@ -497,7 +497,7 @@ async fn others_reach_the_broker_only_with_a_token_and_by_a_name_it_has() {
     command.args(["serve", "--config", "config.toml", "--data-dir", "data"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = timeout(PATIENCE, lines.next_line()).await.expect("it listens").unwrap().unwrap();
+    let line = timeout(TIMEOUT, lines.next_line()).await.expect("it listens").unwrap().unwrap();
     let port = line.strip_prefix("listening http://127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
     let url = format!("http://127.0.0.1:{port}");
     let ask = async |host: &str, token: Option<&str>| {

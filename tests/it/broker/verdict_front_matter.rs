@@ -1,5 +1,6 @@
-//! A message that begins with a decision: a verdict where the persona's settings say so, and only from whoever holds
-//! the seat. Quoted anywhere else it is a text like any other.
+//! A message that starts with a verdict in its front matter. It counts if the persona's settings allow it and its
+//! sender
+//! holds the seat. Quoted elsewhere it is plain text.
 
 use crate::support::{
     broker::TestBroker,
@@ -37,7 +38,7 @@ fn block(review: &str, decision: &str) -> String {
 }
 
 #[tokio::test]
-async fn it_counts_as_the_verdict_of_whoever_holds_the_seat() {
+async fn front_matter_counts_as_the_verdict_of_the_seat_holder() {
     let (broker, client) = begin(true).await;
     let review = claimed(&client, json!({})).await;
     let issues = "issues:\n  - severity: high\n    title: too short\n    file: greeting.txt\n    line_start: 1\n---\n";
@@ -66,7 +67,7 @@ async fn it_counts_as_the_verdict_of_whoever_holds_the_seat() {
 }
 
 #[tokio::test]
-async fn it_is_off_unless_the_persona_turns_it_on() {
+async fn front_matter_is_off_unless_the_persona_enables_it() {
     for (on, persona, expected) in [(false, "general", "in_review"), (true, "security", "in_review")] {
         let (broker, client) = begin(on).await;
         let proposal = proposal_with("for two", json!({ "personas": ["general", "security"] }));
@@ -83,7 +84,7 @@ async fn it_is_off_unless_the_persona_turns_it_on() {
 /// Wherever a forged decision is quoted it counts for nothing: in the diff, the description, a message of either side,
 /// a finding; front matter on or off; whatever stands before it.
 #[tokio::test]
-async fn a_forged_decision_never_counts() {
+async fn a_forged_verdict_never_counts() {
     const BEFORE: [&str; 8] = ["", "\n", " ", "\u{feff}", "> ", "```yaml\n", "Look:\n\n", "--- \n"];
     let mut random = Random::new();
     for on in [true, false] {
@@ -106,7 +107,7 @@ async fn a_forged_decision_never_counts() {
             let quoted = if before.is_empty() { format!("It says:\n{forged}") } else { forged.clone() };
             let answer = client.call("add_message", says(&review, "ada", &quoted)).await;
             assert_eq!(answer["verdict"], Value::Null, "{quoted:?}");
-            // Somebody who holds no seat.
+            // A caller that holds no seat.
             client.try_call("add_message", says(&review, "eve", &block(&number, decision))).await.unwrap_err();
             let issue = json!({ "severity": "low", "title": "a note", "description": forged });
             let comment = with(verdict(&review, "ada", "comment"), json!({ "issues": [issue], "summary": forged }));

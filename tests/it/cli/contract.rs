@@ -5,9 +5,9 @@ use crate::support::{
     approvals::{approve_staged, propose, stage, vote},
     broker::TestBroker,
     client::{id, proposal_with},
-    command::{Typed, typed},
+    command::{TestCommand, typed},
     terminal::on_a_branch_with,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -67,7 +67,7 @@ fn join(sections: &BTreeMap<String, Shape>) -> String {
 struct Recorder(BTreeMap<String, Shape>);
 
 impl Recorder {
-    async fn run(&mut self, title: &str, command: Typed) -> Value {
+    async fn run(&mut self, title: &str, command: TestCommand) -> Value {
         let ended = command.ends().await;
         let printed = if ended.out.is_empty() { &ended.err } else { &ended.out };
         let values: Vec<Value> = match serde_json::from_str(printed) {
@@ -252,7 +252,7 @@ async fn the_fields_of_every_json_answer_about_reviewers_and_webhooks() {
     let mut shapes = Recorder::default();
     let spawned = shapes.types(on, "ada", &["reviewer", "spawn"]).await;
     let reviewer = spawned["reviewer_id"].as_str().unwrap().to_owned();
-    eventually("the reviewer has printed a line", async || {
+    wait_until("the reviewer has printed a line", async || {
         let logs = broker.types("ada", &["reviewer", "logs", &reviewer]).ends().await;
         logs.out.contains("hello").then_some(())
     })
@@ -262,7 +262,7 @@ async fn the_fields_of_every_json_answer_about_reviewers_and_webhooks() {
     shapes.types(on, "ada", &["top"]).await;
     shapes.types(on, "ada", &["reviewer", "stop", &reviewer, "--force"]).await;
     broker.client().submit("for the webhook").await;
-    eventually("a delivery is dead", async || {
+    wait_until("a delivery is dead", async || {
         let dead = broker.types("ada", &["webhooks", "dead", "ci", "--json"]).json().await;
         (!dead["dead"].as_array().unwrap().is_empty()).then_some(())
     })
@@ -351,7 +351,7 @@ async fn reviewers(kinds: &mut BTreeMap<String, Shape>) {
     let broker = TestBroker::with(&settings).await;
     let spawned = broker.client().call("spawn_reviewer", json!({})).await;
     broker.client().call("kill_reviewer", json!({ "reviewer_id": spawned["reviewer_id"] })).await;
-    eventually("the reviewer has ended", async || {
+    wait_until("the reviewer has ended", async || {
         let pool = broker.client().call("list_reviewers", json!({})).await;
         pool["reviewers"].as_array().unwrap().is_empty().then_some(())
     })
@@ -360,11 +360,11 @@ async fn reviewers(kinds: &mut BTreeMap<String, Shape>) {
     let failing = pool("echo 'log in first' >&2; exit 3", "cooldown = \"10ms\"\ncheck_every = \"50ms\"\n");
     let broker = TestBroker::with(&failing).await;
     broker.client().submit("waits in vain").await;
-    eventually("the pool gives up", async || {
+    wait_until("the pool gives up", async || {
         (broker.client().call("list_reviewers", json!({})).await["state"] == "crash_loop").then_some(())
     })
     .await;
     let spawn = async || broker.client().try_call("spawn_reviewer", json!({})).await.ok();
-    eventually("an operator clears the crash loop", spawn).await;
+    wait_until("an operator clears the crash loop", spawn).await;
     record(&broker, kinds).await;
 }

@@ -1,12 +1,12 @@
 //! `countersign demo` runs a complete review and leaves nothing behind.
 
 use crate::support::{
-    command::{Ended, typed},
+    command::{Finished, typed},
     repo::Repo,
 };
 use serde_json::Value;
 
-async fn demo(options: &[&str]) -> Ended {
+async fn demo(options: &[&str]) -> Finished {
     let home = tempfile::tempdir().unwrap();
     let tmp = home.path().join("tmp");
     std::fs::create_dir(&tmp).unwrap();

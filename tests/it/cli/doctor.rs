@@ -2,7 +2,7 @@
 
 use crate::support::{
     broker::TestBroker,
-    command::{Typed, typed},
+    command::{TestCommand, typed},
 };
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -13,7 +13,7 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 /// The report and the exit code.
-async fn report(typed: Typed) -> (Value, i32) {
+async fn report(typed: TestCommand) -> (Value, i32) {
     let ended = typed.ends().await;
     (serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err)), ended.code)
 }

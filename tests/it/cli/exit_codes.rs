@@ -1,4 +1,4 @@
-//! How commands fail: in words, as JSON, by exit code.
+//! How commands fail: message, JSON and exit code.
 
 use crate::support::{
     broker::TestBroker,
@@ -56,7 +56,7 @@ async fn without_a_broker_every_command_ends_with_5_and_says_how_to_start_one() 
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_its_words_its_code_and_what_is_allowed() {
+async fn a_refusal_prints_message_code_and_allowed_values() {
     let broker = on_a_branch().await;
     let ended = broker.types("ada", &["status", "R-9"]).ends().await;
     assert_eq!((ended.code, &*ended.out), (1, ""));
@@ -107,7 +107,7 @@ async fn wrong_usage_ends_with_2() {
 }
 
 #[tokio::test]
-async fn in_a_folder_that_is_no_repository_only_what_needs_one_fails() {
+async fn outside_of_a_repository_only_commands_that_need_one_fail() {
     let broker = on_a_branch().await;
     broker.types("ada", &["request"]).prints().await;
     let folder = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ async fn in_a_folder_that_is_no_repository_only_what_needs_one_fails() {
 }
 
 #[tokio::test]
-async fn what_only_the_proposer_may_nobody_else_does_by_mistake() {
+async fn commands_of_the_proposer_refuse_other_callers() {
     let broker = on_a_branch().await;
     broker.types("ada", &["request"]).prints().await;
     for line in [
@@ -148,7 +148,7 @@ async fn what_only_the_proposer_may_nobody_else_does_by_mistake() {
         assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}");
         assert!(ended.err.contains("--as ada (not_the_proposer)"), "{}", ended.err);
     }
-    // Whoever runs the broker may still speak for anybody, but has to say so.
+    // The user who runs the broker may act under any name, but must say so.
     broker.types("bob", &["cancel", "1", "-m", "x", "--as", "ada"]).prints().await;
 }
 

@@ -1,7 +1,7 @@
 //! `init` edits files of a project or of a user, and `init --remove` restores them byte by byte.
 
 use crate::support::{
-    command::{Typed, typed},
+    command::{TestCommand, typed},
     repo::Repo,
 };
 use serde_json::Value;
@@ -27,7 +27,7 @@ impl Place {
     }
 
     /// Runs `init` in the repository. PATH contains the system's programs only.
-    pub(crate) fn init(&self, options: &[&str]) -> Typed {
+    pub(crate) fn init(&self, options: &[&str]) -> TestCommand {
         let line: Vec<&str> = std::iter::once("init").chain(options.iter().copied()).collect();
         typed(self.home.path(), &self.repo.path(), &line).var("PATH", "/usr/bin:/bin")
     }

@@ -1,4 +1,4 @@
-//! What programs read: every `--json` holds to the schema of the tool behind it.
+//! Every `--json` answer matches the schema of the tool behind it.
 
 use crate::support::{broker::TestBroker, json_schema::violations, terminal::on_a_branch, tool_calls::all_tools};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Schemas {
 }
 
 #[tokio::test]
-async fn every_answer_is_that_of_its_tool() {
+async fn every_json_answer_matches_the_schema_of_its_tool() {
     let broker = on_a_branch().await;
     let schemas = Schemas::of(&broker).await;
     let run = async |who: &str, tool: &str, line: &[&str]| {
@@ -83,7 +83,7 @@ async fn every_answer_is_that_of_its_tool() {
 }
 
 #[tokio::test]
-async fn show_gives_all_of_it_each_part_as_its_tool_says() {
+async fn show_prints_the_complete_review_as_json() {
     let broker = on_a_branch().await;
     let schemas = Schemas::of(&broker).await;
     broker.types("ada", &["request", "--description", &"long ".repeat(20_000)]).prints().await;
@@ -108,7 +108,7 @@ async fn show_gives_all_of_it_each_part_as_its_tool_says() {
 }
 
 #[tokio::test]
-async fn a_list_keeps_to_its_filters_and_its_limit() {
+async fn a_list_respects_its_filters_and_its_limit() {
     let broker = on_a_branch().await;
     for _ in 0..3 {
         broker.types("ada", &["request"]).prints().await;

@@ -1,4 +1,4 @@
-//! What `request` and `resubmit` gather by themselves.
+//! `countersign request` and `resubmit`: the proposals that they create.
 
 use crate::support::{broker::TestBroker, terminal::on_a_branch};
 use serde_json::{Value, json};
@@ -13,18 +13,18 @@ async fn proposal(broker: &TestBroker, number: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_branch_brings_its_base_its_commits_and_its_words() {
+async fn a_branch_is_proposed_with_base_commits_and_message() {
     let broker = on_a_branch().await;
     let repo = broker.repo();
     repo.write("NOTE", "why\n");
-    repo.commit("Say why\n\nBecause somebody will ask.");
+    repo.commit("Say why\n\nBecause readers will ask.");
     let ended = broker.types("ada", &["request"]).ends().await;
     assert_eq!((ended.code, &*ended.err), (0, ""));
     assert!(ended.out.starts_with("R-1 submitted: 2 files +2 −1, for general\n"), "{}", ended.out);
     assert!(ended.out.contains("countersign wait R-1"), "{}", ended.out);
     let proposal = proposal(&broker, "1").await;
     assert_eq!(proposal["intent"], "Say it in German; Say why");
-    assert_eq!(proposal["description"], "Say why\n\nBecause somebody will ask.");
+    assert_eq!(proposal["description"], "Say why\n\nBecause readers will ask.");
     assert_eq!(proposal["proposer_id"], "ada");
     let target = &proposal["target"];
     assert_eq!(
@@ -40,7 +40,7 @@ async fn a_branch_brings_its_base_its_commits_and_its_words() {
 }
 
 #[tokio::test]
-async fn what_is_not_committed_can_be_proposed_and_nothing_is_staged_by_it() {
+async fn uncommitted_changes_can_be_proposed_without_staging_them() {
     let broker = on_a_branch().await;
     let repo = broker.repo();
     repo.write("staged.txt", "staged\n");
@@ -67,7 +67,7 @@ async fn what_is_not_committed_can_be_proposed_and_nothing_is_staged_by_it() {
 }
 
 #[tokio::test]
-async fn a_commit_a_range_a_plan_and_all_that_can_be_said_of_them() {
+async fn a_commit_a_range_or_a_plan_can_be_proposed_with_every_option() {
     let broker = on_a_branch().await;
     let commit = requests(&broker, &["--commit", "HEAD"]).await;
     assert_eq!((&commit["target"]["kind"], &commit["affected_files_total"]), (&json!("commit"), &json!(1)));
@@ -106,7 +106,7 @@ async fn a_commit_a_range_a_plan_and_all_that_can_be_said_of_them() {
 }
 
 #[tokio::test]
-async fn nothing_new_is_no_proposal() {
+async fn an_empty_change_is_refused() {
     let broker = on_a_branch().await;
     broker.repo().git(&["switch", "--quiet", "--create", "empty", "main"]);
     let ended = broker.types("ada", &["request"]).ends().await;
@@ -117,7 +117,7 @@ async fn nothing_new_is_no_proposal() {
 }
 
 #[tokio::test]
-async fn incremental_revises_what_is_open_and_else_begins_where_the_last_approval_ended() {
+async fn incremental_revises_an_open_review_or_starts_after_the_last_approval() {
     let broker = on_a_branch().await;
     let repo = broker.repo();
     let request = async || {
@@ -145,7 +145,7 @@ async fn incremental_revises_what_is_open_and_else_begins_where_the_last_approva
 }
 
 #[tokio::test]
-async fn a_revision_without_a_source_takes_the_branch_or_the_accepted_patch_and_nothing_stale() {
+async fn a_revision_without_a_source_uses_the_branch_or_the_accepted_patch() {
     let broker = on_a_branch().await;
     requests(&broker, &[]).await;
     broker.types("bob", &["respond", "1", "--request-changes", "-m", "no"]).prints().await;
@@ -172,9 +172,9 @@ async fn a_revision_without_a_source_takes_the_branch_or_the_accepted_patch_and_
 }
 
 #[tokio::test]
-async fn the_speaker_is_named_by_flag_variable_token_or_git() {
+async fn the_caller_is_named_by_flag_variable_token_or_git() {
     let broker = on_a_branch().await;
-    let proposer = async |typed: crate::support::command::Typed| {
+    let proposer = async |typed: crate::support::command::TestCommand| {
         let number = typed.json().await["number"].as_str().unwrap().to_owned();
         broker.types("x", &["status", &number, "--json"]).json().await["proposer_id"].clone()
     };

@@ -1,4 +1,4 @@
-//! Verdicts from flags, files and an editor.
+//! `countersign respond` and `comment`: verdicts from flags, files and an editor.
 
 use crate::support::{broker::TestBroker, terminal::on_a_branch};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn found(broker: &TestBroker) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_verdict_claims_by_itself_and_signs_what_is_there() {
+async fn a_verdict_claims_the_review_and_approves_the_current_content() {
     let broker = proposed().await;
     let status = broker.types("x", &["status", "1", "--json"]).json().await;
     let taken = broker.types("bob", &["respond", "1", "--approve", "--json"]).json().await;
@@ -26,7 +26,7 @@ async fn a_verdict_claims_by_itself_and_signs_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_verdict_on_another_content_is_refused_and_the_seat_given_back() {
+async fn a_verdict_on_other_content_is_refused_and_the_claim_released() {
     let broker = proposed().await;
     let line = ["respond", "1", "--approve", "--content-hash", &"0".repeat(64), "--json"];
     let ended = broker.types("bob", &line).ends().await;
@@ -40,7 +40,7 @@ async fn a_verdict_on_another_content_is_refused_and_the_seat_given_back() {
 }
 
 #[tokio::test]
-async fn a_file_says_all_of_it_in_three_ways() {
+async fn a_verdict_file_has_three_formats() {
     let text = "verdict: changes_requested\nsummary: short\n\nThe reason.\n\n## issue high greeting.txt:2 wrong\nIt is.\n\n\
                 ## suggestion rename it\n";
     let toml = "verdict = \"changes_requested\"\nsummary = \"short\"\nreason = \"The reason.\"\n[[issues]]\nseverity = \"high\"\n\
@@ -69,7 +69,7 @@ async fn a_file_says_all_of_it_in_three_ways() {
 }
 
 #[tokio::test]
-async fn flags_say_more_than_a_file_and_stdin_is_one() {
+async fn flags_override_a_verdict_file_and_stdin_is_a_file() {
     let broker = proposed().await;
     let line = ["respond", "1", "-F", "-", "--approve", "--issue", "low greeting.txt:1-3 from a flag"];
     broker.types("bob", &line).reads("verdict: rejected\n\n## issue low from the file\n").prints().await;
@@ -79,7 +79,7 @@ async fn flags_say_more_than_a_file_and_stdin_is_one() {
 }
 
 #[tokio::test]
-async fn an_editor_gets_a_template_and_an_empty_answer_sends_nothing() {
+async fn an_editor_gets_a_template_and_an_empty_file_sends_nothing() {
     let broker = proposed().await;
     let ended = broker.types("bob", &["respond", "1", "--edit"]).var("EDITOR", "true").ends().await;
     assert!(ended.code == 2 && ended.err.contains("what is the verdict?"), "{}", ended.err);
@@ -97,7 +97,7 @@ async fn an_editor_gets_a_template_and_an_empty_answer_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_message_comes_from_a_flag_a_file_or_a_pipe_and_on_the_right_side() {
+async fn a_message_is_read_from_a_flag_a_file_or_stdin() {
     let broker = proposed().await;
     broker.types("bob", &["claim", "1"]).prints().await;
     broker.repo().write("said.md", "from a file\n");

@@ -1,11 +1,11 @@
-//! On a shell's terms: colours, pipes that close, completions, manual pages, nothing that acts on a terminal.
+//! Commands in a shell: colours, closed pipes, completions, manual pages and escaping.
 
 use crate::support::{command::typed, terminal::on_a_branch};
 use std::process::Stdio;
 use tokio::process::Command;
 
 #[tokio::test]
-async fn colours_are_for_those_who_see_them() {
+async fn colours_are_only_for_terminals() {
     let broker = on_a_branch().await;
     broker.types("ada", &["request"]).prints().await;
     for command in [&["list"][..], &["show", "1"], &["status", "1"]] {
@@ -34,7 +34,7 @@ async fn colours_are_for_those_who_see_them() {
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_is_no_failure() {
+async fn a_closed_pipe_is_not_an_error() {
     let broker = on_a_branch().await;
     let long = "line\n".repeat(30_000);
     broker.types("ada", &["request", "-F", "-"]).reads(&long).prints().await;
@@ -74,7 +74,7 @@ async fn a_reader_that_leaves_is_no_failure() {
 }
 
 #[tokio::test]
-async fn nothing_that_others_have_written_acts_on_the_terminal() {
+async fn control_characters_from_agents_are_escaped() {
     let broker = on_a_branch().await;
     let evil = "evil\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}text\r\u{e0041}";
     let on = async |who: &str, line: &[&str]| {
@@ -117,7 +117,7 @@ async fn nothing_that_others_have_written_acts_on_the_terminal() {
 }
 
 #[tokio::test]
-async fn a_diff_goes_into_a_pipe_as_it_is() {
+async fn a_diff_is_piped_unchanged() {
     let broker = on_a_branch().await;
     broker.types("ada", &["request"]).prints().await;
     let diff = broker.types("bob", &["diff", "1"]).prints().await;
@@ -141,7 +141,7 @@ async fn a_diff_goes_into_a_pipe_as_it_is() {
 }
 
 #[tokio::test]
-async fn shells_take_the_completions_and_man_the_pages() {
+async fn completions_and_manual_pages_are_valid() {
     let home = tempfile::tempdir().unwrap();
     let print = async |line: &[&str]| typed(home.path(), home.path(), line).prints().await;
     for (shell, check) in [("bash", Some("bash")), ("zsh", None), ("fish", None)] {

@@ -1,10 +1,10 @@
-//! `countersign tandem`: the settings of a project, and an exit code to go by.
+//! `countersign tandem`: the settings of a project, and the exit code.
 
 use crate::support::{command::typed, repo::Repo};
 use serde_json::json;
 
 #[tokio::test]
-async fn a_project_says_how_it_is_worked_on() {
+async fn the_tandem_command_reads_the_settings_of_the_project() {
     let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
     let tandem = |options: &[&str]| {
         let line: Vec<&str> = std::iter::once("tandem").chain(options.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! A person can do all that an agent can: every tool has a command, and the command reaches the tool.
+//! Every tool has a command that calls it.
 
 use crate::support::{broker::TestBroker, client::TestClient, command::typed, tool_calls::all_tools};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn every_tool_has_a_command_that_calls_it() {
     assert_eq!(tools.len(), COMMANDS.len(), "a tool that is gone still stands here");
 }
 
-/// Commands of operators are nobody's in particular.
+/// Commands of operators take no name.
 fn takes_name(command: &[&str]) -> bool {
     !["activity", "audit", "stats", "timeline", "reviewer"].contains(&command[0])
 }

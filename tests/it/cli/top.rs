@@ -1,9 +1,9 @@
 //! `countersign top` on a real terminal.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::proposal,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use nix::pty::{Winsize, openpty};
 use std::{
@@ -53,7 +53,7 @@ impl Screen {
             terminal.process(&self.written.lock().unwrap());
             terminal.screen().contents().contains(text)
         };
-        eventually(&format!("{text:?} is shown"), async || shown().then_some(())).await;
+        wait_until(&format!("{text:?} is shown"), async || shown().then_some(())).await;
     }
 
     fn press(&mut self, keys: &str) {
@@ -61,7 +61,7 @@ impl Screen {
     }
 
     async fn ends(mut self) -> i32 {
-        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends").unwrap();
+        let ended = tokio::time::timeout(TIMEOUT, self.child.wait()).await.expect("it ends").unwrap();
         ended.code().unwrap_or(-1)
     }
 }

@@ -1,4 +1,4 @@
-//! A review's life as it stands on a terminal, narrow and wide. A change of it is seen in review.
+//! A review on a terminal of 80 and of 120 columns, as a transcript.
 
 use crate::support::terminal::{Transcript, on_a_branch};
 use unicode_width::UnicodeWidthStr as _;
@@ -32,7 +32,7 @@ async fn life(columns: &str) -> String {
             "--issue",
             "high greeting.txt:2 wrong word: Germans say zwo on the telephone",
             "--suggestion",
-            "greeting.txt a better name for the file would help whoever looks for it next year",
+            "greeting.txt a better name for the file would help readers next year",
             "--counter-patch",
             "../better.diff",
         ],
@@ -90,7 +90,7 @@ async fn no_table_is_wider_than_the_terminal() {
     let broker = on_a_branch().await;
     let long = "a very long title ".repeat(20);
     for _ in 0..2 {
-        broker.types("somebody with a very long name indeed", &["request", "-m", &long]).prints().await;
+        broker.types("a person with a very long name indeed", &["request", "-m", &long]).prints().await;
     }
     for columns in ["60", "80", "120"] {
         for command in [&["list"][..], &["show", "1"], &["status", "1"], &["audit"], &["activity"], &["issues"]] {

@@ -1,4 +1,4 @@
-//! `wait`: ends by outcome, and only then.
+//! `countersign wait`: it ends with a decision, and the exit code is the outcome.
 
 use crate::support::{broker::TestBroker, terminal::on_a_branch};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ async fn proposed() -> TestBroker {
 }
 
 #[tokio::test]
-async fn each_outcome_has_its_code() {
+async fn each_outcome_has_its_exit_code() {
     let broker = on_a_branch().await;
     let cases: [(&[&[&str]], i32); 5] = [
         (&[&["respond", "--approve"]], 0),
@@ -34,7 +34,7 @@ async fn each_outcome_has_its_code() {
 }
 
 #[tokio::test]
-async fn a_decision_ends_it_and_nothing_else() {
+async fn wait_ends_only_with_a_decision() {
     let broker = proposed().await;
     let waiting = tokio::spawn(broker.types("ada", &["wait"]).ends());
     broker.until_waiting(1).await;
@@ -49,7 +49,7 @@ async fn a_decision_ends_it_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn any_change_ends_it_where_that_is_asked_for() {
+async fn wait_any_ends_with_any_change() {
     let broker = proposed().await;
     let waiting = tokio::spawn(broker.types("ada", &["wait", "--any", "--json"]).ends());
     broker.until_waiting(1).await;
@@ -60,7 +60,7 @@ async fn any_change_ends_it_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn it_ends_undecided_when_the_time_is_over() {
+async fn wait_ends_undecided_after_its_timeout() {
     let broker = proposed().await;
     let ended = broker.types("ada", &["wait", "1", "--timeout", "1s"]).ends().await;
     assert_eq!(ended.code, 13);
@@ -68,7 +68,7 @@ async fn it_ends_undecided_when_the_time_is_over() {
 }
 
 #[tokio::test]
-async fn it_lives_through_a_restart_of_the_broker() {
+async fn wait_survives_a_restart_of_the_broker() {
     let mut broker = proposed().await;
     let waiting = tokio::spawn(broker.types("ada", &["wait", "1"]).ends());
     broker.until_waiting(1).await;
@@ -81,7 +81,7 @@ async fn it_lives_through_a_restart_of_the_broker() {
 }
 
 #[tokio::test]
-async fn what_was_decided_while_the_broker_was_away_is_not_missed() {
+async fn wait_does_not_miss_a_decision_during_an_outage() {
     let mut broker = proposed().await;
     let waiting = tokio::spawn(broker.types("ada", &["wait", "1"]).ends());
     broker.until_waiting(1).await;

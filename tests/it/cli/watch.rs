@@ -1,4 +1,4 @@
-//! `--watch`: shown anew when something has happened, and only then.
+//! `--watch`: printed again after each change.
 
 use crate::support::{
     broker::{TestBroker, countersign},
@@ -38,7 +38,7 @@ impl Watching {
 }
 
 #[tokio::test]
-async fn a_review_is_shown_anew_also_after_a_restart() {
+async fn watch_shows_changes_also_after_a_restart() {
     let broker = on_a_branch().await;
     broker.types("ada", &["request"]).prints().await;
     let mut status = Watching::begin(&broker, &["status", "1"]);

@@ -1,4 +1,4 @@
-//! What commands say where there is no broker.
+//! Commands without a running broker.
 
 use crate::support::{broker::TestBroker, command::typed};
 

@@ -1,5 +1,6 @@
-//! The whole way with real agents: Claude Code, connected by `init`, is stopped from committing what nobody has signed,
-//! submits it, is approved by a Codex that the pool starts, and commits. Only the models are scripted.
+//! The complete loop with real agents. Claude Code, connected by `init`, cannot commit unapproved work; it submits the
+//! work,
+//! a Codex of the pool approves it, and the commit passes. Only the models are scripted.
 #![cfg(target_os = "linux")]
 
 use crate::{
@@ -52,7 +53,7 @@ fn last_words(events: &[Value]) -> &str {
     result["result"].as_str().unwrap_or_default()
 }
 
-/// A home in which Claude Code has been connected, and told that the folder is to be trusted.
+/// A home folder in which Claude Code is connected and trusts the project.
 async fn connected(broker: &TestBroker) -> TempDir {
     let home = TempDir::new().unwrap();
     init(broker, home.path(), &["--client", "claude,codex,gemini", "--client-hooks"]).await;
@@ -85,7 +86,7 @@ fn reviewer() -> Script {
 }
 
 #[tokio::test]
-async fn claude_code_commits_only_what_a_codex_of_the_pool_has_signed() {
+async fn claude_code_commits_only_what_a_codex_of_the_pool_approved() {
     if are_skipped() {
         return;
     }
@@ -111,8 +112,8 @@ async fn claude_code_commits_only_what_a_codex_of_the_pool_has_signed() {
     let model = ModelServer::start(script).await;
     let events = claude(&broker, home.path(), &model).await;
     assert!(last_words(&events).starts_with("SCRIPT-OK landed"), "{events:#?}\n{}", broker.log());
-    let told = model.asked();
-    assert!(told.contains("countersign request"), "the denial says what to do: {told}");
+    let denial = model.asked();
+    assert!(denial.contains("countersign request"), "the denial says what to do: {denial}");
 
     let repo = broker.repo();
     assert_eq!(repo.git(&["log", "--format=%s"]), "say it in German\nfirst", "one commit, the first was stopped");
@@ -126,7 +127,7 @@ async fn claude_code_commits_only_what_a_codex_of_the_pool_has_signed() {
 }
 
 #[tokio::test]
-async fn the_stop_hook_holds_claude_code_back_once_and_once_only() {
+async fn the_stop_hook_blocks_claude_code_exactly_once() {
     if are_skipped() {
         return;
     }
@@ -139,5 +140,5 @@ async fn the_stop_hook_holds_claude_code_back_once_and_once_only() {
     let events = claude(&broker, home.path(), &model).await;
     let turns = events.iter().filter(|event| event["type"] == "assistant").count();
     assert_eq!(turns, 2, "it wanted to stop, was held back, and stopped: {events:#?}");
-    assert!(model.asked().contains("changes_requested, says ada"), "it was told why: {}", model.asked());
+    assert!(model.asked().contains("changes_requested, says ada"), "the model saw the reason: {}", model.asked());
 }

@@ -1,4 +1,4 @@
-//! The real Claude Code and the real Codex find the broker after `init`, on a fresh home.
+//! After `init` the real Claude Code and the real Codex find the broker, with a fresh home folder.
 
 use crate::support::{
     agent_clients::{self, installed},
@@ -28,7 +28,7 @@ async fn runs(program: &Path, home: &Path, dir: &Path, args: &[&str]) -> Output 
         ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
-        // Nobody listens on the discard port, so HTTPS to anywhere fails at once.
+        // The discard port is closed, so every HTTPS request fails at once.
         ("HTTPS_PROXY", "http://127.0.0.1:9"),
         ("NO_PROXY", "127.0.0.1,localhost"),
     ];

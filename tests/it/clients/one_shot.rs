@@ -1,5 +1,6 @@
-//! The real Codex and Claude Code as one-shot reviewers, with scripted models. They are told nothing, and allowed nothing,
-//! beyond what the broker's argv and prompt say.
+//! The real Codex and Claude Code as one-shot reviewers, with scripted models. They get only the argv and the prompt of
+//! the
+//! broker.
 #![cfg(target_os = "linux")]
 
 use crate::{
@@ -76,7 +77,7 @@ async fn gives_up_without_its_model(client: Client, said: &str) {
     if are_skipped(&format!("{client:?} in one shot, without its model")) {
         return;
     }
-    let model = ModelServer::without_models("there is no such model here").await;
+    let model = ModelServer::without_models("unknown model").await;
     let (scene, _home) = start(client, &model).await;
     scene.propose(&["security"]).await;
     scene.broker.until_pool("it has given up", |pool| pool["ended"][0].is_object()).await;

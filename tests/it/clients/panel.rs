@@ -1,6 +1,8 @@
-//! One review by a panel of three: the real Codex sits for `general`, the real Claude Code for `security`, both with
-//! scripted models, and the test's own client for `tests`. A critical finding blocks two approvals until the revision
-//! has answered it, in whatever order the votes come, and also where the broker is killed between them.
+//! A panel of three: the real Codex as `general`, the real Claude Code as `security`, both with scripted models, and
+//! the test
+//! client as `tests`. A critical finding blocks two approvals until a revision resolves it, in every order of votes and
+//! also
+//! if the broker is killed between them.
 
 use crate::support::{
     agent_clients::{Client, ClientRun, Running, are_skipped},
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 const BASE: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input);\n    run(parsed);\n}\n";
 const FIRST: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input).unwrap();\n    \
                      let limit = parsed.len() - 1;\n    run(parsed, limit);\n}\n";
-/// Mended as the finding suggests, one line further down.
+/// Fixed as the finding suggests, one line further down.
 const SECOND: &str = "fn main() {\n    setup();\n    let input = read();\n    let parsed = parse(&input).unwrap();\n    \
                       let limit = parsed.len().saturating_sub(1);\n    run(parsed, limit);\n}\n";
 
@@ -110,7 +112,7 @@ impl Gates {
     }
 }
 
-/// Takes its seat, as a reviewer finds it. While git looks at the diff for another's claim it is told to try again.
+/// Claims its seat. While git checks the diff for another claim, the call is refused as retryable.
 fn take(script: Script, seat: Seat, round: u32) -> Script {
     script
         .call("list_reviews", json!({ "status": "pending", "wait": true, "caller_id": seat.reviewer() }))
@@ -368,6 +370,6 @@ async fn a_critical_finding_is_raised_after_the_approvals() {
 }
 
 #[tokio::test]
-async fn a_panel_agrees_though_the_broker_is_killed_between_all_votes() {
+async fn a_panel_decides_although_the_broker_is_killed_between_votes() {
     agrees(Client::Codex, [[General, Security, Tests], [Tests, Security, General]], true).await;
 }

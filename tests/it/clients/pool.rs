@@ -1,15 +1,16 @@
-//! The real Codex and Claude Code as reviewers that the broker itself starts, watches and ends. Their models are
-//! scripted; they are told nothing, and allowed nothing, beyond what the pool's own argv and prompt say.
+//! The real Codex and Claude Code as reviewers of the pool, with scripted models. They get only the argv and the prompt
+//! of
+//! the pool.
 #![cfg(target_os = "linux")]
 
 use crate::support::{
     agent_clients::{Client, are_skipped, installed},
-    broker::{PATIENCE, TestBroker, countersign},
+    broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal_with},
     misbehaving_reviewer::{living, until_gone, variable},
     model_server::{Gate, ModelServer, Script},
     repo::Repo,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use domain::{
     ids::ReviewNumber,
@@ -21,7 +22,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 /// What a server says that does not have the model.
-const NO_MODEL: &str = "there is no such model here";
+const NO_MODEL: &str = "unknown model";
 
 /// A broker whose pool starts this client.
 struct Pooled {
@@ -61,7 +62,7 @@ impl Pooled {
             }
             status
         };
-        match timeout(PATIENCE, becoming).await {
+        match timeout(TIMEOUT, becoming).await {
             Ok(status) => status,
             Err(_) => panic!("not {wanted}: {:#}\n{}", self.pool().await, self.logs()),
         }
@@ -73,7 +74,7 @@ impl Pooled {
 
     /// The pool, once it is like this.
     async fn until(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        eventually(what, async || Some(self.pool().await).filter(&fits)).await
+        wait_until(what, async || Some(self.pool().await).filter(&fits)).await
     }
 
     /// The only reviewer that lives, once its model stands at `gate`.
@@ -127,7 +128,7 @@ fn diff() -> String {
     Repo::new().diff("zwei")
 }
 
-/// One review: waits for work, claims, reads, judges. The model does not know what it was told to be called, so
+/// One review: waits for work, claims, reads, judges. The model does not know its own name, so
 /// it calls itself what the broker calls it, or nothing at all. It stands at `gate` before its verdict.
 fn review(script: Script, intent: &str, gate: &Gate, word: &str, reason: Value) -> Script {
     let verdict = json!({
@@ -222,7 +223,7 @@ async fn check_log(pooled: &Pooled, reviewer: &str, token: &str) {
     let name = reviewer.rsplit_once('-').unwrap().0;
     let mut command = countersign(pooled.broker.home());
     command.args(["reviewer", "logs", name, "--data-dir"]).arg(pooled.broker.data_dir());
-    let shown = timeout(PATIENCE, command.output()).await.expect("it ends").unwrap();
+    let shown = timeout(TIMEOUT, command.output()).await.expect("it ends").unwrap();
     assert_eq!(String::from_utf8(shown.stdout).unwrap(), log, "{}", String::from_utf8_lossy(&shown.stderr));
 }
 
@@ -287,8 +288,8 @@ async fn dies_with_the_broker(client: Client) {
 
     pooled.broker.kill().await;
     until_gone(killed, Duration::from_secs(2), &format!("{client:?}")).await;
-    // of one that nobody has reaped yet there is nothing to read
-    eventually("its shim ends", async || fs::read(&shim).map_or(true, |argv| argv.is_empty()).then_some(())).await;
+    // A zombie has no environment to read.
+    wait_until("its shim ends", async || fs::read(&shim).map_or(true, |argv| argv.is_empty()).then_some(())).await;
     gate.open();
     pooled.broker = pooled.broker.restarted().await;
 
@@ -310,17 +311,17 @@ async fn dies_with_the_broker(client: Client) {
 }
 
 #[tokio::test]
-async fn codex_reviews_what_comes() {
+async fn codex_reviews_pending_reviews() {
     reviews_what_comes(Client::Codex).await;
 }
 
 #[tokio::test]
-async fn codex_reviews_what_comes_in_code_mode() {
+async fn codex_reviews_pending_reviews_in_code_mode() {
     reviews_what_comes(Client::CodexCodeMode).await;
 }
 
 #[tokio::test]
-async fn claude_code_reviews_what_comes() {
+async fn claude_code_reviews_pending_reviews() {
     reviews_what_comes(Client::Claude).await;
 }
 
@@ -335,7 +336,7 @@ async fn claude_code_fails_without_its_model() {
 }
 
 #[tokio::test]
-async fn codex_without_a_server_is_let_go() {
+async fn codex_is_stopped_if_it_cannot_reach_the_broker() {
     waits_for_a_server(Client::Codex, "error sending request").await;
 }
 

@@ -1,5 +1,6 @@
-//! Whole reviews by the real Codex and Claude Code, whose models are scripted. Nothing is approved
-//! beforehand: what the tools say of themselves must be enough.
+//! Complete reviews by the real Codex and Claude Code with scripted models. No tool is approved beforehand: the hints
+//! of the
+//! tools must be enough.
 
 use crate::support::{
     agent_clients::{Client, ClientRun, are_skipped},
@@ -81,7 +82,7 @@ fn proposing(first: &str, second: &str, gate: &Gate) -> Script {
         .finish("proposed ${review_id}")
 }
 
-/// Somebody proposes, and revises once the client has asked for it.
+/// Proposes, and revises after the client has requested changes.
 async fn propose_to(broker: &TestBroker) -> Proposed {
     let diff = broker.repo().diff("zwei");
     let proposal = proposal_with("count in German", json!({ "diff": diff }));

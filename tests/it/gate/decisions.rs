@@ -1,4 +1,4 @@
-//! A gate says yes to exactly what was approved, and to nothing else.
+//! The gate allows exactly the approved content.
 
 use crate::support::{
     approvals::{approve, approve_staged, git, install, propose, stage, staged, vote},
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 
 #[tokio::test]
-async fn what_was_approved_may_land_and_what_was_not_may_not() {
+async fn only_approved_content_may_land() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     let before = broker.type_in(&["gate"]).ends().await;
@@ -31,7 +31,7 @@ async fn what_was_approved_may_land_and_what_was_not_may_not() {
 }
 
 #[tokio::test]
-async fn one_byte_of_difference_is_a_no() {
+async fn a_difference_of_one_byte_is_denied() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     approve_staged(&broker, &[]).await;
@@ -58,7 +58,7 @@ async fn one_byte_of_difference_is_a_no() {
 }
 
 #[tokio::test]
-async fn part_of_an_approved_change_is_not_that_change() {
+async fn a_part_of_an_approved_change_is_denied() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     broker.repo().write("more.txt", "more\n");
@@ -95,7 +95,7 @@ async fn an_approval_holds_on_another_base_and_for_a_diff_with_other_context() {
 }
 
 #[tokio::test]
-async fn what_is_nearest_says_where_its_review_stands() {
+async fn a_near_miss_names_the_status_of_its_review() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
@@ -136,7 +136,7 @@ async fn a_closed_review_keeps_its_approval_and_a_rejected_one_has_none() {
 }
 
 #[tokio::test]
-async fn a_gate_needs_no_broker() {
+async fn the_gate_works_without_a_broker() {
     let mut broker = TestBroker::start().await;
     stage(&broker, "zwei");
     approve_staged(&broker, &[]).await;
@@ -150,7 +150,7 @@ async fn a_gate_needs_no_broker() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_told_is_said_and_costs_what_was_chosen() {
+async fn an_undetermined_answer_follows_fail_open_or_fail_closed() {
     let mut broker = TestBroker::start().await;
     broker.terminate().await;
     let said = async |expected: &str| {
@@ -176,7 +176,7 @@ async fn what_cannot_be_told_is_said_and_costs_what_was_chosen() {
 }
 
 #[tokio::test]
-async fn without_a_repository_it_cannot_tell() {
+async fn outside_of_a_repository_the_answer_is_undetermined() {
     let home = tempfile::tempdir().unwrap();
     let ended = typed(home.path(), home.path(), &["gate"]).ends().await;
     assert_eq!(ended.code, 2);
@@ -186,7 +186,7 @@ async fn without_a_repository_it_cannot_tell() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_of_its_own_needs_no_approval() {
+async fn an_empty_change_needs_no_approval() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let gate = async |expected: &str| {
@@ -211,7 +211,7 @@ async fn what_changes_nothing_of_its_own_needs_no_approval() {
 }
 
 #[tokio::test]
-async fn exempt_paths_need_no_approval_and_do_not_spoil_one() {
+async fn exempt_paths_need_no_approval() {
     let broker = TestBroker::start().await;
     let gate = async || broker.type_in(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", "docs/").ends().await;
     broker.repo().write("docs/a.md", "a\n");
@@ -227,7 +227,7 @@ async fn exempt_paths_need_no_approval_and_do_not_spoil_one() {
 }
 
 #[tokio::test]
-async fn commits_of_every_kind_are_known_again() {
+async fn approved_commits_of_every_kind_are_recognized() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let first = repo.git(&["rev-parse", "HEAD"]);
@@ -285,7 +285,7 @@ async fn a_range_is_approved_commit_by_commit_or_as_one() {
 }
 
 #[tokio::test]
-async fn linked_worktrees_and_other_hashes_are_no_different() {
+async fn linked_worktrees_and_sha256_repositories_are_supported() {
     let other = tempfile::tempdir().unwrap();
     let dir = other.path().join("sha256");
     std::fs::create_dir(&dir).unwrap();
@@ -320,7 +320,7 @@ async fn linked_worktrees_and_other_hashes_are_no_different() {
 }
 
 #[tokio::test]
-async fn an_approval_of_another_repository_counts_for_nothing() {
+async fn an_approval_of_another_repository_does_not_count() {
     let broker = TestBroker::start().await;
     approve(&broker, json!({ "diff": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n" })).await;
     let other = tempfile::tempdir().unwrap();
@@ -377,7 +377,7 @@ async fn the_hook_sees_the_index_of_a_linked_worktree() {
 }
 
 #[tokio::test]
-async fn a_hook_that_cannot_tell_lets_pass_unless_it_must_not() {
+async fn a_hook_with_an_undetermined_answer_passes_unless_fail_closed() {
     let mut broker = TestBroker::start().await;
     broker.terminate().await;
     std::fs::remove_file(broker.data_dir().join("countersign.db")).unwrap();
@@ -399,7 +399,7 @@ async fn a_hook_that_cannot_tell_lets_pass_unless_it_must_not() {
 }
 
 #[tokio::test]
-async fn a_real_push_brings_only_what_was_approved() {
+async fn a_real_push_passes_only_with_approvals() {
     let broker = TestBroker::start().await;
     let (repo, bare) = (broker.repo(), tempfile::tempdir().unwrap());
     git(bare.path(), &["init", "--quiet", "--bare"]);
@@ -432,7 +432,7 @@ async fn a_real_push_brings_only_what_was_approved() {
 }
 
 #[tokio::test]
-async fn a_submodule_that_settings_hide_is_still_a_change() {
+async fn a_hidden_submodule_change_still_counts() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let bump = |id: &str| repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},sub")]);
@@ -451,7 +451,7 @@ async fn a_submodule_that_settings_hide_is_still_a_change() {
 }
 
 #[tokio::test]
-async fn a_commit_is_not_what_a_replacement_makes_of_it() {
+async fn git_replace_refs_are_ignored() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     stage(&broker, "zwei");
@@ -467,7 +467,7 @@ async fn a_commit_is_not_what_a_replacement_makes_of_it() {
 }
 
 #[tokio::test]
-async fn a_no_does_not_wait_for_the_rest_and_too_many_are_a_no() {
+async fn the_first_denied_commit_ends_the_check_and_too_many_commits_are_denied() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     for n in ["1", "2", "3"] {
@@ -507,7 +507,7 @@ fn import_into(dir: &std::path::Path, file: &std::path::Path) {
 }
 
 #[tokio::test]
-async fn a_merge_driver_of_the_repository_is_not_run() {
+async fn merge_drivers_of_the_repository_are_not_run() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let mark = broker.home().join("ran");
@@ -531,14 +531,14 @@ async fn a_merge_driver_of_the_repository_is_not_run() {
 }
 
 #[tokio::test]
-async fn a_no_stays_a_no_where_nobody_reads_it() {
+async fn a_denial_keeps_its_exit_code_with_a_closed_pipe() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
     assert_eq!(code_unread(&broker, "gate"), 1);
     assert_eq!(code_unread(&broker, "verify"), 1);
 }
 
-/// The exit code of a command whose output goes to a pipe that nobody holds any more.
+/// The exit code of a command whose output goes to a closed pipe.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while it runs")]
 fn code_unread(broker: &TestBroker, command: &str) -> i32 {
     let (reader, writer) = std::io::pipe().unwrap();

@@ -1,8 +1,8 @@
 //! An agent that types what the installed guards say, in their words, and a reviewer who answers it.
 
 use crate::support::{
-    broker::{PATIENCE, TestBroker},
-    command::Ended,
+    broker::{TIMEOUT, TestBroker},
+    command::Finished,
 };
 use std::{
     path::{Path, PathBuf},
@@ -27,21 +27,21 @@ impl Shell {
         Self { home: home.into(), dir: dir.into(), data_dir: data_dir.into() }
     }
 
-    pub(crate) async fn runs(&self, line: &str) -> Ended {
+    pub(crate) async fn runs(&self, line: &str) -> Finished {
         let ours = Path::new(env!("CARGO_BIN_EXE_countersign")).parent().unwrap();
         let path = format!("{}:{}", ours.display(), std::env::var("PATH").unwrap());
         let mut command = tokio::process::Command::new("sh");
         command.arg("-c").arg(line).current_dir(&self.dir).stdin(Stdio::null()).kill_on_drop(true);
         command.env_clear().env("PATH", path).env("HOME", &self.home);
         command.env("COUNTERSIGN_SERVER_DATA_DIR", &self.data_dir);
-        let output = tokio::time::timeout(PATIENCE, command.output()).await;
+        let output = tokio::time::timeout(TIMEOUT, command.output()).await;
         let output = output.unwrap_or_else(|_| panic!("{line} does not end")).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ended { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        Finished { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
     /// Runs what this guard says in the place that begins so, with its blanks filled in.
-    pub(crate) async fn follows(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> Ended {
+    pub(crate) async fn follows(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> Finished {
         let mut line = self.instruction(guard, beginning).replace("NAME", EXECUTOR);
         for (blank, with) in blanks {
             assert!(line.contains(blank), "{line} leaves no {blank} open");
@@ -100,7 +100,7 @@ impl Project {
         project
     }
 
-    pub(crate) async fn runs(&self, line: &str) -> Ended {
+    pub(crate) async fn runs(&self, line: &str) -> Finished {
         self.shell.runs(line).await
     }
 
@@ -111,7 +111,7 @@ impl Project {
     }
 
     /// Commits what is staged, through the hooks.
-    pub(crate) async fn commits(&self, message: &str) -> Ended {
+    pub(crate) async fn commits(&self, message: &str) -> Finished {
         self.runs(&format!("git commit --quiet -m '{message}'")).await
     }
 

@@ -1,4 +1,4 @@
-//! What was committed before its review ended can be taken back.
+//! `countersign revert`: takes back commits that were made before their review ended.
 
 use crate::support::{
     approvals::{propose, vote},
@@ -25,7 +25,7 @@ fn subjects(broker: &TestBroker) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_rejected_commit_goes_with_those_that_its_plan_put_on_top() {
+async fn a_rejected_commit_is_reverted_with_the_later_commits_of_its_plan() {
     let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n"), ("c", "c\n")]).await;
     broker.repo().write("unrelated", "stays\n");
     broker.repo().commit("unrelated");
@@ -45,14 +45,14 @@ async fn a_rejected_commit_goes_with_those_that_its_plan_put_on_top() {
 }
 
 #[tokio::test]
-async fn only_that_one_where_only_that_is_asked_for() {
+async fn with_only_the_later_commits_stay() {
     let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n")]).await;
     broker.type_in(&["revert", &reviews[0], "--only"]).prints().await;
     assert_eq!(broker.repo().git(&["ls-files"]), "b\ngreeting.txt");
 }
 
 #[tokio::test]
-async fn a_commit_is_found_by_its_content_and_by_its_name() {
+async fn a_commit_is_found_by_its_content_or_by_its_ref() {
     let broker = TestBroker::start().await;
     broker.repo().git(&["config", "user.name", "Test"]);
     broker.repo().git(&["config", "user.email", "test@example.invalid"]);
@@ -71,7 +71,7 @@ async fn a_commit_is_found_by_its_content_and_by_its_name() {
 }
 
 #[tokio::test]
-async fn nothing_is_touched_where_it_cannot_be_done_cleanly() {
+async fn a_revert_that_would_conflict_changes_nothing() {
     let (broker, reviews) = optimistic(&[("a", "1\n"), ("b", "b\n")]).await;
     let refused = async |expected: &str| {
         let (head, status) = (broker.repo().git(&["rev-parse", "HEAD"]), broker.repo().git(&["status", "--porcelain"]));
@@ -98,7 +98,7 @@ async fn nothing_is_touched_where_it_cannot_be_done_cleanly() {
 }
 
 #[tokio::test]
-async fn an_accepted_counter_patch_is_staged_in_its_place() {
+async fn an_accepted_counter_patch_is_staged_after_the_revert() {
     let (broker, reviews) = optimistic(&[("a", "bad\n")]).await;
     let patch = "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+good\n";
     broker.client().claim(&reviews[0], "ada").await;
@@ -117,7 +117,7 @@ async fn an_accepted_counter_patch_is_staged_in_its_place() {
 }
 
 #[tokio::test]
-async fn what_was_approved_is_reverted_only_by_force() {
+async fn an_approved_review_is_reverted_only_with_force() {
     let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n")]).await;
     vote(&broker, &reviews[1], "approved").await;
     let refused = async || {
@@ -134,7 +134,7 @@ async fn what_was_approved_is_reverted_only_by_force() {
 }
 
 #[tokio::test]
-async fn what_git_is_in_the_middle_of_is_left_to_be_finished() {
+async fn a_revert_is_refused_during_another_git_operation() {
     let (broker, reviews) = optimistic(&[("a", "a\n")]).await;
     let head = broker.repo().git(&["rev-parse", "HEAD"]);
     for name in ["REVERT_HEAD", "CHERRY_PICK_HEAD", "MERGE_HEAD"] {

@@ -11,7 +11,7 @@ const REQUEST_STAGED: &str = "countersign request --staged";
 const RESUBMIT_STAGED: &str = "countersign resubmit R-12 --staged";
 
 #[tokio::test]
-async fn by_task_nothing_is_committed_that_nobody_approved() {
+async fn by_task_only_approved_work_is_committed() {
     let project = Project::new(r#"{"tandem_enabled": true}"#).await;
     project.stages("one.txt", "one\n");
     let early = project.commits("one").await;
@@ -63,7 +63,7 @@ async fn by_task_nothing_is_committed_that_nobody_approved() {
 }
 
 #[tokio::test]
-async fn by_plan_the_commits_are_one_review_and_nothing_is_pushed_before() {
+async fn by_plan_the_commits_are_one_review_and_are_pushed_after_it() {
     let project = Project::new(r#"{"tandem_enabled": true, "review_granularity": "per_plan"}"#).await;
     for (task, text) in [("one", "1\n"), ("two", "2\n"), ("three", "drei\n")] {
         project.stages(&format!("{task}.txt"), text);
@@ -99,7 +99,7 @@ async fn by_plan_the_commits_are_one_review_and_nothing_is_pushed_before() {
 }
 
 #[tokio::test]
-async fn by_plan_a_counter_patch_is_a_commit_more_and_a_rejection_takes_all_back() {
+async fn by_plan_a_counter_patch_adds_a_commit_and_a_rejection_reverts_all() {
     let project = Project::new(r#"{"tandem_enabled": true, "review_granularity": "per_plan"}"#).await;
     for (task, text) in [("one", "1\n"), ("two", "zwei\n")] {
         project.stages(&format!("{task}.txt"), text);
@@ -133,7 +133,7 @@ async fn commits_and_proposes(project: &Project, task: &str, text: &str) -> Stri
 }
 
 #[tokio::test]
-async fn optimistic_what_is_refused_goes_with_all_that_was_built_on_it() {
+async fn optimistic_a_rejected_commit_is_reverted_with_its_successors() {
     let project = Project::new(r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#).await;
     let repo = project.broker.repo();
     let one = commits_and_proposes(&project, "one", "1\n").await;
@@ -187,10 +187,10 @@ async fn optimistic_what_is_refused_goes_with_all_that_was_built_on_it() {
 }
 
 #[tokio::test]
-async fn solo_nobody_is_called_and_nothing_is_stopped() {
+async fn in_solo_mode_no_broker_is_called_and_nothing_is_blocked() {
     let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
     let (data_dir, shell) = fresh(&home, &repo);
-    // Whoever calls the broker comes here.
+    // Every call to the broker arrives here.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let note = json!({ "pid": 1, "url": format!("http://{}", listener.local_addr().unwrap()), "started_at": "" });
@@ -209,11 +209,11 @@ async fn solo_nobody_is_called_and_nothing_is_stopped() {
         assert_eq!(ended.code, 0, "{}", ended.err);
     }
     let called = listener.accept().map(|_| ()).unwrap_err();
-    assert_eq!(called.kind(), std::io::ErrorKind::WouldBlock, "somebody has called");
+    assert_eq!(called.kind(), std::io::ErrorKind::WouldBlock, "the broker was called");
 }
 
 #[tokio::test]
-async fn without_a_broker_work_goes_on_unless_that_was_ruled_out() {
+async fn without_a_broker_work_continues_unless_fail_closed() {
     for (option, may) in [("", true), ("--fail-closed", false)] {
         let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
         let (_, shell) = fresh(&home, &repo);

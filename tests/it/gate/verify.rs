@@ -1,9 +1,9 @@
-//! Receipts say who approved a commit, and `verify` does not take their word for it.
+//! `countersign receipt` and `verify`: receipts name the approval of a commit, and `verify` checks them.
 
 use crate::support::{
     approvals::{approve, approve_staged, git, install, stage},
     broker::TestBroker,
-    command::{Ended, typed},
+    command::{Finished, typed},
 };
 use serde_json::{Value, json};
 
@@ -26,13 +26,13 @@ async fn standings(broker: &TestBroker, range: &str) -> (i32, Vec<Value>) {
     read(&broker.type_in(&["verify", range, "--json"]).ends().await)
 }
 
-fn read(ended: &Ended) -> (i32, Vec<Value>) {
+fn read(ended: &Finished) -> (i32, Vec<Value>) {
     let answer: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err));
     (ended.code, crate::support::reviews::column(&answer["commits"], "standing"))
 }
 
 #[tokio::test]
-async fn every_commit_of_a_range_is_listed_with_its_standing() {
+async fn every_commit_of_a_range_is_listed_with_its_approval() {
     let broker = start().await;
     commit_approved(&broker, "zwei").await;
     broker.repo().git(&["commit", "--quiet", "--allow-empty", "--message", "empty"]);
@@ -51,7 +51,7 @@ async fn every_commit_of_a_range_is_listed_with_its_standing() {
 }
 
 #[tokio::test]
-async fn a_receipt_is_written_only_where_the_gate_says_yes() {
+async fn a_receipt_is_written_only_for_an_allowed_commit() {
     let broker = start().await;
     let review = commit_approved(&broker, "zwei").await;
     let before = broker.repo().git(&["rev-parse", "HEAD"]);
@@ -80,7 +80,7 @@ async fn a_receipt_is_written_only_where_the_gate_says_yes() {
 }
 
 #[tokio::test]
-async fn a_pushed_commit_is_amended_only_by_force() {
+async fn a_pushed_commit_is_amended_only_with_force() {
     let broker = start().await;
     commit_approved(&broker, "zwei").await;
     let bare = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ async fn a_pushed_commit_is_amended_only_by_force() {
 }
 
 #[tokio::test]
-async fn receipts_are_held_against_the_commit_and_the_database() {
+async fn receipts_are_compared_with_the_commit_and_the_database() {
     let broker = start().await;
     commit_approved(&broker, "zwei").await;
     broker.type_in(&["receipt", "--trailer"]).prints().await;
@@ -116,11 +116,11 @@ async fn receipts_are_held_against_the_commit_and_the_database() {
     assert_ne!(forged, message);
     broker.repo().git(&["commit", "--quiet", "--amend", "--message", &forged]);
     assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("mismatch")]));
-    assert_eq!(read(&verify().await), (0, vec![json!("receipted")]), "nobody there can know");
+    assert_eq!(read(&verify().await), (0, vec![json!("receipted")]), "the database does not have the review");
 }
 
 #[tokio::test]
-async fn a_receipt_that_the_database_does_not_know_counts_only_where_that_is_asked_for() {
+async fn an_unknown_receipt_counts_only_with_trust_receipts() {
     let broker = start().await;
     stage(&broker, "boese");
     broker.repo().git(&["commit", "--quiet", "--message", "on its own"]);
@@ -140,7 +140,7 @@ async fn a_receipt_that_the_database_does_not_know_counts_only_where_that_is_ask
 }
 
 #[tokio::test]
-async fn colours_stay_out_of_a_pipe() {
+async fn piped_output_has_no_colours() {
     let broker = start().await;
     for line in [&["verify", "HEAD"][..], &["gate"], &["receipt", "--show"], &["tandem"], &["init", "--check"]] {
         let ended = broker.type_in(line).ends().await;
@@ -156,7 +156,7 @@ fn with_tree(message: &str, tree: &str) -> String {
 }
 
 #[tokio::test]
-async fn hooks_write_receipts_by_themselves() {
+async fn hooks_write_receipts() {
     let broker = start().await;
     install(&broker, "post-commit", "COUNTERSIGN_GATE_RECEIPT=note");
     commit_approved(&broker, "zwei").await;
@@ -173,12 +173,12 @@ async fn hooks_write_receipts_by_themselves() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_cannot_be_told() {
+async fn an_unreadable_database_is_an_undetermined_answer() {
     let broker = start().await;
     std::fs::write(broker.home().join("broken.db"), "x").unwrap();
     let data = broker.home().join("elsewhere");
     std::fs::create_dir(&data).unwrap();
-    std::fs::write(data.join("countersign.db"), "this is no database at all, whatever its name says of it").unwrap();
+    std::fs::write(data.join("countersign.db"), "this file is not a database, despite its name").unwrap();
     let ended = broker.type_in(&["verify", "--data-dir", data.to_str().unwrap()]).ends().await;
     assert_eq!(ended.code, 2, "{}", ended.err);
     let ended = broker.type_in(&["verify", "nothing..HEAD"]).ends().await;

@@ -1,13 +1,12 @@
-//! The broker ends, gently or not, and no reviewer of its pool outlives it, whatever that one did to stay. The next
-//! broker on the same data dir knows who is gone and gives back what they held.
+//! However the broker ends, no reviewer of its pool outlives it, and the next broker releases their claims.
 #![cfg(target_os = "linux")]
 
 use crate::support::{
     broker::{TestBroker, check_database},
-    measurements::{number, resident_kib},
+    measurements::{number_from_env, resident_kib},
     pool::{Process, ids, in_the_name_of, living_in, marked, pool_of, tree, until_gone},
     random::Random,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::Value;
 use std::{
@@ -32,7 +31,7 @@ const REVIEWERS: [(usize, &str); 7] = [
     (4, "trap '' TERM INT HUP; (setsid sleep 1000 &) ; sleep 1000; sleep 1000"),
     // floods, without ever ending a line
     (2, "exec cat /dev/zero"),
-    // has a child that hides behind one that can be told
+    // has a child whose parent exits first
     (4, "(setsid sh -c 'env -i sleep 1000; :' &) ; exec sleep 1000"),
     // has one that shows nothing of where it comes from; only its shim knows, so it comes last and can be left out
     (3, "(setsid env -i sleep 1000 &) ; exec sleep 1000"),
@@ -145,7 +144,7 @@ async fn kill(times: usize) {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_reviewers_when_the_broker_is_killed_or_told_to_end() {
+async fn no_reviewer_process_outlives_the_broker() {
     kill(6).await;
 }
 
@@ -153,7 +152,7 @@ async fn nothing_is_left_of_reviewers_when_the_broker_is_killed_or_told_to_end()
 #[tokio::test]
 #[ignore = "long; cargo xtask crash"]
 async fn long_crash_loop_with_reviewers() {
-    kill(number("COUNTERSIGN_TEST_CRASHES", 100)).await;
+    kill(number_from_env("COUNTERSIGN_TEST_CRASHES", 100)).await;
 }
 
 /// At moments when reviewers are about to be started, have half begun, or are still being looked for by the next
@@ -179,14 +178,14 @@ async fn kill_at_any_moment(times: usize) {
         broker = next;
     }
     let running = until_running(&broker, &REVIEWERS).await;
-    assert_eq!(living_in(broker.home()), running.ids, "nobody of an earlier broker");
+    assert_eq!(living_in(broker.home()), running.ids, "no reviewer of an earlier broker");
     let home = broker.home().to_owned();
     stop_and_check(broker).await;
     assert_eq!(living_in(&home), BTreeSet::new());
 }
 
 #[tokio::test]
-async fn nor_does_it_matter_when_the_broker_ends() {
+async fn no_reviewer_process_outlives_a_broker_killed_at_any_moment() {
     kill_at_any_moment(10).await;
 }
 
@@ -194,11 +193,11 @@ async fn nor_does_it_matter_when_the_broker_ends() {
 #[tokio::test]
 #[ignore = "long; cargo xtask crash"]
 async fn long_crash_loop_at_any_moment() {
-    kill_at_any_moment(number("COUNTERSIGN_TEST_CRASHES", 100)).await;
+    kill_at_any_moment(number_from_env("COUNTERSIGN_TEST_CRASHES", 100)).await;
 }
 
 #[tokio::test]
-async fn what_is_left_when_shims_are_killed_too_ends_with_the_next_start() {
+async fn orphans_of_killed_shims_end_at_the_next_start() {
     let (_, kinds) = REVIEWERS.split_last().unwrap();
     let mut broker = TestBroker::with(&one_of_each(kinds)).await;
     let reviews = submit(&broker, kinds.len() + 3).await;
@@ -238,7 +237,7 @@ async fn flood(parts: usize) {
     for part in 1..=parts {
         fs::write(broker.home().join(format!("begin-{part}")), "").unwrap();
         let printed = |id: &String| broker.home().join(format!("{id}-{part}")).exists();
-        eventually("all have printed as much", || {
+        wait_until("all have printed as much", || {
             most = most.max(resident_kib(broker.pid()));
             std::future::ready(reviewers.iter().all(printed).then_some(()))
         })
@@ -256,7 +255,7 @@ async fn flood(parts: usize) {
 }
 
 #[tokio::test]
-async fn a_flood_changes_neither_the_memory_of_the_broker_nor_its_disk() {
+async fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
     flood(4).await;
 }
 

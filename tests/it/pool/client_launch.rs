@@ -1,9 +1,8 @@
-//! What the pool starts the real clients with: they find the broker, show it their token, and nothing in the
-//! workspace runs.
+//! How the pool launches the real clients: they find the broker, use their token, and run nothing of the workspace.
 
 use crate::support::{
     agent_clients::{Client, are_skipped, installed},
-    broker::{PATIENCE, TestBroker},
+    broker::{TIMEOUT, TestBroker},
     client::proposal,
     model_server::{ModelServer, Script},
 };
@@ -115,7 +114,7 @@ async fn output(mut command: Command) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(domain::reviewer_prompt::DEFAULT_TEMPLATE.as_bytes()).await.unwrap();
     drop(stdin);
-    timeout(PATIENCE, child.wait_with_output()).await.expect("it ends by itself").unwrap()
+    timeout(TIMEOUT, child.wait_with_output()).await.expect("it ends by itself").unwrap()
 }
 
 fn settings(runtime: Runtime, model: &str) -> RuntimeSettings {

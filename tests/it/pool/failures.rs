@@ -1,4 +1,4 @@
-//! Reviewers that cannot work: the pool gives up in good time, says why, and stands in nobody's way.
+//! Reviewers that fail: the pool stops starting them and reports why.
 #![cfg(unix)]
 
 use crate::support::{
@@ -6,7 +6,7 @@ use crate::support::{
     pool::{ids, pool_of, pool_running},
     reviews::verdict,
     tokens::made,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -47,7 +47,7 @@ async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
+async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
     let broker = TestBroker::with(&pool_of(FAILING, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
     let client = broker.client();
     let mut reviews = Vec::new();
@@ -64,7 +64,7 @@ async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
     let message = pool["message"].as_str().unwrap();
     assert!(message.starts_with("5 reviewers in a row of project came to nothing"), "{message}");
 
-    // Of another project nobody hears the words.
+    // A token of another project does not see the messages.
     let bound = broker.client().with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
     let seen = bound.call("list_reviewers", json!({})).await;
     assert_eq!((seen.get("message"), seen.get("last_words"), ids(&seen, "ended").len()), (None, None, 0));
@@ -88,12 +88,12 @@ async fn reviewers_that_fail_at_once_are_given_up_with_their_last_words() {
 }
 
 #[tokio::test]
-async fn an_operator_ends_a_crash_loop_once_the_pool_has_rested() {
-    let script = format!("[ -e $HOME/mended ] && exec sleep 1000; {FAILING}");
+async fn an_operator_clears_a_crash_loop_after_the_cooldown() {
+    let script = format!("[ -e $HOME/fixed ] && exec sleep 1000; {FAILING}");
     let settings = "cooldown = \"2s\"\nmax_failures = 2";
     let broker = TestBroker::with(&pool_of(&script, settings)).await;
     let client = broker.client();
-    client.submit("waits for somebody").await;
+    client.submit("waits for a reviewer").await;
     until(&broker, "crash_loop").await;
     assert_eq!(runs(&broker), 2);
 
@@ -101,14 +101,14 @@ async fn an_operator_ends_a_crash_loop_once_the_pool_has_rested() {
     assert!(refused["retry_after_ms"].as_u64().is_some_and(|ms| ms <= 2000), "{refused}");
     assert_eq!(broker.pool().await["state"], "crash_loop", "a refusal clears nothing");
     let spawn = async || client.try_call("spawn_reviewer", json!({})).await.ok();
-    let tried = eventually("it has rested", spawn).await;
+    let tried = wait_until("it has rested", spawn).await;
     assert_eq!(tried["why"], "operator");
-    // Nothing is mended, so it comes to the same end.
+    // Nothing is fixed, so the pool gives up again.
     until(&broker, "crash_loop").await;
     assert_eq!(runs(&broker), 4);
 
-    fs::write(broker.home().join("mended"), "").unwrap();
-    eventually("it has rested", spawn).await;
+    fs::write(broker.home().join("fixed"), "").unwrap();
+    wait_until("it has rested", spawn).await;
     let healthy = |pool: &Value| pool["state"] == "ready" && pool["reviewers"][0]["state"] == "idle";
     broker.until_pool("a reviewer that stays", healthy).await;
     assert_eq!(runs(&broker), 4);
@@ -117,7 +117,7 @@ async fn an_operator_ends_a_crash_loop_once_the_pool_has_rested() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_missing_is_named_and_used_as_soon_as_it_is_there() {
+async fn a_missing_program_is_named_and_used_once_it_exists() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("my-reviewer");
     let program_name = program.to_str().unwrap();
@@ -144,7 +144,7 @@ async fn a_program_that_is_missing_is_named_and_used_as_soon_as_it_is_there() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_in_the_path_is_told_with_the_path() {
+async fn a_program_outside_of_path_is_reported_with_path() {
     let broker = TestBroker::with(&pool_running(&["no-such-reviewer"], "")).await;
     broker.client().submit("waits for a program").await;
     let message = until(&broker, "unavailable").await["message"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Seats that the broker itself claims and has reviewed in one run of a client.
+//! One-shot reviewers: the broker claims a seat and runs a client once to review it.
 #![cfg(target_os = "linux")]
 
 use crate::support::{
@@ -14,7 +14,7 @@ fn rows<'a>(pool: &'a Value, list: &str) -> &'a [Value] {
 }
 
 #[tokio::test]
-async fn an_answer_is_a_verdict_with_findings_and_metrics() {
+async fn a_response_becomes_a_verdict_with_findings_and_metrics() {
     let answer = json!({
         "verdict": "request_changes", "summary": "one thing", "reason": "the third line, too", "files_reviewed": 1,
         "lines_analyzed": 3, "suggestions": [], "unasked": "for",
@@ -71,7 +71,7 @@ fn meets(other: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn two_personas_review_at_once_and_no_agent_is_started() {
+async fn two_personas_review_in_parallel_without_an_agent() {
     let personas = [Scripted::new("security", meets("b", "a")), Scripted::new("tests", meets("a", "b"))];
     let scene = OneShots::start(&personas, "").await;
     let review = scene.propose(&["security", "tests"]).await;
@@ -100,7 +100,7 @@ async fn a_person_and_a_one_shot_share_a_panel() {
 }
 
 #[tokio::test]
-async fn the_cap_holds_and_the_queue_is_worked_off_in_order() {
+async fn the_pool_size_is_limited_and_the_queue_is_served_in_order() {
     let script = format!(r#"echo $COUNTERSIGN_REVIEWER_ID >>"$HOME/runs"; {}"#, says(APPROVED));
     let scene = OneShots::start(&[Scripted::new("security", script)], "max_size = 1").await;
     let mut reviews = Vec::new();
@@ -118,7 +118,7 @@ async fn the_cap_holds_and_the_queue_is_worked_off_in_order() {
 }
 
 #[tokio::test]
-async fn a_second_round_is_told_what_changed_and_what_was_said() {
+async fn the_prompt_of_a_second_round_has_the_changes_and_the_discussion() {
     let script = format!(
         r#"if [ -e "$HOME/first" ]; then cat >"$HOME/second"; echo '{APPROVED}'; else cat >"$HOME/first"
         echo '{{"verdict":"changes_requested","reason":"say drei as well"}}'; fi"#
@@ -160,13 +160,13 @@ async fn a_cancelled_review_ends_its_reviewer() {
     let cancel = json!({ "review_id": review, "reason": "no longer wanted" });
     scene.client().call("cancel_review", cancel).await;
     let pool = scene.nothing_is_left().await;
-    assert_eq!(pool["state"], "ready", "that is no failure of it: {pool:#}");
+    assert_eq!(pool["state"], "ready", "the pool has not failed: {pool:#}");
     let records = scene.records().await;
     assert_eq!((records.claim_ends(1).await, records.retries().await), (vec![], 0));
 }
 
 #[tokio::test]
-async fn a_rejection_by_another_ends_it_too() {
+async fn a_rejection_by_another_reviewer_ends_the_one_shot() {
     let scene = OneShots::start(&[Scripted::new("security", r#"touch "$HOME/runs"; sleep 1000"#)], "").await;
     let review = scene.propose(&["security", "tests"]).await;
     scene.until_file("runs").await;
@@ -179,7 +179,7 @@ async fn a_rejection_by_another_ends_it_too() {
 }
 
 #[tokio::test]
-async fn a_broker_killed_in_the_middle_leaves_nothing_and_tries_again() {
+async fn a_one_shot_is_repeated_after_a_crash_of_the_broker() {
     let script = format!(
         r#"if [ -e "$HOME/begun" ]; then echo '{APPROVED}'; exit; fi
         touch "$HOME/begun"; (setsid sleep 1000 &); exec sleep 1000"#
@@ -199,7 +199,7 @@ async fn a_broker_killed_in_the_middle_leaves_nothing_and_tries_again() {
 }
 
 #[tokio::test]
-async fn one_that_an_operator_stops_is_not_started_again() {
+async fn a_one_shot_stopped_by_an_operator_is_not_started_again() {
     let scene = OneShots::start(&[Scripted::new("security", r#"touch "$HOME/runs"; sleep 1000"#)], "").await;
     let review = scene.propose(&["security"]).await;
     scene.until_file("runs").await;
@@ -215,7 +215,7 @@ async fn one_that_an_operator_stops_is_not_started_again() {
 }
 
 #[tokio::test]
-async fn an_idle_agent_makes_room() {
+async fn an_idle_agent_is_stopped_for_a_one_shot() {
     let agent = r#"touch "$HOME/agent"; exec sleep 1000"#;
     let settings = pool_of(agent, "max_size = 1\nstop_grace = \"100ms\"");
     let scene = OneShots::start_with(&[Scripted::new("security", says(APPROVED))], &settings).await;

@@ -1,4 +1,4 @@
-//! One-shot reviewers that come to nothing: bounded in time and size, said in the record, and the seat is free.
+//! One-shot reviewers that fail: limited in time and size, recorded, and the seat is free again.
 #![cfg(target_os = "linux")]
 
 use crate::support::{
@@ -23,7 +23,7 @@ const USELESS: [(&str, &str, &str); 9] = [
 ];
 
 #[tokio::test]
-async fn what_cannot_be_used_is_asked_for_once_more_and_then_given_up() {
+async fn an_unusable_response_is_retried_once() {
     let persona = |(name, script, words): &(&'static str, &str, &str)| {
         let limit = if words.contains("in its time") { "time_limit = \"1s\"\n" } else { "" };
         Scripted::new(name, format!("echo {name} >>\"$HOME/runs\"; {script}")).with(limit)
@@ -65,7 +65,7 @@ async fn what_cannot_be_used_is_asked_for_once_more_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn a_second_answer_may_be_better_and_is_told_what_was_wrong_with_the_first() {
+async fn a_retry_contains_the_error_of_the_first_response() {
     let script = format!(
         r#"if [ -e "$HOME/first" ]; then cat >"$HOME/second"; echo '{APPROVED}'
         else cat >"$HOME/first"; echo '{{"verdict":"maybe"}}'; fi"#
@@ -81,7 +81,7 @@ async fn a_second_answer_may_be_better_and_is_told_what_was_wrong_with_the_first
 }
 
 #[tokio::test]
-async fn what_a_reviewer_leaves_running_ends_with_it() {
+async fn processes_left_by_a_one_shot_are_killed() {
     let left = "(setsid sleep 1000 &); (setsid sh -c 'env -i sleep 1000; :' &); sleep 1000 &";
     let scene = OneShots::start(&[Scripted::new("security", format!("{left} {}", says(APPROVED)))], "").await;
     let review = scene.propose(&["security"]).await;
@@ -90,7 +90,7 @@ async fn what_a_reviewer_leaves_running_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_works_is_tried_no_more() {
+async fn a_client_that_always_fails_ends_in_a_crash_loop() {
     let scene = OneShots::start(
         &[
             Scripted::new("security", r#"echo >>"$HOME/runs"; echo no login >&2; exit 1"#),
@@ -110,12 +110,12 @@ async fn a_client_that_never_works_is_tried_no_more() {
     // Another persona's client is another matter.
     let other = scene.propose(&["tests"]).await;
     let approved = async || Some(scene.client().status(&other).await).filter(|status| status["status"] == "approved");
-    crate::support::wait_until::eventually("the other is served", approved).await;
+    crate::support::wait_until::wait_until("the other is served", approved).await;
     assert_eq!(scene.read("runs").lines().count(), 4);
 }
 
 #[tokio::test]
-async fn a_spent_budget_ends_the_attempts() {
+async fn an_exhausted_budget_ends_the_attempts() {
     let script = r#"echo >>"$HOME/runs"; cat >/dev/null
         echo '{"type":"result","is_error":false,"total_cost_usd":0.3,"usage":{"input_tokens":1,"output_tokens":1}}'
         echo dear me"#;
@@ -138,7 +138,7 @@ async fn a_spent_budget_ends_the_attempts() {
 }
 
 #[tokio::test]
-async fn a_time_limit_beyond_the_lease_ends_before_it() {
+async fn a_time_limit_is_capped_by_the_lease() {
     let settings = crate::support::pool::pool_of("exit 3", "stop_grace = \"100ms\"") + "[claims]\nlease = \"3s\"\n";
     let script = r#"echo >>"$HOME/runs"; sleep 1000"#;
     let scene = OneShots::start_with(&[Scripted::new("security", script)], &settings).await;

@@ -1,9 +1,9 @@
-//! Of a reviewer nothing is left, whatever it started and however it, its shim or the broker ends.
+//! No process of a reviewer is left, however the reviewer, its shim or the broker ends.
 #![cfg(target_os = "linux")]
 
 use crate::support::{
     misbehaving_reviewer::{begun, ended, living, plan, run, script, shim, until_gone, until_living},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use actors::reviewer_process::{Exit, Process, orphans::sweep};
 use std::{path::Path, process::Stdio, time::Duration};
@@ -23,7 +23,7 @@ const REVIEWERS: [(&str, usize, &str); 6] = [
 ];
 
 #[tokio::test]
-async fn nothing_is_left_after_the_end_of_the_life_line() {
+async fn no_process_is_left_after_the_shim_loses_its_broker() {
     for (name, processes, text) in REVIEWERS {
         let (mark, plan) = script(text);
         let mut process = begun(&plan).await;
@@ -35,7 +35,7 @@ async fn nothing_is_left_after_the_end_of_the_life_line() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_after_a_stop() {
+async fn no_process_is_left_after_a_stop() {
     let grace = Duration::from_millis(200);
     for (name, processes, text) in REVIEWERS {
         let (mark, plan) = script(text);
@@ -49,13 +49,13 @@ async fn nothing_is_left_after_a_stop() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_after_the_broker_was_killed() {
+async fn no_process_is_left_after_the_broker_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let order = folder.path().join("plan");
     for (name, processes, text) in REVIEWERS {
         let (mark, plan) = script(text);
         std::fs::write(&order, serde_json::to_string(&plan).unwrap() + "\n").unwrap();
-        // in the place of a broker: whoever holds the other end of the shim's stdin
+        // Stands in for a broker: it holds the other end of the shim's stdin.
         let mut holder = Command::new("sh")
             .args(["-c", "cat \"$0\"; exec sleep 1000"])
             .arg(&order)
@@ -72,7 +72,7 @@ async fn nothing_is_left_after_the_broker_was_killed() {
 }
 
 #[tokio::test]
-async fn what_a_killed_shim_leaves_is_swept() {
+async fn orphans_of_a_killed_shim_are_swept() {
     for (name, processes, text) in REVIEWERS {
         let (mark, plan) = script(text);
         let mut process = begun(&plan).await;
@@ -102,18 +102,18 @@ async fn a_dropped_process_is_killed_and_reaped() {
     let folder = format!("/proc/{}", process.identity().pid);
     drop(process);
     until_gone(&mark, AT_ONCE, "dropped").await;
-    eventually("the shim is reaped", || async { (!Path::new(&folder).exists()).then_some(()) }).await;
+    wait_until("the shim is reaped", || async { (!Path::new(&folder).exists()).then_some(()) }).await;
 }
 
 #[tokio::test]
-async fn what_a_reviewer_leaves_behind_ends_with_it() {
+async fn processes_left_by_a_reviewer_are_killed() {
     let (mark, plan) = script("setsid sleep 1000 >/dev/null 2>&1 & exit 0");
     assert_eq!(run(&plan).await.0, Exit::Code(0));
     assert_eq!(living(&mark), 0);
 }
 
 #[tokio::test]
-async fn the_end_of_a_reviewer_is_passed_on() {
+async fn the_exit_status_of_a_reviewer_is_forwarded() {
     for (text, exit) in [
         ("exit 0", Exit::Code(0)),
         ("exit 7", Exit::Code(7)),
@@ -126,14 +126,14 @@ async fn the_end_of_a_reviewer_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_reviewer_that_is_stopped_can_end_in_its_own_way() {
+async fn a_stopped_reviewer_can_exit_by_itself() {
     let (mark, plan) = script("trap 'exit 5' TERM; sleep 1000 & wait");
     let mut process = begun(&plan).await;
     until_living(&mark, 2).await;
     process.stop(Duration::from_secs(50)).await;
     assert_eq!(ended(&mut process).await, Exit::Code(5));
 
-    // the same if somebody asks the shim
+    // also if the shim is stopped
     let mut process = begun(&plan).await;
     until_living(&mark, 2).await;
     signal(process.identity().pid, "TERM").await;
@@ -141,7 +141,7 @@ async fn a_reviewer_that_is_stopped_can_end_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn what_was_not_begun_can_be_ended() {
+async fn a_process_can_be_stopped_before_it_starts() {
     let mut process = Process::start(shim()).unwrap();
     process.kill();
     assert_eq!(ended(&mut process).await, Exit::Signal(9));
@@ -153,7 +153,7 @@ async fn what_was_not_begun_can_be_ended() {
 }
 
 #[tokio::test]
-async fn a_stopped_shim_is_given_up() {
+async fn a_shim_that_does_not_respond_is_killed() {
     let (mark, plan) = script("exec sleep 1000");
     let mut process = begun(&plan).await;
     until_living(&mark, 1).await;
@@ -164,7 +164,7 @@ async fn a_stopped_shim_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_told_in_words() {
+async fn a_program_that_cannot_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a program").unwrap();
@@ -210,7 +210,7 @@ async fn a_reviewer_runs_in_its_folder_with_its_arguments_as_they_are() {
 }
 
 #[tokio::test]
-async fn the_prompt_comes_whole_and_then_ends() {
+async fn the_prompt_is_complete_and_stdin_closes_after_it() {
     let (_, mut plan) = plan(&["cat"]);
     plan.prompt = "línea \"quoted\" \\ \n\n\u{1b}[0m\0".repeat(50_000);
     let (exit, out, _) = run(&plan).await;

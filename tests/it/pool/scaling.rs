@@ -1,4 +1,4 @@
-//! Reviewers on demand: started when reviews wait, one decision at a time, and gone when the work is.
+//! Reviewers on demand: the pool starts them when reviews wait and stops idle ones.
 
 use crate::support::{
     broker::{TestBroker, countersign},
@@ -9,7 +9,7 @@ use crate::support::{
     scripted_reviewer::{Part, command_pool, pool, processes_of},
     tokens::made,
     tool_calls::all_tools,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use domain::{pool::PoolEvent, review::Event};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn states(pool: &Value) -> Vec<&str> {
 
 async fn status_becomes(broker: &TestBroker, review: &str, wanted: &str) -> Value {
     let client = broker.client();
-    eventually(wanted, async || Some(client.status(review).await).filter(|status| status["status"] == wanted)).await
+    wait_until(wanted, async || Some(client.status(review).await).filter(|status| status["status"] == wanted)).await
 }
 
 /// The whole log of a broker that has ended.
@@ -50,7 +50,7 @@ fn claim_ends(log: &[EventRecord]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
+async fn three_reviewers_complete_ten_reviews_and_exit() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let settings = pool(Part::Waits(&gate), "max_size = 3\nratio = 3\nidle_after = \"3s\"");
@@ -93,7 +93,7 @@ async fn ten_reviews_are_done_by_three_reviewers_who_then_go() {
         })
         .collect();
     assert_eq!(whys, ["cold_start", "backlog", "backlog", "idle", "idle", "idle"]);
-    assert_eq!(claim_ends(&log), [], "nobody lost a claim");
+    assert_eq!(claim_ends(&log), [], "no claim was lost");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn nothing_is_started_while_the_pool_is_off() {
     let settings = pool(Part::Approves, "check_every = \"10ms\"").replace("enabled = true", "enabled = false");
     let broker = TestBroker::with(&settings).await;
     let client = broker.client();
-    client.submit("nobody comes").await;
+    client.submit("no reviewer comes").await;
     let pool = client.call("list_reviewers", json!({})).await;
     assert_eq!((&pool["state"], count(&pool, "reviewers"), count(&pool, "ended")), (&json!("disabled"), 0, 0));
     client.refused("pool_disabled", "spawn_reviewer", json!({})).await;
@@ -111,7 +111,7 @@ async fn nothing_is_started_while_the_pool_is_off() {
 }
 
 #[tokio::test]
-async fn a_reviewer_killed_in_the_middle_is_replaced_and_its_verdict_is_stale() {
+async fn a_killed_reviewer_is_replaced_and_its_verdict_is_stale() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "")).await;
@@ -124,7 +124,7 @@ async fn a_reviewer_killed_in_the_middle_is_replaced_and_its_verdict_is_stale() 
     for pid in processes_of(&dead) {
         broker.kill_process(pid).await;
     }
-    let again = eventually("another claims it", async || {
+    let again = wait_until("another claims it", async || {
         let status = client.status(&review).await;
         status["claimed_by"].as_str().is_some_and(|by| by != dead).then_some(status)
     })
@@ -145,7 +145,7 @@ async fn a_reviewer_killed_in_the_middle_is_replaced_and_its_verdict_is_stale() 
 }
 
 #[tokio::test]
-async fn whoever_is_told_to_go_finishes_its_review_and_takes_no_other() {
+async fn a_draining_reviewer_finishes_its_review_and_claims_no_other() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
@@ -168,7 +168,7 @@ async fn whoever_is_told_to_go_finishes_its_review_and_takes_no_other() {
 }
 
 #[tokio::test]
-async fn whoever_is_ended_at_once_gives_its_review_back() {
+async fn a_killed_reviewer_releases_its_claim() {
     let gates = tempfile::tempdir().unwrap();
     let mut broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "cooldown = \"1h\"")).await;
     let client = broker.client();
@@ -177,7 +177,7 @@ async fn whoever_is_ended_at_once_gives_its_review_back() {
     client.refused("cooling_down", "spawn_reviewer", json!({})).await;
     let told = client.call("kill_reviewer", json!({ "reviewer_id": reviewer, "force": true })).await;
     assert_eq!(told["state"], "stopping");
-    let status = eventually("somebody else has it", async || {
+    let status = wait_until("another reviewer has it", async || {
         let status = client.status(&review).await;
         status["claimed_by"].as_str().is_some_and(|by| json!(by) != reviewer).then_some(status)
     })
@@ -189,7 +189,7 @@ async fn whoever_is_ended_at_once_gives_its_review_back() {
 }
 
 #[tokio::test]
-async fn a_broker_that_ends_takes_its_reviewers_along_and_the_next_gives_back_what_they_held() {
+async fn a_restart_ends_the_reviewers_and_releases_their_claims() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "")).await;
@@ -201,10 +201,10 @@ async fn a_broker_that_ends_takes_its_reviewers_along_and_the_next_gives_back_wh
         } else {
             assert!(broker.terminate().await.success());
         }
-        eventually(&format!("{reason} leaves nothing"), async || processes_of(&holder).is_empty().then_some(())).await;
+        wait_until(&format!("{reason} leaves nothing"), async || processes_of(&holder).is_empty().then_some(())).await;
         broker = broker.restarted().await;
         let client = broker.client();
-        eventually("it is claimed anew", async || {
+        wait_until("it is claimed anew", async || {
             let status = client.status(&review).await;
             status["claimed_by"].as_str().is_some_and(|by| by != holder).then_some(())
         })
@@ -228,7 +228,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     let prelude = "export SECRET_KEY=made-up NAMED=handed-on OPENAI_API_KEY=made-up AWS_PROFILE=x";
     let broker = TestBroker::under(prelude, &settings).await;
     broker.client().submit("look around").await;
-    eventually("it has looked", async || seen.exists().then_some(())).await;
+    wait_until("it has looked", async || seen.exists().then_some(())).await;
     let environment = std::fs::read_to_string(&seen).unwrap();
     let names: Vec<&str> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     // The last three are the shell's own.
@@ -256,7 +256,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
 
 /// A reviewer that stops after its claim and shows what it was given.
 #[tokio::test]
-async fn a_claim_comes_with_a_copy_of_the_project_and_the_change() {
+async fn a_claim_gets_a_workspace_with_the_change_applied() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
@@ -269,15 +269,15 @@ async fn a_claim_comes_with_a_copy_of_the_project_and_the_change() {
     let reviewer = status_becomes(&broker, &review, "claimed").await["claimed_by"].as_str().unwrap().to_owned();
     let own = broker.data_dir().join("reviewers/work").join(&reviewer);
     let copy = own.join("R-1.1/greeting.txt");
-    let text = eventually("the copy is made", async || std::fs::read_to_string(&copy).ok()).await;
+    let text = wait_until("the copy is made", async || std::fs::read_to_string(&copy).ok()).await;
     assert!(text.contains("zwei") && !text.contains("something else"), "{text:?}");
 
     std::fs::write(&gate, "").unwrap();
     status_becomes(&broker, &review, "approved").await;
-    eventually("the copy is gone", async || (!own.join("R-1.1").exists()).then_some(())).await;
+    wait_until("the copy is gone", async || (!own.join("R-1.1").exists()).then_some(())).await;
     client.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await;
     broker.until_pool("it has gone", |pool| count(pool, "reviewers") == 0).await;
-    eventually("its folder is gone", async || (!own.exists()).then_some(())).await;
+    wait_until("its folder is gone", async || (!own.exists()).then_some(())).await;
     broker.stop_and_check().await;
 }
 
@@ -306,7 +306,7 @@ async fn reviewers_work_for_one_project_each() {
     assert_eq!(column(&seen["reviewers"], "reviewer_id"), [json!(there)]);
     bound.refused("wrong_project", "kill_reviewer", json!({ "reviewer_id": here })).await;
     bound.refused("wrong_project", "spawn_reviewer", json!({ "project": "project" })).await;
-    let unknown = bound.refused("unknown_reviewer", "kill_reviewer", json!({ "reviewer_id": "nobody" })).await;
+    let unknown = bound.refused("unknown_reviewer", "kill_reviewer", json!({ "reviewer_id": "unknown" })).await;
     assert_eq!(unknown["allowed"], json!([there]));
     // Short names are given again: the log is that of its own reviewer, however new another's of that name is.
     let (name, _) = there.rsplit_once('-').unwrap();
@@ -323,7 +323,7 @@ async fn reviewers_work_for_one_project_each() {
 }
 
 #[tokio::test]
-async fn only_an_operator_starts_and_ends_reviewers() {
+async fn only_an_operator_can_start_and_stop_reviewers() {
     let broker = TestBroker::with(&pool(Part::Approves, "max_size = 10")).await;
     let calls = [("spawn_reviewer", json!({})), ("kill_reviewer", json!({ "reviewer_id": "command-r1" }))];
     for role in ["reviewer", "proposer"] {
@@ -351,7 +351,7 @@ async fn only_an_operator_starts_and_ends_reviewers() {
 }
 
 #[tokio::test]
-async fn a_reviewers_name_is_good_for_nobody_else() {
+async fn the_name_of_a_pool_reviewer_is_reserved() {
     let gates = tempfile::tempdir().unwrap();
     let broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "")).await;
     let client = broker.client();
@@ -377,7 +377,7 @@ async fn a_reviewers_name_is_good_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_reviewer_that_has_done_its_work_is_no_failure() {
+async fn a_reviewer_that_exits_after_its_work_is_not_a_failure() {
     let broker = TestBroker::with(&pool(Part::ApprovesOne, "max_size = 1")).await;
     let client = broker.client();
     for n in 0..6 {
@@ -412,7 +412,7 @@ async fn the_command_line_shows_starts_and_stops_reviewers() {
     assert_eq!((code, text.as_str()), (Some(0), "pool ready: 0 of 3 reviewers, 0 reviews wait\n"));
     let (code, text) = run(&["spawn"]).await;
     assert!(code == Some(0) && text.starts_with("starting command-r1-"), "{text}");
-    let log = eventually("it speaks", async || {
+    let log = wait_until("it speaks", async || {
         Some(run(&["logs", "command-r1"]).await.1).filter(|log| log.contains("hello") && log.contains("[token]"))
     })
     .await;
@@ -447,7 +447,7 @@ async fn a_rejection_frees_the_others_of_a_panel() {
 }
 
 #[tokio::test]
-async fn who_gets_old_is_replaced() {
+async fn a_reviewer_is_replaced_after_its_ttl() {
     let broker = TestBroker::with(&pool(Part::Approves, "ttl = \"5s\"")).await;
     let client = broker.client();
     let first = client.submit("young").await;

@@ -1,6 +1,6 @@
-//! A bad setting of the reviewer pool is an error at the start, before anything runs.
+//! Invalid settings of the pool are errors at startup.
 
-use crate::support::broker::{PATIENCE, countersign};
+use crate::support::broker::{TIMEOUT, countersign};
 use std::fs;
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -14,7 +14,7 @@ async fn refused(pool: &str) -> String {
     fs::write(&file, format!("[pool]\nenabled = true\n{}", pool.replace("TOUCH", &reviewer))).unwrap();
     let mut command = countersign(home.path());
     command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&file);
-    let output = timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap();
+    let output = timeout(TIMEOUT, command.output()).await.expect("it ends by itself").unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{words}");
     assert!(!trace.exists() && !home.path().join(".local").exists(), "{words}");
@@ -22,7 +22,7 @@ async fn refused(pool: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_bad_setting_ends_the_start_and_is_named_with_what_is_allowed() {
+async fn an_invalid_setting_is_a_startup_error_with_the_allowed_values() {
     for (pool, said) in [
         ("runtime = 'command'\ncommand = TOUCH\nmax_size = 11", "pool.max_size = 11: expected a whole number"),
         ("runtime = 'shell'\ncommand = TOUCH", "pool.runtime = \"shell\": expected one of codex, claude, command"),
@@ -38,7 +38,7 @@ async fn a_bad_setting_ends_the_start_and_is_named_with_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_asks_for_what_nobody_knows_ends_the_start() {
+async fn an_unknown_placeholder_in_the_prompt_is_a_startup_error() {
     let folder = TempDir::new().unwrap();
     let prompt = folder.path().join("prompt.md");
     fs::write(&prompt, "You are {{reviewer_id}}.\nYour colour is {{ colour }}.\n").unwrap();

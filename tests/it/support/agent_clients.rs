@@ -47,7 +47,7 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// The environment in which this client, whoever starts it, takes `model` for its model. Writes the configuration it needs into `home`.
+    /// The environment in which this client uses `model`. Writes the client's configuration into `home`.
     pub(crate) fn environment(self, model: &ModelServer, home: &Path) -> Vec<(String, String)> {
         let path = |below: &str| home.join(below).to_str().unwrap().to_owned();
         std::fs::create_dir_all(path("tmp")).unwrap();
@@ -60,7 +60,7 @@ impl Client {
             ("XDG_CACHE_HOME", path(".cache")),
             ("XDG_DATA_HOME", path(".local/share")),
             ("XDG_STATE_HOME", path(".local/state")),
-            // Nobody listens on the discard port, so HTTPS to anywhere fails at once.
+            // The discard port is closed, so every HTTPS request fails at once.
             ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
             ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
         ];

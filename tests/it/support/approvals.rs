@@ -1,9 +1,9 @@
-//! Reviews of real changes, and git with our hooks.
+//! Reviews of real changes, and git with the hooks installed.
 
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
-    command::Ended,
+    command::Finished,
     reviews::verdict,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn stage(broker: &TestBroker, word: &str) {
 
 /// A git command that may fail.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
-pub(crate) fn git(dir: &Path, args: &[&str]) -> Ended {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> Finished {
     let output = std::process::Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
         .args(args)
@@ -52,7 +52,7 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> Ended {
         .output()
         .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    Finished { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 /// Installs a hook of git that calls ours, as the one line that a hook file holds.

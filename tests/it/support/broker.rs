@@ -1,6 +1,6 @@
-//! The real binary, serving a database and a repository of its own.
+//! The real binary with its own database and repository.
 
-use super::{client::TestClient, mcp_bridge::Bridge, repo::Repo, wait_until::eventually};
+use super::{client::TestClient, mcp_bridge::Bridge, repo::Repo, wait_until::wait_until};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -24,17 +24,17 @@ pub(crate) struct TestBroker {
     port: u16,
 }
 
-/// What a broker is started in.
+/// The environment of a broker process.
 #[derive(Default)]
 struct Around {
-    /// What a shell does before it becomes the broker.
+    /// Shell commands that run before the broker.
     prelude: Option<&'static str>,
-    /// Beside, or instead of, the few variables that every broker gets.
+    /// Variables in addition to the default ones.
     variables: Vec<(String, String)>,
 }
 
-/// Long enough for a loaded machine, short enough to fail a test that hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of every wait in the tests: long enough for a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl TestBroker {
     /// A broker for a fresh repository, with the defaults.
@@ -96,20 +96,20 @@ impl TestBroker {
         self.restarted().await
     }
 
-    /// SIGKILL; nothing runs until [`Self::restarted`].
+    /// SIGKILL, without a restart.
     pub(crate) async fn kill(&mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// SIGTERM, and the exit it ends with.
+    /// SIGTERM, and the exit status.
     pub(crate) async fn terminate(&mut self) -> std::process::ExitStatus {
         self.signal("TERM").await;
         self.ended().await
     }
 
-    /// Waits for the end of one that was told to.
+    /// Waits for the process to exit.
     pub(crate) async fn ended(&mut self) -> std::process::ExitStatus {
-        tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the broker ends when told to").unwrap()
+        tokio::time::timeout(TIMEOUT, self.child.wait()).await.expect("the broker exits").unwrap()
     }
 
     pub(crate) async fn signal(&self, name: &str) {
@@ -120,11 +120,11 @@ impl TestBroker {
 
     /// SIGKILL to a process that this broker has started.
     pub(crate) async fn kill_process(&self, pid: u32) {
-        // It may be gone with another that was killed before.
+        // It may have exited already.
         let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status().await.unwrap();
     }
 
-    /// The same data dir and port, served by another process; the last one has ended.
+    /// A new broker process on the same data dir and port, after the last one has ended.
     pub(crate) async fn restarted(mut self) -> Self {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
         let repo = self.repo.as_ref().map(Repo::path);
@@ -199,17 +199,17 @@ impl TestBroker {
         self.until(&format!("{calls} calls wait"), |tree| tree["calls"]["waiting"] == calls).await;
     }
 
-    /// Returns once the actor tree fits; for what nobody is told of.
+    /// Polls the actor tree until `fits` is true.
     pub(crate) async fn until(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        eventually(what, async || Some(self.actors().await).filter(&fits)).await
+        wait_until(what, async || Some(self.actors().await).filter(&fits)).await
     }
 
-    /// What the broker has logged so far, in all its runs.
+    /// The log of all runs of the broker.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("stderr.log")).unwrap_or_default()
     }
 
-    /// Ends the broker cleanly and holds every snapshot against its log.
+    /// Stops the broker and checks that every snapshot equals its replayed log.
     pub(crate) async fn stop_and_check(mut self) {
         assert!(self.terminate().await.success(), "{}", self.log());
         check_database(&self.data_dir()).await;
@@ -222,7 +222,7 @@ pub(crate) fn reviews_in(tree: &Value) -> Vec<Value> {
     children.iter().filter(|node| node["kind"] == "review").cloned().collect()
 }
 
-/// Every review's snapshot is what its log replays to, and the list agrees with it.
+/// Checks that the snapshot of every review equals its replayed log and its row in the list.
 pub(crate) async fn check_database(data_dir: &Path) {
     let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
     let last = store.reader.last_number().await.unwrap();
@@ -243,7 +243,7 @@ pub(crate) async fn check_database(data_dir: &Path) {
     }
 }
 
-/// The binary under test, with nothing of the machine's own settings.
+/// The binary under test, without the environment and settings of this machine.
 pub(crate) fn countersign(home: &Path) -> Command {
     bare(Command::new(env!("CARGO_BIN_EXE_countersign")), home)
 }
@@ -281,7 +281,7 @@ async fn spawn(around: &Around, home: &Path, repo: Option<PathBuf>, port: u16) -
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary starts");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("it says where it listens").unwrap();
+    let line = tokio::time::timeout(TIMEOUT, lines.next_line()).await.expect("it prints its address").unwrap();
     let port = line.as_deref().and_then(|line| line.strip_prefix("listening http://127.0.0.1:")?.parse().ok());
     let Some(port) = port else {
         panic!("no port in {line:?}: {}", std::fs::read_to_string(home.join("stderr.log")).unwrap_or_default());

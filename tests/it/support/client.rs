@@ -1,4 +1,4 @@
-//! A caller: one JSON-RPC request per call, as any client without sessions sends it.
+//! An MCP client that sends one JSON-RPC request per call, without a session.
 
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,6 +1,6 @@
-//! A command of ours, run to its end as somebody would type it.
+//! Runs a command of `countersign` and captures its output.
 
-use super::broker::{PATIENCE, TestBroker, countersign};
+use super::broker::{TIMEOUT, TestBroker, countersign};
 use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
@@ -8,16 +8,16 @@ use std::{
 };
 use tokio::io::AsyncWriteExt as _;
 
-/// How it ended, and what it said.
+/// Exit code and output of a command.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Finished {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-/// A command in the making.
-pub(crate) struct Typed {
+/// A command that is not started yet.
+pub(crate) struct TestCommand {
     home: PathBuf,
     dir: PathBuf,
     args: Vec<String>,
@@ -26,20 +26,20 @@ pub(crate) struct Typed {
 }
 
 impl TestBroker {
-    /// A command that finds this broker, in its repository.
-    pub(crate) fn type_in(&self, line: &[&str]) -> Typed {
+    /// A command that uses this broker, run in its repository.
+    pub(crate) fn type_in(&self, line: &[&str]) -> TestCommand {
         let data_dir = self.data_dir().display().to_string();
         typed(self.home(), &self.repo().path(), line).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir)
     }
 }
 
-/// A command in a folder, with a home.
-pub(crate) fn typed(home: &Path, dir: &Path, line: &[&str]) -> Typed {
+/// A command in the folder `dir`, with its own home folder.
+pub(crate) fn typed(home: &Path, dir: &Path, line: &[&str]) -> TestCommand {
     let args = line.iter().map(|word| (*word).to_owned()).collect();
-    Typed { home: home.into(), dir: dir.into(), args, variables: Vec::new(), stdin: Vec::new() }
+    TestCommand { home: home.into(), dir: dir.into(), args, variables: Vec::new(), stdin: Vec::new() }
 }
 
-impl Typed {
+impl TestCommand {
     pub(crate) fn var(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
@@ -50,7 +50,7 @@ impl Typed {
         self
     }
 
-    pub(crate) async fn ends(self) -> Ended {
+    pub(crate) async fn ends(self) -> Finished {
         let mut command = countersign(&self.home);
         command.args(&self.args).current_dir(&self.dir).envs(self.variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,15 +59,15 @@ impl Typed {
         let feed = async move {
             let _ = stdin.write_all(&self.stdin).await;
         };
-        let (ended, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(child.wait_with_output(), feed) })
+        let (ended, ()) = tokio::time::timeout(TIMEOUT, async { tokio::join!(child.wait_with_output(), feed) })
             .await
             .unwrap_or_else(|_| panic!("{:?} does not end", self.args));
         let ended = ended.unwrap();
         let text = |bytes| String::from_utf8(bytes).expect("text");
-        Ended { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
+        Finished { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
     }
 
-    /// What it printed; it must end well.
+    /// Runs the command, which must succeed: its stdout.
     #[track_caller]
     pub(crate) fn prints(self) -> impl Future<Output = String> {
         let place = std::panic::Location::caller();
@@ -78,7 +78,7 @@ impl Typed {
         }
     }
 
-    /// The JSON it printed; it must end well.
+    /// Runs the command, which must succeed: its stdout as JSON.
     #[track_caller]
     pub(crate) fn json(self) -> impl Future<Output = Value> {
         let printed = self.prints();

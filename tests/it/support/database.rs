@@ -1,4 +1,4 @@
-//! Databases that are filled without a broker, quicker than any client could.
+//! Fills a database without a broker, faster than a client could.
 
 use domain::{
     consensus::Policy,

@@ -1,6 +1,6 @@
-//! A program that is told things by POST: webhooks, or traces.
+//! An HTTP server that records the webhooks it receives.
 
-use super::broker::PATIENCE;
+use super::broker::TIMEOUT;
 use axum::{
     Router,
     body::Bytes,
@@ -22,18 +22,18 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// What it answers with.
+/// How it responds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum Behavior {
     Status(u16),
-    /// Only what has this in it is refused.
+    /// Refuses only bodies that contain this text.
     RefuseWith(&'static str),
     RedirectTo(String),
     /// Never.
     Hang,
 }
 
-/// One POST, as it came.
+/// A request as it was received.
 #[derive(Debug, Clone)]
 pub(crate) struct Got {
     pub(crate) path: String,
@@ -59,14 +59,14 @@ impl Got {
 
 #[derive(Clone)]
 struct Shared {
-    manner: Arc<Mutex<Manner>>,
+    behavior: Arc<Mutex<Behavior>>,
     got: UnboundedSender<Got>,
 }
 
-/// Listens on a port of its own until it is dropped.
+/// Listens on a free port until it is dropped.
 pub(crate) struct Receiver {
     base: String,
-    manner: Arc<Mutex<Manner>>,
+    behavior: Arc<Mutex<Behavior>>,
     got: UnboundedReceiver<Got>,
     server: tokio::task::JoinHandle<()>,
 }
@@ -84,7 +84,7 @@ impl Receiver {
         Self::on(listener, format!("http://{address}"))
     }
 
-    /// Behind TLS, with a certificate that nobody but its own file vouches for: that file's text.
+    /// With TLS and a self-signed certificate, which is returned as PEM.
     pub(crate) async fn start_with_tls() -> (Self, String) {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -100,26 +100,26 @@ impl Receiver {
 
     fn on<L: Listener<Addr = SocketAddr>>(listener: L, base: String) -> Self {
         let (sender, got) = unbounded_channel();
-        let manner = Arc::new(Mutex::new(Manner::Status(204)));
-        let app = Router::new().fallback(take).with_state(Shared { manner: Arc::clone(&manner), got: sender });
+        let behavior = Arc::new(Mutex::new(Behavior::Status(204)));
+        let app = Router::new().fallback(take).with_state(Shared { behavior: Arc::clone(&behavior), got: sender });
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { base, manner, got, server }
+        Self { base, behavior, got, server }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    pub(crate) fn now(&self, manner: Manner) {
-        *self.manner.lock().unwrap() = manner;
+    pub(crate) fn now(&self, behavior: Behavior) {
+        *self.behavior.lock().unwrap() = behavior;
     }
 
     /// What comes next.
     pub(crate) async fn next(&mut self) -> Got {
-        timeout(PATIENCE, self.got.recv()).await.expect("in vain: a POST").unwrap()
+        timeout(TIMEOUT, self.got.recv()).await.expect("in vain: a POST").unwrap()
     }
 
-    /// What has come and nobody has looked at.
+    /// Requests that were not read yet.
     pub(crate) fn rest(&mut self) -> Vec<Got> {
         std::iter::from_fn(|| self.got.try_recv().ok()).collect()
     }
@@ -152,15 +152,15 @@ impl Listener for Tls {
 }
 
 async fn take(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    let manner = shared.manner.lock().unwrap().clone();
-    let is_refused = matches!(manner, Manner::RefuseWith(word) if String::from_utf8_lossy(&body).contains(word));
+    let behavior = shared.behavior.lock().unwrap().clone();
+    let is_refused = matches!(behavior, Behavior::RefuseWith(word) if String::from_utf8_lossy(&body).contains(word));
     let _ = shared.got.send(Got { path: uri.path().to_owned(), headers, body });
-    match manner {
-        Manner::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
-        Manner::RefuseWith(_) if is_refused => (StatusCode::SERVICE_UNAVAILABLE, "not now").into_response(),
-        Manner::RefuseWith(_) => StatusCode::NO_CONTENT.into_response(),
-        Manner::RedirectTo(location) => (StatusCode::TEMPORARY_REDIRECT, [("location", location)]).into_response(),
-        Manner::Hang => {
+    match behavior {
+        Behavior::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+        Behavior::RefuseWith(_) if is_refused => (StatusCode::SERVICE_UNAVAILABLE, "not now").into_response(),
+        Behavior::RefuseWith(_) => StatusCode::NO_CONTENT.into_response(),
+        Behavior::RedirectTo(location) => (StatusCode::TEMPORARY_REDIRECT, [("location", location)]).into_response(),
+        Behavior::Hang => {
             tokio::time::sleep(Duration::from_secs(3600)).await;
             StatusCode::NO_CONTENT.into_response()
         }

@@ -1,4 +1,4 @@
-//! The part of JSON Schema that the tools' schemas use, held against a value.
+//! Validates a value against the part of JSON Schema that the tools use.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
         match keyword.as_str() {
             "type" => {
                 if !is_a(value, rule) {
-                    found.push(format!("{path}: {value} is no {rule}"));
+                    found.push(format!("{path}: {value} is not {rule}"));
                 }
             }
             "enum" => {

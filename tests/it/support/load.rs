@@ -1,5 +1,6 @@
-//! Lives of reviews under load, with a record of every call that was acknowledged. Each call makes
-//! one change, so a review's version says exactly how far it came.
+//! Reviews under load, with a record of every acknowledged call. Each call makes one change, so the version of a review
+//! is
+//! the number of its calls.
 
 use super::{
     client::{TestClient, id, proposal_with},

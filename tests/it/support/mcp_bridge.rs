@@ -1,10 +1,10 @@
-//! `countersign mcp` as a client starts it, and the broker that it leaves behind.
+//! `countersign mcp` as a client starts it, and the broker that it starts.
 
 use super::{
-    broker::{PATIENCE, check_database, countersign},
+    broker::{TIMEOUT, check_database, countersign},
     client::TestClient,
     repo::Repo,
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use tokio::{
     time::timeout,
 };
 
-/// A data dir and a repository that no broker serves yet. Whoever comes to serve them ends with it.
+/// A data dir and a repository without a broker. A broker that is started for them ends with this value.
 pub(crate) struct Unserved {
     home: TempDir,
     repo: Repo,
@@ -84,11 +84,11 @@ impl Unserved {
 
     /// The broker that serves it, once there is one.
     pub(crate) async fn note(&self) -> Note {
-        eventually("a broker's note", async || self.read_note()).await
+        wait_until("a broker's note", async || self.read_note()).await
     }
 
     pub(crate) async fn note_other_than(&self, old: &Note) -> Note {
-        eventually("another broker's note", async || self.read_note().filter(|note| note.pid != old.pid)).await
+        wait_until("another broker's note", async || self.read_note().filter(|note| note.pid != old.pid)).await
     }
 
     fn read_note(&self) -> Option<Note> {
@@ -111,9 +111,9 @@ impl Unserved {
         let Note { pid, .. } = self.note().await;
         let pid = pid.to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().await.unwrap().success());
-        eventually("the end of the broker", async || is_gone(&pid).await.then_some(())).await;
+        wait_until("the end of the broker", async || is_gone(&pid).await.then_some(())).await;
         // The process is gone a moment before the last of its threads, and with it the lock.
-        eventually("its lock went with it", async || self.holder().is_none().then_some(())).await;
+        wait_until("its lock went with it", async || self.holder().is_none().then_some(())).await;
     }
 
     /// The process that holds the data dir, if any.
@@ -127,8 +127,8 @@ impl Unserved {
 }
 
 impl Drop for Unserved {
-    /// Only after a test that failed is there still somebody to end.
-    #[expect(clippy::disallowed_methods, reason = "there is no waiting in a drop")]
+    /// A process is left only after a failed test.
+    #[expect(clippy::disallowed_methods, reason = "drop cannot await")]
     fn drop(&mut self) {
         if let Some(pid) = self.holder() {
             let _ = std::process::Command::new("kill").args(["-KILL", &pid]).status();
@@ -148,7 +148,7 @@ pub(crate) struct Bridge {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
-    /// Answers that came before somebody asked for them.
+    /// Responses that were not requested yet.
     early: HashMap<u64, Value>,
     next_id: u64,
 }
@@ -185,7 +185,7 @@ impl Bridge {
 
     /// The next line, whatever it is about; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let line = timeout(PATIENCE, self.output.next_line()).await.expect("the bridge says something").unwrap()?;
+        let line = timeout(TIMEOUT, self.output.next_line()).await.expect("the bridge says something").unwrap()?;
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "not JSON-RPC: {line}");
         Some(message)
@@ -233,14 +233,14 @@ impl Bridge {
         while let Some(message) = self.next().await {
             last_words.push(message);
         }
-        let ended = timeout(PATIENCE, self.child.wait()).await.expect("the bridge ends with its input").unwrap();
+        let ended = timeout(TIMEOUT, self.child.wait()).await.expect("the bridge ends with its input").unwrap();
         (last_words, ended)
     }
 
-    /// Nobody reads its output any more.
+    /// Closes its stdout.
     pub(crate) async fn leave(mut self) -> ExitStatus {
         drop(self.output);
         drop(self.input.take());
-        timeout(PATIENCE, self.child.wait()).await.expect("the bridge ends with its client").unwrap()
+        timeout(TIMEOUT, self.child.wait()).await.expect("the bridge ends with its client").unwrap()
     }
 }

@@ -1,6 +1,6 @@
-//! Reviewers that do not behave, each with a mark in its environment by which what is left of it is found.
+//! Reviewers that leave processes behind. A mark in the environment finds them.
 
-use super::{broker::PATIENCE, pool::environments};
+use super::{broker::TIMEOUT, pool::environments};
 use actors::reviewer_process::{Exit, Plan, Process, orphans::MARK};
 use std::{
     collections::BTreeSet,
@@ -44,12 +44,12 @@ pub(crate) async fn run(plan: &Plan) -> (Exit, String, String) {
     let (mut out, mut err) = (String::new(), String::new());
     let reading =
         async { tokio::join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err), process.ended()) };
-    let (_, _, exit) = tokio::time::timeout(PATIENCE, reading).await.expect("it ends");
+    let (_, _, exit) = tokio::time::timeout(TIMEOUT, reading).await.expect("it ends");
     (exit, out, err)
 }
 
 pub(crate) async fn ended(process: &mut Process) -> Exit {
-    tokio::time::timeout(PATIENCE, process.ended()).await.expect("it ends")
+    tokio::time::timeout(TIMEOUT, process.ended()).await.expect("it ends")
 }
 
 /// How many live that were started with this mark; those that wait to be reaped have no environment any more.
@@ -57,7 +57,7 @@ pub(crate) fn living(mark: &str) -> usize {
     marked(mark).count()
 }
 
-/// The value of a variable that somebody who lives with this mark was started with.
+/// The value of a variable in the environment of a live process with this mark.
 pub(crate) fn variable(mark: &str, name: &str) -> Option<String> {
     let value = |one: &String| Some(one.strip_prefix(name)?.strip_prefix('=')?.to_owned());
     marked(mark).find_map(|environment| environment.iter().find_map(value))
@@ -74,10 +74,10 @@ pub(crate) async fn until_living(mark: &str, at_least: usize) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, enough).await.expect("the reviewer starts what it has to");
+    tokio::time::timeout(TIMEOUT, enough).await.expect("the reviewer starts what it has to");
 }
 
-/// Waits until nobody with this mark is left, which must not take longer than `limit`.
+/// Waits until no process with this mark is left, at most for `limit`.
 pub(crate) async fn until_gone(mark: &str, limit: Duration, what: &str) {
     let began = Instant::now();
     while living(mark) > 0 {

@@ -54,7 +54,7 @@ impl ModelServer {
         Self::serve(app, Replies::default(), Asked::default()).await
     }
 
-    /// One that nobody answers for any more.
+    /// An address without a server.
     pub(crate) async fn gone() -> Self {
         let server = Self::start(Script::new()).await;
         server.serving.abort();
@@ -83,7 +83,7 @@ impl ModelServer {
         self.replies.0.lock().unwrap().clone()
     }
 
-    /// The last question of an agent, with all it was told before.
+    /// The last request of an agent, with the whole conversation.
     pub(crate) fn asked(&self) -> String {
         self.asked.0.lock().unwrap().to_string()
     }

@@ -1,10 +1,10 @@
-//! A broker whose personas are served by one-shot reviewers, each a shell script.
+//! A broker whose personas are one-shot reviewers, each a shell script.
 
 use super::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
     pool::{living_in, pool_of},
-    wait_until::eventually,
+    wait_until::wait_until,
 };
 use domain::{
     ids::ReviewNumber,
@@ -67,7 +67,7 @@ pub(crate) struct OneShots {
 }
 
 impl OneShots {
-    /// Agents of this pool are of no use: whoever starts one fails the test.
+    /// The pool must not start an agent: one that starts fails the test.
     pub(crate) async fn start(personas: &[Scripted], more: &str) -> Self {
         Self::start_with(personas, &pool_of("exit 3", more)).await
     }
@@ -94,7 +94,7 @@ impl OneShots {
     }
 
     pub(crate) async fn until_file(&self, name: &str) {
-        eventually(name, async || self.file(name).exists().then_some(())).await;
+        wait_until(name, async || self.file(name).exists().then_some(())).await;
     }
 
     /// Proposes a change of the repository to these personas.
@@ -108,20 +108,20 @@ impl OneShots {
 
     pub(crate) async fn status_becomes(&self, review: &str, wanted: &str) -> Value {
         let fits = async || Some(self.client().status(review).await).filter(|status| status["status"] == wanted);
-        let becoming = eventually(wanted, fits);
+        let becoming = wait_until(wanted, fits);
         tokio::select! {
             status = becoming => status,
             pool = self.broker.until_pool("crash loop", |pool| pool["state"] == "crash_loop") => panic!("{pool:#}"),
         }
     }
 
-    /// Nobody runs any more, of nobody anything is left, and no agent was ever started. The pool as it is then.
+    /// No reviewer runs, no process is left, and no agent was ever started: the pool.
     pub(crate) async fn nothing_is_left(&self) -> Value {
         let pool = self.broker.until_pool("all have ended", |pool| pool["reviewers"] == json!([])).await;
         let work = self.broker.data_dir().join("reviewers/work");
         let left = async || fs::read_dir(&work).map_or(true, |mut work| work.next().is_none()).then_some(());
-        eventually("no copy is left", left).await;
-        eventually("no process is left", async || living_in(self.broker.home()).is_empty().then_some(())).await;
+        wait_until("no copy is left", left).await;
+        wait_until("no process is left", async || living_in(self.broker.home()).is_empty().then_some(())).await;
         pool
     }
 
@@ -177,7 +177,7 @@ impl Records {
         self.reader.list_verdicts(ReviewNumber(number), round, 100).await.unwrap()
     }
 
-    /// How often somebody was asked again.
+    /// How many reviewers were asked again.
     pub(crate) async fn retries(&self) -> usize {
         let retried = |event: &PoolEvent| matches!(event, PoolEvent::ReviewerRetried { .. });
         self.pool_events().await.iter().filter(|event| retried(event)).count()

@@ -1,6 +1,6 @@
-//! The pool of a running broker, whose reviewers are shell scripts.
+//! The pool of a running broker, with shell scripts as reviewers.
 
-use super::{broker::TestBroker, client::TestClient, wait_until::eventually};
+use super::{broker::TestBroker, client::TestClient, wait_until::wait_until};
 use actors::reviewer_process::{
     orphans::MARK,
     runtime::{MCP_URL_VARIABLE, TOKEN_VARIABLE},
@@ -29,7 +29,7 @@ impl TestBroker {
 
     /// The pool, once it fits.
     pub(crate) async fn until_pool(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        eventually(what, async || Some(self.pool().await).filter(&fits)).await
+        wait_until(what, async || Some(self.pool().await).filter(&fits)).await
     }
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
     let all = environments().map(|(_, environment)| environment);
     let environment = all.into_iter().find(|environment| environment.contains(&mark)).expect("it lives");
     let value = |name: &str| {
-        let told = environment.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
-        told.expect("every reviewer is told").to_owned()
+        let value = environment.iter().find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
+        value.expect("every reviewer has the variable").to_owned()
     };
     TestClient::new(value(MCP_URL_VARIABLE)).with_token(&value(TOKEN_VARIABLE))
 }
@@ -117,7 +117,7 @@ fn pids() -> impl Iterator<Item = u32> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Of those that may be read, and of nobody who has ended.
+/// Only of live processes that this user can read.
 pub(crate) fn environments() -> impl Iterator<Item = (u32, BTreeSet<String>)> {
     pids().filter_map(|pid| {
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;

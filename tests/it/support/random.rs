@@ -1,4 +1,4 @@
-//! Random numbers that can be had again: the seed is printed, and `COUNTERSIGN_TEST_SEED` sets it.
+//! Random numbers with a seed. The seed is printed, and `COUNTERSIGN_TEST_SEED` sets it.
 
 use std::{ops::Range, time::SystemTime};
 
@@ -14,7 +14,7 @@ impl Random {
         Self(seed)
     }
 
-    /// One for somebody else, that does not depend on what is drawn here later.
+    /// A separate generator that does not depend on later numbers of this one.
     pub(crate) fn split(&mut self) -> Self {
         Self(self.next())
     }

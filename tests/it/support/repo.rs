@@ -1,4 +1,4 @@
-//! A git repository of one's own.
+//! A temporary git repository.
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

@@ -1,4 +1,4 @@
-//! A caller of the REST API.
+//! A client of the REST API.
 
 use super::{broker::TestBroker, tokens::operators};
 use reqwest::{Method, RequestBuilder, header::HeaderMap};

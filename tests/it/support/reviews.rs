@@ -1,9 +1,9 @@
-//! Short scenes that many tests begin with.
+//! Reviews in a given status, and arguments of common calls.
 
 use super::client::TestClient;
 use serde_json::{Value, json};
 
-/// The arguments of a verdict by whoever holds the seat, with a reason.
+/// The arguments of a verdict with a reason.
 pub(crate) fn verdict(review: &str, reviewer: &str, verdict: &str) -> Value {
     json!({ "review_id": review, "reviewer_id": reviewer, "verdict": verdict, "reason": format!("{verdict}, says {reviewer}") })
 }
@@ -14,7 +14,7 @@ pub(crate) fn with(mut arguments: Value, more: Value) -> Value {
     arguments
 }
 
-/// A new review in `status`. Where that takes a reviewer, it is `ada`.
+/// A new review in `status`. The reviewer, if needed, is `ada`.
 pub(crate) async fn review_in(client: &TestClient, status: &str) -> String {
     let id = client.submit(&format!("to be {status}")).await;
     match status {
@@ -41,7 +41,7 @@ async fn cancel(client: &TestClient, review: &str) {
     client.call("cancel_review", json!({ "review_id": review, "reason": "not wanted" })).await;
 }
 
-/// The number of the last event in the log of all reviews: what was not saved leaves it as it was.
+/// The number of the last event in the log. A call that saves nothing leaves it unchanged.
 pub(crate) async fn last_event(client: &TestClient) -> u64 {
     client.call("list_reviews", json!({})).await["version"].as_u64().unwrap()
 }

@@ -1,4 +1,4 @@
-//! A real client library: rmcp's own, in the protocol revision that a test asks for.
+//! An MCP client of the rmcp library, in a given protocol revision.
 
 use rmcp::{
     RoleClient, ServiceError,

@@ -1,4 +1,4 @@
-//! Requests made up from the served description, by schemathesis.
+//! Generated requests from the OpenAPI description, by schemathesis.
 
 use super::{agent_clients::are_skipped, broker::TestBroker};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ const VERSION: &str = "4.32.5";
 /// For each operation. COUNTERSIGN_TEST_EXAMPLES says otherwise.
 const EXAMPLES: &str = "8";
 
-/// Also where there is no Python: nothing else here needs it.
+/// Also skipped without Python: no other test needs it.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while it looks")]
 pub(crate) fn is_skipped() -> bool {
     if are_skipped("schemathesis, which needs Python and the network the first time") {
@@ -18,7 +18,7 @@ pub(crate) fn is_skipped() -> bool {
     let venv = std::process::Command::new("python3").args(["-c", "import venv, ensurepip"]).output();
     let is_there = venv.is_ok_and(|output| output.status.success());
     if !is_there {
-        eprintln!("skipped: schemathesis, since there is no python3 with venv here");
+        eprintln!("skipped: schemathesis: python3 with venv is missing");
     }
     !is_there
 }

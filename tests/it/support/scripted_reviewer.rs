@@ -1,6 +1,6 @@
-//! A reviewer for the pool to start: this test binary again, which then is no test but a client.
+//! A reviewer for the pool: this test binary, started again as an MCP client.
 
-use super::{client::TestClient, pool::marked, wait_until::eventually};
+use super::{client::TestClient, pool::marked, wait_until::wait_until};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -9,18 +9,18 @@ use std::{
 
 const PART: &str = "PLAYED_REVIEWER";
 
-/// What a played reviewer does.
+/// What a scripted reviewer does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part<'a> {
-    /// Approves whatever comes, until it is told to end.
+    /// Approves every review until it is drained.
     Approves,
-    /// The same, but holds each review until this file is there.
+    /// Approves every review, but only once this file exists.
     Waits(&'a Path),
-    /// Approves one review and ends.
+    /// Approves one review and exits.
     ApprovesOne,
 }
 
-/// The settings of a pool with such reviewers. Nobody idles for long, nobody is waited for.
+/// The settings of a pool with such reviewers and short timeouts.
 pub(crate) fn pool(part: Part<'_>, more: &str) -> String {
     let part = match part {
         Part::Approves => "approves".to_owned(),
@@ -29,7 +29,7 @@ pub(crate) fn pool(part: Part<'_>, more: &str) -> String {
     };
     let this = std::env::current_exe().unwrap();
     let script =
-        format!("export {PART}='{part}'; exec \"$0\" --ignored --exact support::scripted_reviewer::plays_its_part");
+        format!("export {PART}='{part}'; exec \"$0\" --ignored --exact support::scripted_reviewer::acts_as_a_reviewer");
     let command = [json!("sh"), json!("-c"), json!(script), json!(this)];
     command_pool(&command, more)
 }
@@ -48,10 +48,10 @@ pub(crate) fn processes_of(reviewer: &str) -> Vec<u32> {
     marked(&BTreeSet::from([reviewer.to_owned()])).iter().map(|process| process.pid).collect()
 }
 
-/// Not a test: what the pool's process does. Without its variables it does nothing.
+/// Not a test: the process that the pool starts. Without its variables it does nothing.
 #[tokio::test]
-#[ignore = "played by reviewers that the pool starts"]
-async fn plays_its_part() {
+#[ignore = "started by the pool as a reviewer"]
+async fn acts_as_a_reviewer() {
     let (Ok(part), Ok(url)) = (std::env::var(PART), std::env::var("COUNTERSIGN_MCP_URL")) else { return };
     let client = TestClient::new(url).with_token(&std::env::var("COUNTERSIGN_TOKEN").unwrap());
     let (part, file) = part.split_once(' ').map_or((part.as_str(), None), |(part, file)| (part, Some(file)));
@@ -68,11 +68,11 @@ async fn plays_its_part() {
         }
         since = list["version"].clone();
         for row in list["reviews"].as_array().unwrap() {
-            // Somebody else may have been quicker.
+            // Another reviewer may have claimed it.
             let claim = client.try_call("claim_review", json!({ "review_id": row["review_id"] })).await;
             let Ok(claim) = claim else { continue };
             if let Some(gate) = &gate {
-                eventually("the gate opens", async || gate.exists().then_some(())).await;
+                wait_until("the gate opens", async || gate.exists().then_some(())).await;
             }
             let verdict = json!({
                 "review_id": claim["review_id"], "verdict": "approved", "content_hash": claim["content_hash"],

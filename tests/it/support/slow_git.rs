@@ -1,6 +1,6 @@
-//! A git that can be held: it stands before the real one and waits until it is let go.
+//! A wrapper around git that waits until the test releases it.
 
-use super::broker::PATIENCE;
+use super::broker::TIMEOUT;
 use std::{path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
@@ -44,7 +44,7 @@ impl SlowGit {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, held).await.expect("git is called");
+        tokio::time::timeout(TIMEOUT, held).await.expect("git is called");
     }
 
     pub(crate) fn let_go(&self) {

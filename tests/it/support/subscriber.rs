@@ -1,7 +1,7 @@
-//! Those who follow the events, over either carrier.
+//! Subscribers to the event stream, over SSE or WebSocket.
 
 use super::{
-    broker::{PATIENCE, TestBroker},
+    broker::{TIMEOUT, TestBroker},
     client::TestClient,
 };
 use futures::StreamExt as _;
@@ -19,17 +19,22 @@ pub(crate) enum Subscriber {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Carrier {
+pub(crate) enum Transport {
     Sse,
     Ws,
 }
 
-pub(crate) const CARRIERS: [Carrier; 2] = [Carrier::Sse, Carrier::Ws];
+pub(crate) const TRANSPORTS: [Transport; 2] = [Transport::Sse, Transport::Ws];
 
 impl Subscriber {
     /// Has said where it begins.
-    pub(crate) async fn open(broker: &TestBroker, carrier: Carrier, query: &str, token: Option<&str>) -> (Self, u64) {
-        let mut subscriber = Self::try_open(broker, carrier, query, token).await.expect("it may subscribe");
+    pub(crate) async fn open(
+        broker: &TestBroker,
+        transport: Transport,
+        query: &str,
+        token: Option<&str>,
+    ) -> (Self, u64) {
+        let mut subscriber = Self::try_open(broker, transport, query, token).await.expect("it may subscribe");
         let ready = subscriber.next().await.expect("a greeting");
         assert_eq!(ready["type"], "ready", "{ready}");
         (subscriber, ready["seq"].as_u64().unwrap())
@@ -38,12 +43,12 @@ impl Subscriber {
     /// Status and body of the refusal, where there is one.
     pub(crate) async fn try_open(
         broker: &TestBroker,
-        carrier: Carrier,
+        transport: Transport,
         query: &str,
         token: Option<&str>,
     ) -> Result<Self, (u16, Value)> {
-        match carrier {
-            Carrier::Sse => {
+        match transport {
+            Transport::Sse => {
                 let mut request = reqwest::Client::new().get(broker.url(&format!("/api/v1/events?{query}")));
                 if let Some(token) = token {
                     request = request.bearer_auth(token);
@@ -54,7 +59,7 @@ impl Subscriber {
                     status => Err((status, answer.json().await.unwrap())),
                 }
             }
-            Carrier::Ws => {
+            Transport::Ws => {
                 let mut request = ws_request(broker, query);
                 if let Some(token) = token {
                     request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
@@ -65,7 +70,7 @@ impl Subscriber {
     }
 
     pub(crate) async fn upgrade(request: Request<()>) -> Result<Self, (u16, Value)> {
-        match timeout(PATIENCE, connect_async(request)).await.expect("an answer") {
+        match timeout(TIMEOUT, connect_async(request)).await.expect("an answer") {
             Ok((socket, _)) => Ok(Self::Ws { socket: Box::new(socket), closed: None }),
             Err(Error::Http(answer)) => {
                 let body = answer.body().as_deref().unwrap_or_default();
@@ -77,7 +82,7 @@ impl Subscriber {
 
     /// The next thing said; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        timeout(PATIENCE, self.hear()).await.expect("something to hear")
+        timeout(TIMEOUT, self.hear()).await.expect("something to hear")
     }
 
     /// Whether nothing is said for this long. Only for what cannot be shown otherwise.
@@ -131,10 +136,10 @@ pub(crate) fn ws_request(broker: &TestBroker, query: &str) -> Request<()> {
     format!("ws://127.0.0.1:{}/ws?{query}", broker.port()).into_client_request().unwrap()
 }
 
-/// Reviews that somebody and its proposer talk about: each message is one event.
-pub(crate) struct Talk(Vec<(TestClient, String)>);
+/// Reviews with a discussion: each message is one event.
+pub(crate) struct Discussions(Vec<(TestClient, String)>);
 
-impl Talk {
+impl Discussions {
     pub(crate) async fn about(broker: &TestBroker, reviews: usize) -> Self {
         let mut talks = Vec::new();
         for number in 0..reviews {
@@ -147,7 +152,7 @@ impl Talk {
     }
 
     /// Everybody says so many things, an even number, all of them at once.
-    pub(crate) async fn each_says(&self, messages: usize, body: &str) {
+    pub(crate) async fn send_messages(&self, messages: usize, body: &str) {
         assert!(messages.is_multiple_of(2), "whose turn it is then stays the same");
         let talks = self.0.iter().map(async |(client, review)| {
             for number in 0..messages {

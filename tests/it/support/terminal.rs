@@ -1,8 +1,8 @@
-//! People at their terminals, in one repository with one broker.
+//! Commands of several people in one repository, and transcripts of them.
 
 use crate::support::{
     broker::TestBroker,
-    command::{Ended, Typed},
+    command::{Finished, TestCommand},
 };
 use std::fmt::Write as _;
 
@@ -25,13 +25,13 @@ pub(crate) fn branch(broker: &TestBroker) {
 }
 
 impl TestBroker {
-    /// What somebody types.
-    pub(crate) fn types(&self, who: &str, line: &[&str]) -> Typed {
+    /// A command of `who`.
+    pub(crate) fn types(&self, who: &str, line: &[&str]) -> TestCommand {
         self.type_in(line).var("COUNTERSIGN_NAME", who)
     }
 }
 
-/// All that is typed, and what comes of it, as it would stand on a terminal so wide.
+/// Commands and their output, as on a terminal of this width.
 pub(crate) struct Transcript<'a> {
     broker: &'a TestBroker,
     columns: &'a str,
@@ -43,7 +43,7 @@ impl<'a> Transcript<'a> {
         Self { broker, columns, text: String::new() }
     }
 
-    pub(crate) async fn types(&mut self, who: &str, line: &[&str]) -> Ended {
+    pub(crate) async fn types(&mut self, who: &str, line: &[&str]) -> Finished {
         let ended = self.broker.types(who, line).var("COLUMNS", self.columns).ends().await;
         let typed: Vec<_> =
             line.iter().map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).into() }).collect();

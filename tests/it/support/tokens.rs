@@ -1,6 +1,6 @@
-//! `countersign token`, as an operator uses it.
+//! `countersign token`.
 
-use super::broker::{PATIENCE, TestBroker, countersign};
+use super::broker::{TIMEOUT, TestBroker, countersign};
 use serde_json::Value;
 use std::{path::Path, process::Output};
 use tokio::time::timeout;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 pub(crate) async fn token(home: &Path, arguments: &[&str]) -> Output {
     let mut command = countersign(home);
     command.arg("token").args(arguments).arg("--data-dir").arg(home.join("data"));
-    timeout(PATIENCE, command.output()).await.expect("it ends by itself").unwrap()
+    timeout(TIMEOUT, command.output()).await.expect("it ends by itself").unwrap()
 }
 
 /// What it must say on stdout.

@@ -1,4 +1,4 @@
-//! For every tool a review in the right state and a call with every argument that succeeds on it.
+//! For every tool a review in the right status and a call with every argument.
 
 use super::{
     broker::TestBroker,
@@ -7,20 +7,20 @@ use super::{
 };
 use serde_json::{Value, json};
 
-/// The tools as a client is told of them.
+/// The tools as `tools/list` returns them.
 pub(crate) async fn all_tools(client: &TestClient) -> Vec<Value> {
     client.request("tools/list", json!({})).await.unwrap()["tools"].as_array().unwrap().clone()
 }
 
-/// Those that have a scene here. The others start and end processes: `pool.rs` holds them to the same.
+/// The tools with a call here. The others start and stop processes and are tested with the pool.
 pub(crate) async fn tools(client: &TestClient) -> Vec<Value> {
     let mut tools = all_tools(client).await;
     tools.retain(|tool| tool["name"] != "spawn_reviewer" && tool["name"] != "kill_reviewer");
     tools
 }
 
-/// Arguments that `tool` takes on a scene of its own.
-pub(crate) async fn call_for(tool: &str, broker: &TestBroker) -> Value {
+/// Creates a review for `tool` and returns the arguments of a call.
+pub(crate) async fn arguments_for(tool: &str, broker: &TestBroker) -> Value {
     let client = broker.client();
     let by_id = |id: String| json!({ "review_id": id });
     match tool {

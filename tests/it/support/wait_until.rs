@@ -1,10 +1,10 @@
-//! Waiting for what somebody else's process shows when it gets there.
+//! Polls until a condition holds.
 
-use super::broker::PATIENCE;
+use super::broker::TIMEOUT;
 use std::time::Duration;
 
-/// Asks until there is an answer.
-pub(crate) async fn eventually<T, A>(what: &str, mut ask: impl FnMut() -> A) -> T
+/// Calls `ask` until it returns a value; `what` names it if the time is over.
+pub(crate) async fn wait_until<T, A>(what: &str, mut ask: impl FnMut() -> A) -> T
 where
     A: Future<Output = Option<T>>,
 {
@@ -17,5 +17,5 @@ where
             }
         }
     };
-    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("in vain: {what}"))
+    tokio::time::timeout(TIMEOUT, asking).await.unwrap_or_else(|_| panic!("timed out: {what}"))
 }

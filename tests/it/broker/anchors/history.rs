@@ -1,4 +1,4 @@
-//! A git history, as far as the truth about its lines needs it.
+//! A git history, with what is needed to compute the expected anchors.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl History {
         changes
     }
 
-    /// `None` where there is no such file, or it is not text.
+    /// `None` if the file does not exist or is not text.
     pub(super) fn text(&mut self, commit: &str, file: &str) -> Option<Rc<str>> {
         let key = (commit.to_owned(), file.to_owned());
         if let Some(known) = self.texts.get(&key) {

@@ -1,4 +1,4 @@
-//! Answers counted against the truth.
+//! Counts how many anchors were found correctly.
 
 use super::truth::Answer;
 use domain::finding::AnchorState;

@@ -1,4 +1,4 @@
-//! What became of lines, by git: `blame` says which of them are still there, a diff what replaced the others.
+//! The expected anchors: `git blame` says which lines are still there, a diff which lines replaced the others.
 
 use super::history::{Change, History, Origin, Replaced};
 use domain::finding::{AnchorState, Lines};

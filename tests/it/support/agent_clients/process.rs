@@ -85,7 +85,7 @@ impl Running {
 struct Group(u32);
 
 impl Drop for Group {
-    #[expect(clippy::disallowed_methods, reason = "there is no waiting in a drop")]
+    #[expect(clippy::disallowed_methods, reason = "drop cannot await")]
     fn drop(&mut self) {
         let kill = format!("kill -s KILL -- -{}", self.0);
         let _ = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();

@@ -30,7 +30,7 @@ async fn deferred_tools_are_loaded_before_they_are_called() {
 }
 
 #[tokio::test]
-async fn results_move_the_script_on() {
+async fn results_advance_the_script() {
     let script = Script::new().call("claim", json!({})).save("id").finish("${id}");
     let tools = json!([{ "name": "mcp__broker__claim" }]);
 

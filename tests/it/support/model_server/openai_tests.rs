@@ -38,7 +38,7 @@ async fn hidden_tools_are_searched_for_once() {
 }
 
 #[tokio::test]
-async fn a_program_that_still_runs_is_waited_for_and_counts_once() {
+async fn a_running_program_is_polled_and_counts_once() {
     let script = Script::new().call("get_proposal", json!({})).save("intent").finish("${intent}");
     let tools = json!([{ "type": "custom", "name": "exec" }, { "type": "function", "name": "wait" }]);
     let running =

@@ -34,7 +34,7 @@ fn saved_values_keep_their_type() {
 }
 
 #[test]
-fn values_are_found_in_words_and_in_json_within_json() {
+fn values_are_found_in_text_and_in_nested_json() {
     let script = Script::new().call("list", json!({})).save("id").finish("${id}");
 
     for result in [
