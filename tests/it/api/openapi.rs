@@ -253,7 +253,7 @@ async fn pages_for_operators_contain_no_secret() {
     let names: Vec<_> = personas["personas"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
     assert_eq!(names, ["architecture", "general", "performance", "security", "tests"]);
     let schema = &document()["components"]["schemas"];
-    assert_eq!(violations(&schema["Personas"], &personas), [] as [String; 0]);
+    assert_eq!(violations(&schema["ListPersonasResponse"], &personas), [] as [String; 0]);
     assert_eq!(rest.get("/actors").await.is(200)["root"]["kind"], "supervisor");
 
     let folder = broker.data_dir().join("reviewers");
@@ -261,7 +261,7 @@ async fn pages_for_operators_contain_no_secret() {
     std::fs::write(folder.join("codex-r1-a7f3b2e1.log"), "one\ntwo\nthree\n").unwrap();
     std::fs::write(broker.data_dir().join("outside.log"), "not yours\n").unwrap();
     let log = rest.get("/reviewers/codex-r1/logs?lines=2").await.is(200);
-    assert_eq!(violations(&schema["Log"], &log), [] as [String; 0]);
+    assert_eq!(violations(&schema["ReviewerLogResponse"], &log), [] as [String; 0]);
     assert_eq!(
         log,
         json!({ "reviewer_id": "codex-r1-a7f3b2e1", "text": "two\nthree\n", "total_bytes": 14, "truncated": true })

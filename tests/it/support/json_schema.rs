@@ -63,7 +63,7 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
                     found.push(format!("{path}: {value} is below {rule}"));
                 }
             }
-            "description" | "title" | "default" => {}
+            "description" | "title" | "default" | "format" => {}
             other => panic!("{path}: the keyword {other} is not known to this check"),
         }
     }
