@@ -368,7 +368,7 @@ async fn a_malformed_message_is_answered_and_the_bridge_goes_on() {
     let unknown = bridge.request("no/such/method", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
     let large = bridge.request("tools/call", tool("create_review", json!({ "diff": "x".repeat(30 << 20) }))).await;
-    assert!(large["error"]["message"].as_str().unwrap().contains("may have at most"), "{}", large["error"]);
+    assert!(large["error"]["message"].as_str().unwrap().contains("the body is too large"), "{}", large["error"]);
     assert!(bridge.request("ping", json!({})).await["result"].is_object());
     bridge.close().await;
     broker.stop_and_check().await;

@@ -121,7 +121,7 @@ async fn a_critical_finding_blocks_until_the_second_round_settles_it() {
     let blocked = client.call("submit_verdict", verdict(&review, "cyd", "approved")).await;
     assert_eq!((&blocked["status"], &blocked["consensus"]["approvals"]), (&json!("changes_requested"), &json!(2)));
     let why = blocked["consensus"]["why"].as_str().unwrap();
-    assert!(why.contains("blocks until it is settled"), "{why}");
+    assert!(why.contains("blocks until it is resolved"), "{why}");
 
     // A line above moves both, the critical one is fixed as it suggests.
     let mended = CHANGED.replace("fn main() {\n", "fn main() {\n    setup();\n");

@@ -475,7 +475,7 @@ async fn the_history_commands_print_text() {
     for (arguments, words) in [
         (&["timeline", "R-99"][..], "no review \"R-99\""),
         (&["audit", "--kind", "merged"], "allowed: proposed"),
-        (&["stats", "--since", "soon"], "is no time"),
+        (&["stats", "--since", "soon"], "is not a time"),
     ] {
         let output = run(&broker, arguments).await;
         let error = String::from_utf8(output.stderr).unwrap();

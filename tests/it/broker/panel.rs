@@ -101,32 +101,32 @@ async fn an_undecided_review_says_why_and_who_is_missing() {
     let client = broker.client();
     let review = submit(&client, json!({})).await;
     let why = async || words(&client.status(&review).await["consensus"]["why"]).to_owned();
-    assert_eq!(why().await, "0 of 3 needed approvals; awaited: general (free), security (free), tests (free)");
+    assert_eq!(why().await, "0 of 3 needed approvals; waiting for general (free), security (free), tests (free)");
     claim(&client, &review, "ada", "general").await;
     claim(&client, &review, "bob", "tests").await;
     let answer = client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
     assert_eq!(answer["consensus"]["votes"][0], json!({ "persona": "general", "verdict": "approved" }));
     assert_eq!(answer["consensus"]["waiting_for"], json!(["security", "tests"]));
-    assert_eq!(why().await, "1 of 3 needed approvals; awaited: security (free), tests (held by bob)");
-    assert!(words(&answer["next"]).contains("a seat is free"), "{answer}");
+    assert_eq!(why().await, "1 of 3 needed approvals; waiting for security (free), tests (claimed by bob)");
+    assert!(words(&answer["next"]).contains("with a free seat"), "{answer}");
     client.call("submit_verdict", verdict(&review, "bob", "changes_requested")).await;
     assert_eq!(
         why().await,
-        "1 of 3 needed approvals; changes are wanted by tests, and the others are heard first, so that one revision \
-         answers all; awaited: security (free)"
+        "1 of 3 needed approvals; changes requested by tests; the other seats vote first, so that one revision can \
+         answer all of them; waiting for security (free)"
     );
     claim(&client, &review, "cyd", "security").await;
     let answer = client.call("submit_verdict", verdict(&review, "cyd", "approved")).await;
     assert_eq!((&answer["status"], &answer["consensus"]["waiting_for"]), (&json!("changes_requested"), &json!([])));
     let decided = why().await;
-    assert_eq!(decided, "every seat has voted, 2 of 3 needed approvals; changes are wanted by tests");
+    assert_eq!(decided, "every seat has voted: 2 of 3 needed approvals; changes requested by tests");
 
     // A question to one of them: that seat waits for the same reviewer, the other votes stand.
     let question = json!({ "review_id": review, "sender_role": "proposer", "body": "which test?" });
     let unclear = client.refused("persona_needed", "add_message", question.clone()).await;
     assert!(words(&unclear["error"]).contains("general, security, tests"), "{unclear}");
     client.call("add_message", with(question, json!({ "persona": "tests" }))).await;
-    assert_eq!(why().await, "2 of 3 needed approvals; awaited: tests (kept for bob)");
+    assert_eq!(why().await, "2 of 3 needed approvals; waiting for tests (reserved for bob)");
     let list = async |caller: &str| {
         let list = json!({ "status": "pending", "caller_id": caller });
         column(&client.call("list_reviews", list).await["reviews"], "free_seats")
@@ -170,7 +170,7 @@ async fn one_identity_takes_one_seat() {
     client.refused("not_your_seat", "submit_verdict", stale).await;
     client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
     let again = claim("ada").await;
-    assert!(words(&again["next"]).contains("You have voted already"), "{again}");
+    assert!(words(&again["next"]).contains("You have already voted"), "{again}");
     let shown = client.call("get_proposal", json!({ "review_id": review })).await;
     assert_eq!(column(&shown["seats"], "verdict"), [Value::Null, json!("approved"), Value::Null]);
     broker.stop_and_check().await;
@@ -196,7 +196,7 @@ async fn a_revision_frees_all_seats() {
     let revision = json!({ "review_id": review, "intent": "better" });
     for more in [json!({ "personas": ["general"] }), json!({ "policy": { "rule": "majority" } })] {
         let refused = client.refused("invalid_argument", "create_review", with(revision.clone(), more)).await;
-        assert!(words(&refused["error"]).contains("not together with review_id"), "{refused}");
+        assert!(words(&refused["error"]).contains("not allowed with review_id"), "{refused}");
     }
     let revised = client.call("create_review", revision).await;
     assert_eq!((&revised["status"], &revised["personas"]), (&json!("pending"), &json!(PERSONAS)));

@@ -167,7 +167,7 @@ async fn a_long_prompt_is_truncated_in_the_middle() {
     let review = id(&propose(&client, json!({ "description": "d".repeat(20_000) })).await);
     let claimed = claim(&client, &review, "general").await;
     let prompt = claimed["persona"]["prompt"].as_str().unwrap();
-    assert!(prompt.starts_with("xxx") && prompt.contains(" characters; here some are left out] …"));
+    assert!(prompt.starts_with("xxx") && prompt.contains(" characters; the middle is left out] …"));
     assert!(
         prompt.contains("\n\n## What counts\n") && prompt.ends_with("is itself a finding.\n"),
         "how to report stays"

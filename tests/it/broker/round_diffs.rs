@@ -91,7 +91,7 @@ async fn equal_rounds_are_reported_as_equal() {
     let shown = since(&client, &same, json!({})).await;
     assert_eq!((&shown["diff"], &shown["affected_files"]), (&Value::Null, &json!([])));
     assert_eq!((&shown["description"], &shown["has_diff"]), (&json!("now with reasons"), &json!(true)));
-    assert!(shown["since_note"].as_str().unwrap().contains("come out as in round 1"), "{shown}");
+    assert!(shown["since_note"].as_str().unwrap().contains("are those of round 1"), "{shown}");
 
     let plans = revised(&client, json!({ "description": "plan A" }), json!({ "description": "plan B" })).await;
     let shown = since(&client, &plans, json!({})).await;
