@@ -7,7 +7,7 @@ mod limits;
 mod stream;
 mod ticket;
 
-pub(crate) use encode::{EncodedEvent, encode_frame};
+pub(crate) use encode::{EncodedEvent, encode_frame, to_event};
 pub(crate) use filter::{EventFilter, EventsQuery};
 pub(crate) use stream::{EndReason, EventStream, HEARTBEAT_INTERVAL, StreamItem};
 pub use ticket::Tickets;

@@ -343,10 +343,10 @@ impl Event {
                 };
                 let issues = match issue_count {
                     0 => String::new(),
-                    some => format!(", {}", count(*some as u64, "finding")),
+                    some => format!(", {}", count(*some as u64, "issue")),
                 };
                 let patch = if *counter_patch { ", with a counter-patch" } else { "" };
-                let status = self.status.map_or(String::new(), |status| format!("; status {status}"));
+                let status = self.status.map_or(String::new(), |status| format!("; it is {status}"));
                 format!("{actor} {verb} {number} as {persona}{issues}{patch}{status}")
             }
             EventData::FindingUpdated { issue_id, wish, settles: true, .. } => {

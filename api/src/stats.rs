@@ -1,10 +1,13 @@
 //! Statistics of reviews. Times are milliseconds.
 
+pub use domain::stats::{
+    DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, StatusTime, WorkStats,
+};
+
 use domain::query::GroupBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use std::collections::BTreeMap;
 
 /// Arguments of get_review_stats.
 #[skip_serializing_none]
@@ -44,110 +47,4 @@ pub struct StatsResponse {
     pub groups: Vec<GroupStats>,
     /// Number of groups that are left out.
     pub more_groups: Option<usize>,
-}
-
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct GroupStats {
-    /// The reviewer, persona, category or day.
-    pub group: String,
-    /// Absent for reviewers and personas, who share reviews.
-    pub reviews: Option<ReviewStats>,
-    pub work: WorkStats,
-    pub issues: IssueStats,
-}
-
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ReviewStats {
-    pub total: u64,
-    pub by_status: BTreeMap<String, u64>,
-    /// "none" for reviews without a category.
-    pub by_category: BTreeMap<String, u64>,
-    /// Outcomes of decided reviews, closed or not.
-    pub approved: u64,
-    pub rejected: u64,
-    pub cancelled: u64,
-    /// Share of approved among decided reviews, 0 to 1. Absent without decided reviews.
-    pub approval_rate: Option<f64>,
-    /// Share of approved reviews that were approved in their first round.
-    pub first_round_rate: Option<f64>,
-    /// Reviews that escalated to a person.
-    pub escalated: u64,
-    pub rounds: RoundStats,
-    /// From submission to the first claim.
-    pub time_to_first_claim: DurationStats,
-    /// From submission to the first vote of a reviewer.
-    pub time_to_verdict: DurationStats,
-    /// From submission to approval, rejection or cancellation.
-    pub time_to_decision: DurationStats,
-    pub time_to_close: DurationStats,
-    /// Time spent in each status up to now, all stays together.
-    pub time_in_status: BTreeMap<String, StatusTime>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct RoundStats {
-    pub mean: f64,
-    pub max: u32,
-}
-
-/// Milliseconds. Without reviews only `count` is present.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct DurationStats {
-    /// Number of reviews that reached this point.
-    pub count: u64,
-    pub mean_ms: Option<u64>,
-    pub p50_ms: Option<u64>,
-    pub p90_ms: Option<u64>,
-    pub max_ms: Option<u64>,
-}
-
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct StatusTime {
-    /// Number of reviews that were ever in this status.
-    pub reviews: u64,
-    pub total_ms: u64,
-    pub mean_ms: Option<u64>,
-}
-
-/// Verdicts of reviewers.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct WorkStats {
-    /// Number of reviews with a verdict.
-    pub reviews: u64,
-    /// Number of verdicts, comments included.
-    pub verdicts: u64,
-    pub votes: u64,
-    pub approvals: u64,
-    pub changes_requested: u64,
-    pub rejections: u64,
-    pub comments: u64,
-    /// Share of approvals among votes, 0 to 1.
-    pub approval_rate: Option<f64>,
-    /// Mean time from claim to vote.
-    pub average_ms: Option<u64>,
-    /// As verdicts report them.
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cost_usd: f64,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct IssueStats {
-    pub total: u64,
-    pub by_severity: BTreeMap<String, u64>,
-    pub by_status: BTreeMap<String, u64>,
-    pub suggestions: u64,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ProcessStats {
-    pub spawned: u64,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cost_usd: f64,
 }

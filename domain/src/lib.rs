@@ -12,7 +12,7 @@
 //! - [`pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
-//! - [`query`]: arguments of queries over the log and the statistics
+//! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
 
@@ -32,6 +32,7 @@ pub mod query;
 pub mod review;
 pub mod reviewer_prompt;
 pub mod runtime;
+pub mod stats;
 pub mod text;
 pub mod time;
 pub mod verdict;

@@ -1,6 +1,5 @@
 //! The past: a review's timeline, the activity feed and the audit log.
 
-mod event_text;
 mod timeline;
 
 use super::{
@@ -9,6 +8,7 @@ use super::{
     pagination::{json_chars, rows_that_fit},
     time_argument,
 };
+use crate::events::to_event;
 use actors::requests::HistoryQuery;
 use api::{
     ErrorBody,
@@ -16,10 +16,12 @@ use api::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, TimelineRequest,
         TimelineResponse,
     },
-    timestamp,
 };
-use domain::{query::EventOrder, time::Timestamp};
-use event_text::{EventText, clipped};
+use domain::{
+    query::EventOrder,
+    text::{ellipsize, escape},
+    time::Timestamp,
+};
 use serde::Serialize;
 use store::{EventFilter, EventRecord, Page};
 use timeline::timeline_event;
@@ -27,7 +29,7 @@ use timeline::timeline_event;
 /// Maximum events of one page of a timeline.
 const MAX_EVENTS: u32 = 200;
 
-const INTENT_CHARS: usize = 120;
+const MAX_INTENT_CHARS: usize = 121;
 
 pub(super) async fn activity(call: &Call<'_>, request: ActivityRequest) -> Result<ActivityResponse, CallError> {
     let filter = EventFilter { activity: true, project: project(call, request.project)?, ..EventFilter::default() };
@@ -74,39 +76,39 @@ async fn fit<T: Serialize>(
     }
 }
 
-fn activity_entry(row: &EventRecord) -> ActivityEntry {
-    let review = row.review();
-    let EventText { text, preview } = EventText::new(row);
+fn activity_entry(record: &EventRecord) -> ActivityEntry {
+    let event = to_event(record);
+    let intent = |intent: &str| ellipsize(&escape(intent.trim()), MAX_INTENT_CHARS).into_owned();
     ActivityEntry {
-        seq: row.seq,
-        at: timestamp(row.at),
-        kind: row.kind(),
-        actor: row.actor.clone(),
-        review_id: review.map(|(id, ..)| id),
-        number: review.map(|(_, number, _)| number.to_string()),
-        intent: row.intent.as_deref().map(|intent| clipped(intent, INTENT_CHARS)),
-        text,
-        preview,
+        seq: event.seq,
+        at: event.at,
+        kind: event.kind(),
+        text: event.summary(),
+        preview: event.preview(),
+        actor: event.actor,
+        review_id: event.review_id,
+        number: event.number,
+        intent: record.intent.as_deref().map(intent),
     }
 }
 
-fn audit_entry(row: &EventRecord) -> AuditEntry {
-    let review = row.review();
-    let EventText { text, preview } = EventText::new(row);
+fn audit_entry(record: &EventRecord) -> AuditEntry {
+    let event = to_event(record);
+    let summary = event.summary();
     AuditEntry {
-        seq: row.seq,
-        at: timestamp(row.at),
-        kind: row.kind(),
-        actor: row.actor.clone(),
-        review_id: review.map(|(id, ..)| id),
-        number: review.map(|(_, number, _)| number.to_string()),
-        version: review.map(|(.., version)| version),
-        status: row.status,
-        round: row.round,
-        detail: match preview {
-            Some(preview) => format!("{text} ({preview})"),
-            None => text,
+        seq: event.seq,
+        at: event.at,
+        kind: event.kind(),
+        detail: match event.preview() {
+            Some(preview) => format!("{summary} ({preview})"),
+            None => summary,
         },
+        actor: event.actor,
+        review_id: event.review_id,
+        number: event.number,
+        version: event.version,
+        status: event.status,
+        round: event.round,
     }
 }
 
@@ -117,10 +119,10 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
     };
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
-    let steps = call.broker.steps(id, after, MAX_EVENTS).await?;
+    let records = call.broker.timeline(id, after, MAX_EVENTS).await?;
     let (mut left, mut events) = (call.service.settings.page_chars, Vec::new());
-    for step in &steps {
-        let Some((round, event)) = timeline_event(step) else { continue };
+    for record in &records {
+        let Some((round, event)) = timeline_event(record) else { continue };
         let chars = json_chars(&event)?;
         // The first event is always returned, so that every page makes progress.
         if chars > left && !events.is_empty() {
@@ -129,8 +131,8 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
         left = left.saturating_sub(chars);
         events.push((round, event));
     }
-    let is_last = events.len() == steps.len()
-        && steps.last().is_none_or(|last| last.event.review().is_none_or(|(.., version)| version >= review.version));
+    let is_last = events.len() == records.len()
+        && records.last().and_then(|last| last.event.review()).is_none_or(|(.., version)| version >= review.version);
     Ok(timeline::timeline(&review, events, is_last))
 }
 

@@ -23,9 +23,9 @@ pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use rows::{
     CounterPatchRow, DeadDelivery, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, MessageRow, Page,
     ProcessRow, ProjectQueue, ReviewCost, ReviewFilter, ReviewListRow, ReviewMatch, ReviewerEnd, ReviewerRow,
-    ReviewerWork, RoundRow, SeatRow, VerdictRow, WaitingReview, WebhookRow,
+    ReviewerWork, RoundRow, SeatRow, StatsPeriod, VerdictRow, WaitingReview, WebhookRow,
 };
-pub use sqlite::{Reader, Writer, WriterThread, migrate, stats};
+pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};
 
 use std::path::Path;

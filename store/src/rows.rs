@@ -182,6 +182,17 @@ pub struct EventFilter {
     pub until: Option<Timestamp>,
 }
 
+/// Which reviews to count: those submitted from `since` on and before `until`.
+#[derive(Debug, Clone, Default)]
+pub struct StatsPeriod {
+    /// Only this project; with `None` inside, only reviews without a project.
+    pub project: Option<Option<String>>,
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    /// When the current stay in a status ends.
+    pub now: Timestamp,
+}
+
 /// Which findings to list.
 #[derive(Debug, Clone, Default)]
 pub struct FindingFilter {

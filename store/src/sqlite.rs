@@ -10,7 +10,7 @@ mod review_list;
 mod reviewers;
 mod reviews;
 mod statements;
-pub mod stats;
+mod stats;
 mod webhooks;
 mod writer;
 

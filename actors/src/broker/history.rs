@@ -2,11 +2,8 @@
 
 use super::{Answer, Broker};
 use crate::{error::BrokerError, requests::HistoryQuery, submission::unreadable};
-use domain::{ids::ReviewId, query::GroupBy};
-use store::{
-    EventFilter, EventRecord, Page, TimelineRecord,
-    stats::{Period, Stats},
-};
+use domain::{ids::ReviewId, query::GroupBy, stats::Stats};
+use store::{EventFilter, EventRecord, Page, StatsPeriod, TimelineRecord};
 
 impl Broker {
     /// Events of the log. A page may be short, or empty, and have others after it.
@@ -25,19 +22,19 @@ impl Broker {
     }
 
     /// What happened to a review after that version, oldest first.
-    pub async fn steps(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<TimelineRecord>> {
+    pub async fn timeline(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<TimelineRecord>> {
         let _call = self.admit()?;
         let review = self.review(id).await?;
         self.0.context.reader.list_timeline(review.number, after, limit).await.map_err(unreadable)
     }
 
     /// One at a time: they look at every review, and all else that is read shares a few connections with them.
-    pub async fn stats(&self, period: Period, by: GroupBy) -> Answer<Stats> {
+    pub async fn stats(&self, period: StatsPeriod, by: GroupBy) -> Answer<Stats> {
         let _call = self.admit()?;
         let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };
         let _queued = self.0.stats_queue.try_acquire().map_err(busy)?;
         let _turn = self.0.stats_turn.acquire().await.map_err(|_| BrokerError::ShuttingDown)?;
-        self.0.context.reader.stats(&period, by).await.map_err(unreadable)
+        self.0.context.reader.count_stats(&period, by).await.map_err(unreadable)
     }
 
     /// Refuses a project that is not registered.

@@ -1,179 +1,144 @@
-//! Figures of the reviews that were submitted in a period, with their verdicts and findings. Everything is counted by
-//! SQL: a review's row says when it moved (the writer notes that), so its log is not read.
+//! Statistics of the reviews submitted in a period, with their verdicts and findings. SQL does the counting. A review's
+//! row has the times of its status changes, so its log is not read.
 
 mod columns;
 
-pub use columns::{Findings, Processes, Reviews, Span, Spans, TimeIn, Work};
-
 use super::{Reader, to_u64};
-use crate::StoreError;
-use domain::{ids::VALIDATOR, query::GroupBy, time::Timestamp};
+use crate::{StatsPeriod, StoreError};
+use domain::{
+    ids::VALIDATOR,
+    query::GroupBy,
+    stats::{GroupStats, ProcessStats, Stats},
+};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 use std::collections::BTreeMap;
 
-/// Rows of one answer; of reviewers there may be very many.
+/// Most groups in one result. There may be very many reviewers.
 const MAX_GROUPS: usize = 100;
 
-/// Which reviews: those submitted from `since` on and before `until`.
-#[derive(Debug, Clone, Default)]
-pub struct Period {
-    /// Only this project's, or, with `None` inside, those of none.
-    pub project: Option<Option<String>>,
-    pub since: Option<Timestamp>,
-    pub until: Option<Timestamp>,
-    /// Until when a review has been in its status.
-    pub now: Timestamp,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stats {
-    pub reviews: Reviews,
-    pub spans: Spans,
-    pub work: Work,
-    pub findings: Findings,
-    /// Claims that ended because the diff did not apply.
-    pub auto_rejections: u64,
-    pub processes: Processes,
-    /// By what was asked for, the busiest first, days the latest first.
-    pub groups: Vec<Group>,
-    /// Groups beyond those.
-    pub more_groups: usize,
-}
-
-/// One reviewer, persona, category or day.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Group {
-    pub name: String,
-    /// Not of a reviewer or a persona, who share reviews with others.
-    pub reviews: Option<(Reviews, Spans)>,
-    pub work: Work,
-    pub findings: Findings,
-}
-
-/// A period as the SQL has it.
+/// The reviews of a period. `numbers` limits the walk along the table: the first number, and the one behind the last.
 struct Cohort<'a> {
-    period: &'a Period,
+    period: &'a StatsPeriod,
     numbers: (i64, i64),
 }
 
-/// What rows are told apart by.
+/// The table that a query joins to `reviews r`.
 #[derive(Clone, Copy)]
-struct By(GroupBy);
+enum Joined {
+    Verdicts,
+    Findings,
+}
 
-impl By {
-    /// An expression over `reviews r` and, of work, `verdicts v` or, of findings, `findings f`.
-    const fn expression(self, of_findings: bool) -> &'static str {
-        match (self.0, of_findings) {
-            (GroupBy::None, _) => "''",
-            (GroupBy::Category, _) => "coalesce(r.category, 'none')",
-            (GroupBy::Day, _) => "date(r.created_at_ms / 1000, 'unixepoch')",
-            (GroupBy::Reviewer, false) => "v.reviewer",
-            (GroupBy::Persona, false) => "v.persona",
-            (GroupBy::Reviewer, true) => "f.body ->> '$.by'",
-            (GroupBy::Persona, true) => "f.persona",
-        }
-    }
-
-    const fn tells_reviews_apart(self) -> bool {
-        matches!(self.0, GroupBy::None | GroupBy::Category | GroupBy::Day)
+/// The SQL expression that names a row's group.
+const fn group_expression(by: GroupBy, joined: Joined) -> &'static str {
+    match (by, joined) {
+        (GroupBy::None, _) => "''",
+        (GroupBy::Category, _) => "coalesce(r.category, 'none')",
+        (GroupBy::Day, _) => "date(r.created_at_ms / 1000, 'unixepoch')",
+        (GroupBy::Reviewer, Joined::Verdicts) => "v.reviewer",
+        (GroupBy::Persona, Joined::Verdicts) => "v.persona",
+        (GroupBy::Reviewer, Joined::Findings) => "f.body ->> '$.by'",
+        (GroupBy::Persona, Joined::Findings) => "f.persona",
     }
 }
 
+/// Whether a review belongs to one group only. Reviewers and personas share reviews.
+const fn groups_reviews(by: GroupBy) -> bool {
+    matches!(by, GroupBy::None | GroupBy::Category | GroupBy::Day)
+}
+
 impl Reader {
-    /// All figures of one moment.
-    pub async fn stats(&self, period: &Period, by: GroupBy) -> Result<Stats, StoreError> {
+    /// Counts everything in one read transaction.
+    pub async fn count_stats(&self, period: &StatsPeriod, by: GroupBy) -> Result<Stats, StoreError> {
         let cohort = Cohort { period, numbers: self.review_range(period.since, period.until).await? };
-        let mut moment = self.pool.begin().await?;
-        let mut all = cohort.groups(&mut moment, By(GroupBy::None)).await?;
-        let Group { reviews, work, findings, .. } = all.pop().unwrap_or_default();
-        let (reviews, spans) = reviews.unwrap_or_default();
+        let mut transaction = self.pool.begin().await?;
+        let total = cohort.groups(&mut transaction, GroupBy::None).await?.pop().unwrap_or_default();
         let mut groups = match by {
             GroupBy::None => Vec::new(),
             GroupBy::Reviewer | GroupBy::Persona | GroupBy::Category | GroupBy::Day => {
-                cohort.groups(&mut moment, By(by)).await?
+                cohort.groups(&mut transaction, by).await?
             }
         };
-        let auto_rejections = cohort.count_auto_rejections(&mut moment).await?;
-        let processes = processes(&mut moment, period).await?;
-        moment.rollback().await?;
+        let auto_rejections = cohort.count_auto_rejections(&mut transaction).await?;
+        let processes = count_processes(&mut transaction, period).await?;
+        transaction.rollback().await?;
         match by {
             GroupBy::Day => groups.reverse(),
             GroupBy::None | GroupBy::Reviewer | GroupBy::Persona | GroupBy::Category => {
-                groups.sort_by_key(|group| std::cmp::Reverse(group.size()));
+                groups.sort_by_key(|group| {
+                    let reviews = group.reviews.as_ref().map(|reviews| reviews.total);
+                    std::cmp::Reverse(reviews.unwrap_or(group.work.verdicts))
+                });
             }
         }
         let more_groups = groups.len().saturating_sub(MAX_GROUPS);
         groups.truncate(MAX_GROUPS);
-        Ok(Stats { reviews, spans, work, findings, auto_rejections, processes, groups, more_groups })
-    }
-}
-
-impl Group {
-    fn size(&self) -> u64 {
-        self.reviews.as_ref().map_or(self.work.verdicts, |(reviews, _)| reviews.total)
+        Ok(Stats {
+            reviews: total.reviews.unwrap_or_default(),
+            work: total.work,
+            issues: total.issues,
+            auto_rejections,
+            processes,
+            groups,
+            more_groups,
+        })
     }
 }
 
 impl Cohort<'_> {
-    /// By name.
-    async fn groups(&self, moment: &mut SqliteConnection, by: By) -> Result<Vec<Group>, StoreError> {
+    /// The groups, sorted by name.
+    async fn groups(&self, connection: &mut SqliteConnection, by: GroupBy) -> Result<Vec<GroupStats>, StoreError> {
         let mut groups = BTreeMap::new();
-        if by.tells_reviews_apart() {
-            for row in
-                self.select(by, &columns::reviews_columns(self.period.now), "").build().fetch_all(&mut *moment).await?
-            {
-                named(&mut groups, &row)?.reviews.get_or_insert_default().0 = columns::reviews_row(&row)?;
+        if groups_reviews(by) {
+            let columns = columns::reviews(self.period.now);
+            for row in self.select(by, &columns, "").build().fetch_all(&mut *connection).await? {
+                find_group(&mut groups, &row)?.reviews = Some(columns::parse_reviews(&row)?);
             }
-            for (expression, span) in columns::SPANS {
-                for row in self.select_span(by, expression).build().fetch_all(&mut *moment).await? {
-                    let group = named(&mut groups, &row)?;
-                    *span(&mut group.reviews.get_or_insert_default().1) = columns::span_row(&row)?;
+            for (expression, duration) in columns::DURATIONS {
+                for row in self.select_duration(by, expression).build().fetch_all(&mut *connection).await? {
+                    let reviews = find_group(&mut groups, &row)?.reviews.get_or_insert_default();
+                    *duration(reviews) = columns::parse_duration(&row)?;
                 }
             }
         }
         let join = "JOIN verdicts v ON v.review = r.number AND v.reviewer <> 'broker-validator'";
-        for row in self.select(by, columns::WORK, join).build().fetch_all(&mut *moment).await? {
-            named(&mut groups, &row)?.work = columns::work_row(&row)?;
+        for row in self.select(by, columns::WORK, join).build().fetch_all(&mut *connection).await? {
+            find_group(&mut groups, &row)?.work = columns::parse_work(&row)?;
         }
-        let mut sql = self.begin(by.expression(true), columns::FINDINGS);
+        let mut sql = select_columns(group_expression(by, Joined::Findings), columns::ISSUES);
         sql.push(" FROM reviews r JOIN findings f ON f.review = r.number");
         self.push_conditions(&mut sql);
-        for row in sql.push(" GROUP BY 1, 2, 3, 4").build().fetch_all(&mut *moment).await? {
-            columns::add_findings_row(&row, &mut named(&mut groups, &row)?.findings)?;
+        for row in sql.push(" GROUP BY 1, 2, 3, 4").build().fetch_all(&mut *connection).await? {
+            columns::add_issues(&row, &mut find_group(&mut groups, &row)?.issues)?;
         }
         Ok(groups.into_values().collect())
     }
 
-    /// One row a group.
-    fn select(&self, by: By, columns: &str, join: &str) -> QueryBuilder<Sqlite> {
-        let mut sql = self.begin(by.expression(false), columns);
+    /// One row per group.
+    fn select(&self, by: GroupBy, columns: &str, join: &str) -> QueryBuilder<Sqlite> {
+        let mut sql = select_columns(group_expression(by, Joined::Verdicts), columns);
         sql.push(" FROM reviews r ").push(join);
         self.push_conditions(&mut sql);
         sql.push(" GROUP BY 1");
         sql
     }
 
-    /// Percentiles by rank: the smallest that so many percent are not above.
-    fn select_span(&self, by: By, expression: &str) -> QueryBuilder<Sqlite> {
-        let mut sql = self.begin("name", columns::SPAN);
+    /// Percentiles by nearest rank: the smallest value that is not below the given percentage of all values.
+    fn select_duration(&self, by: GroupBy, expression: &str) -> QueryBuilder<Sqlite> {
+        let mut sql = select_columns("name", columns::DURATION);
         sql.push(
             " FROM (SELECT name, x, row_number() OVER sorted AS rank, count(*) OVER (PARTITION BY name) AS n
              FROM (SELECT ",
         );
-        sql.push(by.expression(false)).push(" AS name, max(0, ").push(expression).push(") AS x FROM reviews r");
+        sql.push(group_expression(by, Joined::Verdicts)).push(" AS name, max(0, ").push(expression);
+        sql.push(") AS x FROM reviews r");
         self.push_conditions(&mut sql);
         sql.push(") WHERE x IS NOT NULL WINDOW sorted AS (PARTITION BY name ORDER BY x)) GROUP BY 1");
         sql
     }
 
-    fn begin(&self, name: &str, columns: &str) -> QueryBuilder<Sqlite> {
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-        sql.push(name).push(", ").push(columns);
-        sql
-    }
-
     fn push_conditions(&self, sql: &mut QueryBuilder<Sqlite>) {
-        let Period { project, since, until, .. } = self.period;
+        let StatsPeriod { project, since, until, .. } = self.period;
         let (first, end) = self.numbers;
         sql.push(" WHERE r.number >= ").push_bind(first).push(" AND r.number < ").push_bind(end);
         if let Some(since) = since {
@@ -187,23 +152,32 @@ impl Cohort<'_> {
         }
     }
 
-    async fn count_auto_rejections(&self, moment: &mut SqliteConnection) -> Result<u64, StoreError> {
-        let mut sql = self.begin("count(*)", "0 FROM reviews r JOIN verdicts v ON v.review = r.number");
+    async fn count_auto_rejections(&self, connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+        let mut sql = select_columns("count(*)", "0 FROM reviews r JOIN verdicts v ON v.review = r.number");
         self.push_conditions(&mut sql);
-        let row = sql.push(" AND v.reviewer = ").push_bind(VALIDATOR).build().fetch_one(moment).await?;
+        let row = sql.push(" AND v.reviewer = ").push_bind(VALIDATOR).build().fetch_one(connection).await?;
         to_u64(row.try_get(0)?)
     }
 }
 
-/// The group that a row's first column names.
-fn named<'a>(groups: &'a mut BTreeMap<String, Group>, row: &SqliteRow) -> Result<&'a mut Group, StoreError> {
-    let name: String = row.try_get(0)?;
-    Ok(groups.entry(name.clone()).or_insert_with(|| Group { name, ..Group::default() }))
+fn select_columns(name: &str, columns: &str) -> QueryBuilder<Sqlite> {
+    let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+    sql.push(name).push(", ").push(columns);
+    sql
 }
 
-/// Reviewer processes that were started in the period. What they report is of all that they did, so it is told beside
-/// what verdicts say and not added to it.
-async fn processes(moment: &mut SqliteConnection, period: &Period) -> Result<Processes, StoreError> {
+/// The group that a row's first column names.
+fn find_group<'a>(
+    groups: &'a mut BTreeMap<String, GroupStats>,
+    row: &SqliteRow,
+) -> Result<&'a mut GroupStats, StoreError> {
+    let group: String = row.try_get(0)?;
+    Ok(groups.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() }))
+}
+
+/// Reviewer processes started in the period. They report everything they did, so this is not added to the verdicts'
+/// figures.
+async fn count_processes(connection: &mut SqliteConnection, period: &StatsPeriod) -> Result<ProcessStats, StoreError> {
     let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
     sql.push(columns::PROCESSES).push(" FROM reviewers WHERE spawned_at_ms >= ");
     sql.push_bind(period.since.map_or(i64::MIN, |since| since.0));
@@ -211,7 +185,7 @@ async fn processes(moment: &mut SqliteConnection, period: &Period) -> Result<Pro
     if let Some(project) = &period.project {
         sql.push(" AND project IS ").push_bind(project.as_deref());
     }
-    columns::processes_row(&sql.build().fetch_one(moment).await?)
+    columns::parse_processes(&sql.build().fetch_one(connection).await?)
 }
 
 #[cfg(test)]

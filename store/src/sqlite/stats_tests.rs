@@ -1,21 +1,21 @@
-//! Lives with known times, and what is counted of them.
+//! Reviews with known times, and the statistics of them.
 
-use super::{Period, Reviews, Span, Stats, TimeIn};
-use crate::{Change, Settings, Store, open};
+use crate::{Change, Settings, StatsPeriod, Store, open};
 use domain::{
     consensus::Policy,
     content::Content,
-    finding::{FindingKind, FindingStatus, Grounding, NewFinding, Severity},
+    finding::{FindingKind, Grounding, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     query::GroupBy,
     review::{
         Category, Check, ClaimSeat, Command, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer, Review,
         Revise, Role, Rules, Status, Transition, propose, transition,
     },
+    stats::{DurationStats, Stats, StatusTime},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
@@ -129,8 +129,8 @@ impl Lives {
         next
     }
 
-    async fn stats(&self, period: Period, by: GroupBy) -> Stats {
-        self.store.reader.stats(&period, by).await.unwrap()
+    async fn stats(&self, period: StatsPeriod, by: GroupBy) -> Stats {
+        self.store.reader.count_stats(&period, by).await.unwrap()
     }
 
     pub(crate) async fn end(self) {
@@ -193,91 +193,97 @@ pub(crate) async fn lived(path: &Path) -> Lives {
     lives
 }
 
-fn of_app() -> Period {
-    Period { project: Some(Some("app".into())), now: Timestamp(START + 2 * DAY), ..Period::default() }
+fn of_app() -> StatsPeriod {
+    StatsPeriod { project: Some(Some("app".into())), now: Timestamp(START + 2 * DAY), ..StatsPeriod::default() }
 }
 
 #[tokio::test]
-async fn every_figure_of_known_lives() {
+async fn the_statistics_of_known_reviews_are_exact() {
     let folder = tempfile::tempdir().unwrap();
     let lives = lived(&folder.path().join("countersign.db")).await;
     let stats = lives.stats(of_app(), GroupBy::None).await;
-    let Reviews { total, by_status, by_category, .. } = &stats.reviews;
-    let counted: Vec<_> =
-        by_status.iter().filter(|(_, count)| **count > 0).map(|(word, n)| (word.as_str(), *n)).collect();
-    assert_eq!((*total, counted), (4, vec![("pending", 1), ("cancelled", 1), ("closed", 2)]));
-    assert_eq!((by_category[&Some(Category::CodeChange)], by_category[&None]), (2, 2));
     let reviews = &stats.reviews;
-    assert_eq!((reviews.approved, reviews.rejected, reviews.cancelled, reviews.approved_at_once), (1, 1, 1, 0));
-    assert_eq!((reviews.mean_rounds, reviews.max_rounds), (1.25, 2));
+    let counted: Vec<_> =
+        reviews.by_status.iter().filter(|(_, count)| **count > 0).map(|(status, n)| (status.as_str(), *n)).collect();
+    assert_eq!((reviews.total, counted), (4, vec![("cancelled", 1), ("closed", 2), ("pending", 1)]));
+    assert_eq!((reviews.by_category["code_change"], reviews.by_category["none"]), (2, 2));
+    assert_eq!((reviews.approved, reviews.rejected, reviews.cancelled), (1, 1, 1));
+    assert_eq!((reviews.approval_rate, reviews.first_round_rate), (Some(0.333), Some(0.0)));
+    assert_eq!((reviews.rounds.mean, reviews.rounds.max), (1.25, 2));
 
-    let span = |count, mean_ms, p50_ms, p90_ms, max_ms| Span { count, mean_ms, p50_ms, p90_ms, max_ms };
-    assert_eq!(stats.spans.first_claim, span(2, 20_000.0, 10_000, 30_000, 30_000));
-    assert_eq!(stats.spans.first_verdict, span(2, 65_000.0, 40_000, 90_000, 90_000));
-    assert_eq!(stats.spans.decision, span(3, 90_000.0, 90_000, 130_000, 130_000));
-    assert_eq!(stats.spans.close, span(2, 150_000.0, 100_000, 200_000, 200_000));
+    let duration = |count, mean, p50, p90, max| DurationStats {
+        count,
+        mean_ms: Some(mean),
+        p50_ms: Some(p50),
+        p90_ms: Some(p90),
+        max_ms: Some(max),
+    };
+    assert_eq!(reviews.time_to_first_claim, duration(2, 20_000, 10_000, 30_000, 30_000));
+    assert_eq!(reviews.time_to_verdict, duration(2, 65_000, 40_000, 90_000, 90_000));
+    assert_eq!(reviews.time_to_decision, duration(3, 90_000, 90_000, 130_000, 130_000));
+    assert_eq!(reviews.time_to_close, duration(2, 150_000, 100_000, 200_000, 200_000));
 
-    let time = |status| stats.reviews.time_in[&status];
+    let time = |status: Status| {
+        let StatusTime { reviews, total_ms, .. } = reviews.time_in_status[status.as_str()];
+        (reviews, total_ms)
+    };
     let day = u64::try_from(DAY).unwrap();
     // 10 + 10 of the first, 30 of the second, 50 of the third, a day of the fourth.
-    assert_eq!(time(Status::Pending), TimeIn { reviews: 4, total_ms: 100_000 + day });
-    assert_eq!(time(Status::Claimed), TimeIn { reviews: 2, total_ms: 30_000 + 20_000 + 60_000 });
-    assert_eq!(time(Status::ChangesRequested), TimeIn { reviews: 1, total_ms: 60_000 });
-    assert_eq!(time(Status::Approved), TimeIn { reviews: 1, total_ms: 70_000 });
-    assert_eq!(time(Status::Rejected), TimeIn { reviews: 1, total_ms: 10_000 });
-    assert_eq!(time(Status::Cancelled), TimeIn { reviews: 1, total_ms: 2 * day - 50_000 });
-    assert_eq!(time(Status::InReview), TimeIn::default());
+    assert_eq!(time(Status::Pending), (4, 100_000 + day));
+    assert_eq!(time(Status::Claimed), (2, 30_000 + 20_000 + 60_000));
+    assert_eq!(time(Status::ChangesRequested), (1, 60_000));
+    assert_eq!(time(Status::Approved), (1, 70_000));
+    assert_eq!(time(Status::Rejected), (1, 10_000));
+    assert_eq!(time(Status::Cancelled), (1, 2 * day - 50_000));
+    assert_eq!(time(Status::InReview), (0, 0));
 
     let work = &stats.work;
-    assert_eq!((work.reviews, work.verdicts, work.votes(), work.comments), (2, 4, 3, 1));
+    assert_eq!((work.reviews, work.verdicts, work.votes, work.comments), (2, 4, 3, 1));
     assert_eq!((work.approvals, work.changes_requested, work.rejections), (1, 1, 1));
-    assert_eq!(work.mean_ms, Some((30_000.0 + 20_000.0 + 60_000.0) / 3.0));
+    assert_eq!(work.average_ms, Some(36_667));
     assert_eq!((work.input_tokens, work.output_tokens), (400, 40));
     assert!((work.cost_usd - 0.4).abs() < 1e-9);
-    let findings = &stats.findings;
-    assert_eq!(findings.issues, 3);
-    assert_eq!(
-        findings.by_severity,
-        BTreeMap::from([(Severity::Low, 1), (Severity::High, 1), (Severity::Critical, 1)])
-    );
-    // An approval in a later round settles what its own persona had found; what names no lines counts as fixed.
-    assert_eq!(findings.by_status, BTreeMap::from([(FindingStatus::Open, 1), (FindingStatus::Fixed, 2)]));
+    let counts = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+    assert_eq!(stats.issues.total, 3);
+    assert_eq!(stats.issues.by_severity, counts(&[("low", 1), ("high", 1), ("critical", 1)]));
+    // An approval in a later round resolves the findings of its own persona. Without lines they count as fixed.
+    assert_eq!(stats.issues.by_status, counts(&[("open", 1), ("fixed", 2)]));
     lives.end().await;
 }
 
 #[tokio::test]
-async fn groups_are_told_apart() {
+async fn statistics_are_grouped_by_reviewer_day_category_and_persona() {
     let folder = tempfile::tempdir().unwrap();
     let lives = lived(&folder.path().join("countersign.db")).await;
-    let all = Period { now: Timestamp(START + 2 * DAY), ..Period::default() };
-    let named = |stats: &Stats| stats.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    let all = StatsPeriod { now: Timestamp(START + 2 * DAY), ..StatsPeriod::default() };
+    let named = |stats: &Stats| stats.groups.iter().map(|group| group.group.clone()).collect::<Vec<_>>();
     let by_reviewer = lives.stats(all.clone(), GroupBy::Reviewer).await;
     assert_eq!(named(&by_reviewer), ["ada", "bob"]);
     let ada = &by_reviewer.groups[0];
-    assert_eq!((ada.work.votes(), ada.work.approvals, ada.work.reviews, ada.findings.issues), (3, 1, 3, 3));
-    assert_eq!((ada.work.mean_ms, ada.reviews.is_none()), (Some((30_000.0 + 60_000.0 + 2_000.0) / 3.0), true));
-    assert_eq!(by_reviewer.groups[1].work.mean_ms, Some(20_000.0));
+    assert_eq!((ada.work.votes, ada.work.approvals, ada.work.reviews, ada.issues.total), (3, 1, 3, 3));
+    assert_eq!((ada.work.average_ms, ada.reviews.is_none()), (Some(30_667), true));
+    assert_eq!(by_reviewer.groups[1].work.average_ms, Some(20_000));
     let by_day = lives.stats(all.clone(), GroupBy::Day).await;
     assert_eq!(named(&by_day), ["2023-11-16", "2023-11-15"]);
-    let (reviews, spans) = by_day.groups[0].reviews.as_ref().unwrap();
-    assert_eq!((reviews.total, reviews.approved, spans.first_claim.max_ms), (2, 1, 1_000));
+    let reviews = by_day.groups[0].reviews.as_ref().unwrap();
+    assert_eq!((reviews.total, reviews.approved, reviews.time_to_first_claim.max_ms), (2, 1, Some(1_000)));
     let by_category = lives.stats(all.clone(), GroupBy::Category).await;
     assert_eq!(named(&by_category), ["code_change", "none"]);
-    assert_eq!(by_category.groups[0].work.votes(), 3);
+    assert_eq!(by_category.groups[0].work.votes, 3);
     let by_persona = lives.stats(all, GroupBy::Persona).await;
-    assert_eq!((named(&by_persona), by_persona.groups[0].work.votes()), (vec!["general".to_owned()], 4));
+    assert_eq!((named(&by_persona), by_persona.groups[0].work.votes), (vec!["general".to_owned()], 4));
     lives.end().await;
 }
 
 #[tokio::test]
-async fn a_period_counts_what_was_submitted_in_it() {
+async fn a_period_counts_the_reviews_submitted_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let lives = lived(&folder.path().join("countersign.db")).await;
     let total = async |since: Option<i64>, until: Option<i64>| {
         let moment = |seconds: i64| Timestamp(START + seconds * 1000);
-        let period = Period { since: since.map(moment), until: until.map(moment), ..of_app() };
+        let period = StatsPeriod { since: since.map(moment), until: until.map(moment), ..of_app() };
         let stats = lives.stats(period, GroupBy::None).await;
-        (stats.reviews.total, stats.work.verdicts, stats.findings.issues)
+        (stats.reviews.total, stats.work.verdicts, stats.issues.total)
     };
     assert_eq!(total(None, None).await, (4, 4, 3));
     assert_eq!(total(Some(0), Some(1)).await, (3, 4, 3));
@@ -285,17 +291,17 @@ async fn a_period_counts_what_was_submitted_in_it() {
     assert_eq!(total(None, Some(0)).await, (0, 0, 0));
     assert_eq!(total(Some(86_400), Some(86_401)).await, (1, 0, 0));
     assert_eq!(total(Some(90_000), None).await, (0, 0, 0));
-    let none = Period { project: Some(None), ..of_app() };
+    let none = StatsPeriod { project: Some(None), ..of_app() };
     assert_eq!(lives.stats(none, GroupBy::Day).await, Stats::default());
     lives.end().await;
 }
 
 #[tokio::test]
-async fn a_database_without_reviews_has_figures_too() {
+async fn an_empty_database_has_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let lives = Lives::on(&folder.path().join("countersign.db")).await;
-    let since = Period { since: Some(Timestamp(START)), ..Period::default() };
-    for period in [Period::default(), since] {
+    let since = StatsPeriod { since: Some(Timestamp(START)), ..StatsPeriod::default() };
+    for period in [StatsPeriod::default(), since] {
         assert_eq!(lives.stats(period, GroupBy::Category).await, Stats::default());
     }
     lives.end().await;
