@@ -1,8 +1,7 @@
-//! What a diff touches, and what in it a reviewer must be shown.
+//! Which files a diff changes, and what in it needs a reviewer's attention.
 //!
-//! The parsed follows the rules of `git apply` rather than those of a general diff reader: git takes
-//! its file names, creations and deletions from particular lines and skips the rest, so a reader
-//! with other rules could be shown one change while git applies another.
+//! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
+//! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
 mod apply_parts;
 mod cursor;
@@ -20,12 +19,12 @@ use crate::string_enum;
 pub use apply_parts::{ApplyPart, ZeroContext, apply_parts};
 use files::Files;
 
-/// One file as the whole diff leaves it: several patches to one path are folded together.
+/// A file that the diff changes. Several patches to one path are combined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AffectedFile {
-    /// Without the `a/` or `b/` prefix; bytes that are not UTF-8 are replaced, so it is for showing.
+    /// Without the `a/` or `b/` prefix. For display: bytes that are not UTF-8 are replaced.
     pub path: String,
-    /// Where a rename or copy came from.
+    /// The source of a rename or copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     pub operation: Operation,
@@ -41,19 +40,19 @@ string_enum! {
         Delete = "delete",
         Rename = "rename",
         Copy = "copy",
-        /// Nothing but the mode changes.
+        /// Only the mode changes.
         Mode = "mode",
     }
 }
 
-/// Something a reviewer must be shown and a policy may refuse.
+/// Something that needs a reviewer's attention. The policy may refuse it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flag {
     pub kind: FlagKind,
-    /// `None` when it concerns text that belongs to no file.
+    /// `None` for text that does not belong to a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// One short line; characters that do not show are escaped: `\u{202e}`.
+    /// One short line. Hidden characters are escaped: `\u{202e}`.
     pub detail: String,
 }
 
@@ -67,7 +66,7 @@ string_enum! {
         GitConfig = "git_config",
         ControlCharacters = "control_characters",
         BidiCharacters = "bidi_characters",
-        /// The diff shows text that git ignores when it applies the diff.
+        /// The diff contains text that `git apply` ignores.
         TextOutsideHunks = "text_outside_hunks",
     }
 }
@@ -76,34 +75,34 @@ string_enum! {
 pub struct DiffSummary {
     pub files: Vec<AffectedFile>,
     pub flags: Vec<Flag>,
-    /// Why `files` is empty although there is a diff; names the line where reading ended.
+    /// Why the diff could not be parsed, with the line number. `files` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Reads any text: what cannot be read as a diff gives no files and a note.
+/// Summarizes any text. Text that cannot be parsed as a diff gives no files and a note.
 ///
-/// Flags found before the unreadable line are kept, so a broken tail hides nothing.
+/// Flags from before the error are kept, so that a broken end does not hide them.
 pub fn summarize(diff: &str) -> DiffSummary {
-    let mut reading = DiffSummary::default();
+    let mut summary = DiffSummary::default();
     let mut files = Files::default();
     for mail in apply_parts::mails(diff) {
         let parsed = parser::parse(mail.text, mail.first_line, paths::strip_level(mail.text));
-        reading.flags.extend(parsed.patches.iter().flat_map(flags::for_patch));
-        reading.flags.extend(files.add_commit(&parsed.patches));
-        reading.flags.extend(parsed.skipped.into_flags());
+        summary.flags.extend(parsed.patches.iter().flat_map(flags::for_patch));
+        summary.flags.extend(files.add_commit(&parsed.patches));
+        summary.flags.extend(parsed.skipped.into_flags());
         if let Some(error) = parsed.error {
-            reading.note = Some(format!("line {}: {}", error.line, error.what));
-            return reading;
+            summary.note = Some(format!("line {}: {}", error.line, error.what));
+            return summary;
         }
     }
-    reading.files = files.list;
+    summary.files = files.list;
     if diff.trim().is_empty() {
-        reading.note = Some("the diff is empty".to_owned());
-    } else if reading.files.is_empty() {
-        reading.note = Some("no file header found: neither `diff --git` nor `---` and `+++`".to_owned());
+        summary.note = Some("the diff is empty".to_owned());
+    } else if summary.files.is_empty() {
+        summary.note = Some("no file header found: neither `diff --git` nor `---` and `+++`".to_owned());
     }
-    reading
+    summary
 }
 
 #[cfg(test)]

@@ -38,10 +38,10 @@ fn check_files(diff: &str, expected: &str) {
     assert_eq!(listed(&reading), expected, "{diff}");
 }
 
-/// The `.expected` files were written from `git diff --raw` and `--numstat`, `mail`, `show` and
-/// `gnu` by hand.
+/// The `.expected` files come from `git diff --raw` and `--numstat`; those of `mail`, `show` and `gnu` were written by
+/// hand.
 #[test]
-fn every_way_git_writes_a_diff_is_read_as_git_means_it() {
+fn every_diff_format_of_git_is_parsed_as_git_parses_it() {
     let names = [
         "everything",
         "markers",
@@ -63,7 +63,7 @@ fn every_way_git_writes_a_diff_is_read_as_git_means_it() {
 }
 
 #[test]
-fn what_git_writes_around_patches_is_not_flagged() {
+fn lines_that_git_writes_around_patches_are_not_flagged() {
     for name in ["everything", "zero-context", "no-prefix", "mnemonic", "mail", "show"] {
         let flags = summarize(&fixture(&format!("{name}.diff"))).flags;
         assert!(!flags.iter().any(|flag| flag.kind == FlagKind::TextOutsideHunks), "{name}: {flags:?}");
@@ -90,7 +90,7 @@ fn the_corpus_raises_every_other_flag() {
 }
 
 #[test]
-fn a_diff_that_cannot_be_read_gives_a_note_and_no_files() {
+fn an_invalid_diff_gives_a_note_and_no_files() {
     for (diff, note) in [
         ("", "the diff is empty"),
         ("fix the bug please\n", "no file header found: neither `diff --git` nor `---` and `+++`"),
@@ -119,13 +119,13 @@ fn a_diff_that_cannot_be_read_gives_a_note_and_no_files() {
 }
 
 #[test]
-fn flags_survive_a_broken_tail() {
+fn flags_from_before_an_error_are_kept() {
     let diff = adding(".mcp.json", "a") + "--- a/x\n+++ b/x\n@@ -1 +1 @@\n~\u{202e}\n";
     assert_eq!(kinds(&diff), [FlagKind::AgentConfig, FlagKind::BidiCharacters]);
 }
 
 #[test]
-fn a_lost_last_newline_does_not_matter() {
+fn a_missing_final_newline_does_not_matter() {
     let diff = adding("x", "y");
     assert_eq!(summarize(diff.trim_end()), summarize(&diff));
 }
@@ -136,7 +136,7 @@ fn several_patches_to_one_file_are_one_entry() {
 }
 
 #[test]
-fn a_file_that_git_keeps_is_not_listed_as_gone_only() {
+fn a_deletion_that_git_does_not_perform_is_flagged() {
     let delete = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-1\n";
     let diff = adding("x", "1") + delete;
     check_files(&diff, "modify x +1 -0\ndelete x +0 -2\n");
@@ -150,7 +150,7 @@ fn a_file_that_git_keeps_is_not_listed_as_gone_only() {
 }
 
 #[test]
-fn mails_apply_one_after_the_other_and_a_cover_letter_not_at_all() {
+fn each_mail_is_a_part_and_a_cover_letter_is_not() {
     let mails = fixture("mail.diff");
     let cover = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 0/2]\n\n-- \n2.47.3\n\n";
     let series = format!("{cover}{mails}");
@@ -167,13 +167,13 @@ fn mails_apply_one_after_the_other_and_a_cover_letter_not_at_all() {
 }
 
 #[test]
-fn a_plain_patch_hidden_behind_a_git_one_is_seen() {
+fn a_plain_patch_after_a_git_patch_is_found() {
     let diff = adding("safe", "1") + "--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
     check_files(&diff, "modify safe +1 -0\nmodify evil +1 -0\n");
 }
 
 #[test]
-fn the_names_git_uses_win_over_the_name_it_shows_first() {
+fn the_names_in_the_header_win_over_the_diff_git_line() {
     let diff = "diff --git a/safe b/safe\nindex 1..2 100644\n--- a/evil\n+++ b/evil\n@@ -1 +1,2 @@\n x\n+bad\n";
     check_files(diff, "modify evil +1 -0\n");
     let flags = summarize(diff).flags;
@@ -182,7 +182,7 @@ fn the_names_git_uses_win_over_the_name_it_shows_first() {
 }
 
 #[test]
-fn two_names_without_a_rename_header_still_move_the_file() {
+fn two_different_names_rename_the_file_without_a_rename_header() {
     let diff = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/y\n@@ -1 +1,2 @@\n x\n+bad\n";
     check_files(diff, "rename y <- x +1 -0\n");
 }
@@ -202,7 +202,7 @@ fn text_that_git_skips_is_flagged_with_its_first_line() {
 }
 
 #[test]
-fn config_is_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
+fn config_files_are_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
     for (path, kind) in [
         (".Claude/Settings.JSON", FlagKind::AgentConfig),
         ("deep/.mcp.json", FlagKind::AgentConfig),
@@ -223,7 +223,7 @@ fn config_is_recognised_in_any_spelling_and_on_both_sides_of_a_rename() {
 }
 
 #[test]
-fn characters_that_do_not_show_are_flagged_once_per_file() {
+fn hidden_characters_are_flagged_once_per_file() {
     let flags = summarize(&adding("x", "a\u{202e}b\u{2066}c\u{7}")).flags;
     let details: Vec<_> = flags.iter().map(|flag| flag.detail.as_str()).collect();
     assert_eq!(details, ["U+0007 at line 7", "U+202E at line 7, 2 in all"]);
@@ -233,7 +233,7 @@ fn characters_that_do_not_show_are_flagged_once_per_file() {
 }
 
 #[test]
-fn dev_null_means_nothing_only_where_it_does_to_git() {
+fn dev_null_means_a_missing_file_only_where_git_says_so() {
     check_files("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "create x +1 -0\n");
     check_files("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n", "delete x +0 -1\n");
     let no_mode_line = "diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n";
@@ -241,7 +241,7 @@ fn dev_null_means_nothing_only_where_it_does_to_git() {
 }
 
 #[test]
-fn hints_tell_prefixes_and_zero_context() {
+fn parts_know_their_strip_level_and_zero_context() {
     let hints = |name: &str| {
         let diff = fixture(name);
         let part = apply_parts(&diff)[0];
@@ -261,13 +261,13 @@ fn hints_tell_prefixes_and_zero_context() {
 }
 
 #[test]
-fn a_header_of_blanks_and_slashes_takes_no_time() {
+fn a_header_full_of_blanks_and_slashes_is_parsed_quickly() {
     let hostile = format!("diff --git {}\n", "a/ ".repeat(2_700)).repeat(400);
     assert!(summarize(&hostile).note.is_some());
 }
 
 #[test]
-fn every_word_is_its_serde_name() {
+fn every_name_equals_its_serde_name() {
     for kind in FlagKind::ALL {
         assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
     }
@@ -276,7 +276,7 @@ fn every_word_is_its_serde_name() {
     assert_eq!(serde_json::to_value(file).unwrap(), json);
 }
 
-/// Lines that a diff is made of, so that random texts get past the first header.
+/// Typical lines of a diff, so that random texts contain valid headers.
 fn diff_line() -> impl Strategy<Value = String> {
     let known = [
         "diff --git a/x b/x",

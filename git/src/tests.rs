@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::*;
 
-/// A project of a user, and a repo for the broker's scratch folders.
+/// A repository of a user, and a folder for the broker's scratch repositories.
 struct TestRepo {
     dir: TempDir,
     project: PathBuf,
@@ -72,7 +72,7 @@ impl TestRepo {
         Repository::open(&self.project, &self.scratch(), false, Arc::new(settings)).await.unwrap()
     }
 
-    /// Every file of running checks in the scratch folders.
+    /// The folders of running sessions.
     fn left_behind(&self) -> Vec<PathBuf> {
         let projects = children(&self.scratch());
         let runs = projects.iter().flat_map(|project| children(project));
@@ -85,7 +85,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Real git, for what a user would do.
+/// Runs git as a user would.
 fn git_in(folder: &Path, args: &[&str]) -> String {
     let mut command = Command::new("git");
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).current_dir(folder);
@@ -94,7 +94,7 @@ fn git_in(folder: &Path, args: &[&str]) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // an id is wanted bare, a diff with its last newline
+    // An id without its newline, a diff with it.
     if text.lines().count() == 1 { text.trim_end().to_owned() } else { text }
 }
 
@@ -108,7 +108,7 @@ fn applies(tree: &str) -> Check {
 
 type Step = (&'static str, fn(&TestRepo));
 
-/// One commit each, so that each kind of change has a diff of its own.
+/// Each step becomes one commit, so that each kind of change has its own diff.
 const STEPS: [Step; 25] = [
     ("create", |repo| {
         for name in ["edit", "gone", "moved", "copied", "with space", "tab\there", "quote\"d", "ünï", "new\nline"] {
@@ -206,7 +206,7 @@ async fn every_step_leads_to_gits_tree(format: &str) {
             let from = base.as_ref().unwrap_or(&empty).as_str();
             let diff = repo.git(&[variant, &[from, &next]].concat());
             if diff.contains('\u{fffd}') {
-                continue; // a diff arrives as text, so such a name must have come quoted
+                continue; // A diff arrives as text, so such a name arrives quoted.
             }
             let outcome = repository.check(base.as_deref(), &diff).await.unwrap();
             assert_eq!(outcome, applies(&repo.tree()), "{step} {variant:?}\n{diff}");
@@ -217,17 +217,17 @@ async fn every_step_leads_to_gits_tree(format: &str) {
 }
 
 #[tokio::test]
-async fn every_kind_of_diff_leads_to_the_tree_that_git_commits() {
+async fn every_kind_of_diff_produces_the_tree_that_git_commits() {
     every_step_leads_to_gits_tree("sha1").await;
 }
 
 #[tokio::test]
-async fn a_sha256_repository_is_no_different() {
+async fn every_kind_of_diff_works_in_a_sha256_repository() {
     every_step_leads_to_gits_tree("sha256").await;
 }
 
 #[tokio::test]
-async fn mails_of_several_commits_lead_to_the_last_tree() {
+async fn mails_of_several_commits_produce_the_last_tree() {
     let repo = TestRepo::new();
     (STEPS[0].1)(&repo);
     let base = repo.commit();
@@ -240,7 +240,7 @@ async fn mails_of_several_commits_lead_to_the_last_tree() {
 }
 
 #[tokio::test]
-async fn work_already_written_or_committed_is_checked_against_its_base() {
+async fn a_diff_is_checked_against_its_base_even_if_it_is_already_committed() {
     let repo = TestRepo::new();
     repo.write("x", numbers(1, 9));
     let base = repo.commit();
@@ -259,7 +259,7 @@ async fn work_already_written_or_committed_is_checked_against_its_base() {
 }
 
 #[tokio::test]
-async fn a_linked_worktree_has_its_own_head_and_the_objects_of_the_main_one() {
+async fn a_linked_worktree_has_its_own_head_and_shares_the_objects() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     repo.commit();
@@ -282,7 +282,7 @@ async fn a_linked_worktree_has_its_own_head_and_the_objects_of_the_main_one() {
 }
 
 #[tokio::test]
-async fn objects_that_the_project_itself_borrows_are_found() {
+async fn objects_that_the_repository_borrows_are_found() {
     let repo = TestRepo::new();
     repo.write("x", numbers(1, 9));
     let base = repo.commit();
@@ -325,7 +325,7 @@ async fn a_diff_trimmed_by_an_agent_still_applies() {
 }
 
 #[tokio::test]
-async fn a_diff_that_does_not_apply_gives_gits_own_words() {
+async fn a_diff_that_does_not_apply_fails_with_the_message_of_git() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     let base = repo.commit();
@@ -343,7 +343,7 @@ async fn a_diff_that_does_not_apply_gives_gits_own_words() {
 }
 
 #[tokio::test]
-async fn a_diff_that_git_takes_only_half_of_fails() {
+async fn a_diff_that_git_applies_only_partly_fails() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     let base = repo.commit();
@@ -353,7 +353,7 @@ async fn a_diff_that_git_takes_only_half_of_fails() {
 }
 
 #[tokio::test]
-async fn only_a_trusted_project_is_checked_against_its_working_tree() {
+async fn only_a_trusted_repository_is_checked_against_its_working_tree() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     let base = repo.commit();
@@ -371,7 +371,7 @@ async fn only_a_trusted_project_is_checked_against_its_working_tree() {
 }
 
 #[tokio::test]
-async fn the_patch_id_is_the_one_git_gives() {
+async fn patch_ids_ignore_line_numbers_and_commit_messages() {
     let repo = TestRepo::new();
     repo.write("x", numbers(1, 30));
     let base = repo.commit();

@@ -1,33 +1,33 @@
-//! A diff as `git apply` must be given it.
+//! Splits a diff into parts for `git apply`.
 
 use super::skipped_text::is_mail_start;
 use super::{parser, paths};
 
-/// A piece for one run of `git apply`, and what git must be told so that it takes it as meant.
+/// The input of one run of `git apply`, and the options that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplyPart<'a> {
     pub text: &'a str,
-    /// The number behind `-p`.
+    /// The number for the option `-p`.
     pub strip: u8,
     pub zero_context: ZeroContext,
 }
 
 /// Whether the diff was made with `-U0`.
 ///
-/// Without `--unidiff-zero` git puts such insertions at the end of the file and reports success;
-/// with it, git is less strict about every other diff.
+/// Without `--unidiff-zero`, git puts insertions of such a diff at the end of the file and reports success. With it, git
+/// is less strict about all other diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZeroContext {
     No,
-    /// One hunk at the top of each file and no context: whole small files look like this too.
+    /// One hunk at the top of each file, without context. A diff of whole small files looks like this too.
     Possible,
     Certain,
 }
 
-/// The pieces in the order in which they apply: one per mail with a patch, else the whole text.
+/// The parts in the order in which they apply: one for each mail with a patch, otherwise the whole text.
 ///
-/// In one run git first removes and then writes the files of all patches, so a file that one mail
-/// changes and a later one deletes would stay.
+/// In one run, git first deletes and then writes the files of all patches. A file that one mail changes and a later one
+/// deletes would not be deleted.
 pub fn apply_parts(diff: &str) -> Vec<ApplyPart<'_>> {
     let part = |text| {
         let strip = paths::strip_level(text);
@@ -48,9 +48,9 @@ pub(super) struct Mail<'a> {
     pub(super) first_line: usize,
 }
 
-/// The mails of `git format-patch`, or the whole text where it is none.
+/// The mails of `git format-patch`, or the whole text if it is not a mail.
 ///
-/// The line that begins a mail cannot stand in a hunk: there, every line has its sign in front.
+/// A hunk cannot contain the first line of a mail, because all its lines start with a sign.
 pub(super) fn mails(diff: &str) -> impl Iterator<Item = Mail<'_>> {
     let mut rest = Some(diff);
     let mut first_line = 1;

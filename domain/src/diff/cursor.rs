@@ -1,13 +1,13 @@
-//! A cursor over lines: cheap to copy, so a look ahead is a copy that is thrown away.
+//! A cursor over the lines of a diff. It is cheap to copy, so that the parser can look ahead with a copy.
 
-/// Where and why the walk ended before the end; git refuses the diff there too.
+/// Why a diff is invalid, and in which line. Git rejects it there too.
 #[derive(Debug)]
 pub(super) struct ParseError {
     pub(super) line: usize,
     pub(super) what: &'static str,
 }
 
-/// The line under the reader, without its newline, and its number from 1.
+/// The current line, without its newline, and its number, counted from 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineCursor<'a> {
     pub(super) line: Option<&'a str>,

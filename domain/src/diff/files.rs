@@ -1,4 +1,4 @@
-//! Patches folded into a list of files.
+//! Combines patches into a list of files.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Adds the patches that git applies in one run; gives flags for those that git undoes itself.
+    /// Adds the patches that git applies in one run. Returns flags for deletions that git does not perform.
     pub(super) fn add_commit(&mut self, patches: &[Patch<'_>]) -> Vec<Flag> {
         let mut flags = Vec::new();
-        // what this run has written, and whether as the new name of another file
+        // Paths that this run writes, and whether as the target of a rename or copy.
         let mut written: HashMap<String, bool> = HashMap::with_capacity(patches.len());
         for patch in patches {
             let file = affected(patch);
@@ -26,10 +26,10 @@ impl Files {
                 Operation::Create | Operation::Modify | Operation::Copy | Operation::Mode => None,
             };
             let kept = removed.and_then(|path| Some((path, *written.get(path)?)));
-            // two files may swap their names in one diff; nothing is kept then
+            // Two files may swap their names in one diff. Git does that correctly.
             let kept = kept.filter(|(_, moved)| !moved || file.operation == Operation::Delete).map(|(path, _)| path);
             if let Some(path) = kept {
-                let detail = format!("git keeps {}, because the same diff writes it before removing it", excerpt(path));
+                let detail = format!("git keeps {}, because the diff writes it before removing it", excerpt(path));
                 flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(path.clone()), detail });
                 self.by_path.remove(path);
             }
@@ -44,7 +44,7 @@ impl Files {
     fn add(&mut self, file: AffectedFile) {
         let earlier = self.by_path.get(&file.path).and_then(|&at| self.list.get_mut(at));
         if let Some(earlier) = earlier
-            && let Some(operation) = folded(earlier.operation, file.operation)
+            && let Some(operation) = combine(earlier.operation, file.operation)
         {
             earlier.operation = operation;
             earlier.added = earlier.added.saturating_add(file.added);
@@ -57,14 +57,14 @@ impl Files {
     }
 }
 
-/// What two patches to one path amount to, or `None` where both should be listed.
-fn folded(first: Operation, second: Operation) -> Option<Operation> {
+/// The combined operation of two patches to one path, or `None` if both are listed.
+fn combine(first: Operation, second: Operation) -> Option<Operation> {
     use Operation::{Copy, Create, Delete, Mode, Modify, Rename};
     match (first, second) {
         (Create | Modify | Rename | Copy, Modify | Mode) => Some(first),
         (Mode, Modify | Mode) => Some(second),
         (Modify | Mode, Delete) => Some(Delete),
-        // git writes a change of type (file to symlink) as these two
+        // Git writes a change of the file type, such as file to symlink, as a deletion and a creation.
         (Delete, Create) => Some(Modify),
         (Create | Rename | Copy, Delete)
         | (Delete, Modify | Mode | Delete)
@@ -82,7 +82,7 @@ fn affected(patch: &Patch<'_>) -> AffectedFile {
     } else if patch.copied {
         Operation::Copy
     } else if moved || patch.renamed {
-        // git moves the file also where only `---` and `+++` differ
+        // Git renames the file even if only `---` and `+++` differ.
         Operation::Rename
     } else if patch.hunks == 0 && !patch.binary {
         Operation::Mode

@@ -1,4 +1,4 @@
-//! What in a patch deserves a second look.
+//! Flags: what in a patch needs a reviewer's attention.
 
 use super::parser::Patch;
 use super::{Flag, FlagKind, paths};
@@ -11,7 +11,7 @@ const SYMLINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
 const TYPE_BITS: u32 = 0o170_000;
 
-/// Folders whose files tell agents what to do or what they may do.
+/// Folders with instructions or permissions of agents.
 const AGENT_FOLDERS: [&str; 10] = [
     ".agents",
     ".claude",
@@ -98,7 +98,7 @@ pub(super) fn for_patch(patch: &Patch<'_>) -> Vec<Flag> {
     flags
 }
 
-/// Case and invisible characters are ignored, as some file systems do.
+/// Ignores case and hidden characters, as some file systems do.
 fn config_kind(path: &str) -> Option<FlagKind> {
     let path: String = path.chars().filter(|&c| !is_hidden(c)).flat_map(char::to_lowercase).collect();
     let parts: Vec<&str> = path.split('/').map(|part| part.trim_end_matches([' ', '.'])).collect();
@@ -121,7 +121,7 @@ fn is_git_config(part: &str) -> bool {
     part == ".husky" || part == ".lfsconfig" || (part.starts_with(".git") && part != ".gitkeep")
 }
 
-/// Characters that do not show, or that make text show in another order than it runs.
+/// Invisible characters, and characters that change the order in which text is displayed.
 #[derive(Debug, Default)]
 pub(super) struct SuspiciousChars {
     control: Option<Occurrence>,
@@ -131,14 +131,14 @@ pub(super) struct SuspiciousChars {
 #[derive(Debug)]
 struct Occurrence {
     first: char,
-    /// 0 for the path itself.
+    /// 0 means the path itself.
     line: usize,
     count: usize,
 }
 
 impl SuspiciousChars {
     pub(super) fn scan(&mut self, text: &str, line: usize) {
-        // nearly every line is plain ASCII: look at its characters only if it is not
+        // Fast path: most lines are plain ASCII.
         if text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
             return;
         }
@@ -148,7 +148,7 @@ impl SuspiciousChars {
 
     fn scan_path(&mut self, path: &str) {
         for c in path.chars() {
-            // joiners are part of some scripts and emoji, but in a path they only disguise
+            // Some scripts and emoji need joiners, but in a path they only disguise it.
             let c = if is_joiner(c) { '\u{200b}' } else { c };
             self.look_at(c, 0);
         }

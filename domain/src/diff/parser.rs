@@ -1,4 +1,4 @@
-//! One pass over the lines of a diff, in the steps in which `git apply` takes them.
+//! Parses a diff in one pass, with the rules of `git apply`.
 
 use super::apply_parts::ZeroContext;
 use super::cursor::{LineCursor, ParseError};
@@ -6,7 +6,7 @@ use super::flags::SuspiciousChars;
 use super::skipped_text::SkippedText;
 use super::{header, paths};
 
-/// One file's part of a diff. A name is `None` where the file does not exist on that side.
+/// The patch of one file. A name is `None` if the file does not exist on that side.
 #[derive(Debug, Default)]
 pub(super) struct Patch<'a> {
     pub(super) old: Option<Vec<u8>>,
@@ -43,24 +43,24 @@ pub(super) struct ParsedDiff<'a> {
     pub(super) error: Option<ParseError>,
     with_context: bool,
     without_context: bool,
-    /// Seen a hunk without context that does not begin at the top of its file.
-    adrift: bool,
+    /// Some hunk has no context and does not begin at the top of its file.
+    has_detached_hunk: bool,
 }
 
-/// Line numbers in what it gives count from `first_line`.
-pub(super) fn parse(diff: &str, first_line: usize, level: u8) -> ParsedDiff<'_> {
+/// Parses `diff`. Line numbers in errors and flags count from `first_line`.
+pub(super) fn parse(diff: &str, first_line: usize, strip: u8) -> ParsedDiff<'_> {
     let mut parsed = ParsedDiff::default();
-    let mut lines = LineCursor::new(diff, first_line);
-    while let Some(line) = lines.line {
-        match parsed.patch_at(&mut lines, line, level) {
+    let mut cursor = LineCursor::new(diff, first_line);
+    while let Some(line) = cursor.line {
+        match parsed.parse_patch(&mut cursor, line, strip) {
             Ok(true) => {}
             Ok(false) => {
-                parsed.skipped.skip(lines.number, line);
-                lines.advance();
+                parsed.skipped.skip(cursor.number, line);
+                cursor.advance();
             }
             Err(error) => {
                 parsed.error = Some(error);
-                parsed.skipped.give_up(lines);
+                parsed.skipped.scan_rest(cursor);
                 break;
             }
         }
@@ -70,117 +70,117 @@ pub(super) fn parse(diff: &str, first_line: usize, level: u8) -> ParsedDiff<'_> 
 
 impl<'a> ParsedDiff<'a> {
     pub(super) fn zero_context(&self) -> ZeroContext {
-        match (self.with_context, self.adrift, self.without_context) {
+        match (self.with_context, self.has_detached_hunk, self.without_context) {
             (false, true, _) => ZeroContext::Certain,
             (false, false, true) => ZeroContext::Possible,
             _ => ZeroContext::No,
         }
     }
 
-    /// Takes the patch that begins at this line; `false`, and `lines` unmoved, where none does.
-    fn patch_at(&mut self, lines: &mut LineCursor<'a>, line: &'a str, level: u8) -> Result<bool, ParseError> {
-        if line.strip_prefix("@@ -").is_some_and(|rest| hunk_range(rest).is_some()) {
-            return Err(lines.error("a hunk without a file header"));
+    /// Parses the patch that begins at this line. Returns `false` and does not move the cursor if there is none.
+    fn parse_patch(&mut self, cursor: &mut LineCursor<'a>, line: &'a str, strip: u8) -> Result<bool, ParseError> {
+        if line.strip_prefix("@@ -").is_some_and(|rest| parse_hunk_range(rest).is_some()) {
+            return Err(cursor.error("a hunk without a file header"));
         }
         let header = if let Some(rest) = line.strip_prefix("diff --git ") {
-            Some(header::git(*lines, rest, level, &mut self.skipped)?)
+            Some(header::parse_git(*cursor, rest, strip, &mut self.skipped)?)
         } else if line.starts_with("--- ") {
-            header::plain(*lines, level)?
+            header::parse_plain(*cursor, strip)?
         } else {
             None
         };
         let Some((mut patch, after)) = header else { return Ok(false) };
-        *lines = after;
+        *cursor = after;
         self.skipped.enter_patch();
-        let read = self.body(lines, &mut patch);
+        let read = self.parse_body(cursor, &mut patch);
         self.patches.push(patch);
         read.map(|()| true)
     }
 
-    fn body(&mut self, lines: &mut LineCursor<'a>, patch: &mut Patch<'a>) -> Result<(), ParseError> {
-        while let Some(rest) = lines.line.and_then(|line| line.strip_prefix("@@ -")) {
-            self.hunk(lines, rest, patch)?;
+    fn parse_body(&mut self, cursor: &mut LineCursor<'a>, patch: &mut Patch<'a>) -> Result<(), ParseError> {
+        while let Some(rest) = cursor.line.and_then(|line| line.strip_prefix("@@ -")) {
+            self.parse_hunk(cursor, rest, patch)?;
         }
         if patch.hunks > 0 {
             return Ok(());
         }
-        match lines.line {
+        match cursor.line {
             Some("GIT binary patch") => {
                 patch.binary = true;
-                lines.advance();
-                if !binary_data(lines)? {
-                    return Err(lines.error("a binary patch without data"));
+                cursor.advance();
+                if !skip_binary_data(cursor)? {
+                    return Err(cursor.error("a binary patch without data"));
                 }
-                // the way back, which git writes but does not need
-                binary_data(lines)?;
+                // The reverse patch, which git writes but does not need.
+                skip_binary_data(cursor)?;
             }
             Some(line) if is_binary_marker(line) => {
                 patch.binary = true;
-                lines.advance();
+                cursor.advance();
             }
             _ if patch.changes_without_content() => {}
-            _ => return Err(lines.error("a file header without any change")),
+            _ => return Err(cursor.error("a file header without any change")),
         }
         Ok(())
     }
 
-    fn hunk(&mut self, lines: &mut LineCursor<'a>, rest: &str, patch: &mut Patch<'a>) -> Result<(), ParseError> {
-        let range = hunk_range(rest).ok_or_else(|| lines.error("a hunk header that cannot be read"))?;
+    fn parse_hunk(&mut self, cursor: &mut LineCursor<'a>, rest: &str, patch: &mut Patch<'a>) -> Result<(), ParseError> {
+        let range = parse_hunk_range(rest).ok_or_else(|| cursor.error("a hunk header that cannot be read"))?;
         let (mut old, mut new) = (range.old, range.new);
         let (added, removed) = (patch.added, patch.removed);
-        let (mut context, mut to_the_end) = (false, false);
+        let (mut context, mut reaches_end) = (false, false);
         let too_long = "a hunk longer than its header says";
-        lines.advance();
+        cursor.advance();
         while old > 0 || new > 0 {
-            let line = lines.line.ok_or_else(|| lines.error("a hunk shorter than its header says"))?;
+            let line = cursor.line.ok_or_else(|| cursor.error("a hunk shorter than its header says"))?;
             let (takes_old, takes_new) = match line.as_bytes().first() {
                 None | Some(b' ') => (1, 1),
                 Some(b'-') => (1, 0),
                 Some(b'+') => (0, 1),
                 Some(b'\\') if line.starts_with("\\ ") => (0, 0),
-                Some(_) => return Err(lines.error("a hunk shorter than its header says")),
+                Some(_) => return Err(cursor.error("a hunk shorter than its header says")),
             };
-            old = old.checked_sub(takes_old).ok_or_else(|| lines.error(too_long))?;
-            new = new.checked_sub(takes_new).ok_or_else(|| lines.error(too_long))?;
+            old = old.checked_sub(takes_old).ok_or_else(|| cursor.error(too_long))?;
+            new = new.checked_sub(takes_new).ok_or_else(|| cursor.error(too_long))?;
             match (takes_old, takes_new) {
                 (0, 0) => {
-                    to_the_end = true;
-                    self.end_marker(lines.number, line);
+                    reaches_end = true;
+                    self.check_end_marker(cursor.number, line);
                 }
                 (1, 0) => patch.removed = patch.removed.saturating_add(1),
                 (0, 1) => {
                     let text = line.get(1..).unwrap_or_default();
                     patch.added = patch.added.saturating_add(1);
                     patch.first_added.get_or_insert(text);
-                    patch.suspicious.scan(text, lines.number);
+                    patch.suspicious.scan(text, cursor.number);
                 }
                 _ => context = true,
             }
-            lines.advance();
+            cursor.advance();
         }
         if added == patch.added && removed == patch.removed {
-            return Err(lines.error("a hunk that changes nothing"));
+            return Err(cursor.error("a hunk that changes nothing"));
         }
-        if let Some(line) = lines.line
+        if let Some(line) = cursor.line
             && line.starts_with("\\ ")
         {
-            to_the_end = true;
-            self.end_marker(lines.number, line);
-            lines.advance();
+            reaches_end = true;
+            self.check_end_marker(cursor.number, line);
+            cursor.advance();
         }
-        let at_the_top = patch.hunks == 0 && range.old_start <= u64::from(range.old > 0);
-        let whole_file = patch.created || patch.deleted || (at_the_top && to_the_end);
+        let starts_at_top = patch.hunks == 0 && range.old_start <= u64::from(range.old > 0);
+        let whole_file = patch.created || patch.deleted || (starts_at_top && reaches_end);
         self.with_context |= context;
         if !context && !whole_file {
             self.without_context = true;
-            self.adrift |= !at_the_top;
+            self.has_detached_hunk |= !starts_at_top;
         }
         patch.hunks += 1;
         Ok(())
     }
 
-    /// git takes any text behind `\ ` for "no newline at end of file".
-    fn end_marker(&mut self, number: usize, line: &str) {
+    /// Git reads any text after `\ ` as "no newline at end of file".
+    fn check_end_marker(&mut self, number: usize, line: &str) {
         if line.trim_end() != "\\ No newline at end of file" {
             self.skipped.flag(number, line);
         }
@@ -191,21 +191,21 @@ fn is_binary_marker(line: &str) -> bool {
     line.ends_with(" differ") && (line.starts_with("Binary files ") || line.starts_with("Files "))
 }
 
-/// Skips one `literal` or `delta` block, or gives `false` where there is none.
-fn binary_data(lines: &mut LineCursor<'_>) -> Result<bool, ParseError> {
-    if !lines.line.is_some_and(|line| line.starts_with("literal ") || line.starts_with("delta ")) {
+/// Skips one `literal` or `delta` block. Returns `false` if there is none.
+fn skip_binary_data(cursor: &mut LineCursor<'_>) -> Result<bool, ParseError> {
+    if !cursor.line.is_some_and(|line| line.starts_with("literal ") || line.starts_with("delta ")) {
         return Ok(false);
     }
-    while let Some(line) = lines.advance() {
+    while let Some(line) = cursor.advance() {
         if line.is_empty() {
-            lines.advance();
+            cursor.advance();
             break;
         }
         let (length, data) = line.split_at_checked(1).unwrap_or_default();
         let encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&()*+-;<=>?@^_`{|}~".contains(&byte);
         let length_fits = length.bytes().all(|byte| byte.is_ascii_alphabetic());
         if !length_fits || data.is_empty() || data.len() % 5 != 0 || !data.bytes().all(encoded) {
-            return Err(lines.error("binary data that cannot be read"));
+            return Err(cursor.error("binary data that cannot be read"));
         }
     }
     Ok(true)
@@ -219,8 +219,8 @@ pub(super) struct HunkRange {
     pub(super) new: u64,
 }
 
-/// Reads what follows `@@ -`.
-pub(super) fn hunk_range(rest: &str) -> Option<HunkRange> {
+/// Parses the text after `@@ -`.
+pub(super) fn parse_hunk_range(rest: &str) -> Option<HunkRange> {
     let (ranges, _) = rest.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
     let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;

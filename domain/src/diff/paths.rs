@@ -1,11 +1,10 @@
-//! File names in diff headers, taken apart as `git apply` does it.
+//! Parses file names in diff headers, with the rules of `git apply`.
 
-/// Whether git must take a leading folder off the names (`-p1`) or not (`-p0`).
+/// Whether git must strip the first folder of the names (`-p1`) or not (`-p0`).
 ///
-/// A header that names one file twice is written either `a/x b/x` (any two different prefixes) or,
-/// by `--no-prefix`, `x x`. One header of the first form decides for 1; with none of it, one of
-/// the second decides for 0. Renames are told by their `rename from` line, diffs without
-/// `diff --git` by their first `---` and `+++`.
+/// A header that names one file twice has the form `a/x b/x` (any two different prefixes) or, with `--no-prefix`, `x x`.
+/// One header of the first form means 1. Otherwise one of the second form means 0. For renames, the `rename from` line
+/// decides; for diffs without `diff --git`, the first `---` and `+++` do.
 pub(super) fn strip_level(diff: &str) -> u8 {
     let mut unprefixed = false;
     let mut lines = diff.lines().peekable();
@@ -47,10 +46,10 @@ fn strip_level_of_plain(diff: &str) -> u8 {
     u8::from(prefixed)
 }
 
-/// The one name that `diff --git` gives twice, or `None` when the line does not tell.
-pub(super) fn from_git_line(names: &str, level: u8) -> Option<Vec<u8>> {
+/// The name that a `diff --git` line contains twice, or `None` if the line is ambiguous.
+pub(super) fn from_git_line(names: &str, strip: u8) -> Option<Vec<u8>> {
     let same = |left: &[u8], right: &[u8]| {
-        let (left, right) = (strip_tree(left, level)?, strip_tree(right, level)?);
+        let (left, right) = (strip_tree(left, strip)?, strip_tree(right, strip)?);
         (left == right && !left.is_empty()).then(|| left.to_vec())
     };
     if let Some((left, used)) = unquote(names) {
@@ -64,19 +63,19 @@ pub(super) fn from_git_line(names: &str, level: u8) -> Option<Vec<u8>> {
         let (right, _) = unquote(names.get(at + 1..)?)?;
         return same(names.get(..at)?.as_bytes(), &right);
     }
-    plain_twice(names.as_bytes(), level).map(<[u8]>::to_vec)
+    find_repeated_name(names.as_bytes(), strip).map(<[u8]>::to_vec)
 }
 
-/// Finds the blank that leaves the same name on both sides.
+/// Finds the blank that separates two equal names.
 ///
-/// A diff comes from a stranger, so this must not try every blank against the whole line.
-fn plain_twice(names: &[u8], level: u8) -> Option<&[u8]> {
-    const LONGEST: usize = 8192;
-    if names.len() > LONGEST {
+/// A hostile diff may contain very many blanks, so this does not compare the whole line at each of them.
+fn find_repeated_name(names: &[u8], strip: u8) -> Option<&[u8]> {
+    const MAX_BYTES: usize = 8192;
+    if names.len() > MAX_BYTES {
         return None;
     }
     let is_blank = |at: usize| matches!(names.get(at), Some(b' ' | b'\t'));
-    if level == 0 {
+    if strip == 0 {
         let middle = names.len() / 2;
         let (left, right) = (names.get(..middle)?, names.get(middle + 1..)?);
         return (is_blank(middle) && left == right && left.first() != Some(&b'/')).then_some(left);
@@ -84,7 +83,7 @@ fn plain_twice(names: &[u8], level: u8) -> Option<&[u8]> {
     let mut slashes = names.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
     let start = slashes.next().filter(|&at| at > 0)? + 1;
     slashes.find_map(|slash| {
-        // the right name runs from here to the end, so its length says where the left one ends
+        // The right name runs to the end of the line, so its length gives the end of the left one.
         let right = names.get(slash + 1..)?;
         let blank = start + right.len();
         let left = names.get(start..blank)?;
@@ -94,8 +93,8 @@ fn plain_twice(names: &[u8], level: u8) -> Option<&[u8]> {
     })
 }
 
-/// The name on a `---`, `+++`, `rename` or `copy` line; `None` where stripping leaves nothing.
-pub(super) fn from_line(rest: &str, level: u8, ends_at_tab: bool) -> Option<Vec<u8>> {
+/// The name in a `---`, `+++`, `rename` or `copy` line; `None` if stripping leaves nothing.
+pub(super) fn from_line(rest: &str, strip: u8, ends_at_tab: bool) -> Option<Vec<u8>> {
     let name = match unquote(rest) {
         Some((name, _)) => name,
         None => {
@@ -103,13 +102,13 @@ pub(super) fn from_line(rest: &str, level: u8, ends_at_tab: bool) -> Option<Vec<
             rest.get(..end)?.as_bytes().to_vec()
         }
     };
-    let name = match level {
+    let name = match strip {
         0 => name.as_slice(),
         _ => name.get(name.iter().position(|&byte| byte == b'/')? + 1..)?,
     };
-    let mut squashed = name.to_vec();
-    squashed.dedup_by(|next, previous| *next == b'/' && *previous == b'/');
-    (!squashed.is_empty()).then_some(squashed)
+    let mut normalized = name.to_vec();
+    normalized.dedup_by(|next, previous| *next == b'/' && *previous == b'/');
+    (!normalized.is_empty()).then_some(normalized)
 }
 
 pub(super) fn is_dev_null(rest: &str) -> bool {
@@ -120,8 +119,8 @@ pub(super) fn to_display(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-fn strip_tree(name: &[u8], level: u8) -> Option<&[u8]> {
-    if level == 0 {
+fn strip_tree(name: &[u8], strip: u8) -> Option<&[u8]> {
+    if strip == 0 {
         return (name.first() != Some(&b'/')).then_some(name);
     }
     match name.iter().position(|&byte| byte == b'/')? {
@@ -130,7 +129,7 @@ fn strip_tree(name: &[u8], level: u8) -> Option<&[u8]> {
     }
 }
 
-/// Undoes git's C-style quoting; also gives how long the quoted form was.
+/// Decodes git's C-style quoting. Also returns the length of the quoted form.
 fn unquote(text: &str) -> Option<(Vec<u8>, usize)> {
     let bytes = text.as_bytes();
     if bytes.first() != Some(&b'"') {

@@ -1,14 +1,14 @@
-//! Text that git skips: it is shown to a reviewer but is no part of the change.
+//! Text that git skips: the reviewer sees it, but it is not part of the change.
 
 use super::cursor::LineCursor;
 use super::flags::{SuspiciousChars, excerpt};
 use super::{Flag, FlagKind};
 
-/// Collects skipped lines; what git itself writes around patches is expected and not flagged.
+/// Collects skipped lines. Lines that git itself writes around patches are not flagged.
 #[derive(Debug, Default)]
 pub(super) struct SkippedText {
-    place: Section,
-    lines: usize,
+    section: Section,
+    count: usize,
     first: Option<(usize, String)>,
     misnamed: Vec<Flag>,
     suspicious: SuspiciousChars,
@@ -18,18 +18,18 @@ pub(super) struct SkippedText {
 enum Section {
     #[default]
     Bare,
-    /// Head and message of a `git format-patch` mail.
+    /// Header and message of a `git format-patch` mail.
     Mail,
-    /// Head and message as `git show` and `git log -p` print them.
+    /// Header and message as `git show` and `git log -p` print them.
     Log,
-    /// After the `-- ` that ends a mail: git's version follows.
+    /// After the `-- ` at the end of a mail; git's version follows.
     Signature,
 }
 
 impl SkippedText {
-    /// A patch begins, so the head of the mail or commit has ended.
+    /// A patch begins, so the header of the mail or commit has ended.
     pub(super) fn enter_patch(&mut self) {
-        self.place = Section::Bare;
+        self.section = Section::Bare;
     }
 
     pub(super) fn skip(&mut self, number: usize, line: &str) {
@@ -38,48 +38,48 @@ impl SkippedText {
         }
         self.suspicious.scan(line, number);
         if is_mail_start(line) {
-            self.place = Section::Mail;
+            self.section = Section::Mail;
         } else if is_commit_line(line) {
-            self.place = Section::Log;
+            self.section = Section::Log;
         } else {
-            match self.place {
+            match self.section {
                 Section::Mail => {}
                 Section::Log if is_log_line(line) => {}
-                Section::Bare if line.trim_end() == "--" => self.place = Section::Signature,
-                Section::Signature if is_version(line) => self.place = Section::Bare,
+                Section::Bare if line.trim_end() == "--" => self.section = Section::Signature,
+                Section::Signature if is_version(line) => self.section = Section::Bare,
                 Section::Bare | Section::Log | Section::Signature => self.flag(number, line),
             }
         }
     }
 
-    /// The rest cannot be read as a diff, but it is shown, so its characters count.
-    pub(super) fn give_up(&mut self, mut lines: LineCursor<'_>) {
-        while let Some(line) = lines.line {
-            self.suspicious.scan(line, lines.number);
-            lines.advance();
+    /// Scans the rest after an error. The reviewer sees it although it is not a valid diff.
+    pub(super) fn scan_rest(&mut self, mut cursor: LineCursor<'_>) {
+        while let Some(line) = cursor.line {
+            self.suspicious.scan(line, cursor.number);
+            cursor.advance();
         }
     }
 
-    /// A line inside a patch that git takes for nothing, whatever it says.
+    /// Records a line that git ignores.
     pub(super) fn flag(&mut self, number: usize, line: &str) {
-        self.lines += 1;
+        self.count += 1;
         if self.first.is_none() {
             self.first = Some((number, excerpt(line)));
         }
     }
 
-    /// The `diff --git` line says one name and git uses another.
-    pub(super) fn misnamed(&mut self, said: &str, used: String) {
-        let detail = format!("the `diff --git` line names {}, git changes {}", excerpt(said), excerpt(&used));
-        self.misnamed.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(used), detail });
+    /// Records that the `diff --git` line names another file than the one that git changes.
+    pub(super) fn misnamed(&mut self, named: &str, changed: String) {
+        let detail = format!("the `diff --git` line names {}, git changes {}", excerpt(named), excerpt(&changed));
+        self.misnamed.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(changed), detail });
     }
 
     pub(super) fn into_flags(self) -> Vec<Flag> {
         let mut flags = self.misnamed;
         if let Some((number, text)) = self.first {
-            let detail = match self.lines {
+            let detail = match self.count {
                 1 => format!("line {number} is ignored by git: {text}"),
-                lines => format!("{lines} lines are ignored by git, the first is line {number}: {text}"),
+                count => format!("{count} lines are ignored by git, the first is line {number}: {text}"),
             };
             flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: None, detail });
         }

@@ -1,4 +1,4 @@
-//! What `domain::diff::summarize` says, against what git says of the same change.
+//! Compares `domain::diff::summarize` with git.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ fn shown(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// The affected files by `--raw -z` and `--numstat -z`.
+/// The affected files according to `--raw -z` and `--numstat -z`.
 fn by_git(repo: &TestRepo, from: &str, to: &str) -> Vec<AffectedFile> {
     let raw = fields(repo, &[&["diff", "--raw", "-z"][..], &COPIES, &[from, to]].concat());
     let mut stats = fields(repo, &[&["diff", "--numstat", "-z"][..], &COPIES, &[from, to]].concat()).into_iter();
@@ -58,7 +58,7 @@ fn by_git(repo: &TestRepo, from: &str, to: &str) -> Vec<AffectedFile> {
 }
 
 #[test]
-fn the_affected_files_are_those_git_names() {
+fn the_affected_files_are_those_that_git_lists() {
     let repo = TestRepo::new();
     let mut base = repo.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
     for (step, change) in STEPS {
@@ -77,9 +77,9 @@ fn the_affected_files_are_those_git_names() {
     }
 }
 
-/// A diff that reads as one change and applies as another would fool every reviewer.
+/// A diff that reads as one change and applies as another would mislead the reviewer.
 #[tokio::test]
-async fn whatever_git_applies_is_what_was_read() {
+async fn a_diff_that_git_applies_is_never_summarized_differently() {
     let repo = TestRepo::new();
     for name in ["x", "y", "dir/x", "a/x", "b/x"] {
         repo.write(name, "1\n");
@@ -120,7 +120,7 @@ async fn whatever_git_applies_is_what_was_read() {
         let Check::Applies { tree_id: Some(tree), .. } = outcome else { continue };
         let reading = summarize(&diff);
         if reading.note.is_some() {
-            // refusing to say is allowed, saying something else is not
+            // A parse error is allowed, a different summary is not.
             continue;
         }
         applied += 1;
@@ -133,7 +133,7 @@ async fn whatever_git_applies_is_what_was_read() {
     assert!(applied >= 12, "only {applied} of the traps applied");
 }
 
-/// Applies with git in a worktree of its own and asks git what changed.
+/// Applies the diff in a separate worktree and asks git what changed.
 fn changed_paths(repo: &TestRepo, base: &str, diff: &str, tree: &str) -> Vec<String> {
     let worktree = repo.dir.path().join("again");
     repo.git(&["worktree", "add", "--quiet", "--detach", worktree.to_str().unwrap(), base]);
@@ -148,7 +148,7 @@ fn changed_paths(repo: &TestRepo, base: &str, diff: &str, tree: &str) -> Vec<Str
     names
 }
 
-/// What a hostile diff might be made of, in the order in which it would be.
+/// Pieces of hostile diffs, in the order in which they would occur.
 const PIECES: [&[&str]; 5] = [
     &["", "", "", "text\n", "\\ x\n", "-- \n2.47\n", "diff --git a/p b/p\n", "--- a/x\n"],
     &[
@@ -207,7 +207,7 @@ const PIECES: [&[&str]; 5] = [
     ],
 ];
 
-/// Lines added and removed per path, as `git apply --numstat` counts them; `None` if it refuses.
+/// Added and removed lines per path, as `git apply --numstat` counts them; `None` if git rejects the diff.
 fn counted_by_git(diff: &str) -> Option<BTreeMap<String, (u32, u32)>> {
     let strip = format!("-p{}", domain::diff::apply_parts(diff)[0].strip);
     let mut command = Command::new("git");
@@ -231,7 +231,7 @@ fn counted_by_git(diff: &str) -> Option<BTreeMap<String, (u32, u32)>> {
 }
 
 #[test]
-fn random_headers_are_read_as_git_reads_them_or_not_at_all() {
+fn random_headers_are_parsed_as_git_parses_them_or_rejected() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut below = |end: usize| {
         state ^= state << 13;

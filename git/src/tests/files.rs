@@ -1,4 +1,4 @@
-//! File texts and diffs between contents, against real git.
+//! File contents and diffs between contents, with real git.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn paths(names: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_file_is_read_as_it_was_and_as_it_becomes() {
+async fn a_file_is_read_before_and_after_the_diff() {
     let repo = TestRepo::new();
     for (name, words) in [("kept", "kept\n"), ("edit", "one\n"), ("gone", "gone\n"), ("old name", "1\n2\n3\n4\n")] {
         repo.write(name, words);
@@ -43,7 +43,7 @@ async fn a_file_is_read_as_it_was_and_as_it_becomes() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_named_and_not_shown() {
+async fn binary_and_large_files_are_reported_without_content() {
     let repo = TestRepo::with_format("sha256");
     repo.write("zero", "a\0b");
     repo.write("latin", b"caf\xe9\n");
@@ -71,7 +71,7 @@ async fn all_files_together_have_a_limit() {
 }
 
 #[tokio::test]
-async fn names_that_are_no_paths_lead_nowhere() {
+async fn invalid_paths_are_absent() {
     let repo = TestRepo::new();
     repo.write("dir/file", "text\n");
     let base = repo.commit();
@@ -83,7 +83,7 @@ async fn names_that_are_no_paths_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn a_diff_that_does_not_apply_has_no_files() {
+async fn reading_files_of_a_diff_that_does_not_apply_is_an_error() {
     let repo = TestRepo::new();
     repo.write("edit", numbers(1, 9));
     let base = repo.commit();
@@ -97,7 +97,7 @@ async fn a_diff_that_does_not_apply_has_no_files() {
 }
 
 #[tokio::test]
-async fn without_a_base_there_is_only_what_the_diff_brings() {
+async fn without_a_base_only_the_files_of_the_diff_exist() {
     let repo = TestRepo::new();
     repo.write("new", "new\n");
     repo.git(&["add", "--all"]);
@@ -107,7 +107,7 @@ async fn without_a_base_there_is_only_what_the_diff_brings() {
 }
 
 #[tokio::test]
-async fn two_contents_differ_by_a_diff_that_leads_from_one_to_the_other() {
+async fn the_diff_between_two_contents_turns_one_into_the_other() {
     let repo = TestRepo::new();
     repo.write("edit", numbers(1, 30));
     let base = repo.commit();
@@ -123,7 +123,7 @@ async fn two_contents_differ_by_a_diff_that_leads_from_one_to_the_other() {
     let between = repository.diff_contents((Some(&base), Some(&first)), (Some(&base), Some(&second))).await.unwrap();
     assert!(between.contains("-fifteen\n+15\n+15b\n"), "{between}");
     assert_eq!(repository.check(Some(&first_tree), &between).await.unwrap(), applies(&repo.tree()));
-    // the other base makes no difference where the files come out the same
+    // The base does not matter if the resulting files are equal.
     let same = repository.diff_contents((Some(&base), Some(&second)), (Some(&second_commit), None)).await.unwrap();
     assert_eq!(same, "");
     let from_nothing = repository.diff_contents((Some(&base), None), (None, None)).await.unwrap();
@@ -132,7 +132,7 @@ async fn two_contents_differ_by_a_diff_that_leads_from_one_to_the_other() {
 }
 
 #[tokio::test]
-async fn a_file_in_another_encoding_is_compared_as_bytes() {
+async fn a_file_in_another_encoding_becomes_a_binary_patch() {
     let repo = TestRepo::new();
     let name = "caf\u{e9} \\ [1]*.txt";
     repo.write(name, b"caf\xe9\none\n");
@@ -149,7 +149,7 @@ async fn a_file_in_another_encoding_is_compared_as_bytes() {
 }
 
 #[tokio::test]
-async fn a_difference_above_the_limit_is_said_with_its_size() {
+async fn a_diff_above_the_limit_is_refused_with_its_size() {
     let repo = TestRepo::new();
     repo.write("file", "x\n");
     let from = repo.commit();
@@ -160,9 +160,9 @@ async fn a_difference_above_the_limit_is_said_with_its_size() {
     assert!(matches!(refused, GitError::TooLarge { bytes: 10_000.., limit: 1_000 }), "{refused}");
 }
 
-/// The drivers leave a mark where they run; the user's own git would run them.
+/// The drivers create a file when they run. The user's own git would run them.
 #[tokio::test]
-async fn no_driver_of_the_project_runs() {
+async fn diff_drivers_and_filters_of_the_repository_do_not_run() {
     let repo = TestRepo::new();
     let mark = repo.dir.path().join("mark");
     let tool = repo.dir.path().join("tool.sh");

@@ -1,4 +1,4 @@
-//! Processes and files: how many, how long, and what is left of them.
+//! Time limits, concurrency, and cleanup of processes and folders.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use super::*;
 
 const DIFF: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A git that hangs in `apply`.
 fn slow_git() -> PathBuf {
@@ -22,30 +22,30 @@ fn one_file() -> (TestRepo, String) {
     (repo, base)
 }
 
-/// The ids that the slow git noted: its own and its child's.
-fn noted_pids(repo: &TestRepo) -> Option<Vec<String>> {
+/// The process ids that the slow git recorded: its own and its child's.
+fn recorded_pids(repo: &TestRepo) -> Option<Vec<String>> {
     let project = children(&repo.scratch()).pop()?;
     let noted = fs::read_to_string(project.join("pids")).ok()?;
     Some(noted.split_whitespace().map(str::to_owned).collect())
 }
 
-/// A zombie counts as gone: it waits for its new parent, not for us.
+/// A zombie counts as gone: it waits for its new parent.
 fn is_gone(pid: &str) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     stat.rsplit(") ").next().is_some_and(|state| state.starts_with(['Z', 'X']))
 }
 
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let waited = timeout(PATIENCE, async {
+async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waited = timeout(TEST_TIMEOUT, async {
         while !holds() {
             sleep(Duration::from_millis(5)).await;
         }
     });
-    assert!(waited.await.is_ok(), "never: {what}");
+    assert!(waited.await.is_ok(), "timed out: {what}");
 }
 
 #[tokio::test]
-async fn a_git_that_hangs_is_killed_with_its_children() {
+async fn a_hanging_git_is_killed_with_its_children() {
     let (repo, base) = one_file();
     let time_limit = Duration::from_secs(3);
     let repository = repo.open_with(GitSettings { program: slow_git(), time_limit, ..GitSettings::default() }).await;
@@ -54,14 +54,14 @@ async fn a_git_that_hangs_is_killed_with_its_children() {
     let outcome = repository.check(Some(&base), DIFF).await;
 
     assert!(matches!(outcome, Err(GitError::TimedOut { after }) if after == time_limit), "{outcome:?}");
-    assert!(started.elapsed() < PATIENCE);
+    assert!(started.elapsed() < TEST_TIMEOUT);
     assert_eq!(repo.left_behind(), [] as [PathBuf; 0]);
-    let pids = noted_pids(&repo).expect("the slow git ran");
-    until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
+    let pids = recorded_pids(&repo).expect("the slow git ran");
+    wait_until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
 }
 
 #[tokio::test]
-async fn a_dropped_check_leaves_no_process_no_file_and_its_place_to_others() {
+async fn a_dropped_check_leaves_no_process_and_no_file_and_releases_its_permit() {
     let (repo, base) = one_file();
     let settings = GitSettings { program: slow_git(), concurrency: 1, ..GitSettings::default() };
     let repository = repo.open_with(settings).await;
@@ -69,31 +69,31 @@ async fn a_dropped_check_leaves_no_process_no_file_and_its_place_to_others() {
         let (repository, base) = (repository.clone(), base.clone());
         async move { repository.check(Some(&base), DIFF).await }
     });
-    until("git runs", || noted_pids(&repo).is_some()).await;
+    wait_until("git runs", || recorded_pids(&repo).is_some()).await;
     assert_eq!(repo.left_behind().len(), 1);
 
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
 
-    let pids = noted_pids(&repo).unwrap();
-    until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
-    until("the folder is removed", || repo.left_behind().is_empty()).await;
-    let next = timeout(PATIENCE, repository.resolve_base(None)).await;
-    assert_eq!(next.expect("the repo is free again").unwrap(), Some(base));
+    let pids = recorded_pids(&repo).unwrap();
+    wait_until("both processes end", || pids.iter().all(|pid| is_gone(pid))).await;
+    wait_until("the folder is removed", || repo.left_behind().is_empty()).await;
+    let next = timeout(TEST_TIMEOUT, repository.resolve_base(None)).await;
+    assert_eq!(next.expect("the permit is free again").unwrap(), Some(base));
 }
 
 #[test]
-fn a_runtime_that_shuts_down_takes_the_check_with_it() {
+fn a_runtime_that_shuts_down_ends_the_check() {
     let (repo, base) = one_file();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let repository = repo.open_with(GitSettings { program: slow_git(), ..GitSettings::default() }).await;
         tokio::spawn(async move { repository.check(Some(&base), DIFF).await });
-        until("git runs", || noted_pids(&repo).is_some()).await;
+        wait_until("git runs", || recorded_pids(&repo).is_some()).await;
     });
     drop(runtime);
-    let pids = noted_pids(&repo).unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let pids = recorded_pids(&repo).unwrap();
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !pids.iter().all(|pid| is_gone(pid)) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -102,7 +102,7 @@ fn a_runtime_that_shuts_down_takes_the_check_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_checks_of_one_new_base_agree() {
+async fn concurrent_checks_of_a_new_base_agree() {
     let repo = TestRepo::new();
     for n in 0..200 {
         repo.write(&format!("dir{}/file{n}", n % 7), numbers(1, n));
@@ -123,7 +123,7 @@ async fn many_checks_of_one_new_base_agree() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn more_bases_than_are_kept_still_give_the_right_tree() {
+async fn more_bases_than_the_cache_holds_still_give_the_right_tree() {
     let (repo, _) = one_file();
     let repository = repo.open().await;
     let mut bases = Vec::new();
@@ -146,7 +146,7 @@ async fn more_bases_than_are_kept_still_give_the_right_tree() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_run_left_is_wiped_and_what_this_run_uses_is_not() {
+async fn folders_of_an_earlier_run_are_removed_and_those_of_this_run_are_kept() {
     let (repo, base) = one_file();
     let first = repo.open().await;
     let project = children(&repo.scratch()).pop().unwrap();
@@ -163,7 +163,7 @@ async fn what_an_earlier_run_left_is_wiped_and_what_this_run_uses_is_not() {
 }
 
 #[tokio::test]
-async fn a_scratch_folder_that_was_cleaned_away_is_built_again() {
+async fn a_deleted_scratch_folder_is_built_again() {
     let (repo, base) = one_file();
     let repository = repo.open().await;
     for _ in 0..2 {
@@ -177,7 +177,7 @@ async fn a_scratch_folder_that_was_cleaned_away_is_built_again() {
 }
 
 #[tokio::test]
-async fn a_missing_git_is_named() {
+async fn a_missing_git_program_is_named_in_the_error() {
     let (repo, _) = one_file();
     let settings = Arc::new(GitSettings { program: "/nowhere/git".into(), ..GitSettings::default() });
     let refused = Repository::open(&repo.project, &repo.scratch(), false, settings).await;
@@ -185,7 +185,7 @@ async fn a_missing_git_is_named() {
 }
 
 #[tokio::test]
-async fn a_flood_of_complaints_is_cut() {
+async fn long_error_output_is_truncated() {
     let (repo, base) = one_file();
     let repository = repo.open().await;
     let diff: String = (0..2_000).map(|n| DIFF.replace('x', &format!("missing{n}"))).collect();

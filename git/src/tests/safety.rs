@@ -1,10 +1,10 @@
-//! What a hostile diff, base name or project config cannot do.
+//! Hostile diffs, base names and repository configurations.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// Every file of the project with its content, the index and the whole `.git` folder included.
+/// Every file of the repository with its content, including `.git`.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for path in children(folder) {
@@ -17,7 +17,7 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Filters, hooks and monitors that all leave a mark when they run.
+/// A repository whose filters, hooks and monitors create a file when they run.
 fn booby_trapped() -> (TestRepo, PathBuf, String) {
     let repo = TestRepo::new();
     repo.write("x.txt", "1\n");
@@ -25,7 +25,7 @@ fn booby_trapped() -> (TestRepo, PathBuf, String) {
     let base = repo.commit();
     let mark = repo.dir.path().join("mark");
     let trap = repo.dir.path().join("trap.sh");
-    // written by another process: a file that ours still holds open for writing cannot be run
+    // Written by another process: a file that this process has open for writing cannot be executed.
     let script = format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display());
     let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";
     let written = Command::new("sh").args(["-c", write, "sh", &script]).arg(&trap).status().unwrap();
@@ -64,7 +64,7 @@ fn booby_trapped() -> (TestRepo, PathBuf, String) {
 }
 
 #[tokio::test]
-async fn nothing_of_a_hostile_project_config_runs() {
+async fn programs_in_a_hostile_configuration_do_not_run() {
     for trusted in [false, true] {
         let (repo, mark, base) = booby_trapped();
         let settings = Arc::new(GitSettings::default());
@@ -78,14 +78,14 @@ async fn nothing_of_a_hostile_project_config_runs() {
         repository.patch_id(good).await.unwrap();
         assert!(!mark.exists(), "trusted: {trusted}");
 
-        // the traps do work where git is run as a user would
+        // The programs do run if git runs as the user would run it.
         Command::new("git").current_dir(&repo.project).args(["status", "--short"]).output().unwrap();
         assert!(mark.exists(), "the traps are set wrong");
     }
 }
 
 #[tokio::test]
-async fn the_users_index_tree_and_repository_are_untouched() {
+async fn the_index_files_and_repository_of_the_user_stay_unchanged() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     let base = repo.commit();
@@ -103,7 +103,7 @@ async fn the_users_index_tree_and_repository_are_untouched() {
 }
 
 #[tokio::test]
-async fn paths_that_lead_out_or_into_git_are_refused() {
+async fn paths_outside_the_tree_or_inside_git_are_refused() {
     let repo = TestRepo::new();
     let base = repo.commit();
     let settings = Arc::new(GitSettings::default());
@@ -131,7 +131,7 @@ async fn paths_that_lead_out_or_into_git_are_refused() {
 }
 
 #[tokio::test]
-async fn base_names_that_are_more_than_names_are_refused() {
+async fn base_names_with_options_ranges_or_expressions_are_refused() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     let base = repo.commit();
@@ -171,7 +171,7 @@ async fn base_names_that_are_more_than_names_are_refused() {
 }
 
 #[tokio::test]
-async fn a_diff_over_the_limit_never_reaches_git() {
+async fn a_diff_over_the_limit_is_not_passed_to_git() {
     let repo = TestRepo::new();
     let repository = repo.open_with(GitSettings { max_diff_bytes: 10, ..GitSettings::default() }).await;
     let refused = repository.check(None, "12345678901").await;
@@ -182,7 +182,7 @@ async fn a_diff_over_the_limit_never_reaches_git() {
 }
 
 #[tokio::test]
-async fn a_folder_outside_every_repository_is_named() {
+async fn a_folder_outside_any_repository_is_named_in_the_error() {
     let dir = TempDir::new().unwrap();
     let settings = Arc::new(GitSettings::default());
     for folder in [dir.path().to_owned(), dir.path().join("missing")] {
