@@ -1,7 +1,9 @@
 //! The wiring: the one module that knows every part.
 
 use crate::mcp::Endpoint;
-use actors::{Limits, ProjectSource, Projects, Running, Settings, pool::PoolSettings, reviewer_process::this_program};
+use actors::{
+    Limits, ProjectSource, Projects, Running, Settings, pool::PoolSettings, reviewer_process::own_executable,
+};
 use anyhow::Context as _;
 use config::Config;
 use config::data_dir::open_private;
@@ -89,7 +91,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         stop_grace: pool.stop_grace,
         folder: config.server.data_dir.reviewers(),
         mcp_url: format!("http://{url}{path}"),
-        shim: this_program(),
+        shim: own_executable(),
     })
 }
 

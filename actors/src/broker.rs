@@ -347,7 +347,7 @@ impl Broker {
         if let (Ok(view), Some(node)) =
             (self.show_pool().await, root.children.iter_mut().find(|node| node.kind == "pool"))
         {
-            crate::pool::draw(node, &view);
+            view.describe(node);
         }
         Ok(Tree { root, store: self.store_vitals(), calls: self.call_vitals(), more_reviews })
     }

@@ -1,5 +1,5 @@
-//! Who a caller is that has shown a token, and the passes of this run: they are kept in memory only, so
-//! that none is good for longer than the broker that gave it.
+//! Callers that have shown a token, and the credentials of this run. Credentials are kept in memory only, so they end
+//! with the broker that issued them.
 
 pub use domain::credential::{Authority, LOCAL_OPERATOR, Scope, SecretHash};
 
@@ -19,20 +19,20 @@ pub struct Caller {
     pub authority: Authority,
     pub identity: String,
     pub scope: Scope,
-    /// Only a reviewer that the pool has started has one.
+    /// Set for reviewers that the pool has started.
     pub credential: Option<Arc<ReviewerCredential>>,
 }
 
 impl Caller {
-    /// The name it goes by where a call gives none. The local user's commands carry the calls of
-    /// whoever uses them, so they speak for nobody by themselves.
+    /// The name used if a call gives none. The local operator has no default name, because different people and agents
+    /// use it.
     pub fn name(&self) -> Option<&str> {
         let is_local = self.authority == Authority::Operator && self.identity == LOCAL_OPERATOR;
         (!is_local).then_some(&self.identity)
     }
 }
 
-/// A pool reviewer's pass: it ends with its process.
+/// The credential of a pool reviewer. It is revoked when the reviewer's process exits.
 #[derive(Debug)]
 pub struct ReviewerCredential {
     identity: String,
@@ -41,7 +41,7 @@ pub struct ReviewerCredential {
     claiming: AtomicUsize,
 }
 
-/// A claim on its way.
+/// A claim in progress.
 #[derive(Debug)]
 pub struct Claiming<'a>(&'a ReviewerCredential);
 
@@ -60,7 +60,7 @@ impl ReviewerCredential {
         &self.scope
     }
 
-    /// From now on its holder gets no new claim; what it holds it may finish.
+    /// From now on the reviewer gets no new claim; it may finish the claims it holds.
     pub fn drain(&self) {
         self.draining.cancel();
     }
@@ -69,8 +69,8 @@ impl ReviewerCredential {
         self.draining.is_cancelled()
     }
 
-    /// Its holder is about to claim: until the guard is dropped nobody can say what it holds. Taken before
-    /// [`Self::is_draining`] is asked, so that either the claim or the draining sees the other.
+    /// Marks a claim in progress until the guard is dropped. Take the guard before checking [`Self::is_draining`], so that
+    /// either the claim sees the draining or the draining sees the claim.
     pub fn claim(&self) -> Claiming<'_> {
         self.claiming.fetch_add(1, SeqCst);
         Claiming(self)
@@ -80,21 +80,22 @@ impl ReviewerCredential {
         self.claiming.load(SeqCst) > 0
     }
 
-    /// Resolves when draining begins.
+    /// Resolves when draining starts.
     pub async fn drained(&self) {
         self.draining.cancelled().await;
     }
 }
 
-/// All passes of this run.
+/// All credentials of this run.
 #[derive(Debug, Clone, Default)]
 pub struct Credentials(Arc<RwLock<Issued>>);
 
 #[derive(Debug, Default)]
 struct Issued {
-    /// By hash, so that how long a search takes says nothing about a secret.
+    /// By hash, so that the time of a lookup reveals nothing about a secret.
     holders: HashMap<SecretHash, Holder>,
-    /// Also those that have ended: until what one held is given back, nobody else is to speak for it.
+    /// All reviewers, including those that have exited: their names stay reserved, because their claims may not have been
+    /// released yet.
     reviewers: HashMap<String, Option<SecretHash>>,
 }
 
@@ -105,10 +106,10 @@ enum Holder {
 }
 
 impl Credentials {
-    /// A reviewer's pass and its secret, which is kept nowhere. An older one of the same name ends.
+    /// Issues a credential and its secret, of which only the hash is kept. Revokes an older credential of this name.
     pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<ReviewerCredential>) {
         let secret = new_secret();
-        let hash = SecretHash::of(&secret);
+        let hash = SecretHash::from_secret(&secret);
         let credential = Arc::new(ReviewerCredential {
             identity: identity.to_owned(),
             scope,
@@ -122,19 +123,19 @@ impl Credentials {
         (secret, credential)
     }
 
-    /// The secret by which the local user's own commands act on this broker.
+    /// Issues the secret for the local user's own commands.
     pub fn issue_local_operator(&self) -> String {
         let secret = new_secret();
-        self.write().holders.insert(SecretHash::of(&secret), Holder::LocalOperator);
+        self.write().holders.insert(SecretHash::from_secret(&secret), Holder::LocalOperator);
         secret
     }
 
-    /// Ends a reviewer's pass, and what waits with it.
+    /// Revokes a reviewer's credential and wakes its waiting calls.
     pub fn revoke(&self, identity: &str) {
         self.write().revoke(identity);
     }
 
-    /// Ends the passes of all reviewers: whoever gave them is gone.
+    /// Revokes the credentials of all reviewers.
     pub fn revoke_reviewers(&self) {
         let mut issued = self.write();
         for identity in issued.reviewers.keys().cloned().collect::<Vec<_>>() {
@@ -143,7 +144,7 @@ impl Credentials {
     }
 
     pub fn find(&self, secret: &str) -> Option<Caller> {
-        self.find_hashed(&SecretHash::of(secret))
+        self.find_hashed(&SecretHash::from_secret(secret))
     }
 
     pub fn find_hashed(&self, hash: &SecretHash) -> Option<Caller> {
@@ -163,16 +164,16 @@ impl Credentials {
         })
     }
 
-    /// Keeps the names of reviewers of earlier runs: what they hold or have said is nobody else's.
-    pub(crate) fn remember(&self, identities: Vec<String>) {
+    /// Reserves the names of reviewers of earlier runs, so that no other caller can act under them.
+    pub(crate) fn reserve(&self, identities: Vec<String>) {
         let mut issued = self.write();
         for identity in identities {
             issued.reviewers.entry(identity).or_default();
         }
     }
 
-    /// Whether a pool reviewer goes by this name, or did, so that nobody else may.
-    pub fn is_issued(&self, identity: &str) -> bool {
+    /// Whether the name belongs to a pool reviewer of this or an earlier run. No other caller may use it.
+    pub fn is_reserved(&self, identity: &str) -> bool {
         self.read().reviewers.contains_key(identity)
     }
 
@@ -199,24 +200,24 @@ mod tests {
     use super::{Authority, Credentials, Scope};
 
     #[test]
-    fn a_pass_is_found_by_its_secret_until_it_is_revoked() {
+    fn a_credential_is_found_by_its_secret_until_it_is_revoked() {
         let credentials = Credentials::default();
         let (secret, credential) = credentials.issue("codex-r1-a7f3", Scope::Project(Some("app".into())));
         let caller = credentials.find(&secret).expect("issued");
         assert_eq!((caller.authority, caller.identity.as_str()), (Authority::Reviewer, "codex-r1-a7f3"));
         assert_eq!(caller.scope, Scope::Project(Some("app".into())));
-        assert!(credentials.is_issued("codex-r1-a7f3") && !credentials.is_issued("codex-r1"));
+        assert!(credentials.is_reserved("codex-r1-a7f3") && !credentials.is_reserved("codex-r1"));
         assert!(credentials.find(&secret[..secret.len() - 1]).is_none());
         assert!(!credential.is_draining());
 
         credentials.revoke("codex-r1-a7f3");
         assert!(credentials.find(&secret).is_none());
-        assert!(credentials.is_issued("codex-r1-a7f3"), "it is still nobody else's name");
+        assert!(credentials.is_reserved("codex-r1-a7f3"), "its name stays reserved");
         assert!(credential.is_draining());
     }
 
     #[test]
-    fn a_new_pass_ends_the_old_one_of_that_name() {
+    fn a_new_credential_revokes_the_old_one_of_that_name() {
         let credentials = Credentials::default();
         let (old, first) = credentials.issue("r1", Scope::All);
         let (new, second) = credentials.issue("r1", Scope::All);
@@ -225,15 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn the_local_operator_is_no_reviewer() {
+    fn the_local_operator_is_not_a_reviewer() {
         let credentials = Credentials::default();
         let caller = credentials.find(&credentials.issue_local_operator()).expect("issued");
         assert_eq!(caller.authority, Authority::Operator);
-        assert!(caller.credential.is_none() && !credentials.is_issued(&caller.identity));
+        assert!(caller.credential.is_none() && !credentials.is_reserved(&caller.identity));
     }
 
     #[tokio::test]
-    async fn whoever_waits_hears_that_draining_begins() {
+    async fn a_waiting_call_is_woken_when_draining_starts() {
         let (_, credential) = Credentials::default().issue("r1", Scope::All);
         let waiting = tokio::spawn({
             let credential = std::sync::Arc::clone(&credential);

@@ -167,7 +167,7 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         metrics: metrics::Metrics::default(),
         closing: closing.clone(),
     };
-    context.credentials.remember(reader.list_reviewer_ids().await?);
+    context.credentials.reserve(reader.list_reviewer_ids().await?);
     let minted = gateway::NumberAllocator::after(reader.last_number().await?, reader.last_finding_number().await?);
     let (supervisor, supervisor_ended) =
         supervisor::start(context.clone(), writer.clone(), feed.clone(), minted).await?;

@@ -1,16 +1,15 @@
-//! Reviewers on demand: processes that are started when reviews wait and ended when none do.
+//! Starts reviewer processes when reviews wait, and stops them when none do.
 //!
-//! How many there should be is decided by [`domain::pool::scaling`]; this actor carries it out, one decision at a
-//! time. What reviewers do it learns from the log, like anybody else, so that a review knows nothing of pools.
+//! [`domain::pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the log
+//! what its reviewers do, so a review does not know the pool.
 //!
 //! ```text
-//! log ──► ReviewerPool ── one child per process ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
+//! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
 //! ```
 
 mod backoff;
 mod exits;
 mod log_events;
-mod log_follower;
 mod one_shot;
 mod one_shot_queue;
 mod release_claims;
@@ -23,67 +22,70 @@ mod spawn;
 mod status;
 
 pub use settings::PoolSettings;
-pub use status::{LiveReviewer, PoolState, PoolView};
+pub use status::{LiveReviewer, PoolState, PoolStatus};
 
 use crate::{
     Context,
     actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    introspection::Node,
 };
-use backoff::Troubles;
+use backoff::SpawnHealth;
 use domain::time::Tick;
-use exits::Unsettled;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use reviewer_actor::{Ended, ReviewerMessage};
-use reviewers::Member;
+use reviewer_actor::ReviewerMessage;
+use reviewers::{Phase, Reviewer};
+use runner::Exit;
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
     time::Duration,
 };
-use store::{EventRecord, Feed, ReviewerRow, SeatRow};
+use store::{EventRecord, Feed, LogFollower, ProcessIdentity, SeatRow};
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 
-type Answer<T> = oneshot::Sender<Result<T, BrokerError>>;
+/// Log records per message.
+const PAGE_SIZE: u32 = 500;
 
-/// What the [`ReviewerPool`] can be told.
+type Reply<T> = oneshot::Sender<Result<T, BrokerError>>;
+
+/// Messages handled by the [`ReviewerPool`].
 pub(crate) enum PoolMessage {
-    /// What an earlier run left behind is cleared away; these are the reviewers that did.
+    /// The processes and claims of an earlier run are cleaned up; `reviewers` are its reviewers.
     CleanedUp {
-        left: Vec<String>,
+        reviewers: Vec<String>,
     },
-    /// The queue may have changed, or time has passed.
-    Look,
-    /// What was committed since the last of these.
-    News {
-        news: Vec<EventRecord>,
-        taken: oneshot::Sender<()>,
+    /// Time has passed: decide again how many reviewers are needed.
+    Rescale,
+    /// New records of the log. `applied` asks for the next page.
+    LogRecords {
+        records: Vec<EventRecord>,
+        applied: oneshot::Sender<()>,
     },
-    /// A reviewer's process runs, and the database knows it.
+    /// The process of a reviewer runs and is recorded in the database.
     Started {
-        row: Box<ReviewerRow>,
-    },
-    /// A reviewer's process, and all it had started, is gone.
-    Ended {
         id: String,
-        ended: Ended,
+        process: ProcessIdentity,
     },
-    /// An operator wants one more.
+    /// The process of a reviewer and everything it started has exited.
+    Exited {
+        id: String,
+        exit: Exit,
+    },
+    /// An operator asks for one more reviewer.
     Spawn {
         project: Option<String>,
-        reply: Answer<LiveReviewer>,
+        reply: Reply<LiveReviewer>,
     },
-    /// An operator wants one less; `at_once` does not let it finish.
+    /// An operator stops a reviewer; `at_once` does not let it finish its review.
     Stop {
         id: String,
         at_once: bool,
-        reply: Answer<LiveReviewer>,
+        reply: Reply<LiveReviewer>,
     },
-    Show {
-        reply: Answer<PoolView>,
+    Status {
+        reply: Reply<PoolStatus>,
     },
-    /// The broker ends.
+    /// The broker shuts down.
     Shutdown,
 }
 
@@ -91,49 +93,57 @@ pub(crate) struct ReviewerPool {
     pub(crate) context: Arc<Context>,
     pub(crate) feed: Feed,
     pub(crate) stats: Arc<ActorStats>,
-    /// Before anything is done; more than none after failures.
-    pub(crate) pause: Duration,
+    /// How long to wait before the pool starts; not zero after failures of the pool.
+    pub(crate) start_delay: Duration,
 }
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// Live processes.
-    members: BTreeMap<String, Member>,
-    /// Processes that have ended, of which the log may still have something to tell.
-    unsettled: Vec<Unsettled>,
-    /// How far the log has been followed.
-    followed: u64,
-    troubles: Troubles,
-    /// Seats that could just not be claimed, and until when nobody is started for them.
-    avoided: BTreeMap<SeatRow, Tick>,
+    /// All reviewers whose exit is not recorded yet, by id.
+    reviewers: BTreeMap<String, Reviewer>,
+    /// The sequence number up to which the log has been read.
+    read_to: u64,
+    health: SpawnHealth,
+    /// Seats that could not be claimed, and until when no reviewer is started for them.
+    avoided_seats: BTreeMap<SeatRow, Tick>,
     last_spawn: Option<Tick>,
-    /// Reviewers of this run that are gone; a call of theirs may still have been on its way.
+    /// Ids of reviewers that have exited. A call of theirs may still be in flight.
     gone: HashSet<String>,
     cleaned_up: bool,
-    /// Asked for while the pool was starting.
-    early: Vec<PoolMessage>,
+    /// Messages that wait until the pool has cleaned up.
+    deferred: Vec<PoolMessage>,
     stopping: bool,
-    last_look: Option<Instant>,
-    alarm: Option<(Instant, AbortHandle)>,
+    last_rescale: Option<Instant>,
+    rescale_timer: Option<(Instant, AbortHandle)>,
 }
 
 impl State {
-    /// Those that live, and those whose end is not written down yet.
-    fn shown(&self) -> impl Iterator<Item = &Member> {
-        self.members.values().chain(self.unsettled.iter().map(|unsettled| &unsettled.member))
+    fn live(&self) -> impl Iterator<Item = &Reviewer> {
+        self.reviewers.values().filter(|reviewer| reviewer.is_live())
     }
 
-    /// A reviewer that lives, or did until a moment ago.
-    fn reviewer(&mut self, id: &str) -> Option<&mut Member> {
-        let ended = self.unsettled.iter_mut().map(|unsettled| &mut unsettled.member);
-        self.members.get_mut(id).or_else(|| ended.into_iter().find(|member| member.row.id == id))
+    fn live_mut(&mut self, id: &str) -> Option<&mut Reviewer> {
+        self.reviewers.get_mut(id).filter(|reviewer| reviewer.is_live())
+    }
+
+    fn live_names(&self) -> BTreeSet<&str> {
+        self.live().map(|reviewer| reviewer.row.name.as_str()).collect()
+    }
+
+    /// Reviewers that have exited and are not recorded as such yet.
+    fn pending_exits(&self) -> impl Iterator<Item = &Reviewer> {
+        self.reviewers.values().filter(|reviewer| !reviewer.is_live())
+    }
+
+    fn has_pending_exits(&self) -> bool {
+        self.pending_exits().next().is_some()
     }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        if let Some((_, alarm)) = self.alarm.take() {
-            alarm.abort();
+        if let Some((_, timer)) = self.rescale_timer.take() {
+            timer.abort();
         }
     }
 }
@@ -144,20 +154,20 @@ impl Actor for ReviewerPool {
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
-        // Of a pool that failed, whose reviewers ended with it.
+        // If an earlier pool failed, its reviewers ended with it.
         self.context.credentials.revoke_reviewers();
         let (context, mailbox, feed) = (Arc::clone(&self.context), self.mailbox(&myself), self.feed.clone());
-        let (enabled, pause) = (self.settings().enabled, self.pause);
-        let followed = *feed.committed.borrow();
+        let (enabled, start_delay) = (self.settings().enabled, self.start_delay);
+        let read_to = *feed.committed.borrow();
         tokio::spawn(async move {
             let closing = context.closing.clone();
             let work = async {
-                tokio::time::sleep(pause).await;
-                let left = release_claims::clean_up(&context).await;
-                mailbox.send(PoolMessage::CleanedUp { left });
-                // Also without a pool of today, somebody may be asked back who was in an earlier one.
+                tokio::time::sleep(start_delay).await;
+                let reviewers = release_claims::clean_up(&context).await;
+                mailbox.send(PoolMessage::CleanedUp { reviewers });
+                // Even if the pool is disabled now, a reservation may be made for a reviewer of an earlier run.
                 if enabled || context.reader.has_reviewers().await.unwrap_or(true) {
-                    log_follower::follow(&context, &mailbox, &feed, followed).await;
+                    follow_log(LogFollower::new(context.reader.clone(), &feed, read_to, PAGE_SIZE), &mailbox).await;
                 }
             };
             if closing.run_until_cancelled(work).await.is_some() {
@@ -166,7 +176,7 @@ impl Actor for ReviewerPool {
             mailbox.send(PoolMessage::Shutdown);
         });
         let mut state = State::default();
-        state.followed = followed;
+        state.read_to = read_to;
         Ok(state)
     }
 
@@ -177,11 +187,11 @@ impl Actor for ReviewerPool {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         self.stats.taken();
-        Box::pin(self.take(&myself, message, state)).await;
+        Box::pin(self.handle_message(&myself, message, state)).await;
         Ok(())
     }
 
-    /// A reviewer's actor tells of its end itself; the default would end the pool with it.
+    /// A reviewer's exit is reported by its own task. The default implementation would stop the pool.
     async fn handle_supervisor_evt(
         &self,
         _: ActorRef<Self::Msg>,
@@ -189,7 +199,7 @@ impl Actor for ReviewerPool {
         _: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         if let SupervisionEvent::ActorFailed(_, error) = event {
-            tracing::error!(%error, "a reviewer's actor failed; its process ends with it");
+            tracing::error!(%error, "the actor of a reviewer failed; its process ends with it");
         }
         Ok(())
     }
@@ -208,82 +218,89 @@ impl ReviewerPool {
         self.context.clock.now().tick
     }
 
-    async fn take(&self, myself: &ActorRef<PoolMessage>, message: PoolMessage, state: &mut State) {
+    async fn handle_message(&self, myself: &ActorRef<PoolMessage>, message: PoolMessage, state: &mut State) {
         match message {
-            PoolMessage::CleanedUp { left } => {
-                state.gone.extend(left);
+            PoolMessage::CleanedUp { reviewers } => {
+                state.gone.extend(reviewers);
                 state.cleaned_up = true;
-                for asked in state.early.drain(..) {
-                    self.mailbox(myself).send(asked);
+                for message in state.deferred.drain(..) {
+                    self.mailbox(myself).send(message);
                 }
-                self.look(myself, state).await;
+                self.rescale(myself, state).await;
             }
-            PoolMessage::Look => self.look(myself, state).await,
-            PoolMessage::News { news, taken } => {
-                let matters = self.take_news(state, &news).await;
-                state.followed = news.last().map_or(state.followed, |last| last.seq);
-                let _ = taken.send(());
-                if self.settle(myself, state).await || matters {
-                    self.look_soon(myself, state).await;
-                }
-            }
-            PoolMessage::Started { row } => {
-                if let Some(member) = state.members.get_mut(&row.id) {
-                    tracing::info!(reviewer.id = row.id, pid = row.process.pid, why = %row.why, "reviewer started");
-                    member.row.process = row.process;
-                    member.started = true;
+            PoolMessage::Rescale => self.rescale(myself, state).await,
+            PoolMessage::LogRecords { records, applied } => {
+                let may_rescale = self.apply_log(state, &records).await;
+                state.read_to = records.last().map_or(state.read_to, |last| last.seq);
+                let _ = applied.send(());
+                if self.record_exits(myself, state).await || may_rescale {
+                    self.rescale_soon(myself, state).await;
                 }
             }
-            PoolMessage::Ended { id, ended } => {
-                self.ended(state, &id, ended);
-                if self.settle(myself, state).await {
-                    self.look(myself, state).await;
+            PoolMessage::Started { id, process } => {
+                if let Some(reviewer) = state.live_mut(&id) {
+                    let why = reviewer.row.why;
+                    tracing::info!(reviewer.id = id, pid = process.pid, %why, "reviewer started");
+                    reviewer.row.process = process;
+                    if matches!(reviewer.phase, Phase::Starting) {
+                        reviewer.phase = Phase::Running;
+                    }
                 }
             }
-            PoolMessage::Spawn { .. } if !state.cleaned_up && !state.stopping => state.early.push(message),
+            PoolMessage::Exited { id, exit } => {
+                self.exited(state, &id, exit);
+                if self.record_exits(myself, state).await {
+                    self.rescale(myself, state).await;
+                }
+            }
+            PoolMessage::Spawn { .. } if !state.cleaned_up && !state.stopping => state.deferred.push(message),
             PoolMessage::Spawn { project, reply } => {
-                let _ = reply.send(self.spawn_asked(myself, state, project).await);
+                let _ = reply.send(self.spawn_for_operator(myself, state, project).await);
             }
             PoolMessage::Stop { id, at_once, reply } => {
-                let _ = reply.send(self.stop_asked(myself, state, &id, at_once).await);
+                let _ = reply.send(self.stop_for_operator(myself, state, &id, at_once).await);
             }
-            PoolMessage::Show { reply } => {
-                let _ = reply.send(Ok(self.show(state)));
+            PoolMessage::Status { reply } => {
+                let _ = reply.send(Ok(self.status(state)));
             }
             PoolMessage::Shutdown => {
                 state.stopping = true;
-                for member in state.members.values() {
-                    member.mailbox.send(ReviewerMessage::Kill);
+                for reviewer in state.live() {
+                    reviewer.mailbox.send(ReviewerMessage::Kill);
                 }
-                if state.members.is_empty() {
+                if state.live().next().is_none() {
                     myself.stop(None);
                 }
             }
         }
     }
 
-    /// From memory alone: whoever asks waits for no database in here, and nobody waits behind it.
-    fn show(&self, state: &State) -> PoolView {
+    /// From memory alone, so that the answer does not wait for the database.
+    fn status(&self, state: &State) -> PoolStatus {
         let now = self.now();
-        let pool_state = match state.troubles.state(now) {
+        let pool_state = match state.health.state(now) {
             _ if !self.settings().enabled => PoolState::Disabled,
             _ if !state.cleaned_up => PoolState::Starting,
-            Some(trouble) => trouble,
+            Some(failing) => failing,
             None => PoolState::Ready,
         };
-        PoolView {
+        PoolStatus {
             state: pool_state,
             runtime: self.settings().runtime.runtime.as_str(),
             max_size: self.settings().limits.max_size,
-            live: state.shown().map(|member| member.view(now)).collect(),
-            last_words: state.troubles.last_words().to_vec(),
+            live: state.reviewers.values().map(|reviewer| reviewer.status(now)).collect(),
+            last_words: state.health.last_words().to_vec(),
         }
     }
 }
 
-/// What the pool knows of itself and its reviewers, for its node in the actor tree.
-pub(crate) fn draw(node: &mut Node, view: &PoolView) {
-    node.state = format!("{}, {} of {} reviewers", view.state.as_str(), view.live.len(), view.max_size);
-    node.last_error = view.state.words().filter(|_| view.state != PoolState::Disabled);
-    node.children = view.live.iter().map(|reviewer| reviewer.node.clone()).collect();
+/// Sends the log to the pool page by page. The next page is read after the pool has applied the last one, so that a busy
+/// log cannot fill its mailbox.
+async fn follow_log(mut log: LogFollower, pool: &Mailbox<PoolMessage>) {
+    while let Some(records) = log.next_page().await {
+        let (applied, done) = oneshot::channel();
+        if !pool.send(PoolMessage::LogRecords { records, applied }) || done.await.is_err() {
+            return;
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The repositories diffs are checked against: registered by name, never chosen by a caller.
+//! The registered repositories. A caller gives the name of a project, never a path.
 
 use crate::error::BrokerError;
 use git::{ClientRepo, GitError, GitSettings, Repository};
@@ -13,8 +13,8 @@ use std::{
 pub struct ProjectSource {
     pub name: String,
     pub path: PathBuf,
-    /// A diff that does not fit its base may be checked against the working tree, whose filters git
-    /// then runs.
+    /// A diff that does not apply to its base may be checked against the working tree, where git runs the repository's
+    /// filters.
     pub trusted: bool,
 }
 
@@ -24,19 +24,19 @@ pub struct Projects {
     own: Option<Arc<str>>,
 }
 
-/// Why the registered repositories cannot be used.
+/// Why a registered repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectsError {
     #[error("project {name}: {error}")]
     Unusable { name: String, error: GitError },
-    #[error("two projects are called {name:?}: {} and {}", first.display(), second.display())]
+    #[error("two projects have the name {name:?}: {} and {}", first.display(), second.display())]
     SameName { name: String, first: PathBuf, second: PathBuf },
 }
 
 impl Projects {
-    /// Opens all. `own` is the folder the broker was started for: its repository is the project of
-    /// proposals that name none, under its configured name or else its folder's. A folder outside of
-    /// any repository is no error, there is just no own project then.
+    /// Opens all repositories. `own` is the folder the broker was started in. Its repository is the default project, under
+    /// its configured name or else the name of its folder. If the folder is not in a repository, there is no default
+    /// project.
     pub async fn open(
         own: Option<&Path>,
         configured: Vec<ProjectSource>,
@@ -67,7 +67,7 @@ impl Projects {
         Ok(Self { known: Arc::new(known), own: Some(name.into()) })
     }
 
-    /// The name and folder of the broker's own project.
+    /// The name and folder of the default project.
     pub fn own(&self) -> Option<(&str, &Path)> {
         let name = self.own.as_deref()?;
         Some((name, self.known.get(name)?.root()))
@@ -77,8 +77,7 @@ impl Projects {
         self.known.keys().cloned().collect()
     }
 
-    /// The registered name a proposal belongs to: the one it gives, the one of the repository its
-    /// proposer works in, or, where that is not known, the broker's own.
+    /// The project of a proposal: the given one, or that of the repository the proposer works in, or else the default.
     pub(crate) fn name_for(
         &self,
         given: Option<&str>,
@@ -92,13 +91,13 @@ impl Projects {
         }
     }
 
-    /// Only paths are compared: what a caller names is never opened. Another repository's proposal is
-    /// refused rather than taken for the broker's own.
+    /// Compares paths only; a path from a caller is never opened. A proposal from an unregistered repository is refused
+    /// instead of being assigned to the default project.
     fn name_of(&self, workplace: &ClientRepo) -> Result<Option<String>, BrokerError> {
         let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == workplace.root);
         let same_repository =
             |name: &str| self.known.get(name).is_some_and(|known| known.is_same_repository(workplace));
-        // The own one first, where several are working trees of one repository.
+        // The default project first, if several projects are working trees of one repository.
         let names = || self.own.as_deref().into_iter().chain(self.known.keys().map(String::as_str));
         let found = names().find(|name| same_tree(name)).or_else(|| names().find(|name| same_repository(name)));
         match (found, &self.own) {
@@ -112,7 +111,7 @@ impl Projects {
         }
     }
 
-    /// The repository of a review. Its project may be registered no longer.
+    /// The repository of a review. Its project may no longer be registered.
     pub(crate) fn repository(&self, project: Option<&str>) -> Result<&Repository, BrokerError> {
         let name = project.ok_or(BrokerError::NoRepository)?;
         let unknown = || BrokerError::UnknownProject { given: name.into(), known: self.names() };
@@ -120,7 +119,8 @@ impl Projects {
     }
 }
 
-/// The folder's name as a project name: the same letters, dots and dashes, anything else a dash.
+/// A project name from the name of a folder: letters, digits, dots, dashes and underscores stay, other characters become
+/// dashes.
 fn folder_name(root: &Path) -> String {
     let name = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };

@@ -313,7 +313,7 @@ impl ReviewActor {
     /// held the seat.
     fn may_speak(&self, review: &Review, command: &Command) -> Result<(), BrokerError> {
         match spoken_for(review, command) {
-            Some(holder) if self.context.credentials.is_issued(holder) => {
+            Some(holder) if self.context.credentials.is_reserved(holder) => {
                 let field = if matches!(command, Command::AddMessage(_)) { "caller_id" } else { "reviewer_id" };
                 Err(BrokerError::OfThePool { field, name: holder.into() })
             }

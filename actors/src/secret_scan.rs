@@ -108,7 +108,7 @@ fn hashes_in(text: &str) -> Vec<SecretHash> {
     let found = text.match_indices(SECRET_PREFIX).filter_map(|(start, _)| text.get(start..start + length));
     found
         .filter(|word| word.bytes().skip(SECRET_PREFIX.len()).all(|byte| byte.is_ascii_hexdigit()))
-        .map(SecretHash::of)
+        .map(SecretHash::from_secret)
         .collect()
 }
 
@@ -120,7 +120,8 @@ mod tests {
     #[test]
     fn a_secret_is_found_wherever_it_stands() {
         let (one, two) = (new_secret(), new_secret());
-        let hashes = |secrets: &[&String]| secrets.iter().map(|secret| SecretHash::of(secret)).collect::<Vec<_>>();
+        let hashes =
+            |secrets: &[&String]| secrets.iter().map(|secret| SecretHash::from_secret(secret)).collect::<Vec<_>>();
         for text in [
             one.clone(),
             format!("take {one}."),

@@ -255,7 +255,7 @@ impl Supervisor {
     ) -> Result<Mailbox<PoolMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
         let (context, feed) = (Arc::clone(&self.context), self.feed.clone());
-        let pool = ReviewerPool { context, feed, stats: Arc::clone(&stats), pause };
+        let pool = ReviewerPool { context, feed, stats: Arc::clone(&stats), start_delay: pause };
         let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
         let pool = Mailbox::new(actor, stats);
         self.context.pool.set(pool.clone());

@@ -1,5 +1,5 @@
-//! A copy of the project for one reviewer and one review: the base with the change applied. Never the author's
-//! own folder, which may have moved on and which a reviewer has no business in.
+//! Copies of the project for reviewers: one per claim, the base with the change applied. A reviewer never works in the
+//! author's folder, which may have changed since.
 
 use crate::{Context, error::BrokerError};
 use domain::{ids::ReviewNumber, review::Review};
@@ -9,23 +9,23 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// The folder a reviewer of the pool works in.
-pub(crate) fn home(folder: &Path, reviewer: &str) -> PathBuf {
-    all(folder).join(reviewer)
+/// The folder of one reviewer. `folder` is that of the pool, here and below.
+pub(crate) fn reviewer_folder(folder: &Path, reviewer: &str) -> PathBuf {
+    root(folder).join(reviewer)
 }
 
-/// The folders of all reviewers.
-pub(crate) fn all(folder: &Path) -> PathBuf {
+/// Contains the folders of all reviewers.
+pub(crate) fn root(folder: &Path) -> PathBuf {
     folder.join("work")
 }
 
-/// Each claim has one of its own, so that the end of one cannot take another's away.
-pub(crate) fn of_claim(folder: &Path, reviewer: &str, number: ReviewNumber, generation: u32) -> PathBuf {
-    home(folder, reviewer).join(format!("{number}.{generation}"))
+/// The copy for one claim. Each claim has its own, so that the end of a claim removes only that copy.
+pub(crate) fn claim_folder(folder: &Path, reviewer: &str, number: ReviewNumber, generation: u32) -> PathBuf {
+    reviewer_folder(folder, reviewer).join(format!("{number}.{generation}"))
 }
 
-/// A folder for the owner only.
-pub(crate) fn make(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can read.
+pub(crate) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -33,19 +33,19 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes a folder when there is time.
+/// Removes a folder, on a thread for blocking work.
 pub(crate) fn remove(folder: PathBuf) -> JoinHandle<()> {
     tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(folder = %folder.display(), %error, "a reviewer's folder cannot be removed");
+            tracing::warn!(folder = %folder.display(), %error, "cannot remove the folder of a reviewer");
         }
         Ok(()) | Err(_) => {}
     })
 }
 
 impl Context {
-    /// Makes the copy for a claim that `reviewer` has just been given. `None` where there is nothing to copy: the
-    /// review belongs to no project, or the operator has set a folder for all reviewers.
+    /// Makes the copy for a claim of `reviewer`. `None` if there is nothing to copy: the review belongs to no project, or
+    /// pool.workspace names a folder for all reviewers.
     pub(crate) async fn check_out(&self, review: &Review, reviewer: &str) -> Result<Option<PathBuf>, BrokerError> {
         let pool = &self.settings.pool;
         let Ok(repository) = self.projects.repository(review.proposer.project.as_deref()) else { return Ok(None) };
@@ -60,15 +60,15 @@ impl Context {
         };
         let claim = review.seats.iter().filter(|seat| seat.is_held_by(reviewer)).find_map(|seat| seat.claim.as_ref());
         let Some(claim) = claim else { return Ok(None) };
-        let folder = of_claim(&pool.folder, reviewer, review.number, claim.generation);
-        // The answer was lost, and it asks again.
+        let folder = claim_folder(&pool.folder, reviewer, review.number, claim.generation);
+        // The reviewer repeats its claim, for example because the answer was lost.
         if folder.exists() {
             return Ok(Some(folder));
         }
-        // Under another name until it is whole; a repeat of the claim may come in between.
+        // Written under another name until it is complete, because a repeated claim may run at the same time.
         let draft = folder.with_extension(format!("{}.{}", claim.generation, uuid::Uuid::new_v4().simple()));
         let at = |error: io::Error| failed(format!("{}: {error}", folder.display()));
-        make(&draft).map_err(at)?;
+        create(&draft).map_err(at)?;
         let diff = content.diff.as_deref();
         let copied = repository.check_out(base.as_deref(), diff, &draft).await;
         let copied = copied.map_err(|error| failed(error.to_string()));
@@ -78,7 +78,7 @@ impl Context {
         };
         if kept.is_err() {
             remove(draft);
-            // Somebody else's repeat was quicker.
+            // A repeated claim may have completed its copy first.
             return if folder.exists() { Ok(Some(folder)) } else { kept.map(|()| None) };
         }
         Ok(Some(folder))

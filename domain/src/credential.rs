@@ -1,4 +1,4 @@
-//! What a token lets its holder do, and where.
+//! The rights of a token: what its holder may do, and in which projects.
 
 use crate::text::hex;
 use sha2::{Digest as _, Sha256};
@@ -7,15 +7,15 @@ use sha2::{Digest as _, Sha256};
 pub const LOCAL_OPERATOR: &str = "operator";
 
 crate::string_enum! {
-    /// What a token lets its holder do. An operator may do what the others may, in anybody's name.
+    /// What the holder of a token may do. An operator may do everything the others may, under any name.
     Authority { Proposer = "proposer", Reviewer = "reviewer", Operator = "operator" }
 }
 
-/// Whose reviews a token is good for.
+/// The projects whose reviews a token gives access to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     All,
-    /// Only this project's; `None` means the reviews that have no project.
+    /// Only this project; `None` stands for the reviews without a project.
     Project(Option<String>),
 }
 
@@ -34,7 +34,7 @@ impl Scope {
 pub struct SecretHash(String);
 
 impl SecretHash {
-    pub fn of(secret: &str) -> Self {
+    pub fn from_secret(secret: &str) -> Self {
         Self(hex(&Sha256::digest(secret.as_bytes())))
     }
 
@@ -48,7 +48,7 @@ mod tests {
     use super::{Scope, SecretHash};
 
     #[test]
-    fn a_scope_is_one_project_or_all() {
+    fn a_scope_allows_one_project_or_all() {
         let project = Scope::Project(Some("app".into()));
         assert!(project.allows(Some("app")) && !project.allows(Some("web")) && !project.allows(None));
         let without = Scope::Project(None);
@@ -60,6 +60,6 @@ mod tests {
     fn the_hash_is_plain_sha256() {
         // printf '%s' cs_a | sha256sum
         let expected = "2c784ed4a95ce3417ceb6be12c5e0963088576abf336994727cffe5da431dc79";
-        assert_eq!(SecretHash::of("cs_a").as_str(), expected);
+        assert_eq!(SecretHash::from_secret("cs_a").as_str(), expected);
     }
 }

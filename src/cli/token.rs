@@ -114,7 +114,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     let mut tokens = open_or_create(&config.server.data_dir).await?;
     let secret = store::new_secret();
     let token = NewToken {
-        hash: &SecretHash::of(&secret),
+        hash: &SecretHash::from_secret(&secret),
         authority: args.role.into(),
         identity: &args.name,
         project: args.project.as_deref(),

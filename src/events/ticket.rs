@@ -43,7 +43,7 @@ impl Tickets {
         if tickets.len() >= MAX_TICKETS || own >= token_share(MAX_TICKETS) {
             return None;
         }
-        tickets.insert(SecretHash::of(&ticket), (now + TICKET_LIFETIME, holder));
+        tickets.insert(SecretHash::from_secret(&ticket), (now + TICKET_LIFETIME, holder));
         Some(ticket)
     }
 
@@ -54,7 +54,7 @@ impl Tickets {
 
     fn redeem_at(&self, ticket: &str, now: Instant) -> Option<TicketHolder> {
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (until, holder) = tickets.remove(&SecretHash::of(ticket))?;
+        let (until, holder) = tickets.remove(&SecretHash::from_secret(ticket))?;
         (until > now).then_some(holder)
     }
 }
@@ -68,7 +68,7 @@ mod tests {
     const ANONYMOUS: TicketHolder = TicketHolder { caller: None, secret: None };
 
     fn holder(number: usize) -> TicketHolder {
-        TicketHolder { caller: None, secret: Some(SecretHash::of(&number.to_string())) }
+        TicketHolder { caller: None, secret: Some(SecretHash::from_secret(&number.to_string())) }
     }
 
     #[test]

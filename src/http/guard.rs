@@ -148,7 +148,7 @@ impl RequestGuard {
                 let secret = bearer_secret(header).ok_or(GuardError::UnknownToken)?;
                 let found = broker.identify(secret).await.map_err(|error| GuardError::unavailable(&error))?;
                 let caller = found.ok_or(GuardError::UnknownToken)?;
-                TicketHolder { caller: Some(caller), secret: Some(credentials::SecretHash::of(secret)) }
+                TicketHolder { caller: Some(caller), secret: Some(credentials::SecretHash::from_secret(secret)) }
             }
             (Some(_), _, _) => return Err(GuardError::UnknownToken),
         };

@@ -28,7 +28,7 @@ pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<Lis
     let is_limited = call.authz.only_project().is_some();
     Ok(ListReviewersResponse {
         state: pool.state.as_str().into(),
-        message: if is_limited { None } else { pool.state.words() },
+        message: if is_limited { None } else { pool.state.message() },
         runtime: pool.runtime.into(),
         max_size: pool.max_size,
         waiting: pending

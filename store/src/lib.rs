@@ -22,7 +22,7 @@ pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use rows::{
     CounterPatchRow, DeadDelivery, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, MessageRow, Page,
-    ProcessRow, ProjectQueue, ReviewCost, ReviewFilter, ReviewListRow, ReviewMatch, ReviewerEnd, ReviewerRow,
+    ProcessIdentity, ProjectQueue, ReviewCost, ReviewFilter, ReviewListRow, ReviewMatch, ReviewerEnd, ReviewerRow,
     ReviewerWork, RoundRow, SeatRow, StatsPeriod, VerdictRow, WaitingReview, WebhookRow,
 };
 pub use sqlite::{Reader, Writer, WriterThread, migrate};

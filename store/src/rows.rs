@@ -226,7 +226,7 @@ pub struct ReviewerRow {
     pub why: SpawnReason,
     /// The seat it was started for; `None` for an agent, which chooses reviews itself.
     pub seat: Option<SeatRow>,
-    pub process: ProcessRow,
+    pub process: ProcessIdentity,
     pub spawned_at: Timestamp,
     pub end: Option<ReviewerEnd>,
     pub work: ReviewerWork,
@@ -256,10 +256,11 @@ pub struct FreeSeat {
 }
 
 /// A process of one boot of the machine. A pid alone may belong to another process by now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessRow {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProcessIdentity {
     pub pid: u32,
-    pub started: u64,
+    /// Ticks since the boot.
+    pub start_time: u64,
     pub boot_id: String,
 }
 

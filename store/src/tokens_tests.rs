@@ -13,14 +13,14 @@ async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
     let Store { reader, writer, thread, .. } = crate::open(&path, Settings::default()).await.expect("opened");
     let mut tokens = Tokens::open(&path).await.expect("opened").expect("up to date");
 
-    let hash = SecretHash::of("cs_secret");
+    let hash = SecretHash::from_secret("cs_secret");
     let token = NewToken { hash: &hash, authority: Authority::Reviewer, identity: "ada", project: Some("app") };
     let id = tokens.create(token, Timestamp(5)).await.expect("made");
     assert!(tokens.create(token, Timestamp(6)).await.is_err(), "the same secret twice");
     let found = reader.find_live_token(&hash).await.expect("read").expect("there");
     assert_eq!((found.id, found.identity.as_str(), found.authority), (id, "ada", Authority::Reviewer));
     assert_eq!(found.scope(), Scope::Project(Some("app".into())));
-    let other = SecretHash::of("cs_other");
+    let other = SecretHash::from_secret("cs_other");
     assert_eq!(reader.find_live_token(&other).await.expect("read"), None);
     let among = [other, hash.clone()];
     assert!(reader.has_live_token(&among).await.expect("read"));

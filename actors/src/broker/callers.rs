@@ -7,7 +7,7 @@ impl Broker {
     /// The caller that shows this secret, if it is one of ours and not revoked. Looked up each time, so
     /// that a revocation counts from the next call on.
     pub async fn identify(&self, secret: &str) -> Answer<Option<Caller>> {
-        self.identify_hashed(&SecretHash::of(secret)).await
+        self.identify_hashed(&SecretHash::from_secret(secret)).await
     }
 
     /// The project of proposals that name none.

@@ -4,7 +4,7 @@ use super::{Answer, Broker};
 use crate::{
     credentials::{Caller, SecretHash},
     metrics::Metrics,
-    pool::PoolView,
+    pool::PoolStatus,
     submission::unreadable,
 };
 use domain::{ids::ReviewNumber, priority::Priority};
@@ -43,7 +43,7 @@ impl Broker {
     }
 
     /// The pool alone, from memory.
-    pub async fn live_reviewers(&self) -> Answer<PoolView> {
+    pub async fn live_reviewers(&self) -> Answer<PoolStatus> {
         self.show_pool().await
     }
 

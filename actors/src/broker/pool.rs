@@ -3,7 +3,7 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
-    pool::{LiveReviewer, PoolMessage, PoolView},
+    pool::{LiveReviewer, PoolMessage, PoolStatus},
     requests::Release,
     submission::unreadable,
 };
@@ -59,7 +59,7 @@ impl Broker {
     }
 
     /// The pool, what is pending in each project, and the last reviewers that have ended.
-    pub async fn pool(&self) -> Answer<(PoolView, Vec<ProjectQueue>, Vec<ReviewerRow>)> {
+    pub async fn pool(&self) -> Answer<(PoolStatus, Vec<ProjectQueue>, Vec<ReviewerRow>)> {
         let _call = self.admit()?;
         let reader = &self.0.context.reader;
         let view = self.show_pool().await?;
@@ -68,8 +68,8 @@ impl Broker {
         Ok((view, pending, ended))
     }
 
-    pub(super) async fn show_pool(&self) -> Answer<PoolView> {
-        self.ask_pool(|reply| PoolMessage::Show { reply }).await
+    pub(super) async fn show_pool(&self) -> Answer<PoolStatus> {
+        self.ask_pool(|reply| PoolMessage::Status { reply }).await
     }
 
     async fn ask_pool<T>(

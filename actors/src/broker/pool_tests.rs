@@ -1,7 +1,7 @@
 //! A pool that fails, which no caller can bring about.
 
 use crate::reviewer_process::{
-    Plan,
+    ProcessSpec,
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
 use crate::{
@@ -103,7 +103,7 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
     let waiting = async {
         loop {
             let told = std::fs::read_to_string(folder.join("told")).unwrap_or_default();
-            let plans: Vec<Plan> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let plans: Vec<ProcessSpec> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
             if let Some(plan) = plans.get(count - 1) {
                 let (_, secret) = plan.env.iter().find(|(name, _)| name == TOKEN_VARIABLE).expect("a pass");
                 let caller = broker.credentials().find(secret).expect("its pass is good");

@@ -1,28 +1,29 @@
-//! What keeps reviewers from being started, project by project: one whose folder is gone must not stop the
-//! others. And persona by persona, where these have one-shot reviewers: each may have a client of its own.
+//! Decides when reviewers may be started after failures.
+//!
+//! Failures are counted per project, so that one project whose folder is missing does not stop the others. One-shot
+//! reviewers are also counted per persona, because each persona may use a different client.
 
 use super::status::PoolState;
 use domain::{
-    pool::circuit_breaker::{Breaker, Ended},
+    pool::circuit_breaker::{CircuitBreaker, RunResult},
     time::Tick,
 };
 use std::{collections::BTreeMap, time::Duration};
 
-/// Where reviewers are wanted.
+/// What reviewers are started for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Post {
-    pub(super) project: Option<String>,
-    /// `None`: agents, for whatever waits there.
-    pub(super) persona: Option<String>,
+pub(crate) struct SpawnTarget {
+    pub(crate) project: Option<String>,
+    /// `None` for agents, which take any seat of the project.
+    pub(crate) persona: Option<String>,
 }
 
-impl Post {
-    pub(super) fn of_agents(project: Option<&String>) -> Self {
+impl SpawnTarget {
+    pub(crate) fn agents(project: Option<&String>) -> Self {
         Self { project: project.cloned(), persona: None }
     }
 
-    /// For people.
-    fn name(&self) -> Option<String> {
+    fn label(&self) -> Option<String> {
         match (&self.project, &self.persona) {
             (project, None) => project.clone(),
             (None, Some(persona)) => Some(format!("persona {persona}")),
@@ -31,96 +32,102 @@ impl Post {
     }
 }
 
+/// The failures of all targets.
 #[derive(Default)]
-pub(super) struct Troubles {
-    by_post: BTreeMap<Post, Trouble>,
-    /// What the last one that failed said.
+pub(crate) struct SpawnHealth {
+    targets: BTreeMap<SpawnTarget, TargetHealth>,
+    /// The last output of the last reviewer that failed.
     last_words: Vec<String>,
 }
 
 #[derive(Default)]
-struct Trouble {
-    breaker: Breaker,
-    /// Why none can be started at all, and when to try again.
-    cannot: Option<(String, Tick)>,
+struct TargetHealth {
+    breaker: CircuitBreaker,
+    /// Why the last start failed, and when to try again.
+    spawn_failure: Option<(String, Tick)>,
 }
 
-impl Troubles {
-    /// Takes note of an end. The number of failures in a row, if that was one too many.
-    pub(super) fn ended(
+impl SpawnHealth {
+    /// Records an exit. Returns the number of failures in a row if this exit opened the circuit breaker.
+    pub(crate) fn record_exit(
         &mut self,
-        post: &Post,
-        ended: &Ended,
+        target: &SpawnTarget,
+        run: &RunResult,
         last_words: &[String],
         max_failures: u32,
         now: Tick,
     ) -> Option<u32> {
-        let breaker = &mut self.by_post.entry(post.clone()).or_default().breaker;
+        let breaker = &mut self.targets.entry(target.clone()).or_default().breaker;
         let before = breaker.failures();
-        let too_many = breaker.ended(ended, max_failures, now);
+        let opened = breaker.record(run, max_failures, now);
         let failures = breaker.failures();
         if failures > before {
             self.last_words = last_words.to_vec();
-        } else if failures == 0 && self.by_post.values().all(|trouble| trouble.breaker.failures() == 0) {
+        } else if failures == 0 && self.targets.values().all(|target| target.breaker.failures() == 0) {
             self.last_words.clear();
         }
-        too_many.then_some(failures)
+        opened.then_some(failures)
     }
 
-    /// None could be started. `true` if that is new, so that it is said once, however often it is found.
-    pub(super) fn cannot(&mut self, post: &Post, why: String, again: Duration, now: Tick) -> bool {
-        let cannot = &mut self.by_post.entry(post.clone()).or_default().cannot;
-        let is_new = cannot.as_ref().is_none_or(|(before, _)| *before != why);
-        *cannot = Some((why, now.plus(again)));
+    /// Records that a reviewer could not be started. Returns `true` if the reason is new, so that it is logged once.
+    pub(crate) fn record_failure(
+        &mut self,
+        target: &SpawnTarget,
+        why: String,
+        retry_delay: Duration,
+        now: Tick,
+    ) -> bool {
+        let failure = &mut self.targets.entry(target.clone()).or_default().spawn_failure;
+        let is_new = failure.as_ref().is_none_or(|(before, _)| *before != why);
+        *failure = Some((why, now.plus(retry_delay)));
         is_new
     }
 
-    /// One was started, or nothing waits that it would be started for.
-    pub(super) fn can(&mut self, post: &Post) {
-        if let Some(trouble) = self.by_post.get_mut(post) {
-            trouble.cannot = None;
+    /// A reviewer was started, or the target has no waiting work any more.
+    pub(crate) fn clear_failure(&mut self, target: &SpawnTarget) {
+        if let Some(health) = self.targets.get_mut(target) {
+            health.spawn_failure = None;
         }
     }
 
-    /// Somebody has looked and wants to try again, in all of the project. `true` if something would not have been
-    /// started without.
-    pub(super) fn clear(&mut self, project: Option<&String>) -> bool {
+    /// Resets the circuit breakers of a project, for agents and all personas. Returns `true` if one was open.
+    pub(crate) fn reset(&mut self, project: Option<&String>) -> bool {
         let mut was_open = false;
-        let here = self.by_post.iter_mut().filter(|(post, _)| post.project.as_ref() == project);
-        for (_, trouble) in here {
-            was_open |= trouble.breaker.is_open();
-            trouble.breaker.clear();
+        for (_, health) in self.targets.iter_mut().filter(|(target, _)| target.project.as_ref() == project) {
+            was_open |= health.breaker.is_open();
+            health.breaker.clear();
         }
         was_open
     }
 
-    /// Nothing is started until somebody asks for it.
-    pub(super) fn is_open(&self, post: &Post) -> bool {
-        self.by_post.get(post).is_some_and(|trouble| trouble.breaker.is_open())
+    /// No reviewer is started until an operator asks for one.
+    pub(crate) fn is_open(&self, target: &SpawnTarget) -> bool {
+        self.targets.get(target).is_some_and(|health| health.breaker.is_open())
     }
 
-    pub(super) fn hold_until(&self, post: &Post) -> Option<Tick> {
-        let trouble = self.by_post.get(post)?;
-        trouble.breaker.hold_until().max(trouble.cannot.as_ref().map(|(_, again)| *again))
+    /// No reviewer is started before this tick.
+    pub(crate) fn hold_until(&self, target: &SpawnTarget) -> Option<Tick> {
+        let health = self.targets.get(target)?;
+        health.breaker.hold_until().max(health.spawn_failure.as_ref().map(|(_, retry_at)| *retry_at))
     }
 
-    pub(super) fn last_words(&self) -> &[String] {
+    pub(crate) fn last_words(&self) -> &[String] {
         &self.last_words
     }
 
-    /// The worst of all.
-    pub(super) fn state(&self, now: Tick) -> Option<PoolState> {
-        let all = || self.by_post.values();
-        let open: Vec<_> = self.by_post.iter().filter(|(_, trouble)| trouble.breaker.is_open()).collect();
-        if let Some(failures) = open.iter().map(|(_, trouble)| trouble.breaker.failures()).max() {
-            let projects = open.iter().filter_map(|(post, _)| post.name()).collect();
+    /// The worst state of any target; `None` if none has failed.
+    pub(crate) fn state(&self, now: Tick) -> Option<PoolState> {
+        let all = || self.targets.values();
+        let open: Vec<_> = self.targets.iter().filter(|(_, health)| health.breaker.is_open()).collect();
+        if let Some(failures) = open.iter().map(|(_, health)| health.breaker.failures()).max() {
+            let projects = open.iter().filter_map(|(target, _)| target.label()).collect();
             return Some(PoolState::CrashLoop { failures, projects });
         }
-        if let Some((why, _)) = all().find_map(|trouble| trouble.cannot.clone()) {
+        if let Some((why, _)) = all().find_map(|health| health.spawn_failure.clone()) {
             return Some(PoolState::Unavailable { why });
         }
-        let holds = all().filter_map(|trouble| trouble.breaker.hold_until());
-        let wait = holds.filter_map(|at| u64::try_from(at.0 - now.0).ok()).max().filter(|ms| *ms > 0)?;
-        Some(PoolState::BackingOff { ms: wait })
+        let holds = all().filter_map(|health| health.breaker.hold_until());
+        let wait_ms = holds.filter_map(|at| u64::try_from(at.0 - now.0).ok()).max().filter(|ms| *ms > 0)?;
+        Some(PoolState::BackingOff { ms: wait_ms })
     }
 }

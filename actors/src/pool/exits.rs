@@ -1,140 +1,143 @@
-//! A reviewer's process has ended: what it held goes back at once, and what it did is added up once the log
-//! has told all of it.
+//! Handles reviewers whose process has exited.
+//!
+//! Claims are released at once. Whether the reviewer failed is decided only after the log has been read up to its exit,
+//! because its last verdict may still be unread.
 
 use super::{
-    PoolMessage, ReviewerPool, State, backoff::Post, release_claims, reviewer_actor::Ended, reviewers::Leaving,
-    reviewers::Member, spawn,
+    PoolMessage, ReviewerPool, State,
+    backoff::SpawnTarget,
+    release_claims,
+    reviewers::{PendingExit, Phase, Reviewer},
+    runner::{Exit, record},
+    spawn,
 };
-use crate::{pool::runner::note, workspace};
-use domain::{pool::PoolEvent, pool::circuit_breaker, pool::scaling::DrainReason, review::ClaimEndReason, time::Now};
+use crate::workspace;
+use domain::{
+    pool::{PoolEvent, circuit_breaker::RunResult, scaling::DrainReason},
+    review::ClaimEndReason,
+};
 use ractor::ActorRef;
 use std::{sync::Arc, time::Duration};
 use store::{PoolChange, ReviewerEnd, ReviewerRow};
 
-/// How long nobody is started for a seat that could not be claimed.
-const AVOID: Duration = Duration::from_secs(60);
-
-/// A reviewer whose last verdict may still be on its way through the log.
-pub(super) struct Unsettled {
-    pub(super) member: Member,
-    ended: Ended,
-    at: Now,
-    /// Where the log stood when it ended: what it did stands before.
-    seq: u64,
-}
+/// How long no reviewer is started for a seat that could not be claimed.
+const UNCLAIMABLE_SEAT_DELAY: Duration = Duration::from_secs(60);
 
 impl ReviewerPool {
-    /// Ends the reviewer's rights and gives back what it held.
-    pub(super) fn ended(&self, state: &mut State, id: &str, ended: Ended) {
+    /// Revokes the reviewer's credential and releases its claims.
+    pub(crate) fn exited(&self, state: &mut State, id: &str, exit: Exit) {
         self.context.credentials.revoke(id);
-        let Some(member) = state.members.remove(id) else { return };
+        let Some(reviewer) = state.live_mut(id) else { return };
+        let why = match reviewer.stop_reason {
+            Some(DrainReason::Operator) => ClaimEndReason::ReviewerStopped,
+            Some(_) | None => ClaimEndReason::ReviewerExited,
+        };
+        let summary = exit.summary.clone();
+        let (at, log_seq) = (self.context.clock.now(), *self.feed.committed.borrow());
+        reviewer.phase = Phase::Exited(PendingExit { exit, at, log_seq });
         state.gone.insert(id.into());
         if !state.stopping {
-            let why = match member.leaving {
-                Some(Leaving::Draining(DrainReason::Operator) | Leaving::Stopping(DrainReason::Operator)) => {
-                    ClaimEndReason::ReviewerStopped
-                }
-                Some(_) | None => ClaimEndReason::ReviewerExited,
-            };
-            let (context, id, exit) = (Arc::clone(&self.context), id.to_owned(), ended.exit.clone());
-            tokio::spawn(async move { release_claims::give_back(&context, &id, why, &exit).await });
+            let (context, id) = (Arc::clone(&self.context), id.to_owned());
+            tokio::spawn(async move { release_claims::release_all(&context, &id, why, &summary).await });
         }
-        let (at, seq) = (self.context.clock.now(), *self.feed.committed.borrow());
-        state.unsettled.push(Unsettled { member, ended, at, seq });
     }
 
-    /// Adds up those of whom all is known. `true` if there were any and none is left.
-    pub(super) async fn settle(&self, myself: &ActorRef<PoolMessage>, state: &mut State) -> bool {
-        // At the end of the broker the log is no longer followed, and nobody is judged.
-        let known = |unsettled: &mut Unsettled| unsettled.seq <= state.followed || state.stopping;
-        let settled: Vec<_> = state.unsettled.extract_if(.., known).collect();
-        let any = !settled.is_empty();
-        for unsettled in settled {
-            self.add_up(state, unsettled).await;
+    /// Records the exits up to which the log has been read. Returns `true` if there were any and none is left.
+    pub(crate) async fn record_exits(&self, myself: &ActorRef<PoolMessage>, state: &mut State) -> bool {
+        // While the broker shuts down the log is not read any more, and no exit counts as a failure.
+        let (read_to, stopping) = (state.read_to, state.stopping);
+        let is_due = |reviewer: &Reviewer| match &reviewer.phase {
+            Phase::Exited(pending) => pending.log_seq <= read_to || stopping,
+            Phase::Starting | Phase::Running | Phase::Draining | Phase::Stopping => false,
+        };
+        let due: Vec<_> = state.reviewers.extract_if(.., |_, reviewer| is_due(reviewer)).collect();
+        let any = !due.is_empty();
+        for (_, reviewer) in due {
+            self.record_exit(state, reviewer).await;
         }
-        if state.stopping && state.members.is_empty() {
+        if state.stopping && state.live().next().is_none() {
             myself.stop(None);
         }
-        any && state.unsettled.is_empty()
+        any && !state.has_pending_exits()
     }
 
-    async fn add_up(&self, state: &mut State, unsettled: Unsettled) {
-        let Unsettled { mut member, ended: Ended { exit, cleanly, mut last_words }, at, .. } = unsettled;
-        member.take_usage();
-        let ran_ms = u64::try_from(at.tick.0 - member.spawned.0).ok();
-        if let Some(said) = member.last_error() {
-            // The report that this is from, and those before it, say no more.
+    async fn record_exit(&self, state: &mut State, mut reviewer: Reviewer) {
+        reviewer.update_usage();
+        let (target, last_error) = (reviewer.target(), reviewer.last_error());
+        let is_recorded = reviewer.is_recorded();
+        let Phase::Exited(PendingExit { exit, at, .. }) = reviewer.phase else { return };
+        let Exit { summary, clean, mut last_words } = exit;
+        let ran_ms = u64::try_from(at.tick.0 - reviewer.spawned_at.0).ok();
+        if let Some(error) = last_error {
+            // The error was read from JSON lines like these, and says more.
             last_words.retain(|line| !line.starts_with('{'));
-            last_words.push(said);
+            last_words.push(error);
         }
-        let why = member.leaving.map(|(Leaving::Draining(why) | Leaving::Stopping(why))| why);
-        // Too long without work, or too old: neither excuses one that has done nothing.
-        let by_itself = matches!(why, Some(DrainReason::Idle | DrainReason::Ttl));
-        let work_waits = match member.row.seat {
-            // A seat that it was too slow for is the only work it leaves behind.
-            Some(_) => by_itself,
-            None => !member.claims.is_empty() || self.any_waits(member.row.project.as_deref()).await,
+        // A reviewer that was stopped for being idle or too old, and has handled nothing, may still have failed.
+        let timed_out = matches!(reviewer.stop_reason, Some(DrainReason::Idle | DrainReason::Ttl));
+        let work_waiting = match reviewer.row.seat {
+            // The seat of a one-shot reviewer that was too slow is the only work it leaves behind.
+            Some(_) => timed_out,
+            None => !reviewer.claims.is_empty() || self.has_waiting_work(reviewer.row.project.as_deref()).await,
         };
-        let run = circuit_breaker::Ended {
-            handled: member.handled,
-            cleanly: cleanly || by_itself,
-            asked: state.stopping || (why.is_some() && !by_itself),
-            work_waits,
+        let run = RunResult {
+            handled: reviewer.handled,
+            clean: clean || timed_out,
+            requested: state.stopping || (reviewer.stop_reason.is_some() && !timed_out),
+            work_waiting,
         };
-        if !run.cleanly && !run.asked {
+        if !run.clean && !run.requested {
             self.context.metrics.crashes.inc();
         }
-        tracing::info!(reviewer.id = member.row.id, exit, handled = run.handled, "reviewer ended");
-        let (post, max_failures) = (member.post(), self.settings().max_failures);
-        // Not to have got the seat says nothing of its client, but trying again at once would be no different.
-        let too_many = match &member.row.seat {
-            Some(seat) if !member.has_claimed && run.handled == 0 => {
-                state.avoided.insert(seat.clone(), at.tick.plus(AVOID));
+        tracing::info!(reviewer.id = reviewer.row.id, exit = summary, handled = run.handled, "reviewer exited");
+        let max_failures = self.settings().max_failures;
+        let crash_loop = match &reviewer.row.seat {
+            // A seat that could not be claimed says nothing about the client, but an immediate retry would fail too.
+            Some(seat) if !reviewer.has_claimed && run.handled == 0 => {
+                state.avoided_seats.insert(seat.clone(), at.tick.plus(UNCLAIMABLE_SEAT_DELAY));
                 None
             }
-            Some(_) | None => state.troubles.ended(&post, &run, &last_words, max_failures, at.tick),
+            Some(_) | None => state.health.record_exit(&target, &run, &last_words, max_failures, at.tick),
         };
-        let id = member.row.id.clone();
-        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: exit.clone(), ran_ms };
-        member.row.end = Some(ReviewerEnd { at: at.at, exit, last_words: last_words.clone() });
-        // One that never ran has no process to be remembered by. Waited for, so that a reviewer is always shown
-        // either among the living or among those that have ended.
-        let reviewer = member.started.then_some(member.row);
-        let change = PoolChange { at: at.at, tick: at.tick, reviewer, event: Some(event) };
-        if let Err(error) = note(&self.context, change).await {
-            tracing::error!(%error, "the end of a reviewer cannot be noted");
+        let id = reviewer.row.id.clone();
+        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit: summary.clone(), ran_ms };
+        reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
+        // Awaited, so that a reviewer is always shown either as live or as ended. A reviewer whose process never ran
+        // has no row to update.
+        let change =
+            PoolChange { at: at.at, tick: at.tick, reviewer: is_recorded.then_some(reviewer.row), event: Some(event) };
+        if let Err(error) = record(&self.context, change).await {
+            tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
         }
-        if let Some(failures) = too_many {
-            let (words, Post { project, persona }) = (last_words.join(" | "), post);
+        if let Some(failures) = crash_loop {
+            let SpawnTarget { project, persona } = target;
+            let output = last_words.join(" | ");
             tracing::error!(
                 project,
                 persona,
                 failures,
-                last_words = words,
+                last_words = output,
                 "crash loop: no more reviewers are started"
             );
             self.write(None, Some(PoolEvent::CrashLoop { project, persona, failures, last_words }));
         }
-        spawn::prune(self.settings().folder.clone());
-        workspace::remove(workspace::home(&self.settings().folder, &id));
+        spawn::remove_old_logs(self.settings().folder.clone());
+        workspace::remove(workspace::reviewer_folder(&self.settings().folder, &id));
     }
 
-    async fn any_waits(&self, project: Option<&str>) -> bool {
-        self.context
-            .reader
-            .list_waiting_reviews(project, &self.one_shot_personas(), 1)
-            .await
-            .is_ok_and(|waiting| !waiting.is_empty())
+    async fn has_waiting_work(&self, project: Option<&str>) -> bool {
+        let waiting = self.context.reader.list_waiting_reviews(project, &self.one_shot_personas(), 1).await;
+        waiting.is_ok_and(|waiting| !waiting.is_empty())
     }
 
-    /// Writes a row or an event, in the order of the calls. Nobody waits for it: should it fail, the next start
-    /// finds out by itself who is gone.
-    pub(super) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) {
+    /// Writes a row or an event without waiting for it, in the order of the calls. If it fails, the next start finds out
+    /// which reviewers are gone.
+    pub(crate) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) {
         let now = self.context.clock.now();
-        let saved = note(&self.context, PoolChange { at: now.at, tick: now.tick, reviewer, event });
+        let saved = record(&self.context, PoolChange { at: now.at, tick: now.tick, reviewer, event });
         tokio::spawn(async move {
             if let Err(error) = saved.await {
-                tracing::error!(%error, "what happened in the pool cannot be noted");
+                tracing::error!(%error, "cannot record an event of the pool");
             }
         });
     }

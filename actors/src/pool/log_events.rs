@@ -1,7 +1,7 @@
-//! What the log says of the pool's reviewers: who is busy, who has judged, and what was given to one that is
-//! gone.
+//! Updates the pool from the log: which reviewers hold claims, who gave a verdict, and which claims went to reviewers
+//! that have exited.
 
-use super::{ReviewerPool, State, release_claims, reviewers::Held};
+use super::{ReviewerPool, State, release_claims, reviewers::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::scaling::DrainReason,
@@ -12,54 +12,54 @@ use std::sync::Arc;
 use store::{EventRecord, LogEntry};
 
 impl ReviewerPool {
-    /// Takes note of what happened. `true` if it may change how many reviewers there should be.
-    pub(super) async fn take_news(&self, state: &mut State, news: &[EventRecord]) -> bool {
-        let mut matters = false;
-        for logged in news {
-            if let LogEntry::Review { id, number, recorded } = &logged.entry {
-                matters |= !is_talk(&recorded.event);
-                self.take_event(state, *id, *number, &recorded.event, logged.tick).await;
+    /// Applies new records of the log. Returns `true` if they may change how many reviewers are needed.
+    pub(crate) async fn apply_log(&self, state: &mut State, records: &[EventRecord]) -> bool {
+        let mut may_rescale = false;
+        for record in records {
+            if let LogEntry::Review { id, number, recorded } = &record.entry {
+                may_rescale |= changes_demand(&recorded.event);
+                self.apply_event(state, *id, *number, &recorded.event, record.tick).await;
             }
         }
-        matters
+        may_rescale
     }
 
-    async fn take_event(&self, state: &mut State, review: ReviewId, number: ReviewNumber, event: &Event, at: Tick) {
+    async fn apply_event(&self, state: &mut State, review: ReviewId, number: ReviewNumber, event: &Event, at: Tick) {
         match event {
             Event::Claimed { by, generation, .. } => {
-                if let Some(member) = state.reviewer(by) {
-                    member.has_claimed = true;
-                    member.claims.insert(review, Held { number, generation: *generation, since: at });
+                if let Some(reviewer) = state.reviewers.get_mut(by) {
+                    reviewer.has_claimed = true;
+                    reviewer.claims.insert(review, HeldClaim { number, generation: *generation, since: at });
                 }
-                // The claim was on its way when its process ended.
+                // The claim was in flight when the process exited.
                 if state.gone.contains(by) {
-                    self.give_back(review, by.clone());
+                    self.release(review, by.clone());
                 }
             }
             Event::AutoRejected { claimant, .. } => {
-                if let Some(member) = state.reviewer(claimant) {
-                    member.handled += 1;
+                if let Some(reviewer) = state.reviewers.get_mut(claimant) {
+                    reviewer.handled += 1;
                 }
                 self.check_claims(state, review, at).await;
             }
             Event::VerdictGiven { by, verdict, status, .. } => {
-                if let Some(member) = state.reviewer(by) {
-                    member.judged(review, *verdict, at);
-                    let row = member.started.then(|| member.row.clone());
+                if let Some(reviewer) = state.reviewers.get_mut(by) {
+                    reviewer.verdict_given(review, *verdict, at);
+                    let row = reviewer.is_recorded().then(|| reviewer.row.clone());
                     self.write(row, None);
                 }
-                // One rejection ends it for all; after an approval the others may still speak.
+                // A rejection ends all claims; after an approval the other reviewers may still vote.
                 if *status == Status::Rejected {
                     self.check_claims(state, review, at).await;
                 }
             }
             Event::ClaimEnded { by, reason, .. } => {
-                if let Some(member) = state.reviewer(by) {
-                    member.lost(review, at);
+                if let Some(reviewer) = state.reviewers.get_mut(by) {
+                    reviewer.claim_ended(review, at);
                     match reason {
-                        ClaimEndReason::LeaseExpired => self.dismiss(member, review, DrainReason::Ttl),
-                        ClaimEndReason::Released => self.dismiss(member, review, DrainReason::NotNeeded),
-                        // It has given it up itself, or is gone.
+                        ClaimEndReason::LeaseExpired => self.stop_one_shot(reviewer, review, DrainReason::Ttl),
+                        ClaimEndReason::Released => self.stop_one_shot(reviewer, review, DrainReason::NotNeeded),
+                        // The reviewer gave the claim up itself or has exited.
                         ClaimEndReason::CouldNotReview
                         | ClaimEndReason::ReviewerExited
                         | ClaimEndReason::ReviewerStopped
@@ -67,21 +67,21 @@ impl ReviewerPool {
                     }
                 }
             }
-            // These free seats by persona, so whoever is still bound is looked up.
+            // These events free seats without naming the reviewer.
             Event::Revised { .. }
             | Event::CounterPatchAccepted { .. }
             | Event::Cancelled { .. }
             | Event::Closed { .. } => {
                 self.check_claims(state, review, at).await;
             }
-            Event::MessageAdded { requeued: Some(Requeued { reservation: Some(kept), .. }), .. } => {
-                let reviewer = &kept.reviewer;
-                let leaves = match state.members.get(reviewer) {
-                    Some(member) => member.leaving.is_some(),
-                    None => self.was_ours(state, reviewer).await,
+            Event::MessageAdded { requeued: Some(Requeued { reservation: Some(reservation), .. }), .. } => {
+                let id = &reservation.reviewer;
+                let is_leaving = match state.reviewers.get(id) {
+                    Some(reviewer) => reviewer.is_leaving(),
+                    None => self.is_former_reviewer(state, id).await,
                 };
-                if leaves {
-                    self.give_back(review, reviewer.clone());
+                if is_leaving {
+                    self.release(review, id.clone());
                 }
             }
             Event::Proposed(_)
@@ -92,45 +92,41 @@ impl ReviewerPool {
         }
     }
 
+    /// Reads from the database which live reviewers still hold a claim on `review`.
     async fn check_claims(&self, state: &mut State, review: ReviewId, at: Tick) {
-        for member in state.members.values_mut().filter(|member| member.claims.contains_key(&review)) {
-            match self.context.reader.list_claimed_by(&member.row.id).await {
-                Ok(held) if held.contains(&review) => {}
+        let holders = state.reviewers.values_mut().filter(|reviewer| reviewer.claims.contains_key(&review));
+        for reviewer in holders.filter(|reviewer| reviewer.is_live()) {
+            match self.context.reader.list_claimed_by(&reviewer.row.id).await {
+                Ok(claimed) if claimed.contains(&review) => {}
                 Ok(_) => {
-                    member.lost(review, at);
-                    self.dismiss(member, review, DrainReason::NotNeeded);
+                    reviewer.claim_ended(review, at);
+                    self.stop_one_shot(reviewer, review, DrainReason::NotNeeded);
                 }
-                Err(error) => tracing::error!(reviewer.id = member.row.id, %error, "claims cannot be read"),
+                Err(error) => tracing::error!(reviewer.id = reviewer.row.id, %error, "cannot read a reviewer's claims"),
             }
         }
     }
 
-    /// A reviewer of this pool, now or in an earlier run, that no longer lives.
-    async fn was_ours(&self, state: &State, reviewer: &str) -> bool {
-        state.gone.contains(reviewer) || self.context.reader.is_pool_reviewer(reviewer).await.unwrap_or(false)
+    /// Whether this was a reviewer of the pool, in this run or an earlier one.
+    async fn is_former_reviewer(&self, state: &State, id: &str) -> bool {
+        state.gone.contains(id) || self.context.reader.is_pool_reviewer(id).await.unwrap_or(false)
     }
 
-    fn give_back(&self, review: ReviewId, reviewer: String) {
+    fn release(&self, review: ReviewId, reviewer: String) {
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            release_claims::tell(
-                &context,
-                review,
-                &reviewer,
-                ClaimEndReason::ReviewerExited,
-                Some("it had ended before"),
-            )
-            .await;
+            let (why, detail) = (ClaimEndReason::ReviewerExited, Some("it had already exited"));
+            release_claims::release(&context, review, &reviewer, why, detail).await;
         });
     }
 }
 
-/// What leaves the queue and everybody's claims as they were.
-const fn is_talk(event: &Event) -> bool {
+/// Whether an event may change the queue or a claim.
+const fn changes_demand(event: &Event) -> bool {
     match event {
-        Event::MessageAdded { requeued, .. } => requeued.is_none(),
-        Event::FindingUpdated(updated) => updated.lease_ends.is_none(),
-        Event::CounterPatchRejected { .. } | Event::Closed { .. } => true,
+        Event::MessageAdded { requeued, .. } => requeued.is_some(),
+        Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
+        Event::CounterPatchRejected { .. } | Event::Closed { .. } => false,
         Event::Proposed(_)
         | Event::Revised { .. }
         | Event::Claimed { .. }
@@ -139,6 +135,6 @@ const fn is_talk(event: &Event) -> bool {
         | Event::ReservationEnded { .. }
         | Event::VerdictGiven { .. }
         | Event::CounterPatchAccepted { .. }
-        | Event::Cancelled { .. } => false,
+        | Event::Cancelled { .. } => true,
     }
 }

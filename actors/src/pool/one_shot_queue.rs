@@ -1,89 +1,94 @@
-//! Seats that one-shot reviewers serve: which of them wait, and who is started for them.
+//! The seats that wait for one-shot reviewers.
 
 use super::{
     PoolMessage, ReviewerPool, State,
-    backoff::Post,
+    backoff::SpawnTarget,
     reviewer_actor::ReviewerMessage,
-    reviewers::{Leaving, Member},
-    spawn,
+    reviewers::{Phase, Reviewer},
+    spawn::SpawnPlan,
 };
-use domain::persona::Mode;
-use domain::{ids::ReviewId, pool::scaling::DrainReason, time::Tick};
+use domain::{ids::ReviewId, persona::Mode, pool::scaling::DrainReason, time::Tick};
 use ractor::ActorRef;
-use std::collections::BTreeSet;
 use store::{FreeSeat, StoreError};
 
-/// What waits for one-shot reviewers.
 #[derive(Default)]
-pub(super) struct OneShotsWaiting {
-    /// In the order of the queue.
-    pub(super) seats: Vec<FreeSeat>,
-    /// When those may be served whose reviewers have just failed.
-    pub(super) again: Option<Tick>,
+pub(crate) struct OneShotQueue {
+    /// Seats that a reviewer may be started for now, in the order of the queue.
+    pub(crate) seats: Vec<FreeSeat>,
+    /// When seats whose reviewers have just failed may be served again.
+    pub(crate) retry_at: Option<Tick>,
 }
 
 impl ReviewerPool {
-    /// The personas whose seats no agent is started for.
-    pub(super) fn one_shot_personas(&self) -> Vec<&str> {
+    /// The personas whose seats are served by one-shot reviewers, not by agents.
+    pub(crate) fn one_shot_personas(&self) -> Vec<&str> {
         let personas = self.context.settings.personas.values();
         personas.filter(|persona| persona.mode == Mode::OneShot).map(|persona| persona.name.as_str()).collect()
     }
 
-    /// Adds the seats of a project that somebody could be started for now.
-    pub(super) async fn one_shots_waiting(
+    /// Adds the seats of a project to the queue.
+    pub(crate) async fn read_one_shot_seats(
         &self,
         state: &mut State,
         project: Option<&String>,
         personas: &[&str],
-        waiting: &mut OneShotsWaiting,
+        queue: &mut OneShotQueue,
     ) -> Result<(), StoreError> {
         let now = self.now();
-        let mut open = Vec::new();
+        let mut allowed = Vec::new();
         for persona in personas {
-            let post = Post { project: project.cloned(), persona: Some((*persona).to_owned()) };
-            let hold_until = state.troubles.hold_until(&post).filter(|at| *at > self.now());
-            if hold_until.is_some() {
-                waiting.again = waiting.again.map_or(hold_until, |before| hold_until.map(|at| at.min(before)));
+            let target = SpawnTarget { project: project.cloned(), persona: Some((*persona).to_owned()) };
+            let hold_until = state.health.hold_until(&target).filter(|at| *at > now);
+            if let Some(at) = hold_until {
+                queue.retry_at = Some(queue.retry_at.map_or(at, |before| before.min(at)));
             }
-            // How the last one fared decides whether there is a next.
-            let unclear = state.unsettled.iter().any(|unsettled| unsettled.member.is_at(&post));
-            if hold_until.is_none() && !unclear && !state.troubles.is_open(&post) {
-                open.push(*persona);
+            // A pending exit may turn out to be a failure, which delays the next start.
+            let is_pending = state.pending_exits().any(|reviewer| reviewer.target() == target);
+            if hold_until.is_none() && !is_pending && !state.health.is_open(&target) {
+                allowed.push(*persona);
             }
         }
-        if open.is_empty() {
+        if allowed.is_empty() {
             return Ok(());
         }
-        let enough = self.settings().limits.max_size + state.members.len();
-        let seats = self.context.reader.list_one_shot_seats(project.map(String::as_str), &open, enough).await?;
-        let served =
-            |free: &FreeSeat| state.members.values().any(|member| member.row.seat.as_ref() == Some(&free.seat));
-        state.avoided.retain(|_, until| *until > now);
-        let avoided = |free: &FreeSeat| state.avoided.contains_key(&free.seat);
-        waiting.seats.extend(seats.into_iter().filter(|free| !served(free) && !avoided(free)));
+        let limit = self.settings().limits.max_size + state.live().count();
+        let seats = self.context.reader.list_one_shot_seats(project.map(String::as_str), &allowed, limit).await?;
+        state.avoided_seats.retain(|_, until| *until > now);
+        let is_served = |free: &FreeSeat| state.live().any(|reviewer| reviewer.row.seat.as_ref() == Some(&free.seat));
+        let is_avoided = |free: &FreeSeat| state.avoided_seats.contains_key(&free.seat);
+        queue.seats.extend(seats.into_iter().filter(|free| !is_served(free) && !is_avoided(free)));
         Ok(())
     }
 
-    pub(super) async fn start_one_shot(&self, myself: &ActorRef<PoolMessage>, state: &mut State, free: &FreeSeat) {
+    pub(crate) async fn spawn_one_shot(&self, myself: &ActorRef<PoolMessage>, state: &mut State, free: &FreeSeat) {
         let Some(persona) = self.context.settings.personas.get(&free.seat.persona) else { return };
-        let post = Post { project: free.project.clone(), persona: Some(persona.name.clone()) };
-        let taken: BTreeSet<_> = state.members.values().map(|member| member.row.name.as_str()).collect();
-        let started = match spawn::prepare_one_shot(&self.context, self.settings(), persona, free, &taken) {
-            Ok(prepared) => self.hire(myself, state, prepared).await,
+        let target = SpawnTarget { project: free.project.clone(), persona: Some(persona.name.clone()) };
+        let spawned = match SpawnPlan::one_shot(&self.context, persona, free, &state.live_names()) {
+            Ok(plan) => self.spawn(myself, state, plan).await,
             Err(why) => Err(why),
         };
-        match started {
-            Ok(_) => state.troubles.can(&post),
-            Err(why) => self.in_trouble(state, &post, why),
+        match spawned {
+            Ok(_) => state.health.clear_failure(&target),
+            Err(why) => self.record_spawn_failure(state, &target, why),
         }
     }
 
-    /// A one-shot reviewer that has lost its seat has nothing left to do. Agents go on to the next.
-    pub(super) fn dismiss(&self, member: &mut Member, review: ReviewId, why: DrainReason) {
-        let holds_none = !member.claims.contains_key(&review);
-        if member.row.seat.is_some() && holds_none && !matches!(member.leaving, Some(Leaving::Stopping(_))) {
-            member.leaving = Some(Leaving::Stopping(why));
-            member.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+    /// Stops a one-shot reviewer that has lost its seat and has nothing left to do. Agents go on with the next review.
+    pub(crate) fn stop_one_shot(&self, reviewer: &mut Reviewer, review: ReviewId, why: DrainReason) {
+        if reviewer.row.seat.is_none() || reviewer.claims.contains_key(&review) {
+            return;
+        }
+        match reviewer.phase {
+            Phase::Starting | Phase::Running | Phase::Draining => {
+                reviewer.phase = Phase::Stopping;
+                reviewer.stop_reason = Some(why);
+                reviewer.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+            }
+            Phase::Stopping => {}
+            // It lost the seat before it exited, so its exit is judged as if it had been stopped.
+            Phase::Exited(_) => {
+                reviewer.stop_reason.get_or_insert(why);
+            }
         }
     }
 }

@@ -1,92 +1,70 @@
-//! One reviewer: an actor that holds the life lines of its processes. The work with pipes and signals is done by a task
-//! beside the mailbox; when either ends, so does the process with all it has started.
+//! The actor of one reviewer. It holds the life line of the reviewer's process: a task beside the mailbox does the work
+//! with pipes and signals, and when the actor or the task ends, the process and everything it started ends too.
 
 use super::{
     PoolMessage,
     one_shot::{self, OneShot},
-    reviewers::SharedUsage,
-    runner::{Run, Runner},
+    runner::{Exit, ProcessOutcome, Runner},
+    spawn::SpawnPlan,
 };
-use crate::reviewer_process::output::{Caps, Log};
-use crate::reviewer_process::{Exit, Plan};
-use crate::{Context, actor_stats::ActorStats, actor_stats::Mailbox};
+use crate::{
+    Context,
+    actor_stats::{ActorStats, Mailbox},
+    reviewer_process::{
+        ProcessExit, ProcessSpec,
+        output::{Caps, Log},
+    },
+};
 use domain::pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{
-    path::PathBuf,
     sync::{Arc, PoisonError},
     time::Duration,
 };
 use store::ReviewerRow;
 use tokio::sync::mpsc;
 
-/// What a [`ReviewerActor`] can be told.
+/// Messages handled by a [`ReviewerActor`].
 pub(crate) enum ReviewerMessage {
-    /// SIGTERM to the process and all it has started, SIGKILL after the grace.
+    /// Sends SIGTERM to the process and everything below it, SIGKILL after the grace period.
     Stop { grace: Duration },
-    /// SIGKILL at once.
+    /// Sends SIGKILL at once.
     Kill,
 }
 
-/// How a reviewer came to its end.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    /// `exit code 1`, `killed by SIGKILL`
-    pub(crate) exit: String,
-    pub(crate) cleanly: bool,
-    pub(crate) last_words: Vec<String>,
-}
-
-impl Ended {
-    pub(super) fn failed(words: String) -> Self {
-        Self { exit: words.clone(), cleanly: false, last_words: vec![words] }
-    }
-}
-
-/// Everything a reviewer needs to be started.
-pub(crate) struct Start {
-    /// Its `process` is filled in here.
-    pub(super) row: ReviewerRow,
-    pub(super) shim: PathBuf,
-    pub(super) log: PathBuf,
-    pub(super) usage: SharedUsage,
-    pub(super) job: Job,
-}
-
-/// What it is started for.
-pub(super) enum Job {
-    /// To look for work itself, with this secret.
+/// What a reviewer does.
+pub(crate) enum Assignment {
+    /// Claims reviews by itself; `secret` is the token in its environment.
     Agent {
-        plan: Plan,
+        spec: ProcessSpec,
         secret: String,
     },
     OneShot(Box<OneShot>),
 }
 
 pub(crate) struct ReviewerActor {
-    pub(super) context: Arc<Context>,
-    pub(super) pool: Mailbox<PoolMessage>,
-    pub(super) stats: Arc<ActorStats>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) pool: Mailbox<PoolMessage>,
+    pub(crate) stats: Arc<ActorStats>,
 }
 
 impl Actor for ReviewerActor {
     type Msg = ReviewerMessage;
-    /// The task ends the process when this is dropped.
+    /// When this is dropped, the task kills the process.
     type State = mpsc::UnboundedSender<ReviewerMessage>;
-    type Arguments = Start;
+    type Arguments = SpawnPlan;
 
-    async fn pre_start(&self, myself: ActorRef<Self::Msg>, start: Start) -> Result<Self::State, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Self::Msg>, plan: SpawnPlan) -> Result<Self::State, ActorProcessingErr> {
         let (control, orders) = mpsc::unbounded_channel();
-        let (context, pool, id) = (Arc::clone(&self.context), self.pool.clone(), start.row.id.clone());
-        let Start { row, shim, log, usage, job } = start;
-        let runner = Runner { context, pool: pool.clone(), row, shim, log, usage, orders };
-        let work = match job {
-            Job::Agent { plan, secret } => tokio::spawn(run_agent(runner, plan, secret)),
-            Job::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
+        let (context, pool, id) = (Arc::clone(&self.context), self.pool.clone(), plan.row.id.clone());
+        let runner = Runner { context, pool: pool.clone(), row: plan.row, usage: plan.usage, orders };
+        let work = match plan.assignment {
+            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, spec, secret)),
+            Assignment::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
         };
         tokio::spawn(async move {
-            let ended = work.await.unwrap_or_else(|error| Ended::failed(format!("lost: {error}")));
-            pool.send(PoolMessage::Ended { id, ended });
+            let exit = work.await.unwrap_or_else(|error| Exit::failed(format!("lost: {error}")));
+            pool.send(PoolMessage::Exited { id, exit });
             myself.stop(None);
         });
         Ok(control)
@@ -99,29 +77,29 @@ impl Actor for ReviewerActor {
         control: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         self.stats.taken();
-        // Gone already: its end is on its way.
+        // Fails if the task has already ended; it reports the exit itself.
         let _ = control.send(message);
         Ok(())
     }
 }
 
-async fn run_agent(mut runner: Runner, plan: Plan, secret: String) -> Ended {
-    let process = match runner.ready(spawned(&runner.row)).await {
+async fn run_agent(mut runner: Runner, spec: ProcessSpec, secret: String) -> Exit {
+    let process = match runner.start_shim(spawned_event(&runner.row)).await {
         Ok(process) => process,
-        Err(ended) => return ended,
+        Err(exit) => return exit,
     };
-    let log = Log { path: runner.log.clone(), secret: Some(secret), caps: Caps::default() };
+    let log = Log { path: runner.log_file(), secret: Some(secret), caps: Caps::default() };
     let usage = Arc::clone(&runner.usage);
-    let heard = move |line: Option<&str>| {
+    let on_line = move |line: Option<&str>| {
         if let Some(line) = line {
             usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
         }
     };
-    let Run { exit, last_words, .. } = runner.run(process, &plan, log, heard, None).await;
-    Ended { cleanly: exit == Exit::Code(0), exit: exit.to_string(), last_words }
+    let ProcessOutcome { exit, last_words, .. } = runner.run(process, &spec, log, on_line, None).await;
+    Exit { clean: exit == ProcessExit::Code(0), summary: exit.to_string(), last_words }
 }
 
-pub(super) fn spawned(row: &ReviewerRow) -> PoolEvent {
+pub(crate) fn spawned_event(row: &ReviewerRow) -> PoolEvent {
     PoolEvent::ReviewerSpawned {
         reviewer: row.id.clone(),
         runtime: row.runtime.clone(),

@@ -1,13 +1,17 @@
-//! One live reviewer, as the pool knows it.
+//! The pool's reviewers, each from its spawn until its exit is recorded.
 
-use super::{backoff::Post, reviewer_actor::ReviewerMessage, status::LiveReviewer};
-use crate::reviewer_process::usage::Usage;
-use crate::{actor_stats::Mailbox, credentials::ReviewerCredential, introspection::Node, workspace};
+use super::{backoff::SpawnTarget, reviewer_actor::ReviewerMessage, runner::Exit, status::LiveReviewer};
+use crate::{
+    actor_stats::Mailbox, credentials::ReviewerCredential, introspection::Node, reviewer_process::usage::Usage,
+    workspace,
+};
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    pool::ReviewerState,
-    pool::scaling::{self, Activity, DrainReason},
-    time::Tick,
+    pool::{
+        ReviewerState,
+        scaling::{self, Activity, DrainReason},
+    },
+    time::{Now, Tick},
     verdict::Verdict,
 };
 use std::{
@@ -15,131 +19,150 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-use store::{ReviewerRow, ReviewerWork};
+use store::{ProcessIdentity, ReviewerRow};
 
-/// What the process has told of itself so far.
+/// What the client has reported so far.
 pub(crate) type SharedUsage = Arc<Mutex<Usage>>;
 
-pub(super) struct Member {
-    pub(super) row: ReviewerRow,
-    pub(super) spawned: Tick,
-    pub(super) mailbox: Mailbox<ReviewerMessage>,
-    pub(super) credential: Arc<ReviewerCredential>,
-    pub(super) usage: SharedUsage,
-    /// The pool's, in which it has one of its own.
-    pub(super) folder: PathBuf,
-    /// The row is in the database and the process runs.
-    pub(super) started: bool,
-    pub(super) claims: HashMap<ReviewId, Held>,
-    /// Reviews it has voted on, or found not to apply.
-    pub(super) handled: u64,
-    pub(super) has_claimed: bool,
-    pub(super) idle_since: Tick,
-    pub(super) leaving: Option<Leaving>,
+/// One reviewer, with the actor that runs its process.
+pub(crate) struct Reviewer {
+    pub(crate) row: ReviewerRow,
+    pub(crate) spawned_at: Tick,
+    pub(crate) mailbox: Mailbox<ReviewerMessage>,
+    pub(crate) credential: Arc<ReviewerCredential>,
+    pub(crate) usage: SharedUsage,
+    /// The folder of the pool; the reviewer has its own folder in it.
+    pub(crate) folder: PathBuf,
+    pub(crate) phase: Phase,
+    /// Why the pool stops it, if it does.
+    pub(crate) stop_reason: Option<DrainReason>,
+    pub(crate) claims: HashMap<ReviewId, HeldClaim>,
+    /// Reviews it has voted on, plus reviews whose diff it found not to apply.
+    pub(crate) handled: u64,
+    pub(crate) has_claimed: bool,
+    pub(crate) idle_since: Tick,
 }
 
-pub(super) struct Held {
-    pub(super) number: ReviewNumber,
-    pub(super) generation: u32,
-    pub(super) since: Tick,
+pub(crate) enum Phase {
+    /// Its process does not run yet, or is not yet in the database.
+    Starting,
+    Running,
+    /// It gets no new claim and is stopped once it holds none.
+    Draining,
+    /// SIGTERM was sent.
+    Stopping,
+    /// Its process and everything below it is gone. Events of it may still be unread in the log.
+    Exited(PendingExit),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leaving {
-    Draining(DrainReason),
-    /// SIGTERM is sent.
-    Stopping(DrainReason),
+/// An exit that is recorded once the log has been read up to `log_seq`.
+pub(crate) struct PendingExit {
+    pub(crate) exit: Exit,
+    pub(crate) at: Now,
+    /// The end of the log when the process exited. Everything the reviewer did is at or before this.
+    pub(crate) log_seq: u64,
 }
 
-impl Member {
-    pub(super) fn activity(&self) -> Activity {
-        match (&self.leaving, self.claims.is_empty()) {
-            (Some(_), _) => Activity::Leaving,
+pub(crate) struct HeldClaim {
+    pub(crate) number: ReviewNumber,
+    pub(crate) generation: u32,
+    pub(crate) since: Tick,
+}
+
+impl Reviewer {
+    pub(crate) fn is_live(&self) -> bool {
+        !matches!(self.phase, Phase::Exited(_))
+    }
+
+    /// Whether it gets no new claims.
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Draining | Phase::Stopping | Phase::Exited(_))
+    }
+
+    /// Whether its row is in the database.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.row.process != ProcessIdentity::default()
+    }
+
+    fn activity(&self) -> Activity {
+        match self.claims.is_empty() {
+            _ if self.is_leaving() => Activity::Leaving,
             _ if self.row.seat.is_some() => Activity::OneShot,
-            (None, true) => Activity::Idle { since: self.idle_since },
-            (None, false) => Activity::Busy,
+            true => Activity::Idle { since: self.idle_since },
+            false => Activity::Busy,
         }
     }
 
-    /// `spent`: what waits in its project is not for it.
-    pub(super) fn for_scaling(&self, spent: bool) -> scaling::Member {
+    /// `spent`: it already has a seat in every review that waits in its project.
+    pub(crate) fn as_member(&self, spent: bool) -> scaling::Member {
         scaling::Member {
             id: self.row.id.clone(),
             project: self.row.project.clone(),
-            spawned: self.spawned,
+            spawned: self.spawned_at,
             activity: self.activity(),
             spent,
         }
     }
 
-    /// Whether it runs for a seat of this persona in this project.
-    pub(super) fn is_at(&self, post: &Post) -> bool {
-        self.post() == *post
+    pub(crate) fn target(&self) -> SpawnTarget {
+        let persona = self.row.seat.as_ref().map(|seat| seat.persona.clone());
+        SpawnTarget { project: self.row.project.clone(), persona }
     }
 
-    pub(super) fn post(&self) -> Post {
-        Post { project: self.row.project.clone(), persona: self.row.seat.as_ref().map(|seat| seat.persona.clone()) }
-    }
-
-    pub(super) fn state(&self) -> ReviewerState {
-        match (self.leaving, self.started, self.claims.is_empty()) {
-            (Some(Leaving::Stopping(_)), _, _) => ReviewerState::Stopping,
-            (Some(Leaving::Draining(_)), _, _) => ReviewerState::Draining,
-            (None, false, _) => ReviewerState::Starting,
-            (None, true, true) if self.row.seat.is_some() => ReviewerState::Starting,
-            (None, true, true) => ReviewerState::Idle,
-            (None, true, false) => ReviewerState::Busy,
+    fn state(&self) -> ReviewerState {
+        match (&self.phase, self.claims.is_empty()) {
+            (Phase::Stopping | Phase::Exited(_), _) => ReviewerState::Stopping,
+            (Phase::Draining, _) => ReviewerState::Draining,
+            (Phase::Starting, _) => ReviewerState::Starting,
+            (Phase::Running, true) if self.row.seat.is_some() => ReviewerState::Starting,
+            (Phase::Running, true) => ReviewerState::Idle,
+            (Phase::Running, false) => ReviewerState::Busy,
         }
     }
 
-    /// It no longer holds this one, and needs no copy of it.
-    pub(super) fn lost(&mut self, review: ReviewId, now: Tick) {
-        let Some(held) = self.claims.remove(&review) else { return };
+    /// It no longer holds a claim on `review`: removes the claim and its copy of the project.
+    pub(crate) fn claim_ended(&mut self, review: ReviewId, now: Tick) {
+        let Some(claim) = self.claims.remove(&review) else { return };
         if self.claims.is_empty() {
             self.idle_since = now;
         }
-        workspace::remove(workspace::of_claim(&self.folder, &self.row.id, held.number, held.generation));
+        workspace::remove(workspace::claim_folder(&self.folder, &self.row.id, claim.number, claim.generation));
     }
 
-    pub(super) fn judged(&mut self, review: ReviewId, verdict: Verdict, now: Tick) {
+    /// Counts a verdict. A vote ends the claim; a vote without a claim is a changed vote and is not counted again.
+    pub(crate) fn verdict_given(&mut self, review: ReviewId, verdict: Verdict, now: Tick) {
         let count = match verdict {
             Verdict::Approved => &mut self.row.work.approvals,
             Verdict::Rejected => &mut self.row.work.rejections,
             Verdict::ChangesRequested => &mut self.row.work.changes_requested,
             Verdict::Comment => &mut self.row.work.comments,
         };
-        // A change of mind is no second review.
         match (verdict.is_vote(), self.claims.get(&review)) {
             (true, None) => return,
-            (true, Some(held)) => {
-                self.row.work.reviewing_ms += u64::try_from(now.0 - held.since.0).unwrap_or_default();
+            (true, Some(claim)) => {
+                self.row.work.reviewing_ms += u64::try_from(now.0 - claim.since.0).unwrap_or_default();
                 *count += 1;
                 self.handled += 1;
-                self.lost(review, now);
+                self.claim_ended(review, now);
             }
             (false, _) => *count += 1,
         }
-        self.take_usage();
+        self.update_usage();
     }
 
-    /// Brings tokens and cost up to date with what the client has reported.
-    pub(super) fn take_usage(&mut self) {
-        let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        if usage.input_tokens > 0 || usage.output_tokens > 0 {
-            let ReviewerWork { input_tokens, output_tokens, .. } = &mut self.row.work;
-            (*input_tokens, *output_tokens) = (Some(usage.input_tokens), Some(usage.output_tokens));
-        }
-        self.row.work.cost_usd = usage.cost_usd.or(self.row.work.cost_usd);
+    /// Copies the tokens and cost that the client has reported into the row.
+    pub(crate) fn update_usage(&mut self) {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut self.row.work);
     }
 
-    /// What its client last failed with, and has not got over.
-    pub(super) fn last_error(&self) -> Option<String> {
+    /// The client's last error, unless it has succeeded since.
+    pub(crate) fn last_error(&self) -> Option<String> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
     }
 
-    pub(super) fn view(&self, now: Tick) -> LiveReviewer {
+    pub(crate) fn status(&self, now: Tick) -> LiveReviewer {
         let since = |tick: Tick| u64::try_from(now.0 - tick.0).unwrap_or_default();
-        let mut reviews: Vec<_> = self.claims.values().map(|held| held.number).collect();
+        let mut reviews: Vec<_> = self.claims.values().map(|claim| claim.number).collect();
         reviews.sort_unstable();
         let state = self.state();
         let numbers: Vec<_> = reviews.iter().map(ToString::to_string).collect();
@@ -153,11 +176,11 @@ impl Member {
             mailbox: stats.mailbox(),
             handled: stats.handled(),
             restarts: 0,
-            uptime_ms: since(self.spawned),
+            uptime_ms: since(self.spawned_at),
             last_error,
             children: Vec::new(),
         };
-        let idle_ms = self.claims.is_empty().then(|| since(self.idle_since));
-        LiveReviewer { row: self.row.clone(), state, age_ms: since(self.spawned), idle_ms, reviews, last_words, node }
+        let (age_ms, idle_ms) = (since(self.spawned_at), self.claims.is_empty().then(|| since(self.idle_since)));
+        LiveReviewer { row: self.row.clone(), state, age_ms, idle_ms, reviews, last_words, node }
     }
 }

@@ -1,4 +1,4 @@
-//! What the pool is told at its start.
+//! Settings of the pool.
 
 use crate::reviewer_process::runtime::RuntimeSettings;
 use domain::pool::scaling::Limits;
@@ -6,24 +6,24 @@ use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Clone)]
 pub struct PoolSettings {
-    /// Without it nothing is ever spawned; what an earlier run left behind is still seen to.
+    /// If false, no reviewer is started. The pool still cleans up after an earlier run.
     pub enabled: bool,
     pub runtime: RuntimeSettings,
-    /// The template, which has been checked.
+    /// The prompt template of agents, already checked.
     pub prompt: String,
-    /// Where reviewers work, if not in their project's repository.
+    /// The working folder of all reviewers; `None` gives each its own folder with copies of the project.
     pub workspace: Option<PathBuf>,
     pub limits: Limits,
-    /// As many that come to nothing in a row end the attempts.
+    /// After this many failures in a row no more reviewers are started.
     pub max_failures: u32,
-    /// The longest time between two looks at the queue.
+    /// The longest time between two decisions about the number of reviewers.
     pub check_every: Duration,
-    /// Between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
-    /// For the reviewers' logs, and for those that have no project to work in.
+    /// Holds the reviewers' logs and folders.
     pub folder: PathBuf,
     /// Where reviewers reach the broker.
     pub mcp_url: String,
-    /// The program that stands between broker and reviewer, see [`crate::reviewer_process::shim`].
+    /// The program that runs between broker and reviewer, see [`crate::reviewer_process::shim`].
     pub shim: PathBuf,
 }

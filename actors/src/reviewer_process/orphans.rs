@@ -1,112 +1,111 @@
-//! What is left of reviewers whose shim can no longer see to it.
+//! Kills what is left of reviewers whose shim can no longer do it.
 //!
-//! A process is killed only if it is certainly ours: the shim itself by its [`ProcessIdentity`], anybody
-//! else by the mark that every reviewer gets in its environment, and all below these.
-
-use std::collections::HashSet;
-use std::time::Duration;
-
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep};
+//! A process is killed only if it certainly belongs to such a reviewer. A shim is recognised by its
+//! [`ProcessIdentity`], other processes by the variable that every reviewer has in its environment, or because they
+//! descend from one of these.
 
 use super::ProcessIdentity;
 use super::procfs::{self, Entry};
+use super::runtime::REVIEWER_ID_VARIABLE;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashSet;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
 
-/// The variable in a reviewer's environment that holds its id.
-pub const MARK: &str = "COUNTERSIGN_REVIEWER_ID";
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_millis(10);
+/// How often the process list is read again to find processes that were forked in the meantime.
+const MAX_SCANS: usize = 20;
 
-const GIVE_UP: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(10);
-/// Rounds of stopping, in case of one that forks faster than it is looked at.
-const ROUNDS: usize = 20;
-
-/// Kills what is left of these reviewers, given by id and by the identity of their shims; how many
-/// processes that were.
+/// Kills what is left of these reviewers, given by their id and the identity of their shim. Returns the number of
+/// processes it found.
 pub async fn sweep(reviewers: Vec<(String, ProcessIdentity)>) -> usize {
     if reviewers.is_empty() {
         return 0;
     }
-    let give_up = Instant::now() + GIVE_UP;
-    let mut broom = Broom::new(reviewers);
+    let give_up_at = Instant::now() + SWEEP_TIMEOUT;
+    let mut sweep = OrphanSweep::new(reviewers);
     loop {
-        // the pool of threads is gone only with the broker
-        let Ok(back) = spawn_blocking(move || broom.sweep()).await else { return 0 };
-        broom = back;
-        if broom.clean || Instant::now() > give_up {
-            return broom.found.len();
+        // The join fails only while the broker exits.
+        let Ok(after) = spawn_blocking(move || sweep.run()).await else { return 0 };
+        sweep = after;
+        if sweep.is_clean || Instant::now() > give_up_at {
+            return sweep.found.len();
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_DELAY).await;
     }
 }
 
-struct Broom {
-    /// Pid and start time of shims of this boot.
-    shims: HashSet<Name>,
-    marks: Vec<String>,
-    /// Everybody that was found so far: what they start is found below them.
-    found: HashSet<Name>,
-    clean: bool,
+struct OrphanSweep {
+    /// Shims of this boot.
+    shims: HashSet<ProcessKey>,
+    /// `NAME=id` of every reviewer.
+    variables: Vec<String>,
+    /// All processes found so far; their descendants are searched too.
+    found: HashSet<ProcessKey>,
+    is_clean: bool,
 }
 
-type Name = (Pid, u64);
+/// Pid and start time.
+type ProcessKey = (Pid, u64);
 
-fn name(entry: &Entry) -> Name {
+fn key(entry: &Entry) -> ProcessKey {
     (entry.pid, entry.start_time)
 }
 
-impl Broom {
+impl OrphanSweep {
     fn new(reviewers: Vec<(String, ProcessIdentity)>) -> Self {
         let boot_id = procfs::boot_id();
         let of_this_boot = reviewers.iter().filter(|(_, shim)| !boot_id.is_empty() && shim.boot_id == boot_id);
         let shims = of_this_boot
             .filter_map(|(_, shim)| Some((Pid::from_raw(i32::try_from(shim.pid).ok()?), shim.start_time)))
             .collect();
-        let marks = reviewers.iter().map(|(id, _)| format!("{MARK}={id}")).collect();
-        Self { shims, marks, found: HashSet::new(), clean: false }
+        let variables = reviewers.iter().map(|(id, _)| format!("{REVIEWER_ID_VARIABLE}={id}")).collect();
+        Self { shims, variables, found: HashSet::new(), is_clean: false }
     }
 
-    /// Stops all before it kills any: with its parent a process loses what ties it to us.
-    fn sweep(mut self) -> Self {
-        for _ in 0..ROUNDS {
-            let mut fresh = self.look();
-            fresh.retain(|entry| !self.found.contains(&name(entry)));
-            if fresh.is_empty() {
+    /// Stops all processes before it kills any: a process whose parent died can no longer be found as its descendant.
+    fn run(mut self) -> Self {
+        for _ in 0..MAX_SCANS {
+            let mut new = self.scan();
+            new.retain(|entry| !self.found.contains(&key(entry)));
+            if new.is_empty() {
                 break;
             }
-            for entry in fresh {
-                if signal(name(&entry), Signal::SIGSTOP) {
-                    self.found.insert(name(&entry));
+            for entry in new {
+                if signal(key(&entry), Signal::SIGSTOP) {
+                    self.found.insert(key(&entry));
                 }
             }
         }
         for process in &self.found {
             signal(*process, Signal::SIGKILL);
         }
-        self.clean = self.look().is_empty();
+        self.is_clean = self.scan().is_empty();
         self
     }
 
-    /// All that live and are ours. Never this process and what it has started, even if a reviewer started it.
-    fn look(&self) -> Vec<Entry> {
+    /// All live processes of these reviewers. Never this process and its descendants, even if a reviewer started it.
+    fn scan(&self) -> Vec<Entry> {
         let this = Pid::this();
-        let everybody = procfs::all();
-        let ours = |entry: &&Entry| {
-            self.shims.contains(&name(entry))
-                || self.found.contains(&name(entry))
-                || procfs::was_given(entry.pid, &self.marks)
+        let processes = procfs::all();
+        let is_ours = |entry: &&Entry| {
+            self.shims.contains(&key(entry))
+                || self.found.contains(&key(entry))
+                || procfs::has_variable(entry.pid, &self.variables)
         };
-        let mut living: Vec<_> = everybody.iter().filter(|entry| entry.pid != this).filter(ours).copied().collect();
-        let roots: Vec<_> = living.iter().map(|entry| entry.pid).collect();
-        living.extend(procfs::descendants(&everybody, &roots, Some(this)));
-        living.retain(|entry| !entry.dead);
-        living
+        let mut live: Vec<_> = processes.iter().filter(|entry| entry.pid != this).filter(is_ours).copied().collect();
+        let roots: Vec<_> = live.iter().map(|entry| entry.pid).collect();
+        live.extend(procfs::descendants(&processes, &roots, Some(this)));
+        live.retain(|entry| !entry.dead);
+        live
     }
 }
 
-/// Looks again right before: the pid may have become somebody else's.
-fn signal((pid, start_time): Name, signal: Signal) -> bool {
+/// Sends a signal, after checking that the pid still belongs to this process.
+fn signal((pid, start_time): ProcessKey, signal: Signal) -> bool {
     procfs::find(pid).is_some_and(|entry| entry.start_time == start_time) && kill(pid, signal).is_ok()
 }
 

@@ -4,11 +4,11 @@ use super::*;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
 
-fn sleeper(script: &str, mark: Option<&str>) -> Child {
+fn sleeper(script: &str, id: Option<&str>) -> Child {
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).stdin(Stdio::null()).kill_on_drop(true);
-    if let Some(id) = mark {
-        command.env(MARK, id);
+    if let Some(id) = id {
+        command.env(REVIEWER_ID_VARIABLE, id);
     }
     command.spawn().unwrap()
 }
@@ -19,9 +19,9 @@ fn identity(child: &Child) -> ProcessIdentity {
     ProcessIdentity { pid, start_time: entry.start_time, boot_id: procfs::boot_id() }
 }
 
-fn living(mark: &str) -> usize {
-    let marks = [format!("{MARK}={mark}")];
-    procfs::all().iter().filter(|entry| !entry.dead && procfs::was_given(entry.pid, &marks)).count()
+fn count_live(id: &str) -> usize {
+    let variables = [format!("{REVIEWER_ID_VARIABLE}={id}")];
+    procfs::all().iter().filter(|entry| !entry.dead && procfs::has_variable(entry.pid, &variables)).count()
 }
 
 fn unique() -> String {
@@ -31,10 +31,12 @@ fn unique() -> String {
 async fn until(what: &str, done: impl Fn() -> bool) {
     let waiting = async {
         while !done() {
-            sleep(PAUSE).await;
+            sleep(RETRY_DELAY).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap_or_else(|_| panic!("in vain: {what}"));
+    tokio::time::timeout(Duration::from_secs(30), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("timed out waiting until {what}"));
 }
 
 fn elsewhere() -> ProcessIdentity {
@@ -42,9 +44,9 @@ fn elsewhere() -> ProcessIdentity {
 }
 
 #[tokio::test]
-async fn whoever_carries_the_mark_is_killed_with_all_below_it() {
+async fn a_process_with_the_variable_is_killed_with_its_descendants() {
     let (id, other) = (unique(), unique());
-    // in a session of its own, and one that has lost the mark below one that has it
+    // One in its own session, and one without the variable below one that has it.
     let script = "setsid sleep 1000 & env -i sleep 1000 & exec sleep 1000";
     let mut marked = sleeper(script, Some(&id));
     let mut foreign = sleeper("exec sleep 1000", Some(&other));
@@ -55,15 +57,15 @@ async fn whoever_carries_the_mark_is_killed_with_all_below_it() {
     assert_eq!(sweep(vec![(id.clone(), elsewhere())]).await, 3);
 
     assert!(marked.wait().await.unwrap().code().is_none());
-    let alive = |entry: &Entry| procfs::find(entry.pid).is_some_and(|now| name(&now) == name(entry) && !now.dead);
+    let alive = |entry: &Entry| procfs::find(entry.pid).is_some_and(|now| key(&now) == key(entry) && !now.dead);
     assert!(!below.iter().any(alive));
-    assert_eq!((living(&id), living(&other)), (0, 1));
+    assert_eq!((count_live(&id), count_live(&other)), (0, 1));
     assert!(foreign.try_wait().unwrap().is_none());
     assert_eq!(sweep(vec![(id, elsewhere())]).await, 0);
 }
 
 #[tokio::test]
-async fn a_shim_is_killed_by_its_identity_with_all_below_it() {
+async fn a_shim_is_killed_by_its_identity_with_its_descendants() {
     let mut shim = sleeper("sleep 1000 & sleep 1000 & wait", None);
     let known = identity(&shim);
     let root = Pid::from_raw(shim.id().unwrap().cast_signed());
@@ -73,7 +75,7 @@ async fn a_shim_is_killed_by_its_identity_with_all_below_it() {
 }
 
 #[tokio::test]
-async fn a_pid_that_is_somebody_elses_by_now_is_left_alone() {
+async fn a_pid_that_belongs_to_another_process_now_is_left_alone() {
     let mut other = sleeper("exec sleep 1000", None);
     let known = identity(&other);
     let earlier = ProcessIdentity { start_time: known.start_time - 1, ..known.clone() };
@@ -83,6 +85,6 @@ async fn a_pid_that_is_somebody_elses_by_now_is_left_alone() {
 }
 
 #[tokio::test]
-async fn nobody_to_look_for_costs_nothing() {
+async fn a_sweep_without_reviewers_finds_nothing() {
     assert_eq!(sweep(Vec::new()).await, 0);
 }

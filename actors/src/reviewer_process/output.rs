@@ -1,137 +1,127 @@
-//! Everything a reviewer prints: drained always, kept within bounds.
+//! Drains the output of a reviewer and keeps a bounded part of it.
 //!
-//! It is read by the chunk, never by the line, so that no line is too long for it. Where it goes, each
-//! bounded on its own: a log file for people, the last lines for the display of a failure, and whole lines
-//! of stdout for whoever reads the usage from them.
+//! Output is read in chunks, so that a line of any length is drained. It goes to three places, each with its own limit:
+//! a log file for people, the last lines for error messages, and complete lines of stdout for the callers that parse
+//! them.
 
-mod last_lines;
-mod line;
 mod line_sink;
 mod log_file;
 
+use line_sink::{LastLines, LineSink, Source};
+use log_file::LogFile;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
-use last_lines::Tail;
-use line_sink::{Recorder, Source};
-use log_file::LogFile;
+const CHUNK_BYTES: usize = 16 * 1024;
 
-const CHUNK: usize = 16 * 1024;
+/// How long to drain after the exit. Output may still be in the pipes, but another process may hold them open forever.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// For what was printed before the end and is still in the pipes; somebody else may hold them open for ever.
-const LATE: Duration = Duration::from_secs(1);
-
-/// How much is kept, in bytes.
+/// Limits in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
-    /// Of a line, in the log.
-    pub line: usize,
-    /// The longest line of stdout that is passed on: an answer with its usage is one line with some clients.
-    pub heard: usize,
-    /// Of a log file; one full one is kept beside it.
-    pub file: u64,
-    /// Read or written in all, after which nothing is logged any more.
+    /// The longest line in the log.
+    pub log_line: usize,
+    /// The longest line of stdout that is passed on. Some clients print a whole response with its usage in one line.
+    pub stdout_line: usize,
+    /// The size of a log file. One full file is kept beside it.
+    pub log_file: u64,
+    /// After this much was read or written, nothing more is logged.
     pub total: u64,
 }
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { line: 16 << 10, heard: 256 << 10, file: 1 << 20, total: 64 << 20 }
+        Self { log_line: 16 << 10, stdout_line: 256 << 10, log_file: 1 << 20, total: 64 << 20 }
     }
 }
 
-/// Where the output goes.
+/// Where the output is logged.
 #[derive(Debug)]
 pub struct Log {
-    /// Made private with the first line, and beside it the one before with `.1` at its end.
+    /// The file is created with the first line, readable only by its owner. The previous file has `.1` appended.
     pub path: PathBuf,
-    /// Not to be seen by anybody who reads the log.
+    /// Replaced in everything that is kept.
     pub secret: Option<String>,
     pub caps: Caps,
 }
 
-/// The draining of one reviewer's output. Dropped, it takes what comes in the next second and ends.
+/// Drains the output of one reviewer. After a drop it still drains for [`DRAIN_TIMEOUT`].
 pub struct Output {
-    tail: Arc<Mutex<Tail>>,
+    last_lines: Arc<Mutex<LastLines>>,
     process_ended: DropGuard,
     drained: JoinHandle<()>,
 }
 
 impl Output {
-    /// Begins to drain. `heard` gets each line of stdout, with the secret replaced, or `None` for one that was cut; it
-    /// must not block.
+    /// Starts to drain. `on_line` gets each line of stdout with the secret replaced, or `None` for a line that was too
+    /// long. It must not block.
     pub fn drain(
         stdout: impl AsyncRead + Send + Unpin + 'static,
         stderr: impl AsyncRead + Send + Unpin + 'static,
         log: Log,
-        heard: impl FnMut(Option<&str>) + Send + 'static,
+        on_line: impl FnMut(Option<&str>) + Send + 'static,
     ) -> Self {
-        let tail = Arc::new(Mutex::new(Tail::default()));
+        let last_lines = Arc::new(Mutex::new(LastLines::default()));
         let process_ended = CancellationToken::new();
-        let recorder = Recorder::new(log.caps, log.secret, tail.clone(), heard);
-        let file = LogFile::new(log.path, log.caps.file);
-        let drained = tokio::spawn(drain(stdout, stderr, recorder, file, process_ended.clone()));
-        Self { tail, process_ended: process_ended.drop_guard(), drained }
+        let sink = LineSink::new(log.caps, log.secret, last_lines.clone(), on_line);
+        let file = LogFile::new(log.path, log.caps.log_file);
+        let drained = tokio::spawn(drain(stdout, stderr, sink, file, process_ended.clone()));
+        Self { last_lines, process_ended: process_ended.drop_guard(), drained }
     }
 
-    /// The last lines of stderr, or of stdout if it never said anything on stderr.
-    pub fn tail(&self) -> Vec<String> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner).lines()
-    }
-
-    /// To be called when the process has ended: takes what is left and says the last lines.
+    /// Drains the rest after the process has exited. Returns the last lines of stderr, or of stdout if stderr was empty.
     pub async fn finish(self) -> Vec<String> {
         drop(self.process_ended);
         let _ = self.drained.await;
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner).lines()
+        self.last_lines.lock().unwrap_or_else(PoisonError::into_inner).lines()
     }
 }
 
 async fn drain(
     mut stdout: impl AsyncRead + Unpin,
     mut stderr: impl AsyncRead + Unpin,
-    mut recorder: Recorder<impl FnMut(Option<&str>)>,
+    mut sink: LineSink<impl FnMut(Option<&str>)>,
     file: LogFile,
     process_ended: CancellationToken,
 ) {
-    let (mut out_chunk, mut err_chunk) = (vec![0; CHUNK], vec![0; CHUNK]);
-    let (mut out_open, mut err_open) = (true, true);
+    let (mut stdout_chunk, mut stderr_chunk) = (vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]);
+    let (mut stdout_open, mut stderr_open) = (true, true);
     let mut file = Some(file);
-    let too_late = async {
+    let timed_out = async {
         process_ended.cancelled().await;
-        tokio::time::sleep(LATE).await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
-    tokio::pin!(too_late);
-    while out_open || err_open {
+    tokio::pin!(timed_out);
+    while stdout_open || stderr_open {
         let (source, read) = tokio::select! {
-            read = stdout.read(&mut out_chunk), if out_open => (Source::Out, read),
-            read = stderr.read(&mut err_chunk), if err_open => (Source::Err, read),
-            () = &mut too_late => break,
+            read = stdout.read(&mut stdout_chunk), if stdout_open => (Source::Stdout, read),
+            read = stderr.read(&mut stderr_chunk), if stderr_open => (Source::Stderr, read),
+            () = &mut timed_out => break,
         };
         let (chunk, open) = match source {
-            Source::Out => (&out_chunk, &mut out_open),
-            Source::Err => (&err_chunk, &mut err_open),
+            Source::Stdout => (&stdout_chunk, &mut stdout_open),
+            Source::Stderr => (&stderr_chunk, &mut stderr_open),
         };
-        // a pipe that cannot be read has ended too
+        // A pipe that cannot be read counts as closed.
         match chunk.get(..read.unwrap_or(0)) {
-            Some(read) if !read.is_empty() => recorder.take(source, read),
+            Some(read) if !read.is_empty() => sink.push(source, read),
             _ => *open = false,
         }
-        write(&mut file, &mut recorder.unwritten).await;
-        // Somebody who prints without end is always ready; others have work to do, too.
+        write(&mut file, &mut sink.unwritten).await;
+        // A process that prints without end is always ready; other tasks need their turn.
         yield_now().await;
     }
-    recorder.finish();
-    write(&mut file, &mut recorder.unwritten).await;
+    sink.finish();
+    write(&mut file, &mut sink.unwritten).await;
 }
 
-/// Files block; a log that cannot be written stops no reviewer.
+/// Appends to the log outside of the runtime. A log that cannot be written does not stop the reviewer.
 async fn write(file: &mut Option<LogFile>, text: &mut Vec<u8>) {
     if text.is_empty() {
         return;
@@ -142,11 +132,11 @@ async fn write(file: &mut Option<LogFile>, text: &mut Vec<u8>) {
         let written = open.append(&text);
         (open, written)
     });
-    // else the broker is ending
+    // The join fails only while the broker exits.
     let Ok((open, written)) = written.await else { return };
     match written {
         Ok(()) => *file = Some(open),
-        Err(error) => warn!(path = %open.path().display(), %error, "a reviewer's output is no longer logged"),
+        Err(error) => warn!(path = %open.path().display(), %error, "cannot write a reviewer's log; logging stops"),
     }
 }
 

@@ -30,7 +30,7 @@ impl Scene {
         Self { folder, stdout, stderr, output, heard }
     }
 
-    /// Closes the pipes: the last lines, the log and the one before, without their stamps.
+    /// Closes the pipes and collects everything that was kept; log lines without their timestamps.
     async fn end(self) -> End {
         drop((self.stdout, self.stderr));
         let tail = tokio::time::timeout(PLENTY, self.output.finish()).await.expect("drained");
@@ -58,7 +58,7 @@ fn check_stamp(stamp: &str) {
 }
 
 #[tokio::test]
-async fn both_streams_are_logged_and_whole_lines_of_stdout_are_heard() {
+async fn both_streams_are_logged_and_complete_lines_of_stdout_are_passed_on() {
     let mut scene = Scene::begin(Caps::default());
     scene.stdout.write_all(b"{\"usage\": 1}\n\nlast").await.unwrap();
     scene.stderr.write_all("warning: \u{1b}[31mred\n".as_bytes()).await.unwrap();
@@ -73,7 +73,7 @@ async fn both_streams_are_logged_and_whole_lines_of_stdout_are_heard() {
 }
 
 #[tokio::test]
-async fn the_secret_is_in_no_line_also_if_it_comes_in_pieces() {
+async fn a_secret_is_replaced_even_if_it_arrives_in_pieces() {
     let mut scene = Scene::begin(Caps::default());
     for piece in ["Bearer s3cr", "et-t0", "ken!\n"] {
         scene.stdout.write_all(piece.as_bytes()).await.unwrap();
@@ -88,17 +88,17 @@ async fn the_secret_is_in_no_line_also_if_it_comes_in_pieces() {
 
 #[tokio::test]
 async fn a_long_line_is_cut_with_a_note() {
-    let mut scene = Scene::begin(Caps { line: 20, heard: 40, ..Caps::default() });
+    let mut scene = Scene::begin(Caps { log_line: 20, stdout_line: 40, ..Caps::default() });
     scene.stdout.write_all(format!("{}\n{}\n", "a".repeat(30), "b".repeat(50)).as_bytes()).await.unwrap();
     let end = scene.end().await;
     assert_eq!(end.log, ["out aaaaaaaaaaaaaaaaaaaa [10 bytes cut]", "out bbbbbbbbbbbbbbbbbbbb [30 bytes cut]"]);
-    // one was short enough to be heard whole
+    // Only the first line was short enough to be passed on.
     assert_eq!(end.heard, ["a".repeat(30)]);
 }
 
 #[tokio::test]
-async fn a_full_log_becomes_the_old_one_and_there_is_one_old_one() {
-    let mut scene = Scene::begin(Caps { file: 1000, ..Caps::default() });
+async fn a_full_log_is_rotated_and_one_old_file_is_kept() {
+    let mut scene = Scene::begin(Caps { log_file: 1000, ..Caps::default() });
     for n in 0..100 {
         scene.stdout.write_all(format!("line {n}\n").as_bytes()).await.unwrap();
     }
@@ -114,7 +114,7 @@ async fn a_full_log_becomes_the_old_one_and_there_is_one_old_one() {
 }
 
 #[tokio::test]
-async fn after_the_total_nothing_is_logged_but_the_last_words_are_known() {
+async fn after_the_total_nothing_is_logged_but_the_last_lines_are_kept() {
     let mut scene = Scene::begin(Caps { total: 10_000, ..Caps::default() });
     for _ in 0..1000 {
         scene.stdout.write_all(b"0123456789012345678901234567890123456789\n").await.unwrap();
@@ -129,7 +129,7 @@ async fn after_the_total_nothing_is_logged_but_the_last_words_are_known() {
 }
 
 #[tokio::test]
-async fn the_tail_is_short() {
+async fn the_last_lines_are_bounded() {
     let mut scene = Scene::begin(Caps::default());
     scene.stdout.write_all(b"an answer\n").await.unwrap();
     for n in 0..30 {
@@ -142,7 +142,7 @@ async fn the_tail_is_short() {
 }
 
 #[tokio::test]
-async fn a_pipe_that_somebody_else_holds_delays_the_end_by_a_second() {
+async fn a_pipe_that_another_process_holds_open_delays_the_end_by_a_second() {
     let mut scene = Scene::begin(Caps::default());
     scene.stderr.write_all(b"last words\n").await.unwrap();
     let Scene { output, stdout, stderr, folder, .. } = scene;
@@ -163,32 +163,32 @@ async fn a_log_that_cannot_be_written_does_not_stop_the_draining() {
 }
 
 #[test]
-fn a_line_of_200_megabytes_takes_no_memory() {
-    let heard = |line: Option<&str>| assert_eq!(line.map(str::len), None, "heard");
-    let mut recorder = Recorder::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), heard);
-    let chunk = vec![b'x'; CHUNK];
-    for _ in 0..200 * 1024 * 1024 / CHUNK {
-        recorder.take(line_sink::Source::Out, &chunk);
-        recorder.take(line_sink::Source::Err, b"!");
-        assert!(recorder.buffered() < 1024 * 1024);
+fn a_line_of_200_megabytes_uses_a_bounded_buffer() {
+    let on_line = |line: Option<&str>| assert_eq!(line.map(str::len), None, "heard");
+    let mut sink = LineSink::new(Caps::default(), Some("s3cret".to_owned()), Arc::default(), on_line);
+    let chunk = vec![b'x'; CHUNK_BYTES];
+    for _ in 0..200 * 1024 * 1024 / CHUNK_BYTES {
+        sink.push(Source::Stdout, &chunk);
+        sink.push(Source::Stderr, b"!");
+        assert!(sink.buffered() < 1024 * 1024);
     }
-    recorder.unwritten.clear();
-    recorder.take(line_sink::Source::Err, b"\n");
-    recorder.finish();
-    assert!(recorder.buffered() < 1024 * 1024);
+    sink.unwritten.clear();
+    sink.push(Source::Stderr, b"\n");
+    sink.finish();
+    assert!(sink.buffered() < 1024 * 1024);
 }
 
 #[test]
-fn the_worst_chunk_makes_a_bounded_number_of_bytes_to_write() {
+fn the_worst_chunk_gives_a_bounded_number_of_bytes_to_write() {
     for worst in [b"\n", b"\x1b"] {
-        let mut recorder = Recorder::new(Caps::default(), None, Arc::default(), |_: Option<&str>| {});
-        recorder.take(line_sink::Source::Out, &worst.repeat(CHUNK));
-        recorder.finish();
-        assert!(recorder.buffered() < 2 * 1024 * 1024);
+        let mut sink = LineSink::new(Caps::default(), None, Arc::default(), |_: Option<&str>| {});
+        sink.push(Source::Stdout, &worst.repeat(CHUNK_BYTES));
+        sink.finish();
+        assert!(sink.buffered() < 2 * 1024 * 1024);
     }
 }
 
-/// Always ready, as a pipe is that somebody fills faster than it is read.
+/// Always ready, like a pipe that is filled faster than it is read.
 struct Flood(Arc<AtomicUsize>);
 
 impl AsyncRead for Flood {
@@ -202,13 +202,13 @@ impl AsyncRead for Flood {
 }
 
 #[tokio::test]
-async fn who_prints_without_end_leaves_others_their_turn() {
+async fn endless_output_leaves_other_tasks_their_turn() {
     let folder = tempfile::tempdir().unwrap();
     let caps = Caps { total: 0, ..Caps::default() };
     let log = Log { path: folder.path().join("r1.log"), secret: None, caps };
     let reads = Arc::new(AtomicUsize::new(0));
     let _output = Output::drain(Flood(reads.clone()), tokio::io::empty(), log, |_| {});
-    // the first is waited for with a note in the log, which is then full
+    // After the first read the log gets its final note and is full.
     while reads.load(Relaxed) < 2 {
         yield_now().await;
     }

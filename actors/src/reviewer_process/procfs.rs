@@ -1,46 +1,45 @@
-//! What the kernel tells of processes. Where there is no Linux `/proc` it tells nothing, and nobody is found.
+//! Processes as the kernel reports them in `/proc`. On systems other than Linux no process is found.
 
+use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use nix::unistd::Pid;
-
-/// A process as it was when it was looked at.
+/// A process at the time it was read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) pid: Pid,
-    pub(super) parent: Pid,
-    pub(super) group: Pid,
-    /// Ticks since the boot; with the pid it names one process of this boot.
-    pub(super) start_time: u64,
-    /// Ended, but not yet reaped by its parent.
-    pub(super) dead: bool,
+pub(crate) struct Entry {
+    pub(crate) pid: Pid,
+    pub(crate) parent: Pid,
+    pub(crate) group: Pid,
+    /// Ticks since the boot; together with the pid it identifies one process of this boot.
+    pub(crate) start_time: u64,
+    /// Exited, but not yet reaped by its parent.
+    pub(crate) dead: bool,
 }
 
 /// The process that has this pid now.
-pub(super) fn find(pid: Pid) -> Option<Entry> {
+pub(crate) fn find(pid: Pid) -> Option<Entry> {
     parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Everybody. Not one moment's picture: processes come and go while it is taken.
-pub(super) fn all() -> Vec<Entry> {
+/// All processes. Not a consistent snapshot: processes start and exit while it is read.
+pub(crate) fn all() -> Vec<Entry> {
     let Ok(folders) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = folders.flatten().filter_map(|folder| folder.file_name().to_str()?.parse().ok());
     pids.filter_map(|pid| find(Pid::from_raw(pid))).collect()
 }
 
-/// All below `roots`, without the roots; the branch at `spared` is left out.
-pub(super) fn descendants(everybody: &[Entry], roots: &[Pid], spared: Option<Pid>) -> Vec<Entry> {
+/// All descendants of `roots`, without the roots. The branch at `spared` is left out.
+pub(crate) fn descendants(processes: &[Entry], roots: &[Pid], spared: Option<Pid>) -> Vec<Entry> {
     let mut children: HashMap<Pid, Vec<&Entry>> = HashMap::new();
-    for entry in everybody.iter().filter(|entry| Some(entry.pid) != spared) {
+    for entry in processes.iter().filter(|entry| Some(entry.pid) != spared) {
         children.entry(entry.parent).or_default().push(entry);
     }
     let mut found = Vec::new();
     let mut parents = roots.to_vec();
     while let Some(parent) = parents.pop() {
-        // removed, so that a picture that contradicts itself cannot lead in a circle
+        // Removed, so that an inconsistent list cannot lead in a circle.
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push(child.pid);
             found.push(*child);
@@ -49,13 +48,13 @@ pub(super) fn descendants(everybody: &[Entry], roots: &[Pid], spared: Option<Pid
     found
 }
 
-/// Names this boot of the machine; empty where it has no name.
-pub(super) fn boot_id() -> String {
+/// The id of this boot of the machine; empty where the system has none.
+pub(crate) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// Whether a process of our own user was started with one of these `NAME=value`.
-pub(super) fn was_given(pid: Pid, variables: &[String]) -> bool {
+pub(crate) fn has_variable(pid: Pid, variables: &[String]) -> bool {
     let owner = |process: &Path| fs::metadata(process).map(|folder| folder.uid()).ok();
     let folder = format!("/proc/{pid}");
     owner(folder.as_ref()).is_some()
@@ -63,18 +62,18 @@ pub(super) fn was_given(pid: Pid, variables: &[String]) -> bool {
         && fs::read(format!("{folder}/environ")).is_ok_and(|environment| {
             environment
                 .split(|&byte| byte == 0)
-                .any(|given| variables.iter().any(|variable| variable.as_bytes() == given))
+                .any(|entry| variables.iter().any(|variable| variable.as_bytes() == entry))
         })
 }
 
-/// Reads `/proc/PID/stat`: the name in parentheses can hold anything, also parentheses and line ends.
+/// Parses `/proc/PID/stat`. The name in parentheses may contain any byte, also parentheses and line ends.
 fn parse(pid: Pid, stat: &[u8]) -> Option<Entry> {
     let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
     let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = Pid::from_raw(fields.next()?.parse().ok()?);
     let group = Pid::from_raw(fields.next()?.parse().ok()?);
-    // the first of `fields` is called the 3rd in proc(5), the start time the 22nd
+    // proc(5) counts the first of `fields` as the 3rd, and the start time as the 22nd.
     let start_time = fields.nth(16)?.parse().ok()?;
     Some(Entry { pid, parent, group, start_time, dead: matches!(state, "Z" | "X") })
 }

@@ -23,11 +23,11 @@ fn a_process_finds_itself() {
 }
 
 #[test]
-fn descendants_are_all_below_and_nobody_else() {
-    let everybody = [entry(1, 0), entry(2, 1), entry(3, 2), entry(4, 3), entry(5, 1), entry(6, 3)];
+fn descendants_are_all_processes_below_the_roots() {
+    let processes = [entry(1, 0), entry(2, 1), entry(3, 2), entry(4, 3), entry(5, 1), entry(6, 3)];
     let below = |roots: &[i32], spared: Option<i32>| {
         let roots: Vec<_> = roots.iter().map(|pid| Pid::from_raw(*pid)).collect();
-        let found = descendants(&everybody, &roots, spared.map(Pid::from_raw));
+        let found = descendants(&processes, &roots, spared.map(Pid::from_raw));
         let mut pids: Vec<_> = found.iter().map(|entry| entry.pid.as_raw()).collect();
         pids.sort_unstable();
         pids
@@ -39,7 +39,7 @@ fn descendants_are_all_below_and_nobody_else() {
 }
 
 #[test]
-fn a_picture_in_which_two_are_each_others_parents_comes_to_an_end() {
-    let everybody = [entry(2, 3), entry(3, 2)];
-    assert_eq!(descendants(&everybody, &[Pid::from_raw(2)], None).len(), 2);
+fn a_cycle_of_parents_does_not_loop_forever() {
+    let processes = [entry(2, 3), entry(3, 2)];
+    assert_eq!(descendants(&processes, &[Pid::from_raw(2)], None).len(), 2);
 }

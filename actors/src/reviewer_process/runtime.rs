@@ -1,91 +1,173 @@
-//! What a reviewer process is started with: settings in, argv and environment out.
+//! Builds the command line and environment of a reviewer process.
 //!
-//! There is no shell anywhere. No secret stands in argv, which every process of the machine may read: the
-//! token goes by a variable, whose name alone the client is told. The user's own client settings stay
-//! untouched.
+//! No shell is involved. The token is passed in an environment variable and never in argv, which every process of the
+//! machine may read. The user's own settings of the client stay untouched.
 
 mod claude;
 mod codex;
-mod environment;
-mod wsl;
-
-use std::{fmt, path::Path};
 
 pub use domain::runtime::{
     Effort, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, TOKEN_VARIABLE, Wsl,
 };
 
-/// The broker's name in the configuration of a client, and so in the names of its tools.
-const SERVER: &str = "countersign";
+use super::ProcessSpec;
+use domain::runtime::WSL_PROGRAM;
+use std::{
+    collections::BTreeMap,
+    env::{join_paths, split_paths},
+    path::Path,
+};
 
-/// What differs from one reviewer to the next.
-#[derive(Clone, Copy)]
+/// The name of the broker in the client's configuration, and so in the names of its tools.
+const SERVER_NAME: &str = "countersign";
+
+/// Variables that are passed on if the broker has them: where programs and settings are, who the user is, how text is
+/// encoded. None of them is ever a secret; proxy settings are left out because they may contain a password.
+const ALLOWED_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    // Needed to reach the model where an organisation has its own certificates.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    // A Windows program does not start without SystemRoot.
+    "SystemRoot",
+    "SystemDrive",
+    "PATHEXT",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "ProgramData",
+    "TEMP",
+    "TMP",
+];
+
+/// What differs from one process to the next.
+#[derive(Clone)]
 pub struct Launch<'a> {
     pub reviewer_id: &'a str,
-    /// Also the folder to start the process in: Claude Code takes it from there.
+    /// The program found by [`RuntimeSettings::find_program`]; `None` uses its name in the settings.
+    pub program: Option<&'a Path>,
+    /// The current directory of the process.
     pub workspace: &'a Path,
-    pub errand: Errand<'a>,
+    pub mode: RunMode<'a>,
+    pub prompt: String,
 }
 
-/// What a client is started for.
+/// How the client reviews.
 #[derive(Clone, Copy)]
-pub enum Errand<'a> {
-    /// To look for work itself.
+pub enum RunMode<'a> {
+    /// It claims reviews by itself.
     Agent {
         token: &'a str,
         /// The broker's `/mcp/reviewer`.
         mcp_url: &'a str,
     },
-    /// To answer its prompt once. It speaks to nobody but its model, so it is told of no broker and given no token.
+    /// It responds to its prompt once. It does not connect to the broker and gets no token.
     OneShot {
-        /// What the answer has to look like, as text and as a file.
+        /// The JSON Schema of the response, as text and as a file.
         schema: &'a str,
         schema_file: &'a Path,
-        /// What the run may cost, where the client itself can keep to it.
+        /// What the run may cost, for clients that support such a limit.
         budget_usd: Option<f64>,
     },
 }
 
-/// A process to start, with exactly this environment. Run what [`RuntimeSettings::find_program`] found, under the name `argv[0]`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Invocation {
-    pub argv: Vec<String>,
-    pub env: Vec<(String, String)>,
-}
+impl Launch<'_> {
+    /// The process to start. `own_env` looks up a variable of the broker itself.
+    pub fn process_spec(self, settings: &RuntimeSettings, own_env: impl Fn(&str) -> Option<String>) -> ProcessSpec {
+        let env = self.environment(settings, own_env);
+        let workspace = match &settings.wsl {
+            Some(wsl) => wsl.workspace.clone(),
+            None => self.workspace.to_string_lossy().into_owned(),
+        };
+        let mut argv = match settings.runtime {
+            Runtime::Codex => codex::argv(settings, self.mode, &workspace),
+            Runtime::Claude => claude::argv(settings, self.mode),
+            Runtime::Command => settings.command.clone(),
+        };
+        match (&settings.wsl, self.program, argv.first_mut()) {
+            (Some(wsl), _, _) => argv = wsl_argv(wsl, argv),
+            (None, Some(program), Some(first)) => *first = program.to_string_lossy().into_owned(),
+            (None, _, _) => {}
+        }
+        ProcessSpec { argv, env, cwd: self.workspace.to_owned(), prompt: self.prompt }
+    }
 
-/// Without the values of variables, so that none of them gets into a log.
-impl fmt::Debug for Invocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Invocation").field("argv", &self.argv).field("env", &names).finish()
+    fn environment(
+        &self,
+        settings: &RuntimeSettings,
+        own_env: impl Fn(&str) -> Option<String>,
+    ) -> Vec<(String, String)> {
+        let inherit = |name: &str| Some((name.to_owned(), own_env(name)?));
+        let allowed = ALLOWED_VARIABLES.iter().chain(config_variables(settings.runtime));
+        let mut env: BTreeMap<_, _> = allowed.filter_map(|name| inherit(name)).collect();
+        if settings.wsl.is_none()
+            && let Some(path) = env.remove("PATH").as_deref().and_then(absolute_entries)
+        {
+            env.insert("PATH".to_owned(), path);
+        }
+        // The broker's own variables are added last, so that a configured name cannot replace them.
+        let mut added: BTreeMap<_, _> = settings.environment.iter().filter_map(|name| inherit(name)).collect();
+        added.extend(self.own_variables(settings.runtime));
+        if settings.wsl.is_some() {
+            // WSL passes on the variables named in WSLENV; `/u` means only from Windows to Linux.
+            let names: Vec<_> = added.keys().map(|name| format!("{name}/u")).collect();
+            env.insert("WSLENV".to_owned(), names.join(":"));
+        }
+        env.extend(added);
+        env.into_iter().collect()
+    }
+
+    fn own_variables(&self, runtime: Runtime) -> impl Iterator<Item = (String, String)> {
+        let access = match self.mode {
+            RunMode::Agent { token, mcp_url } => Some([(TOKEN_VARIABLE, token), (MCP_URL_VARIABLE, mcp_url)]),
+            RunMode::OneShot { .. } => None,
+        };
+        let variables = access.into_iter().flatten().chain([(REVIEWER_ID_VARIABLE, self.reviewer_id)]);
+        // Several reviewers at once must not replace the program they run.
+        let no_updates = (runtime == Runtime::Claude).then_some(("DISABLE_AUTOUPDATER", "1"));
+        variables.chain(no_updates).map(|(name, value)| (name.to_owned(), value.to_owned()))
     }
 }
 
-/// `own_env` looks up a variable of the broker itself. The prompt goes to the process by stdin, which has to
-/// be closed after it: the clients read to its end before they begin.
-pub fn invocation(
-    settings: &RuntimeSettings,
-    launch: &Launch<'_>,
-    own_env: impl Fn(&str) -> Option<String>,
-) -> Invocation {
-    let workspace = match &settings.wsl {
-        Some(wsl) => wsl.workspace.clone(),
-        None => launch.workspace.to_string_lossy().into_owned(),
-    };
-    let argv = match settings.runtime {
-        Runtime::Codex => codex::argv(settings, launch.errand, &workspace),
-        Runtime::Claude => claude::argv(settings, launch.errand),
-        Runtime::Command => settings.command.clone(),
-    };
-    let argv = match &settings.wsl {
-        Some(wsl) => wsl::argv(wsl, argv),
-        None => argv,
-    };
-    Invocation { argv, env: environment::of(settings, launch, own_env) }
+/// Variables that say where the client keeps the user's login and settings.
+const fn config_variables(runtime: Runtime) -> &'static [&'static str] {
+    match runtime {
+        Runtime::Codex => &["CODEX_HOME"],
+        Runtime::Claude => &["CLAUDE_CONFIG_DIR"],
+        Runtime::Command => &[],
+    }
 }
 
-fn texts<const N: usize>(words: [&str; N]) -> [String; N] {
-    words.map(str::to_owned)
+/// PATH without relative entries such as `.`, through which a file in the workspace could be run as a program.
+fn absolute_entries(path: &str) -> Option<String> {
+    let entries: Vec<_> = split_paths(path).filter(|entry| entry.is_absolute()).collect();
+    let path = join_paths(entries).ok()?.into_string().ok()?;
+    (!path.is_empty()).then_some(path)
+}
+
+/// Runs argv inside WSL. `--exec` bypasses the user's shell, and with it the profile, so a client outside of the default
+/// PATH has to be given by its path.
+fn wsl_argv(wsl: &Wsl, argv: Vec<String>) -> Vec<String> {
+    let start = strings([WSL_PROGRAM, "--distribution", &wsl.distro, "--cd", &wsl.workspace, "--exec"]);
+    start.into_iter().chain(argv).collect()
+}
+
+fn strings<const N: usize>(values: [&str; N]) -> [String; N] {
+    values.map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -21,30 +21,31 @@ fn chosen(runtime: Runtime) -> RuntimeSettings {
     RuntimeSettings { program, model: Some("m-1".into()), effort: Some(Effort::High), ..settings(runtime) }
 }
 
-fn with_env(settings: &RuntimeSettings, own_env: &[(&str, &str)]) -> Invocation {
-    let errand = Errand::Agent { token: SECRET, mcp_url: "http://127.0.0.1:8321/mcp/reviewer" };
-    sent(settings, errand, own_env)
+fn with_env(settings: &RuntimeSettings, own_env: &[(&str, &str)]) -> ProcessSpec {
+    let mode = RunMode::Agent { token: SECRET, mcp_url: "http://127.0.0.1:8321/mcp/reviewer" };
+    process_spec(settings, mode, own_env)
 }
 
-fn sent(settings: &RuntimeSettings, errand: Errand<'_>, own_env: &[(&str, &str)]) -> Invocation {
-    let launch = Launch { reviewer_id: "codex-r1-a7f3", workspace: Path::new("/code/my app"), errand };
+fn process_spec(settings: &RuntimeSettings, mode: RunMode<'_>, own_env: &[(&str, &str)]) -> ProcessSpec {
+    let workspace = Path::new("/code/my app");
+    let launch = Launch { reviewer_id: "codex-r1-a7f3", program: None, workspace, mode, prompt: String::new() };
     let look_up = |name: &str| Some(own_env.iter().find(|(own, _)| *own == name)?.1.to_owned());
-    invocation(settings, &launch, look_up)
+    launch.process_spec(settings, look_up)
 }
 
 fn argv(settings: &RuntimeSettings) -> Vec<String> {
     with_env(settings, &[]).argv
 }
 
-fn value<'a>(invocation: &'a Invocation, name: &str) -> Option<&'a str> {
-    let mut found = invocation.env.iter().filter(|(own, _)| own == name);
+fn value<'a>(spec: &'a ProcessSpec, name: &str) -> Option<&'a str> {
+    let mut found = spec.env.iter().filter(|(own, _)| own == name);
     let value = found.next().map(|(_, value)| value.as_str());
     assert_eq!(found.next(), None, "{name} twice");
     value
 }
 
 #[test]
-fn codex_reads_only_and_gets_the_broker_for_this_run_alone() {
+fn codex_is_read_only_and_is_configured_by_arguments_alone() {
     let common = [
         ("-c", r#"shell_environment_policy.inherit="core""#),
         ("-c", r#"web_search="disabled""#),
@@ -63,7 +64,7 @@ fn codex_reads_only_and_gets_the_broker_for_this_run_alone() {
 }
 
 #[test]
-fn claude_code_reads_only_and_gets_the_broker_for_this_run_alone() {
+fn claude_code_is_read_only_and_is_configured_by_arguments_alone() {
     let servers = r#"{"mcpServers":{"countersign":{"headers":{"Authorization":"Bearer ${COUNTERSIGN_TOKEN}"},"type":"http","url":"http://127.0.0.1:8321/mcp/reviewer"}}}"#;
     let common = [
         "-p",
@@ -86,21 +87,21 @@ fn claude_code_reads_only_and_gets_the_broker_for_this_run_alone() {
 }
 
 #[test]
-fn a_command_runs_as_it_stands() {
+fn a_command_is_run_unchanged() {
     let command = vec!["/opt/review it".into(), "--for=$HOME; rm -rf /".into(), String::new()];
     let settings = RuntimeSettings { command: command.clone(), ..settings(Runtime::Command) };
     assert_eq!(argv(&settings), command);
 }
 
 #[test]
-fn every_runtime_is_told_who_it_is_and_the_token_stands_nowhere_else() {
+fn the_token_is_only_in_the_environment() {
     for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
-        let invocation = with_env(&chosen(runtime), &[("COUNTERSIGN_TOKEN", "the broker's own")]);
-        assert_eq!(value(&invocation, TOKEN_VARIABLE), Some(SECRET));
-        assert_eq!(value(&invocation, MCP_URL_VARIABLE), Some("http://127.0.0.1:8321/mcp/reviewer"));
-        assert_eq!(value(&invocation, REVIEWER_ID_VARIABLE), Some("codex-r1-a7f3"));
-        assert!(!invocation.argv.iter().any(|argument| argument.contains(SECRET)), "{runtime}");
-        assert!(!format!("{invocation:?}").contains(SECRET), "{runtime}");
+        let spec = with_env(&chosen(runtime), &[("COUNTERSIGN_TOKEN", "the broker's own")]);
+        assert_eq!(value(&spec, TOKEN_VARIABLE), Some(SECRET));
+        assert_eq!(value(&spec, MCP_URL_VARIABLE), Some("http://127.0.0.1:8321/mcp/reviewer"));
+        assert_eq!(value(&spec, REVIEWER_ID_VARIABLE), Some("codex-r1-a7f3"));
+        assert!(!spec.argv.iter().any(|argument| argument.contains(SECRET)), "{runtime}");
+        assert!(!format!("{spec:?}").contains(SECRET), "{runtime}");
     }
 }
 
@@ -117,9 +118,9 @@ fn the_environment_is_an_allow_list() {
         ("LD_PRELOAD", "/tmp/evil.so"),
     ];
     let names = |settings: &RuntimeSettings| -> Vec<String> {
-        let told = [TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
+        let own_variables = [TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
         let names = with_env(settings, &own).env.into_iter().map(|(name, _)| name);
-        names.filter(|name| !told.contains(&name.as_str())).collect()
+        names.filter(|name| !own_variables.contains(&name.as_str())).collect()
     };
     assert_eq!(names(&settings(Runtime::Command)), ["HOME", "PATH"]);
     assert_eq!(names(&settings(Runtime::Codex)), ["CODEX_HOME", "HOME", "PATH"]);
@@ -130,37 +131,37 @@ fn the_environment_is_an_allow_list() {
 }
 
 #[test]
-fn a_file_in_the_workspace_cannot_pass_for_a_program() {
+fn relative_entries_of_path_are_removed() {
     let path = |given: &str| {
-        let invocation = with_env(&settings(Runtime::Codex), &[("PATH", given)]);
-        value(&invocation, "PATH").map(str::to_owned)
+        let spec = with_env(&settings(Runtime::Codex), &[("PATH", given)]);
+        value(&spec, "PATH").map(str::to_owned)
     };
     assert_eq!(path("/usr/bin:.::node_modules/.bin:/bin").as_deref(), Some("/usr/bin:/bin"));
     assert_eq!(path(".:"), None);
 }
 
 #[test]
-fn a_client_in_wsl_is_started_without_a_shell_and_given_its_variables() {
+fn a_client_in_wsl_runs_without_a_shell_and_gets_its_variables() {
     let wsl = Wsl { distro: "Ubuntu-24.04".into(), workspace: "/home/ada/my app".into() };
     let environment = vec!["OPENAI_API_KEY".to_owned(), "NOT_SET".to_owned()];
     let inside = RuntimeSettings { wsl: Some(wsl), environment, ..settings(Runtime::Codex) };
     let own = [("Path", "x"), ("PATH", r"C:\Windows;C:\bin"), ("SystemRoot", r"C:\Windows"), ("OPENAI_API_KEY", "sk")];
-    let invocation = with_env(&inside, &own);
+    let spec = with_env(&inside, &own);
     let start = ["wsl.exe", "--distribution", "Ubuntu-24.04", "--cd", "/home/ada/my app", "--exec", "codex", "exec"];
-    assert_eq!(invocation.argv[..8], start);
-    let workspace = invocation.argv.iter().position(|argument| argument == "-C").unwrap();
-    assert_eq!(invocation.argv[workspace + 1], "/home/ada/my app");
+    assert_eq!(spec.argv[..8], start);
+    let workspace = spec.argv.iter().position(|argument| argument == "-C").unwrap();
+    assert_eq!(spec.argv[workspace + 1], "/home/ada/my app");
     let crossing = "COUNTERSIGN_MCP_URL/u:COUNTERSIGN_REVIEWER_ID/u:COUNTERSIGN_TOKEN/u:OPENAI_API_KEY/u";
-    assert_eq!(value(&invocation, "WSLENV"), Some(crossing));
-    assert_eq!(value(&invocation, "PATH"), Some(r"C:\Windows;C:\bin"));
-    assert_eq!(value(&invocation, "SystemRoot"), Some(r"C:\Windows"));
+    assert_eq!(value(&spec, "WSLENV"), Some(crossing));
+    assert_eq!(value(&spec, "PATH"), Some(r"C:\Windows;C:\bin"));
+    assert_eq!(value(&spec, "SystemRoot"), Some(r"C:\Windows"));
 }
 
 #[test]
-fn a_one_shot_run_is_held_as_tight_and_told_of_no_broker() {
+fn a_one_shot_run_is_read_only_and_does_not_know_the_broker() {
     let once = |settings: &RuntimeSettings, budget_usd| {
-        let errand = Errand::OneShot { schema: "{}", schema_file: Path::new("/work/answer.json"), budget_usd };
-        sent(settings, errand, &[])
+        let mode = RunMode::OneShot { schema: "{}", schema_file: Path::new("/work/answer.json"), budget_usd };
+        process_spec(settings, mode, &[])
     };
     let codex = once(&settings(Runtime::Codex), Some(0.5));
     let held = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only", "-C"];
@@ -177,17 +178,9 @@ fn a_one_shot_run_is_held_as_tight_and_told_of_no_broker() {
     assert!(!once(&chosen(Runtime::Claude), None).argv.join(" ").contains("budget"));
 
     for runtime in [Runtime::Codex, Runtime::Claude, Runtime::Command] {
-        let invocation = once(&settings(runtime), None);
-        assert!(!invocation.argv.join(" ").contains("mcp_servers"), "{runtime}");
-        assert_eq!(
-            (value(&invocation, TOKEN_VARIABLE), value(&invocation, MCP_URL_VARIABLE)),
-            (None, None),
-            "{runtime}"
-        );
-        assert_eq!(
-            value(&invocation, REVIEWER_ID_VARIABLE),
-            Some("codex-r1-a7f3"),
-            "{runtime}: what is left of it is found"
-        );
+        let spec = once(&settings(runtime), None);
+        assert!(!spec.argv.join(" ").contains("mcp_servers"), "{runtime}");
+        assert_eq!((value(&spec, TOKEN_VARIABLE), value(&spec, MCP_URL_VARIABLE)), (None, None), "{runtime}");
+        assert_eq!(value(&spec, REVIEWER_ID_VARIABLE), Some("codex-r1-a7f3"), "{runtime}: needed to find its orphans");
     }
 }

@@ -1,121 +1,119 @@
 //! The process between the broker and one reviewer: this program again, under a hidden subcommand.
 //!
-//! A broker can be killed at any moment, and a reviewer can start what it likes. So somebody has to be
-//! there who outlives the one and is told of every orphan of the other:
+//! The broker can be killed at any moment, and a reviewer may start any number of processes. The shim outlives the
+//! broker and, as subreaper, adopts every orphan of the reviewer, so it can always kill the whole tree.
 //!
 //! ```text
 //! broker ══ life line ══► shim (own session, subreaper) ──► shim-exec, then the reviewer ──► …
 //! ```
 //!
-//! The life line is the shim's stdin. One line of JSON on it is the [`Plan`], `stop MILLIS` asks the
-//! whole tree to end, and its end, which comes with the broker's whatever that was, kills it.
+//! The life line is the shim's stdin. One line of JSON is the [`ProcessSpec`] to run. `stop MILLIS` asks the whole tree
+//! to exit. When the pipe closes, because the broker closed it or died, the shim kills the tree.
 //!
-//! Exit codes: the reviewer's, or 128 + the signal that ended it; 127 its program was not found, 126 it
-//! cannot be run, 125 the shim itself failed.
+//! Exit codes: the reviewer's own, or 128 + the signal that killed it; 127 if its program was not found, 126 if it
+//! cannot be run, 125 if the shim itself failed.
 
 mod process_tree;
 
+use super::{ProcessSpec, own_executable};
+use nix::sys::signal::Signal as SignalNumber;
+use nix::unistd::{Pid, setsid};
+use process_tree::ProcessTree;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
-
-use nix::sys::signal::Signal as Kind;
-use nix::unistd::{Pid, setsid};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Plan, this_program};
-use process_tree::Tree;
+const SHIM_FAILED_CODE: u8 = 125;
+const NOT_RUNNABLE_CODE: u8 = 126;
+const NOT_FOUND_CODE: u8 = 127;
 
-const FAILED: u8 = 125;
-const NOT_RUNNABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
+/// The grace period if the shim itself gets a signal, which only a person sends.
+const SIGNAL_GRACE_DELAY: Duration = Duration::from_secs(10);
 
-/// What the tree gets if it is the shim that is asked to end, which only people do.
-const GRACE: Duration = Duration::from_secs(10);
-
-/// Stands by one reviewer to its end. To be called on the main thread, outside of every runtime.
+/// Runs one reviewer until it has exited. Call it on the main thread, outside of any runtime.
 pub fn run() -> ExitCode {
-    // One thread: a reviewer is killed by the kernel when the thread that started it ends.
+    // One thread, because the kernel kills a reviewer when the thread that started it ends.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = runtime.and_then(|runtime| runtime.block_on(stand_by()));
-    ExitCode::from(ended.unwrap_or_else(|error| complain(FAILED, &format!("no reviewer: {error}"))))
+    let code = runtime.and_then(|runtime| runtime.block_on(supervise()));
+    ExitCode::from(code.unwrap_or_else(|error| report(SHIM_FAILED_CODE, &format!("no reviewer: {error}"))))
 }
 
-/// The last step before the reviewer: turns this process into it.
+/// Replaces this process by the reviewer.
 ///
-/// A step of its own because the parent-death signal can only be asked for from within.
+/// A separate step, because a process can request the parent-death signal only for itself.
 pub fn exec(parent: u32, argv: &[OsString]) -> ExitCode {
     #[cfg(target_os = "linux")]
-    if let Err(error) = nix::sys::prctl::set_pdeathsig(Kind::SIGKILL) {
-        return ExitCode::from(complain(FAILED, &format!("no reviewer: {error}")));
+    if let Err(error) = nix::sys::prctl::set_pdeathsig(SignalNumber::SIGKILL) {
+        return ExitCode::from(report(SHIM_FAILED_CODE, &format!("no reviewer: {error}")));
     }
-    // it may have died before it was asked for
+    // The parent may have died before the signal was requested.
     if u32::try_from(Pid::parent().as_raw()) != Ok(parent) {
-        return ExitCode::from(by(Kind::SIGKILL));
+        return ExitCode::from(signal_code(SignalNumber::SIGKILL));
     }
     let Some((program, arguments)) = argv.split_first() else {
-        return ExitCode::from(complain(NOT_RUNNABLE, "no program is named"));
+        return ExitCode::from(report(NOT_RUNNABLE_CODE, "no program given"));
     };
-    #[expect(clippy::disallowed_methods, reason = "nothing is left running here that could be blocked")]
+    #[expect(clippy::disallowed_methods, reason = "this process runs nothing else that could be blocked")]
     let error = Command::new(program).args(arguments).exec();
-    let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
-    ExitCode::from(complain(code, &format!("cannot run {}: {error}", program.display())))
+    let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND_CODE } else { NOT_RUNNABLE_CODE };
+    ExitCode::from(report(code, &format!("cannot run {}: {error}", program.display())))
 }
 
-/// What the broker says.
+/// A command on the life line.
 enum Order {
-    Begin(Plan),
+    Launch(ProcessSpec),
     Stop(Duration),
-    /// The life line has ended.
-    End,
+    /// The life line was closed.
+    Kill,
 }
 
 type LifeLine = Lines<BufReader<pipe::Receiver>>;
 
-async fn stand_by() -> io::Result<u8> {
-    // Out of reach of the terminal's ^C: when and how to end is the broker's to say. Refused to one who
-    // leads a group, as when started by hand.
+async fn supervise() -> io::Result<u8> {
+    // Away from the terminal's ^C: the broker decides when to stop. Fails for a group leader, for example a shim that was
+    // started by hand.
     let _ = setsid();
     #[cfg(target_os = "linux")]
     {
         nix::sys::prctl::set_child_subreaper(true)?;
-        // else "exe", for which nobody would look
+        // The default would be "exe".
         let _ = nix::sys::prctl::set_name(c"countersign");
     }
-    let mut child_ended = signal(SignalKind::child())?;
-    let mut told_to_end = Requests::listen()?;
+    let mut child_exited = signal(SignalKind::child())?;
+    let mut stop_signals = StopSignals::listen()?;
     let pipe = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?);
-    let pipe = pipe.map_err(|_| io::Error::other("this command is the broker's: its stdin must be a pipe"))?;
+    let pipe = pipe.map_err(|_| io::Error::other("only the broker runs this command: its stdin must be a pipe"))?;
     let mut life_line = BufReader::new(pipe).lines();
 
-    let plan = tokio::select! {
-        order = next(&mut life_line) => match order? {
-            Order::Begin(plan) => plan,
-            Order::Stop(_) => return Ok(by(Kind::SIGTERM)),
-            Order::End => return Ok(by(Kind::SIGKILL)),
+    let spec = tokio::select! {
+        order = next_order(&mut life_line) => match order? {
+            Order::Launch(spec) => spec,
+            Order::Stop(_) => return Ok(signal_code(SignalNumber::SIGTERM)),
+            Order::Kill => return Ok(signal_code(SignalNumber::SIGKILL)),
         },
-        () = told_to_end.next() => return Ok(by(Kind::SIGTERM)),
+        () = stop_signals.next() => return Ok(signal_code(SignalNumber::SIGTERM)),
     };
-    let mut tree = match start(plan) {
-        Ok(reviewer) => Tree::below_us(reviewer),
-        Err((code, words)) => return Ok(complain(code, &words)),
+    let mut tree = match start(spec) {
+        Ok(reviewer) => ProcessTree::new(reviewer),
+        Err((code, message)) => return Ok(report(code, &message)),
     };
 
     let mut kill_at: Option<Instant> = None;
     loop {
         let grace = tokio::select! {
-            order = next(&mut life_line) => match order {
+            order = next_order(&mut life_line) => match order {
                 Ok(Order::Stop(grace)) => grace,
-                Ok(Order::Begin(_) | Order::End) | Err(_) => break,
+                Ok(Order::Launch(_) | Order::Kill) | Err(_) => break,
             },
-            () = told_to_end.next() => GRACE,
-            _ = child_ended.recv() => {
+            () = stop_signals.next() => SIGNAL_GRACE_DELAY,
+            _ = child_exited.recv() => {
                 if tree.reap() && tree.code().is_none() {
                     continue;
                 }
@@ -126,63 +124,63 @@ async fn stand_by() -> io::Result<u8> {
         if kill_at.is_none() {
             tree.terminate();
         }
-        let end = Instant::now() + grace;
-        kill_at = Some(kill_at.map_or(end, |earlier| earlier.min(end)));
+        let deadline = Instant::now() + grace;
+        kill_at = Some(kill_at.map_or(deadline, |earlier| earlier.min(deadline)));
     }
     tree.kill().await;
-    Ok(tree.code().unwrap_or(by(Kind::SIGKILL)))
+    Ok(tree.code().unwrap_or(signal_code(SignalNumber::SIGKILL)))
 }
 
-/// Cancel safe.
-async fn next(life_line: &mut LifeLine) -> io::Result<Order> {
-    let Some(line) = life_line.next_line().await? else { return Ok(Order::End) };
+/// Reads the next order. Cancel safe.
+async fn next_order(life_line: &mut LifeLine) -> io::Result<Order> {
+    let Some(line) = life_line.next_line().await? else { return Ok(Order::Kill) };
     if let Some(millis) = line.strip_prefix("stop ") {
-        let millis = millis.parse().map_err(|_| io::Error::other(format!("not a time to stop in: {millis}")))?;
+        let millis = millis.parse().map_err(|_| io::Error::other(format!("not a number of milliseconds: {millis}")))?;
         return Ok(Order::Stop(Duration::from_millis(millis)));
     }
-    // its text, which can hold a token, is nobody's to see
-    let plan = serde_json::from_str(&line);
-    plan.map(Order::Begin).map_err(|error| io::Error::other(format!("the plan cannot be read: {error}")))
+    // The line may contain a token, so the error must not quote it.
+    let spec = serde_json::from_str(&line);
+    spec.map(Order::Launch).map_err(|error| io::Error::other(format!("cannot parse the process to run: {error}")))
 }
 
-/// Starts the reviewer and begins to feed it its prompt; else the exit code and words for it.
-fn start(plan: Plan) -> Result<Pid, (u8, String)> {
-    let Plan { argv, env, cwd, prompt } = plan;
+/// Starts the reviewer and writes its prompt to it. On failure returns the exit code and a message.
+fn start(spec: ProcessSpec) -> Result<Pid, (u8, String)> {
+    let ProcessSpec { argv, env, cwd, prompt } = spec;
     if !cwd.is_dir() {
-        return Err((NOT_RUNNABLE, format!("cannot run in {}: no such folder", cwd.display())));
+        return Err((NOT_RUNNABLE_CODE, format!("cannot run in {}: no such folder", cwd.display())));
     }
-    #[expect(clippy::disallowed_methods, reason = "a child of tokio's would be reaped by it instead of by us")]
-    let mut command = Command::new(this_program());
+    #[expect(clippy::disallowed_methods, reason = "tokio would reap the child instead of the process tree")]
+    let mut command = Command::new(own_executable());
     command.arg0("countersign").arg("shim-exec").arg("--parent").arg(Pid::this().to_string()).arg("--").args(argv);
     command.env_clear().envs(env).current_dir(cwd).process_group(0).stdin(Stdio::piped());
     let spawned = command.spawn().and_then(|mut child| {
         let reviewer = i32::try_from(child.id()).map_err(io::Error::other)?;
         if let Some(stdin) = child.stdin.take() {
-            feed(stdin.into(), prompt)?;
+            write_prompt(stdin.into(), prompt)?;
         }
         Ok(Pid::from_raw(reviewer))
     });
-    spawned.map_err(|error| (NOT_RUNNABLE, format!("cannot start a process: {error}")))
+    spawned.map_err(|error| (NOT_RUNNABLE_CODE, format!("cannot start a process: {error}")))
 }
 
-/// Writes the prompt and closes the pipe, in the reviewer's own time: it may never read.
-fn feed(stdin: OwnedFd, prompt: String) -> io::Result<()> {
+/// Writes the prompt and closes the pipe, in a task because the reviewer may never read it.
+fn write_prompt(stdin: OwnedFd, prompt: String) -> io::Result<()> {
     let mut stdin = pipe::Sender::from_owned_fd(stdin)?;
     tokio::spawn(async move {
-        // one who does not read to the end has its reasons
+        // A reviewer may exit or close its stdin without reading everything.
         let _ = stdin.write_all(prompt.as_bytes()).await;
     });
     Ok(())
 }
 
-/// The signals by which people and init ask for an end.
-struct Requests {
+/// The signals by which people and init ask a process to exit.
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
-impl Requests {
+impl StopSignals {
     fn listen() -> io::Result<Self> {
         let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         Ok(Self { terminate, interrupt, hang_up: signal(SignalKind::hangup())? })
@@ -197,13 +195,13 @@ impl Requests {
     }
 }
 
-/// The exit code for a death by this signal.
-fn by(signal: Kind) -> u8 {
-    u8::try_from(128 + signal as i32).unwrap_or(FAILED)
+/// The exit code that stands for this signal.
+fn signal_code(signal: SignalNumber) -> u8 {
+    u8::try_from(128 + signal as i32).unwrap_or(SHIM_FAILED_CODE)
 }
 
-/// Says why; stderr is the reviewer's log. Without `eprintln`, which panics if nobody listens.
-fn complain(code: u8, words: &str) -> u8 {
-    let _ = writeln!(io::stderr(), "countersign: {words}");
+/// Writes a message to stderr, which goes to the reviewer's log. Not by `eprintln`, which panics if the pipe is closed.
+fn report(code: u8, message: &str) -> u8 {
+    let _ = writeln!(io::stderr(), "countersign: {message}");
     code
 }

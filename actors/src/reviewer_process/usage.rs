@@ -1,27 +1,27 @@
-//! What a review cost and what went wrong, read from what a client prints on stdout.
+//! Token usage, cost and errors of a client, parsed from its stdout.
 //!
-//! Codex tells of each turn, Claude Code of the whole run; a command may print either form. Everything else on
-//! stdout is passed over: what a model says stands inside of JSON strings, so it cannot pass for a report.
+//! Codex reports each turn, Claude Code the whole run; a custom command may print either form. All other lines are
+//! ignored. Text of the model is inside JSON strings, so it cannot be mistaken for a report.
 
 use serde::Deserialize;
 
-/// An error is quoted to operators, and may hold whatever a server answered.
+/// An error is shown to operators and may contain any text from a server.
 const MAX_ERROR_CHARS: usize = 500;
 
 const MAX_MODEL_BYTES: usize = 100;
 
-/// Summed over all turns that were read.
+/// The sum of all reported turns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
-    /// All that the model read, also what it had in its cache.
+    /// All tokens the model read, including cached ones.
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// `None` where the client does not say: Codex never does.
+    /// `None` if the client does not report it; Codex never does.
     pub cost_usd: Option<f64>,
-    /// What the client last failed with. Clients report a bad model or login here, not on stderr. A turn that
-    /// went well takes it back.
+    /// The client's last error, until a turn succeeds. Clients report an unknown model or a missing login here, not on
+    /// stderr.
     pub last_error: Option<String>,
-    /// As Claude Code says at its start.
+    /// The model, which Claude Code reports at its start.
     pub model: Option<String>,
 }
 
@@ -31,17 +31,17 @@ enum Line {
     #[serde(rename = "turn.completed")]
     TurnCompleted { usage: Tokens },
     #[serde(rename = "turn.failed")]
-    TurnFailed { error: Words },
+    TurnFailed { error: ErrorMessage },
     #[serde(rename = "error")]
     Error { message: String },
     #[serde(rename = "result")]
-    Result(Outcome),
+    Result(RunReport),
     #[serde(rename = "system")]
     System { model: Option<String> },
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct RunReport {
     #[serde(default)]
     is_error: bool,
     result: Option<String>,
@@ -51,7 +51,7 @@ struct Outcome {
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct ErrorMessage {
     message: String,
 }
 
@@ -59,7 +59,8 @@ struct Words {
 struct Tokens {
     input_tokens: u64,
     output_tokens: u64,
-    // Claude Code counts these beside input_tokens, Codex has names of its own for what is part of them.
+    // Claude Code counts these in addition to input_tokens. Codex reports cached tokens under other names, as part of
+    // input_tokens.
     #[serde(default)]
     cache_creation_input_tokens: u64,
     #[serde(default)]
@@ -67,9 +68,9 @@ struct Tokens {
 }
 
 impl Usage {
-    /// Takes in one line; what is malformed changes nothing.
+    /// Reads one line of stdout. A malformed line changes nothing.
     pub fn read_line(&mut self, line: &str) {
-        // Most lines are none of these, and some are long.
+        // Most lines are not reports, and some are long.
         let line = line.trim();
         if !line.starts_with('{') {
             return;
@@ -79,8 +80,10 @@ impl Usage {
                 self.add(&usage);
                 self.last_error = None;
             }
-            Ok(Line::TurnFailed { error: Words { message } } | Line::Error { message }) => self.failed(&message),
-            Ok(Line::Result(outcome)) => self.ended(outcome),
+            Ok(Line::TurnFailed { error: ErrorMessage { message } } | Line::Error { message }) => {
+                self.set_error(&message)
+            }
+            Ok(Line::Result(report)) => self.add_run(report),
             Ok(Line::System { model }) => {
                 self.model = model.filter(|model| model.len() <= MAX_MODEL_BYTES).or(self.model.take());
             }
@@ -88,20 +91,29 @@ impl Usage {
         }
     }
 
-    fn ended(&mut self, outcome: Outcome) {
-        if let Some(usage) = &outcome.usage {
+    fn add_run(&mut self, report: RunReport) {
+        if let Some(usage) = &report.usage {
             self.add(usage);
         }
-        if let Some(cost) = outcome.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+        if let Some(cost) = report.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0) {
             *self.cost_usd.get_or_insert(0.0) += cost;
         }
-        match outcome {
-            Outcome { is_error: false, .. } => self.last_error = None,
-            // The subtype alone says nothing: it is "success" also for a model that does not exist.
-            Outcome { result, subtype, .. } => {
-                self.failed(&result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
+        match report {
+            RunReport { is_error: false, .. } => self.last_error = None,
+            // The subtype alone is not enough: it is "success" even if the model does not exist.
+            RunReport { result, subtype, .. } => {
+                self.set_error(&result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
             }
         }
+    }
+
+    /// Updates the tokens and cost of a reviewer's row, as far as the client has reported any.
+    pub(crate) fn add_to(&self, work: &mut store::ReviewerWork) {
+        if self.input_tokens > 0 || self.output_tokens > 0 {
+            work.input_tokens = Some(self.input_tokens);
+            work.output_tokens = Some(self.output_tokens);
+        }
+        work.cost_usd = self.cost_usd.or(work.cost_usd);
     }
 
     fn add(&mut self, tokens: &Tokens) {
@@ -112,7 +124,7 @@ impl Usage {
         self.output_tokens = self.output_tokens.saturating_add(output_tokens);
     }
 
-    fn failed(&mut self, message: &str) {
+    fn set_error(&mut self, message: &str) {
         self.last_error = Some(domain::text::truncate(message, MAX_ERROR_CHARS).to_owned());
     }
 }

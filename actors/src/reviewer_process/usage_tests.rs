@@ -20,14 +20,14 @@ fn read(lines: &[&str]) -> Usage {
 }
 
 #[test]
-fn codex_tells_tokens_of_each_turn_and_no_cost() {
+fn codex_reports_the_tokens_of_each_turn_and_no_cost() {
     let usage = read(&[CODEX_NOTE, CODEX_TURN, CODEX_SAYS, CODEX_TURN]);
     let expected = Usage { input_tokens: 6060, output_tokens: 120, ..Usage::default() };
     assert_eq!(usage, expected);
 }
 
 #[test]
-fn claude_code_tells_tokens_and_cost() {
+fn claude_code_reports_tokens_and_cost() {
     let usage = read(&[CLAUDE_RESULT]);
     // 1000 and 100 from the cache
     assert_eq!((usage.input_tokens, usage.output_tokens), (1100, 20));
@@ -36,7 +36,7 @@ fn claude_code_tells_tokens_and_cost() {
 }
 
 #[test]
-fn an_error_is_kept_until_a_turn_goes_well() {
+fn an_error_is_kept_until_a_turn_succeeds() {
     assert_eq!(read(&[CODEX_RETRY]).last_error.unwrap()[..15], *"Reconnecting...");
     assert_eq!(read(&[CODEX_RETRY, CODEX_TURN]).last_error, None);
     let failed = read(&[CODEX_TURN, CODEX_RETRY, CODEX_FAILED]);
@@ -47,7 +47,7 @@ fn an_error_is_kept_until_a_turn_goes_well() {
 }
 
 #[test]
-fn what_is_malformed_changes_nothing() {
+fn a_malformed_line_changes_nothing() {
     for line in [
         "",
         "Reconnecting...",

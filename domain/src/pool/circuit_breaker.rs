@@ -1,77 +1,85 @@
-//! Reviewers that come to nothing: wait longer each time, then stop trying. Each start may cost money.
+//! Counts reviewers that failed in a row. After each failure the pool waits longer before it starts the next reviewer;
+//! after too many it stops, because every start may cost money.
 
 use crate::time::Tick;
 use std::time::Duration;
 
-/// How a reviewer's run went.
+/// What a reviewer achieved, and how it exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// Reviews it has voted on, or found not to apply.
+pub struct RunResult {
+    /// Reviews it has voted on, plus reviews whose diff it found not to apply.
     pub handled: u64,
-    /// It ended with exit code 0, or was let go for being idle or old.
-    pub cleanly: bool,
-    /// An operator or another project's need ended it: that says nothing about it.
-    pub asked: bool,
-    /// There was something to do when it ended.
-    pub work_waits: bool,
+    /// It exited with code 0, or the pool stopped it because it was idle or too old.
+    pub clean: bool,
+    /// An operator stopped it, or it made room for another project. This says nothing about the reviewer.
+    pub requested: bool,
+    /// Reviews were waiting for it when it exited.
+    pub work_waiting: bool,
 }
 
-impl Ended {
-    /// Without having done anything, it crashed or left work behind. How long that took does not matter:
-    /// one that hangs is as useless as one that dies.
+impl RunResult {
+    /// A reviewer fails if it handled nothing and crashed or left work behind. The running time does not matter: a
+    /// reviewer that hangs is as useless as one that crashes.
     const fn is_failure(&self) -> bool {
-        self.handled == 0 && !self.asked && (self.work_waits || !self.cleanly)
+        self.handled == 0 && !self.requested && (self.work_waiting || !self.clean)
     }
 }
 
-/// Counts failures in a row.
+/// Counts failures in a row. An open breaker allows no more starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Breaker {
+pub struct CircuitBreaker {
     failures: u32,
     hold_until: Option<Tick>,
     open: bool,
 }
 
-impl Breaker {
-    /// Takes note of an end. `true` if that was the failure too many.
-    pub fn ended(&mut self, ended: &Ended, max_failures: u32, now: Tick) -> bool {
-        // Once open it stays so until somebody has looked, whatever an older reviewer still achieves.
+impl CircuitBreaker {
+    /// Records an exit. Returns `true` if it opened the breaker.
+    pub fn record(&mut self, run: &RunResult, max_failures: u32, now: Tick) -> bool {
+        // An open breaker stays open until it is cleared, even if an older reviewer still succeeds.
         if self.open {
             return false;
         }
-        if ended.handled > 0 {
+        if run.handled > 0 {
             self.clear();
-        } else if ended.is_failure() {
+        } else if run.is_failure() {
             self.failures += 1;
             self.open = self.failures >= max_failures;
-            self.hold_until = Some(now.plus(pause(self.failures)));
+            self.hold_until = Some(now.plus(retry_delay(self.failures)));
         }
         self.open
     }
 
-    /// Somebody has looked: begin anew.
+    /// Resets the breaker.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Nothing is started any more until somebody clears it.
+    /// No reviewer is started until the breaker is cleared.
     pub const fn is_open(&self) -> bool {
         self.open
     }
 
+    /// No reviewer is started before this tick.
     pub const fn hold_until(&self) -> Option<Tick> {
         self.hold_until
     }
 
+    /// Failures in a row.
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 }
 
-/// One crash may be an accident, and its review waits: the first restart comes at once.
-fn pause(failures: u32) -> Duration {
+/// The delay before the next start. The first restart is immediate, since one crash may be an accident and its review
+/// is waiting.
+fn retry_delay(failures: u32) -> Duration {
     match failures {
         0 | 1 => Duration::ZERO,
         more => Duration::from_secs(1 << (more - 2).min(6)),
     }
 }
+
+#[cfg(test)]
+#[path = "circuit_breaker_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! What happens to reviewer processes, for the log. A review's own events say what they did there.
+//! Events of reviewer processes in the log. What a reviewer did in a review is in that review's own events.
 
 use crate::{
     event_kind::EventKind,
@@ -7,12 +7,12 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 crate::string_enum! {
-    /// What a live reviewer process does.
+    /// The state of a live reviewer process.
     ReviewerState {
         Starting = "starting",
         Idle = "idle",
         Busy = "busy",
-        /// Finishes the review it has, and takes no other.
+        /// It finishes the review it holds and gets no other.
         Draining = "draining",
         Stopping = "stopping",
     }
@@ -26,16 +26,16 @@ pub enum PoolEvent {
         runtime: String,
         project: Option<String>,
         why: SpawnReason,
-        /// Whose seat it was started for, where it was for one.
+        /// The persona whose seat a one-shot reviewer was started for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
     },
-    /// A one-shot reviewer's answer was of no use, and it is asked once more.
+    /// The response of a one-shot reviewer could not be used, so the client is run once more.
     ReviewerRetried {
         reviewer: String,
         why: String,
     },
-    /// It takes no new review and is ended once it has finished the one it has.
+    /// It gets no new review and is stopped once it has finished the one it holds.
     ReviewerDraining {
         reviewer: String,
         why: DrainReason,
@@ -44,13 +44,13 @@ pub enum PoolEvent {
         reviewer: String,
         /// `exit code 1`, `killed by SIGKILL`
         exit: String,
-        /// Not known of one that outlived its broker.
+        /// Unknown if the reviewer outlived its broker.
         ran_ms: Option<u64>,
     },
-    /// Too many failed in a row; nothing is spawned until somebody asks for it.
+    /// Too many reviewers failed in a row; none is started until an operator asks for one.
     CrashLoop {
         project: Option<String>,
-        /// Only the one-shot reviewers of this persona are concerned.
+        /// Only the one-shot reviewers of this persona are affected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
         failures: u32,

@@ -1,5 +1,5 @@
-//! How many reviewers there should be: queue and pool in, spawn or drain out. Time is a tick, so the same
-//! moment always gives the same decision.
+//! Decides how many reviewers run: takes the queue and the pool, returns whom to start and whom to stop. Pure, so equal
+//! arguments give equal decisions.
 
 use crate::time::Tick;
 use std::{cmp::Reverse, time::Duration};
@@ -7,28 +7,28 @@ use std::{cmp::Reverse, time::Duration};
 /// The settings a decision depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Waiting seats that one reviewer is expected to work off.
+    /// Waiting seats per reviewer above which another reviewer is started.
     pub ratio: u32,
-    /// Live processes at most, those that are ending included.
+    /// The largest number of live processes, including those that are stopping.
     pub max_size: usize,
-    /// The least time between two spawns, unless a project has no reviewer at all.
+    /// The shortest time between two starts. It does not apply to a project that has no reviewer.
     pub cooldown: Duration,
-    /// A reviewer without work is let go after this.
+    /// A reviewer that was idle this long is stopped.
     pub idle_after: Duration,
-    /// A reviewer is let go at this age, whatever it does: agents get worse as their context fills.
+    /// A reviewer of this age is stopped: agents get worse as their context fills.
     pub ttl: Duration,
 }
 
-/// What waits in one project. Reviewers work for one project each.
+/// The work waiting in one project. Each reviewer works for one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// `None`: reviews that belong to no project.
+    /// `None` stands for the reviews without a project.
     pub project: Option<String>,
-    /// Seats that wait; a review may have several.
+    /// Waiting seats; a review may have several.
     pub pending: u64,
-    /// How many reviewers its reviews need at least, because nobody takes two seats of one review.
+    /// The least number of reviewers these reviews need, because a reviewer takes only one seat of a review.
     pub panel: u64,
-    /// Nothing is spawned for it before this tick, because its reviewers have just failed.
+    /// No reviewer is started for it before this tick, because its reviewers have just failed.
     pub hold_until: Option<Tick>,
 }
 
@@ -38,31 +38,31 @@ pub enum Activity {
         since: Tick,
     },
     Busy,
-    /// On its way out: takes nothing new, and still counts as a live process.
+    /// Draining or stopping: it takes no new work and still counts as a live process.
     Leaving,
-    /// Runs once, for a seat that the broker has claimed for it, and ends by itself.
+    /// Runs once, for a seat that the broker claims for it, and exits by itself.
     OneShot,
 }
 
-/// One live reviewer process.
+/// One live reviewer process, as far as scaling is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub id: String,
     pub project: Option<String>,
     pub spawned: Tick,
     pub activity: Activity,
-    /// It has a seat in every review that waits in its project, so none of these can be its next.
+    /// It already has a seat in every review that waits in its project, so it can take none of them.
     pub spent: bool,
 }
 
 crate::string_enum! {
-    /// Why a reviewer is let go.
+    /// Why a reviewer is stopped.
     DrainReason {
         Idle = "idle",
         Ttl = "ttl",
-        /// Reviews wait that only another reviewer can take, and the pool is full.
+        /// The pool is full, and reviews wait that only another reviewer can take.
         MakeRoom = "make_room",
-        /// The one seat it was started for is no longer its own.
+        /// It no longer holds the seat it was started for.
         NotNeeded = "not_needed",
         Operator = "operator",
     }
@@ -74,7 +74,7 @@ crate::string_enum! {
         ColdStart = "cold_start",
         Backlog = "backlog",
         Operator = "operator",
-        /// For one seat, which the broker claims for it.
+        /// For one seat that the broker claims for it.
         OneShot = "one_shot",
     }
 }
@@ -91,22 +91,22 @@ pub struct Drain {
     pub why: DrainReason,
 }
 
-/// What to do now. At most one is spawned at a time.
+/// What to do now. At most one agent is started per decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     pub spawn: Option<Spawn>,
-    /// How many one-shot reviewers there is room for, of those that wait.
+    /// How many of the waiting one-shot reviewers to start.
     pub one_shots: usize,
     pub drain: Vec<Drain>,
-    /// When time alone may change the decision; something may happen before.
-    pub look_again: Option<Tick>,
+    /// When to decide again if no event comes before.
+    pub next_check: Option<Tick>,
 }
 
-/// Decides. Queues without work may be left out. `one_shots` is the number of seats that wait for a reviewer of their
-/// own.
+/// Decides whom to start and whom to stop. `queues` may omit projects without work; `one_shots` is the number of seats
+/// that wait for a one-shot reviewer.
 ///
-/// A project that nobody serves comes first, then one-shot reviewers, which are sure to end, then whoever would only
-/// make things quicker.
+/// A project without a reviewer comes first, then one-shot reviewers, which are sure to exit, then reviewers that only
+/// shorten a queue.
 pub fn decide(
     queues: &[Queue],
     one_shots: usize,
@@ -124,7 +124,7 @@ pub fn decide(
     }
     let unserved = one_shots > 0 && room == 0 && pool.iter().all(|member| member.activity != Activity::OneShot);
     if unserved && decision.drain.is_empty() && !any_leaves(pool) {
-        decision.drain.extend(room_maker(queues, &pool.iter().collect::<Vec<_>>()));
+        decision.drain.extend(make_room(queues, &pool.iter().collect::<Vec<_>>()));
     }
     decision
 }
@@ -133,14 +133,14 @@ fn any_leaves(pool: &[Member]) -> bool {
     pool.iter().any(|member| member.activity == Activity::Leaving)
 }
 
-/// The same for reviewers that look for work themselves.
+/// [`decide`] for agents, which claim reviews by themselves.
 fn decide_agents(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, limits: &Limits, now: Tick) -> Decision {
     let mut decision = Decision::default();
     for member in pool {
         match (retires_at(member, limits), member.activity) {
             (_, Activity::Leaving | Activity::OneShot) => {}
             (at, _) if at.0 <= now => decision.drain.push(Drain { id: member.id.clone(), why: at.1 }),
-            ((at, _), _) => look_again(&mut decision, at),
+            ((at, _), _) => check_at(&mut decision, at),
         }
     }
     let stays = |member: &&Member| {
@@ -148,29 +148,29 @@ fn decide_agents(queues: &[Queue], pool: &[Member], last_spawn: Option<Tick>, li
             && !decision.drain.iter().any(|drain| drain.id == member.id)
     };
     let staying: Vec<&Member> = pool.iter().filter(stays).collect();
-    // One project's trouble is not another's.
+    // Failures in one project do not delay another.
     let (held, open): (Vec<_>, Vec<_>) =
         queues.iter().filter(|queue| queue.pending > 0).partition(|queue| queue.hold_until.is_some_and(|at| at > now));
     for at in held.iter().filter_map(|queue| queue.hold_until) {
-        look_again(&mut decision, at);
+        check_at(&mut decision, at);
     }
     let Some((queue, why)) = neediest(&open, &staying, limits) else { return decision };
     if pool.len() >= limits.max_size {
         let unserved = why == SpawnReason::ColdStart || staying.iter().all(|member| !serves(member, queue));
         if unserved && decision.drain.is_empty() && !any_leaves(pool) {
-            decision.drain.extend(room_maker(queues, &staying));
+            decision.drain.extend(make_room(queues, &staying));
         }
         return decision;
     }
     let rested = last_spawn.map(|last| last.plus(limits.cooldown)).filter(|_| why != SpawnReason::ColdStart);
     match rested.filter(|at| *at > now) {
-        Some(at) => look_again(&mut decision, at),
+        Some(at) => check_at(&mut decision, at),
         None => decision.spawn = Some(Spawn { project: queue.project.clone(), why }),
     }
     decision
 }
 
-/// When, and why, a member is let go if nothing happens before.
+/// When and why a member is stopped if nothing happens before.
 fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
     let old = (member.spawned.plus(limits.ttl), DrainReason::Ttl);
     match member.activity {
@@ -179,7 +179,7 @@ fn retires_at(member: &Member, limits: &Limits) -> (Tick, DrainReason) {
     }
 }
 
-/// The queue to spawn for: one that nobody serves comes first, then the longest.
+/// The queue to start a reviewer for: first one without a reviewer, then the longest.
 fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> Option<(&'a Queue, SpawnReason)> {
     let need = |queue: &&'a Queue| {
         let queue: &'a Queue = queue;
@@ -196,13 +196,13 @@ fn neediest<'a>(queues: &[&'a Queue], staying: &[&Member], limits: &Limits) -> O
     queues.iter().filter_map(need).min_by_key(|(queue, why)| (*why, Reverse(queue.pending)))
 }
 
-/// Whether something of this queue can be the member's next.
+/// Whether the member can take a review of this queue.
 fn serves(member: &Member, queue: &Queue) -> bool {
     member.project == queue.project && queue.pending > 0 && !member.spent
 }
 
-/// The reviewer that has been idle longest and can take nothing that waits.
-fn room_maker(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
+/// Of the reviewers that can take none of the waiting reviews, the one that has been idle longest.
+fn make_room(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
     let idle = staying.iter().filter_map(|member| match member.activity {
         Activity::Idle { since } if !queues.iter().any(|queue| serves(member, queue)) => Some((since, &member.id)),
         Activity::Idle { .. } | Activity::Busy | Activity::Leaving | Activity::OneShot => None,
@@ -210,8 +210,8 @@ fn room_maker(queues: &[Queue], staying: &[&Member]) -> Option<Drain> {
     idle.min().map(|(_, id)| Drain { id: id.clone(), why: DrainReason::MakeRoom })
 }
 
-fn look_again(decision: &mut Decision, at: Tick) {
-    decision.look_again = Some(decision.look_again.map_or(at, |before| before.min(at)));
+fn check_at(decision: &mut Decision, at: Tick) {
+    decision.next_check = Some(decision.next_check.map_or(at, |before| before.min(at)));
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
 use super::{Activity, Decision, Drain, DrainReason, Limits, Member, Queue, Spawn, SpawnReason, decide};
-use crate::pool::circuit_breaker::{Breaker, Ended};
 use crate::time::Tick;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -46,7 +45,7 @@ fn check_spawn(pending: u64, pool: &[Member], last_spawn: Option<Tick>, expected
 }
 
 #[test]
-fn the_queue_against_the_ratio() {
+fn a_reviewer_is_started_when_the_queue_exceeds_the_ratio() {
     use SpawnReason::{Backlog, ColdStart};
     check_spawn(0, &[], rested(), None);
     check_spawn(1, &[], rested(), Some(ColdStart));
@@ -57,28 +56,28 @@ fn the_queue_against_the_ratio() {
 }
 
 #[test]
-fn the_cap_counts_those_that_are_leaving() {
+fn the_limit_counts_reviewers_that_are_leaving() {
     let leaving = |id| member(id, "a", Activity::Leaving);
     check_spawn(99, &[busy("1"), busy("2"), busy("3")], rested(), None);
     check_spawn(99, &[leaving("1"), leaving("2"), leaving("3")], rested(), None);
-    // but they serve nobody
+    // but they serve no queue
     check_spawn(1, &[leaving("1")], rested(), Some(SpawnReason::ColdStart));
 }
 
 #[test]
-fn spawns_keep_a_distance_except_the_first() {
+fn the_cooldown_applies_to_all_but_the_first_reviewer() {
     let just = Some(ago(4));
     check_spawn(1, &[], just, Some(SpawnReason::ColdStart));
     let waits = check_spawn(9, &[busy("1")], just, None);
-    assert_eq!(waits.look_again, Some(Tick(NOW.0 + 6000)));
+    assert_eq!(waits.next_check, Some(Tick(NOW.0 + 6000)));
 }
 
 #[test]
-fn a_project_whose_reviewers_fail_waits_and_holds_up_nobody_else() {
+fn a_project_whose_reviewers_fail_does_not_delay_others() {
     let soon = Tick(NOW.0 + 2000);
     let held = Queue { hold_until: Some(soon), ..queue("a", 9) };
     let decision = decide(std::slice::from_ref(&held), 0, &[], None, &LIMITS, NOW);
-    assert_eq!((decision.spawn, decision.look_again), (None, Some(soon)));
+    assert_eq!((decision.spawn, decision.next_check), (None, Some(soon)));
     let decision = decide(&[held.clone(), queue("b", 1)], 0, &[], None, &LIMITS, NOW);
     assert_eq!(decision.spawn.and_then(|spawn| spawn.project).as_deref(), Some("b"));
     let decision = decide(&[Queue { hold_until: Some(NOW), ..held }], 0, &[], None, &LIMITS, NOW);
@@ -86,18 +85,18 @@ fn a_project_whose_reviewers_fail_waits_and_holds_up_nobody_else() {
 }
 
 #[test]
-fn the_idle_and_the_old_are_let_go() {
+fn idle_and_old_reviewers_are_drained() {
     let old = Member { spawned: ago(3600), ..busy("old") };
     let pool = [idle("lazy", "a", 300), idle("fresh", "a", 299), old, busy("young")];
     let limits = Limits { max_size: 10, ..LIMITS };
     let decision = decide(&[], 0, &pool, rested(), &limits, NOW);
     let drain = |id: &str, why| Drain { id: id.into(), why };
     assert_eq!(decision.drain, [drain("lazy", DrainReason::Idle), drain("old", DrainReason::Ttl)]);
-    assert_eq!(decision.look_again, Some(Tick(NOW.0 + 1000)), "the fresh one is next");
+    assert_eq!(decision.next_check, Some(Tick(NOW.0 + 1000)), "the fresh one is next");
 }
 
 #[test]
-fn who_retires_is_replaced_where_work_waits() {
+fn a_drained_reviewer_is_replaced_if_work_waits() {
     let old = Member { spawned: ago(3600), ..busy("old") };
     let decision = check_spawn(1, &[old], rested(), Some(SpawnReason::ColdStart));
     assert_eq!(decision.drain.len(), 1);
@@ -116,7 +115,7 @@ fn a_full_pool_makes_room_for_a_project_without_a_reviewer() {
     let decision = decide(&[queue("c", 1)], 0, &full, rested(), &LIMITS, NOW);
     assert_eq!(decision.drain, [Drain { id: "2".into(), why: DrainReason::MakeRoom }]);
     assert_eq!(decision.spawn, None);
-    // One goes at a time, and nobody whose own project has work.
+    // One reviewer is drained at a time, and none whose own project has work.
     let leaving = [member("1", "b", Activity::Leaving), idle("2", "b", 9), busy("3")];
     assert_eq!(decide(&[queue("c", 1)], 0, &leaving, rested(), &LIMITS, NOW).drain, []);
     assert_eq!(decide(&[queue("b", 1), queue("c", 1)], 0, &full, rested(), &LIMITS, NOW).drain, []);
@@ -128,7 +127,7 @@ fn a_review_of_several_seats_gets_as_many_reviewers() {
     let spawns =
         |queue: Queue, pool: &[Member]| decide(&[queue], 0, pool, rested(), &LIMITS, NOW).spawn.map(|spawn| spawn.why);
     assert_eq!(spawns(panel(3, 3), &[]), Some(SpawnReason::ColdStart));
-    assert_eq!(spawns(panel(3, 2), &[busy("1")]), Some(SpawnReason::Backlog), "nobody takes two seats");
+    assert_eq!(spawns(panel(3, 2), &[busy("1")]), Some(SpawnReason::Backlog), "a reviewer takes one seat of a review");
     assert_eq!(spawns(panel(2, 1), &[busy("1"), idle("2", "a", 1)]), None, "the second can take it");
 }
 
@@ -146,9 +145,7 @@ fn a_full_pool_makes_room_for_a_seat_that_none_of_it_can_take() {
     assert_eq!(drains(&[spent("1"), busy("2")]), [], "so it can once it has finished");
 }
 
-const MAX_FAILURES: u32 = 5;
-
-/// What is started and drained with so many one-shot seats waiting.
+/// The one-shot reviewers and the agent to start, and the reviewers to drain.
 fn with_one_shots(waiting: usize, pending: u64, pool: &[Member]) -> (usize, Option<SpawnReason>, Vec<String>) {
     let decision = decide(&[queue("a", pending)], waiting, pool, rested(), &LIMITS, NOW);
     let drained = decision.drain.into_iter().map(|drain| drain.id).collect();
@@ -156,7 +153,7 @@ fn with_one_shots(waiting: usize, pending: u64, pool: &[Member]) -> (usize, Opti
 }
 
 #[test]
-fn one_shots_take_what_room_there_is() {
+fn one_shots_fill_the_free_places() {
     let one_shot = |id: &str| member(id, "a", Activity::OneShot);
     assert_eq!(with_one_shots(2, 0, &[]), (2, None, vec![]));
     assert_eq!(with_one_shots(9, 0, &[one_shot("1")]), (2, None, vec![]));
@@ -174,47 +171,12 @@ fn one_shots_serve_no_queue_and_come_before_a_backlog() {
 }
 
 #[test]
-fn whoever_is_idle_makes_room_for_a_one_shot() {
+fn an_idle_agent_makes_room_for_a_one_shot() {
     let full = [busy("1"), idle("2", "a", 5), idle("3", "a", 50)];
     assert_eq!(with_one_shots(1, 0, &full), (0, None, vec!["3".to_owned()]));
     assert_eq!(with_one_shots(1, 1, &full), (0, None, vec![]), "they have work");
     let leaving = [busy("1"), idle("2", "a", 5), member("3", "a", Activity::Leaving)];
     assert_eq!(with_one_shots(1, 0, &leaving), (0, None, vec![]));
-}
-
-fn failure() -> Ended {
-    Ended { handled: 0, cleanly: false, asked: false, work_waits: true }
-}
-
-#[test]
-fn failures_in_a_row_wait_longer_and_then_stop() {
-    let mut breaker = Breaker::default();
-    let mut holds = Vec::new();
-    for n in 1..=5 {
-        assert_eq!(breaker.ended(&failure(), MAX_FAILURES, NOW), n == 5, "only the fifth is too many");
-        holds.push(breaker.hold_until().map(|at| (at.0 - NOW.0) / 1000));
-    }
-    assert_eq!(holds, [Some(0), Some(1), Some(2), Some(4), Some(8)]);
-    assert!(!breaker.ended(&Ended { handled: 3, ..failure() }, MAX_FAILURES, NOW));
-    assert!(breaker.is_open(), "only somebody who has looked may close it");
-    breaker.clear();
-    assert_eq!(breaker, Breaker::default());
-}
-
-#[test]
-fn what_counts_as_a_failure() {
-    let failures = |ended: Ended| {
-        let mut breaker = Breaker::default();
-        breaker.ended(&failure(), MAX_FAILURES, NOW);
-        breaker.ended(&ended, MAX_FAILURES, NOW);
-        breaker.failures()
-    };
-    assert_eq!(failures(failure()), 2);
-    assert_eq!(failures(Ended { work_waits: false, ..failure() }), 2, "a crash");
-    assert_eq!(failures(Ended { cleanly: true, ..failure() }), 2, "it left work behind");
-    assert_eq!(failures(Ended { cleanly: true, work_waits: false, ..failure() }), 1, "it found nothing to do");
-    assert_eq!(failures(Ended { asked: true, ..failure() }), 1, "we ended it");
-    assert_eq!(failures(Ended { handled: 1, ..failure() }), 0, "it works");
 }
 
 fn any_member() -> impl Strategy<Value = Member> {
@@ -235,7 +197,7 @@ fn any_member() -> impl Strategy<Value = Member> {
 
 proptest! {
     #[test]
-    fn bounds_hold(
+    fn every_decision_keeps_within_the_limits(
         pending in proptest::collection::vec(0..50u64, 3),
         mut pool in proptest::collection::vec(any_member(), 0..12),
         last_spawn in proptest::option::of(0..60i64),
@@ -258,6 +220,6 @@ proptest! {
             let drained = pool.iter().find(|member| member.id == drain.id);
             prop_assert!(drained.is_some_and(|member| !matches!(member.activity, Activity::Leaving | Activity::OneShot)));
         }
-        prop_assert!(decision.look_again.is_none_or(|at| at > NOW));
+        prop_assert!(decision.next_check.is_none_or(|at| at > NOW));
     }
 }

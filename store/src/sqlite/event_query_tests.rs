@@ -3,7 +3,7 @@
 use super::{MAX_WALK, select};
 use crate::{
     LogEntry, PoolChange, StoreError, TimelineRecord,
-    rows::{EventFilter, ProcessRow, ReviewerRow},
+    rows::{EventFilter, ProcessIdentity, ReviewerRow},
     sqlite::stats::tests::{Lives, lived},
 };
 use domain::{
@@ -34,7 +34,7 @@ async fn page(lives: &Lives, filter: &EventFilter, order: EventOrder, limit: u32
 /// Stores a reviewer of a project, with an event about it.
 async fn add_reviewer(lives: &Lives, project: Option<&str>, event: impl Fn(String) -> PoolEvent) {
     let id = format!("codex-r1-{}", project.unwrap_or("none"));
-    let process = ProcessRow { pid: 1, started: 1, boot_id: "b".into() };
+    let process = ProcessIdentity { pid: 1, start_time: 1, boot_id: "b".into() };
     let reviewer = ReviewerRow {
         id: id.clone(),
         name: "codex-r1".into(),

@@ -3,7 +3,7 @@
 use super::{Reader, parse_word, reviews::parse_priority, to_id, to_u32, to_u64};
 use crate::{
     PoolChange, StoreError,
-    rows::{FreeSeat, ProcessRow, ProjectQueue, ReviewerEnd, ReviewerRow, ReviewerWork, SeatRow, WaitingReview},
+    rows::{FreeSeat, ProcessIdentity, ProjectQueue, ReviewerEnd, ReviewerRow, ReviewerWork, SeatRow, WaitingReview},
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
@@ -38,15 +38,15 @@ pub(super) const STATEMENTS: &[&str] = &[PUT_REVIEWER, REPLACE_PROCESS, END_REVI
 
 impl Reader {
     /// Reviewers without a recorded end: they run, or a broker that was killed left them behind.
-    pub async fn list_running_reviewers(&self) -> Result<Vec<(String, ProcessRow)>, StoreError> {
+    pub async fn list_running_reviewers(&self) -> Result<Vec<(String, ProcessIdentity)>, StoreError> {
         let rows =
             sqlx::query!("SELECT id, pid, pid_started, boot_id FROM reviewers WHERE ended_at_ms IS NULL ORDER BY id")
                 .fetch_all(&self.pool)
                 .await?;
         rows.into_iter()
             .map(|row| {
-                let (pid, started) = (to_u32(row.pid)?, to_u64(row.pid_started)?);
-                Ok((row.id, ProcessRow { pid, started, boot_id: row.boot_id }))
+                let (pid, start_time) = (to_u32(row.pid)?, to_u64(row.pid_started)?);
+                Ok((row.id, ProcessIdentity { pid, start_time, boot_id: row.boot_id }))
             })
             .collect()
     }
@@ -76,9 +76,9 @@ impl Reader {
                         .review
                         .zip(row.persona)
                         .map(|(review, persona)| SeatRow { review: ReviewNumber(review), persona }),
-                    process: ProcessRow {
+                    process: ProcessIdentity {
                         pid: to_u32(row.pid)?,
-                        started: to_u64(row.pid_started)?,
+                        start_time: to_u64(row.pid_started)?,
                         boot_id: row.boot_id,
                     },
                     spawned_at: Timestamp(row.spawned_at_ms),
@@ -271,7 +271,7 @@ pub(super) fn write(connection: &Connection, change: &PoolChange, seq: u64) -> R
         put_reviewer(connection, row)?;
         if let Some(PoolEvent::ReviewerRetried { .. }) = &change.event {
             let process = &row.process;
-            let process = params![row.id, process.pid, process.started, process.boot_id];
+            let process = params![row.id, process.pid, process.start_time, process.boot_id];
             connection.prepare_cached(REPLACE_PROCESS)?.execute(process)?;
         }
     }
@@ -306,7 +306,7 @@ fn put_reviewer(connection: &Connection, row: &ReviewerRow) -> Result<(), StoreE
         row.project,
         row.why.as_str(),
         row.process.pid,
-        row.process.started,
+        row.process.start_time,
         row.process.boot_id,
         row.spawned_at.0,
         end.map(|end| end.at.0),

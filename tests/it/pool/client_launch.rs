@@ -7,7 +7,7 @@ use crate::support::{
     model_server::{ModelServer, Script},
 };
 use actors::reviewer_process::{
-    runtime::{Effort, Errand, Launch, Runtime, RuntimeSettings, invocation},
+    runtime::{Effort, Launch, RunMode, Runtime, RuntimeSettings},
     usage::Usage,
 };
 use axum::{
@@ -86,14 +86,16 @@ async fn reviews_for_the_pool(client: Client, settings: RuntimeSettings) -> Opti
     let settings = RuntimeSettings { environment: own.keys().cloned().collect(), ..settings };
     let launch = Launch {
         reviewer_id: REVIEWER,
+        program: None,
         workspace: &workspace,
-        errand: Errand::Agent { token: TOKEN, mcp_url: &mcp_url },
+        mode: RunMode::Agent { token: TOKEN, mcp_url: &mcp_url },
+        prompt: String::new(),
     };
-    let invocation = invocation(&settings, &launch, |name| own.get(name).cloned());
-    assert!(!invocation.argv.concat().contains(TOKEN), "{invocation:?}");
+    let spec = launch.process_spec(&settings, |name| own.get(name).cloned());
+    assert!(!spec.argv.concat().contains(TOKEN), "{spec:?}");
 
-    let mut command = Command::new(&invocation.argv[0]);
-    command.args(&invocation.argv[1..]).env_clear().envs(invocation.env).current_dir(&workspace);
+    let mut command = Command::new(&spec.argv[0]);
+    command.args(&spec.argv[1..]).env_clear().envs(spec.env).current_dir(&workspace);
     let Output { status, stdout, stderr } = output(command).await;
     let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(status.success() && stdout.contains("SCRIPT-OK"), "{stdout}\n{stderr}");

@@ -62,7 +62,7 @@ async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
         assert_eq!((&row["exit"], &row["last_words"]), (&"exit code 3".into(), &json!(WORDS)));
     }
     let message = pool["message"].as_str().unwrap();
-    assert!(message.starts_with("5 reviewers in a row of project came to nothing"), "{message}");
+    assert!(message.starts_with("5 reviewers failed in a row in project"), "{message}");
 
     // A token of another project does not see the messages.
     let bound = broker.client().with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);

@@ -11,21 +11,21 @@ use std::fs;
 
 /// Name, script, and what the record says.
 const USELESS: [(&str, &str, &str); 9] = [
-    ("hangs", "sleep 1000", "no answer in its time"),
-    ("deaf", "trap '' TERM INT HUP; sleep 1000; sleep 1000; sleep 1000", "no answer in its time"),
-    ("prose", "cat >/dev/null; echo I approve of this change.", "no JSON object but begins with \"I approve"),
+    ("hangs", "sleep 1000", "did not respond within its time limit"),
+    ("deaf", "trap '' TERM INT HUP; sleep 1000; sleep 1000; sleep 1000", "did not respond within its time limit"),
+    ("prose", "cat >/dev/null; echo I approve of this change.", "not a JSON object; it begins with \"I approve"),
     ("wrong", "cat >/dev/null; echo '{\"opinion\":\"good\"}'", "missing field `verdict`"),
-    ("silent", "cat >/dev/null", "the answer is empty"),
+    ("silent", "cat >/dev/null", "the response is empty"),
     ("dies", "kill -SEGV $$", "killed by SIGSEGV"),
     ("fails", "echo no key for the model >&2; exit 7", "exit code 7; last words: no key for the model"),
     ("floods", "head -c 100000000 /dev/zero | tr '\\0' x", "longer than 1048576 bytes"),
-    ("chatters", "yes \"$(seq 300 | tr '\\n' y)\" | head -c 5000000", "no JSON object but begins with \"1y2y"),
+    ("chatters", "yes \"$(seq 300 | tr '\\n' y)\" | head -c 5000000", "not a JSON object; it begins with \"1y2y"),
 ];
 
 #[tokio::test]
 async fn an_unusable_response_is_retried_once() {
-    let persona = |(name, script, words): &(&'static str, &str, &str)| {
-        let limit = if words.contains("in its time") { "time_limit = \"1s\"\n" } else { "" };
+    let persona = |(name, script, message): &(&'static str, &str, &str)| {
+        let limit = if message.contains("time limit") { "time_limit = \"1s\"\n" } else { "" };
         Scripted::new(name, format!("echo {name} >>\"$HOME/runs\"; {script}")).with(limit)
     };
     let personas: Vec<_> = USELESS.iter().map(persona).collect();
@@ -56,11 +56,11 @@ async fn an_unusable_response_is_retried_once() {
     let records = scene.records().await;
     assert_eq!(records.retries().await, USELESS.len());
     let ends = records.claim_ends(1).await;
-    for (name, _, words) in USELESS {
+    for (name, _, message) in USELESS {
         assert_eq!(runs.lines().filter(|line| line == &name).count(), 2, "{name}");
         let (_, reason, detail) = ends.iter().find(|(persona, _, _)| persona == name).unwrap();
         assert_eq!(*reason, ClaimEndReason::CouldNotReview);
-        assert!(detail.contains(words), "{name}: {detail}");
+        assert!(detail.contains(message), "{name}: {detail}");
     }
 }
 
@@ -74,7 +74,7 @@ async fn a_retry_contains_the_error_of_the_first_response() {
     let review = scene.propose(&["security"]).await;
     scene.status_becomes(&review, "approved").await;
     let second = scene.read("second");
-    assert!(second.contains("verdict is \"maybe\"; it has to be"), "{second}");
+    assert!(second.contains("verdict is \"maybe\"; allowed: approved"), "{second}");
     let records = scene.records().await;
     assert_eq!((records.retries().await, records.claim_ends(1).await), (1, vec![]));
     assert_eq!(records.verdicts(1, 1).await.len(), 1);

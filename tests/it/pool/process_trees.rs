@@ -5,7 +5,7 @@ use crate::support::{
     misbehaving_reviewer::{begun, ended, living, plan, run, script, shim, until_gone, until_living},
     wait_until::wait_until,
 };
-use actors::reviewer_process::{Exit, Process, orphans::sweep};
+use actors::reviewer_process::{Process, ProcessExit, orphans::sweep};
 use std::{path::Path, process::Stdio, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command};
 
@@ -30,7 +30,7 @@ async fn no_process_is_left_after_the_shim_loses_its_broker() {
         until_living(&mark, processes).await;
         process.kill();
         until_gone(&mark, AT_ONCE, name).await;
-        assert_eq!(ended(&mut process).await, Exit::Signal(9), "{name}");
+        assert_eq!(ended(&mut process).await, ProcessExit::Signal(9), "{name}");
     }
 }
 
@@ -44,7 +44,7 @@ async fn no_process_is_left_after_a_stop() {
         process.stop(grace).await;
         until_gone(&mark, grace + AT_ONCE, name).await;
         let signal = if name == "one that does not hear" { 9 } else { 15 };
-        assert_eq!(ended(&mut process).await, Exit::Signal(signal), "{name}");
+        assert_eq!(ended(&mut process).await, ProcessExit::Signal(signal), "{name}");
     }
 }
 
@@ -78,7 +78,7 @@ async fn orphans_of_a_killed_shim_are_swept() {
         let mut process = begun(&plan).await;
         until_living(&mark, processes).await;
         signal(process.identity().pid, "KILL").await;
-        let Exit::Lost(words) = ended(&mut process).await else { panic!("{name}: not lost") };
+        let ProcessExit::Lost(words) = ended(&mut process).await else { panic!("{name}: not lost") };
         assert_eq!(words, "lost: its shim was killed by SIGKILL");
         sweep(vec![(mark.clone(), process.identity().clone())]).await;
         until_gone(&mark, AT_ONCE, name).await;
@@ -108,18 +108,18 @@ async fn a_dropped_process_is_killed_and_reaped() {
 #[tokio::test]
 async fn processes_left_by_a_reviewer_are_killed() {
     let (mark, plan) = script("setsid sleep 1000 >/dev/null 2>&1 & exit 0");
-    assert_eq!(run(&plan).await.0, Exit::Code(0));
+    assert_eq!(run(&plan).await.0, ProcessExit::Code(0));
     assert_eq!(living(&mark), 0);
 }
 
 #[tokio::test]
 async fn the_exit_status_of_a_reviewer_is_forwarded() {
     for (text, exit) in [
-        ("exit 0", Exit::Code(0)),
-        ("exit 7", Exit::Code(7)),
-        ("exit 255", Exit::Code(255)),
-        ("kill -9 $$", Exit::Signal(9)),
-        ("kill -SEGV $$", Exit::Signal(11)),
+        ("exit 0", ProcessExit::Code(0)),
+        ("exit 7", ProcessExit::Code(7)),
+        ("exit 255", ProcessExit::Code(255)),
+        ("kill -9 $$", ProcessExit::Signal(9)),
+        ("kill -SEGV $$", ProcessExit::Signal(11)),
     ] {
         assert_eq!(run(&script(text).1).await.0, exit, "{text}");
     }
@@ -131,25 +131,25 @@ async fn a_stopped_reviewer_can_exit_by_itself() {
     let mut process = begun(&plan).await;
     until_living(&mark, 2).await;
     process.stop(Duration::from_secs(50)).await;
-    assert_eq!(ended(&mut process).await, Exit::Code(5));
+    assert_eq!(ended(&mut process).await, ProcessExit::Code(5));
 
     // also if the shim is stopped
     let mut process = begun(&plan).await;
     until_living(&mark, 2).await;
     signal(process.identity().pid, "TERM").await;
-    assert_eq!(ended(&mut process).await, Exit::Code(5));
+    assert_eq!(ended(&mut process).await, ProcessExit::Code(5));
 }
 
 #[tokio::test]
 async fn a_process_can_be_stopped_before_it_starts() {
     let mut process = Process::start(shim()).unwrap();
     process.kill();
-    assert_eq!(ended(&mut process).await, Exit::Signal(9));
-    assert!(process.begin(&plan(&["true"]).1).await.is_err());
+    assert_eq!(ended(&mut process).await, ProcessExit::Signal(9));
+    assert!(process.launch(&plan(&["true"]).1).await.is_err());
 
     let mut process = Process::start(shim()).unwrap();
     process.stop(Duration::from_secs(50)).await;
-    assert_eq!(ended(&mut process).await, Exit::Signal(15));
+    assert_eq!(ended(&mut process).await, ProcessExit::Signal(15));
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_shim_that_does_not_respond_is_killed() {
     until_living(&mark, 1).await;
     signal(process.identity().pid, "STOP").await;
     process.kill();
-    assert!(matches!(ended(&mut process).await, Exit::Lost(_)));
+    assert!(matches!(ended(&mut process).await, ProcessExit::Lost(_)));
     until_gone(&mark, AT_ONCE, "given up").await;
 }
 
@@ -170,17 +170,17 @@ async fn a_program_that_cannot_run_is_reported() {
     std::fs::write(&file, "not a program").unwrap();
 
     let (exit, _, words) = run(&plan(&["no-such-reviewer", "exec"]).1).await;
-    assert_eq!(exit, Exit::Code(127));
+    assert_eq!(exit, ProcessExit::Code(127));
     assert_eq!(words, "countersign: cannot run no-such-reviewer: No such file or directory (os error 2)\n");
 
     let (exit, _, words) = run(&plan(&[file.to_str().unwrap()]).1).await;
-    assert_eq!(exit, Exit::Code(126));
+    assert_eq!(exit, ProcessExit::Code(126));
     assert!(words.ends_with("Permission denied (os error 13)\n"), "{words}");
 
     let (_, mut plan) = plan(&["true"]);
     plan.cwd = folder.path().join("gone");
     let (exit, _, words) = run(&plan).await;
-    assert_eq!(exit, Exit::Code(126));
+    assert_eq!(exit, ProcessExit::Code(126));
     assert!(words.ends_with("gone: no such folder\n"), "{words}");
 }
 
@@ -190,7 +190,7 @@ async fn a_reviewer_gets_the_environment_of_its_plan_and_no_more() {
     plan.env.push(("ODD".to_owned(), "a \"b\"\n$c = 'd' é".to_owned()));
     plan.env.push(("EMPTY".to_owned(), String::new()));
     let (exit, out, err) = run(&plan).await;
-    assert_eq!((exit, err.as_str()), (Exit::Code(0), ""));
+    assert_eq!((exit, err.as_str()), (ProcessExit::Code(0), ""));
     let mut expected: Vec<_> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut found: Vec<_> = out.trim_end_matches('\0').split('\0').map(str::to_owned).collect();
     expected.sort();
@@ -214,20 +214,20 @@ async fn the_prompt_is_complete_and_stdin_closes_after_it() {
     let (_, mut plan) = plan(&["cat"]);
     plan.prompt = "línea \"quoted\" \\ \n\n\u{1b}[0m\0".repeat(50_000);
     let (exit, out, _) = run(&plan).await;
-    assert_eq!(exit, Exit::Code(0));
+    assert_eq!(exit, ProcessExit::Code(0));
     assert!(out == plan.prompt);
 
     // who does not read it has its own time to say so
     plan.argv = ["sh", "-c", "exit 3"].map(str::to_owned).to_vec();
-    assert_eq!(run(&plan).await.0, Exit::Code(3));
+    assert_eq!(run(&plan).await.0, ProcessExit::Code(3));
 }
 
 #[tokio::test]
 async fn a_shim_without_a_broker_says_so() {
     let mut shim = Command::new(shim()).arg("shim").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut words = String::new();
-    shim.stderr.take().unwrap().read_to_string(&mut words).await.unwrap();
-    assert_eq!(words, "countersign: no reviewer: this command is the broker's: its stdin must be a pipe\n");
+    let mut message = String::new();
+    shim.stderr.take().unwrap().read_to_string(&mut message).await.unwrap();
+    assert_eq!(message, "countersign: no reviewer: only the broker runs this command: its stdin must be a pipe\n");
     assert_eq!(shim.wait().await.unwrap().code(), Some(125));
 }
 

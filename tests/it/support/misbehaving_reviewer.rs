@@ -1,7 +1,7 @@
 //! Reviewers that leave processes behind. A mark in the environment finds them.
 
 use super::{broker::TIMEOUT, pool::environments};
-use actors::reviewer_process::{Exit, Plan, Process, orphans::MARK};
+use actors::reviewer_process::{Process, ProcessExit, ProcessSpec, runtime::REVIEWER_ID_VARIABLE};
 use std::{
     collections::BTreeSet,
     path::Path,
@@ -15,10 +15,10 @@ pub(crate) fn shim() -> &'static Path {
 }
 
 /// A program with a mark of its own and a `PATH`, and nothing else.
-pub(crate) fn plan(argv: &[&str]) -> (String, Plan) {
+pub(crate) fn plan(argv: &[&str]) -> (String, ProcessSpec) {
     let mark = format!("test-{}", Uuid::new_v4());
-    let env = [(MARK, mark.as_str()), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
-    let plan = Plan {
+    let env = [(REVIEWER_ID_VARIABLE, mark.as_str()), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
+    let plan = ProcessSpec {
         argv: argv.iter().map(|part| (*part).to_owned()).collect(),
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         cwd: std::env::temp_dir(),
@@ -27,29 +27,29 @@ pub(crate) fn plan(argv: &[&str]) -> (String, Plan) {
     (mark, plan)
 }
 
-pub(crate) fn script(script: &str) -> (String, Plan) {
+pub(crate) fn script(script: &str) -> (String, ProcessSpec) {
     plan(&["sh", "-c", script])
 }
 
-pub(crate) async fn begun(plan: &Plan) -> Process {
+pub(crate) async fn begun(plan: &ProcessSpec) -> Process {
     let mut process = Process::start(shim()).unwrap();
-    process.begin(plan).await.unwrap();
+    process.launch(plan).await.unwrap();
     process
 }
 
 /// Runs to the end: how it ended, and what it printed on both.
-pub(crate) async fn run(plan: &Plan) -> (Exit, String, String) {
+pub(crate) async fn run(plan: &ProcessSpec) -> (ProcessExit, String, String) {
     let mut process = begun(plan).await;
     let (mut stdout, mut stderr) = process.take_output().unwrap();
     let (mut out, mut err) = (String::new(), String::new());
     let reading =
-        async { tokio::join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err), process.ended()) };
+        async { tokio::join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err), process.wait()) };
     let (_, _, exit) = tokio::time::timeout(TIMEOUT, reading).await.expect("it ends");
     (exit, out, err)
 }
 
-pub(crate) async fn ended(process: &mut Process) -> Exit {
-    tokio::time::timeout(TIMEOUT, process.ended()).await.expect("it ends")
+pub(crate) async fn ended(process: &mut Process) -> ProcessExit {
+    tokio::time::timeout(TIMEOUT, process.wait()).await.expect("it ends")
 }
 
 /// How many live that were started with this mark; those that wait to be reaped have no environment any more.
@@ -64,7 +64,7 @@ pub(crate) fn variable(mark: &str, name: &str) -> Option<String> {
 }
 
 fn marked(mark: &str) -> impl Iterator<Item = BTreeSet<String>> {
-    let mark = format!("{MARK}={mark}");
+    let mark = format!("{REVIEWER_ID_VARIABLE}={mark}");
     environments().map(|(_, environment)| environment).filter(move |environment| environment.contains(&mark))
 }
 

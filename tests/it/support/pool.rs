@@ -2,7 +2,7 @@
 
 use super::{broker::TestBroker, client::TestClient, wait_until::wait_until};
 use actors::reviewer_process::{
-    orphans::MARK,
+    runtime::REVIEWER_ID_VARIABLE,
     runtime::{MCP_URL_VARIABLE, TOKEN_VARIABLE},
 };
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(crate) fn ids(pool: &Value, list: &str) -> BTreeSet<String> {
 
 /// A caller with the pass that this live reviewer was given.
 pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
-    let mark = format!("{MARK}={reviewer}");
+    let mark = format!("{REVIEWER_ID_VARIABLE}={reviewer}");
     let all = environments().map(|(_, environment)| environment);
     let environment = all.into_iter().find(|environment| environment.contains(&mark)).expect("it lives");
     let value = |name: &str| {
@@ -100,7 +100,7 @@ pub(crate) async fn until_gone(processes: &[Process], reviewers: &BTreeSet<Strin
 
 /// Everybody who was started with the mark of one of these reviewers.
 pub(crate) fn marked(reviewers: &BTreeSet<String>) -> Vec<Process> {
-    let marks: BTreeSet<_> = reviewers.iter().map(|id| format!("{MARK}={id}")).collect();
+    let marks: BTreeSet<_> = reviewers.iter().map(|id| format!("{REVIEWER_ID_VARIABLE}={id}")).collect();
     let ours = environments().filter(|(_, environment)| !marks.is_disjoint(environment));
     ours.filter_map(|(pid, _)| Some(stat(pid)?.process)).collect()
 }
@@ -109,7 +109,7 @@ pub(crate) fn marked(reviewers: &BTreeSet<String>) -> Vec<Process> {
 pub(crate) fn living_in(home: &Path) -> BTreeSet<String> {
     let home = format!("HOME={}", home.display());
     let ours = environments().filter(|(_, environment)| environment.contains(&home));
-    let id = |one: &String| one.strip_prefix(MARK)?.strip_prefix('=').map(str::to_owned);
+    let id = |one: &String| one.strip_prefix(REVIEWER_ID_VARIABLE)?.strip_prefix('=').map(str::to_owned);
     ours.filter_map(|(_, environment)| environment.iter().find_map(id)).collect()
 }
 

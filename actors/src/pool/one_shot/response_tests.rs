@@ -10,18 +10,18 @@ fn with_issue(issue: Value) -> String {
 }
 
 #[test]
-fn what_is_as_asked_is_read() {
-    let said = json!({
+fn a_response_that_matches_the_schema_is_parsed() {
+    let text = json!({
         "verdict": "request_changes", "summary": "s", "reason": "r", "files_reviewed": 2, "lines_analyzed": 9,
         "issues": [{ "type": "claude_md_violation", "severity": "critical", "title": " t ", "file": "a.rs",
                      "line_start": 3, "line_end": null, "code_snippet": "x", "confidence": 0.796, "more": 1 }],
         "suggestions": [{ "type": "other", "severity": "low", "title": "u", "file": "" }],
         "unknown": {},
     });
-    let answer = read(&said.to_string()).unwrap();
-    assert_eq!((answer.verdict, answer.reason.as_deref()), (Verdict::ChangesRequested, Some("r")));
-    assert_eq!((answer.files_reviewed, answer.lines_analyzed), (Some(2), Some(9)));
-    let [issue, suggestion] = answer.findings.try_into().unwrap();
+    let response = parse(&text.to_string()).unwrap();
+    assert_eq!((response.verdict, response.reason.as_deref()), (Verdict::ChangesRequested, Some("r")));
+    assert_eq!((response.files_reviewed, response.lines_analyzed), (Some(2), Some(9)));
+    let [issue, suggestion] = response.findings.try_into().unwrap();
     assert!(issue.is_issue && !suggestion.is_issue);
     assert_eq!(
         (issue.kind, issue.severity, issue.title.as_str()),
@@ -33,25 +33,25 @@ fn what_is_as_asked_is_read() {
 }
 
 #[test]
-fn one_block_of_json_is_found_and_no_more_than_one() {
-    let said = good().to_string();
-    assert!(read(&format!("\n {said} \n")).is_ok());
-    assert!(read(&format!("Here it is:\n```json\n{said}\n```\nThat is all.")).is_ok());
-    for (said, wrong) in [
-        (format!("```json\n{said}\n``` or ```json\n{said}\n```"), "several blocks"),
-        (format!("```json\n{said}"), "no JSON object"),
-        (format!("```\n{said}\n```"), "no JSON object"),
-        (format!("I think {said}"), "begins with \"I think"),
-        (format!("{said} {said}"), "trailing characters"),
-        (format!("{said} and that is it"), "trailing characters"),
+fn the_only_block_of_json_is_the_response() {
+    let text = good().to_string();
+    assert!(parse(&format!("\n {text} \n")).is_ok());
+    assert!(parse(&format!("Here it is:\n```json\n{text}\n```\nThat is all.")).is_ok());
+    for (text, expected) in [
+        (format!("```json\n{text}\n``` or ```json\n{text}\n```"), "several JSON blocks"),
+        (format!("```json\n{text}"), "not a JSON object"),
+        (format!("```\n{text}\n```"), "not a JSON object"),
+        (format!("I think {text}"), "begins with \"I think"),
+        (format!("{text} {text}"), "trailing characters"),
+        (format!("{text} and that is it"), "trailing characters"),
     ] {
-        let problem = read(&said).unwrap_err();
-        assert!(problem.contains(wrong), "{said}: {problem}");
+        let problem = parse(&text).unwrap_err();
+        assert!(problem.contains(expected), "{text}: {problem}");
     }
 }
 
 #[test]
-fn what_is_not_as_asked_is_refused_with_a_reason() {
+fn a_response_that_does_not_match_is_refused_with_a_message() {
     let issue = json!({ "type": "bug", "severity": "high", "title": "t" });
     let other = |key: &str, value: Value| {
         let mut issue = issue.clone();
@@ -59,12 +59,12 @@ fn what_is_not_as_asked_is_refused_with_a_reason() {
         with_issue(issue)
     };
     let many = json!({ "verdict": "rejected", "reason": "no", "issues": vec![issue.clone(); 101] });
-    for (said, wrong) in [
+    for (text, expected) in [
         (String::new(), "empty"),
         (" \n".into(), "empty"),
         ("{".into(), "EOF"),
-        ("[]".into(), "no JSON object"),
-        ("null".into(), "no JSON object"),
+        ("[]".into(), "not a JSON object"),
+        ("null".into(), "not a JSON object"),
         ("{}".into(), "missing field `verdict`"),
         (json!({ "verdict": 1 }).to_string(), "invalid type"),
         (json!({ "verdict": "APPROVED" }).to_string(), "verdict is \"APPROVED\""),
@@ -84,21 +84,21 @@ fn what_is_not_as_asked_is_refused_with_a_reason() {
         (many.to_string(), "more than 100"),
         (format!("{{\"verdict\":\"{}\"}}", "x".repeat(MAX_BYTES)), "longer than"),
     ] {
-        let problem = read(&said).unwrap_err();
-        assert!(problem.contains(wrong), "{said}: {problem}");
+        let problem = parse(&text).unwrap_err();
+        assert!(problem.contains(expected), "{text}: {problem}");
         assert!(problem.len() < 400, "{problem}");
     }
 }
 
 #[test]
 fn a_summary_serves_as_a_reason_and_long_texts_are_cut() {
-    let said = json!({ "verdict": "rejected", "summary": "é".repeat(TEXT_CHARS + 5) });
-    let answer = read(&said.to_string()).unwrap();
-    assert_eq!(answer.reason.as_ref().map(|reason| reason.chars().count()), Some(TEXT_CHARS));
-    assert_eq!(read(&good().to_string()).unwrap().reason, None, "an approval needs none");
+    let text = json!({ "verdict": "rejected", "summary": "é".repeat(MAX_TEXT_CHARS + 5) });
+    let response = parse(&text.to_string()).unwrap();
+    assert_eq!(response.reason.as_ref().map(|reason| reason.chars().count()), Some(MAX_TEXT_CHARS));
+    assert_eq!(parse(&good().to_string()).unwrap().reason, None, "an approval needs none");
 }
 
-/// One of the clients refuses any other schema.
+/// Codex accepts no other schema.
 #[test]
 fn everything_in_the_schema_is_required_and_nothing_else_allowed() {
     fn check(schema: &Value) {

@@ -1,18 +1,17 @@
-//! Asking a client once: what it is started with, and what it said.
+//! Runs a client once and reads its response.
 
 use super::{
-    Held, OneShot,
-    prompt::{self, Matter},
-    response::{self, Answer},
-    stdout::Listener,
+    ClaimedSeat, OneShot,
+    prompt::{self, PromptContext},
+    response::{self, ReviewerResponse},
+    stdout::ResponseReader,
 };
-use crate::reviewer_process::output::{Caps, Log};
-use crate::reviewer_process::runtime::{Errand, Launch};
-use crate::reviewer_process::{Exit, Plan, Process};
 use crate::{
-    pool::{
-        runner::{CutShort, Run, Runner, end},
-        spawn,
+    pool::runner::{Interruption, ProcessOutcome, Runner, kill_shim},
+    reviewer_process::{
+        Process, ProcessExit, ProcessSpec,
+        output::{Caps, Log},
+        runtime::{Launch, RunMode},
     },
     workspace,
 };
@@ -23,86 +22,108 @@ use std::{
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// A line with an answer in it, which some clients give twice.
-const LINE: usize = 3 * response::MAX_BYTES;
+/// The longest line that is parsed. It holds a response, which some clients print twice.
+const MAX_LINE_BYTES: usize = 3 * response::MAX_BYTES;
 
-pub(super) struct Question<'a> {
-    pub(super) held: &'a Held,
-    pub(super) matter: &'a Matter,
-    pub(super) folder: &'a Path,
-    /// With the last answer.
-    pub(super) wrong: Option<&'a str>,
-    pub(super) budget_usd: Option<f64>,
+/// What a client is run for.
+pub(crate) struct Attempt<'a> {
+    pub(crate) seat: &'a ClaimedSeat,
+    pub(crate) prompt: &'a PromptContext,
+    pub(crate) folder: &'a Path,
+    /// Why the earlier attempt failed.
+    pub(crate) earlier: Option<&'a str>,
 }
 
-/// Why there is no answer that can be used.
-pub(super) struct Wrong {
-    pub(super) words: String,
-    pub(super) last_words: Vec<String>,
-    /// Whether it may be asked once more.
-    pub(super) again: bool,
+/// Why there is no usable response.
+pub(crate) struct AttemptError {
+    pub(crate) message: String,
+    pub(crate) last_words: Vec<String>,
+    pub(crate) may_retry: bool,
 }
 
-/// What came of asking once.
-pub(super) enum Asked {
-    Answered(Answer),
-    InVain(Wrong),
-    Killed(Exit),
+impl AttemptError {
+    pub(crate) fn retryable(message: String) -> Self {
+        Self { message, last_words: Vec::new(), may_retry: true }
+    }
+
+    pub(crate) fn last(message: String) -> Self {
+        Self { message, last_words: Vec::new(), may_retry: false }
+    }
+}
+
+pub(crate) enum AttemptResult {
+    Response(ReviewerResponse),
+    Failed(AttemptError),
+    Killed(ProcessExit),
 }
 
 impl OneShot {
-    pub(super) async fn ask(&self, runner: &mut Runner, process: Process, question: Question<'_>) -> Asked {
-        let plan = match self.plan(runner, &question) {
-            Ok(plan) => plan,
-            Err(words) => {
-                end(process).await;
-                return Asked::InVain(Wrong { words, last_words: Vec::new(), again: false });
+    pub(crate) async fn run_client(
+        &self,
+        runner: &mut Runner,
+        process: Process,
+        attempt: &Attempt<'_>,
+        budget_usd: Option<f64>,
+    ) -> AttemptResult {
+        let spec = match self.spec(runner, attempt, budget_usd) {
+            Ok(spec) => spec,
+            Err(message) => {
+                kill_shim(process).await;
+                return AttemptResult::Failed(AttemptError::last(message));
             }
         };
-        let listener = Arc::new(Mutex::new(Listener::to(self.runtime.runtime)));
-        let (heard_by, usage) = (Arc::clone(&listener), Arc::clone(&runner.usage));
-        let heard = move |line: Option<&str>| {
+        let reader = Arc::new(Mutex::new(ResponseReader::new(self.runtime.runtime)));
+        let (line_reader, usage) = (Arc::clone(&reader), Arc::clone(&runner.usage));
+        let on_line = move |line: Option<&str>| {
             if let Some(line) = line {
                 usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
             }
-            heard_by.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
+            line_reader.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
         };
-        let log = Log { path: runner.log.clone(), secret: None, caps: Caps { heard: LINE, ..Caps::default() } };
-        let until = (Instant::now() + self.persona.time_limit).min(question.held.until);
+        let caps = Caps { stdout_line: MAX_LINE_BYTES, ..Caps::default() };
+        let log = Log { path: runner.log_file(), secret: None, caps };
+        let deadline = (Instant::now() + self.persona.time_limit).min(attempt.seat.deadline);
         let grace = runner.context.settings.pool.stop_grace;
-        let Run { exit, last_words, cut_short } = runner.run(process, &plan, log, heard, Some((until, grace))).await;
-        let in_vain = |words: String, again| Asked::InVain(Wrong { words, last_words, again });
-        match (cut_short, &exit) {
-            (Some(CutShort::Killed), _) => Asked::Killed(exit),
-            (Some(CutShort::Stopped), _) => in_vain("it was stopped".to_owned(), false),
-            (Some(CutShort::TimedOut), _) => {
-                in_vain(format!("it gave no answer in its time, and was ended: {exit}"), true)
+        let ProcessOutcome { exit, last_words, interruption } =
+            runner.run(process, &spec, log, on_line, Some((deadline, grace))).await;
+        let failed =
+            |message: String, may_retry| AttemptResult::Failed(AttemptError { message, last_words, may_retry });
+        match (interruption, &exit) {
+            (Some(Interruption::Killed), _) => AttemptResult::Killed(exit),
+            (Some(Interruption::Stopped), _) => failed("it was stopped".to_owned(), false),
+            (Some(Interruption::TimedOut), _) => {
+                failed(format!("it did not respond within its time limit and was stopped: {exit}"), true)
             }
-            (None, Exit::Code(0)) => {
-                let said = std::mem::replace(
-                    &mut *listener.lock().unwrap_or_else(PoisonError::into_inner),
-                    Listener::to(self.runtime.runtime),
-                );
-                match said.answer().and_then(|said| response::read(&said)) {
-                    Ok(answer) => Asked::Answered(answer),
-                    Err(words) => in_vain(words, true),
+            (None, ProcessExit::Code(0)) => {
+                let text = reader.lock().unwrap_or_else(PoisonError::into_inner).response();
+                match text.and_then(|text| response::parse(&text)) {
+                    Ok(response) => AttemptResult::Response(response),
+                    Err(message) => failed(message, true),
                 }
             }
-            (None, Exit::Code(_) | Exit::Signal(_) | Exit::Lost(_)) => in_vain(format!("it failed: {exit}"), true),
+            (None, ProcessExit::Code(_) | ProcessExit::Signal(_) | ProcessExit::Lost(_)) => {
+                failed(format!("it failed: {exit}"), true)
+            }
         }
     }
 
-    fn plan(&self, runner: &Runner, question: &Question<'_>) -> Result<Plan, String> {
-        let Question { matter, folder, wrong, budget_usd, .. } = *question;
-        let home = workspace::home(&runner.context.settings.pool.folder, &runner.row.id);
-        let (schema, schema_file) = (response::schema().to_string(), home.join("answer.schema.json"));
-        let written = workspace::make(&home).and_then(|()| std::fs::write(&schema_file, &schema));
+    fn spec(&self, runner: &Runner, attempt: &Attempt<'_>, budget_usd: Option<f64>) -> Result<ProcessSpec, String> {
+        let folder = workspace::reviewer_folder(&runner.context.settings.pool.folder, &runner.row.id);
+        let (schema, schema_file) = (response::schema().to_string(), folder.join("answer.schema.json"));
+        let written = workspace::create(&folder).and_then(|()| std::fs::write(&schema_file, &schema));
         written.map_err(|error| format!("{}: {error}", schema_file.display()))?;
-        let errand = Errand::OneShot { schema: &schema, schema_file: &schema_file, budget_usd };
-        let launch = Launch { reviewer_id: &runner.row.id, workspace: folder, errand };
-        let invocation = spawn::invoke(&self.runtime, &self.program, &launch);
-        let mark = Uuid::new_v4().simple().to_string();
-        let prompt = prompt::write(&self.persona, matter, wrong, &mark);
-        Ok(Plan { argv: invocation.argv, env: invocation.env, cwd: folder.to_owned(), prompt })
+        let launch = Launch {
+            reviewer_id: &runner.row.id,
+            program: Some(&self.program),
+            workspace: attempt.folder,
+            mode: RunMode::OneShot { schema: &schema, schema_file: &schema_file, budget_usd },
+            prompt: prompt::render(
+                &self.persona,
+                attempt.prompt,
+                attempt.earlier,
+                &Uuid::new_v4().simple().to_string(),
+            ),
+        };
+        Ok(launch.process_spec(&self.runtime, |name: &str| std::env::var(name).ok()))
     }
 }

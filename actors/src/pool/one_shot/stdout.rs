@@ -1,26 +1,26 @@
-//! Which of all that a client prints is its answer.
+//! Finds the response of a client in what it prints on stdout.
 
 use super::response::{MAX_BYTES, too_long};
-use crate::reviewer_process::runtime::Runtime;
+use domain::runtime::Runtime;
 use serde::Deserialize;
 
-/// Takes in stdout, line by line, and keeps no more of it than an answer may be long.
+/// Reads stdout line by line. Keeps no more bytes than a response may have.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(crate) struct ResponseReader {
     runtime: Runtime,
-    /// The last that was said, if it was short enough.
-    said: Said,
-    /// Of a `command`: all of it, as long as it may still be the answer.
-    whole: Option<String>,
+    last: LastMessage,
+    /// The whole output of a `command`, as long as it may be the response.
+    output: Option<String>,
 }
 
+/// The last message that may be the response.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Said {
+enum LastMessage {
     #[default]
-    Nothing,
+    None,
     Text(String),
-    TooMuch,
-    /// The client itself says that it failed.
+    TooLong,
+    /// The client reported an error.
     Failed(String),
 }
 
@@ -48,65 +48,66 @@ enum CodexItem {
     Other,
 }
 
-impl Listener {
-    pub(super) fn to(runtime: Runtime) -> Self {
-        Self { runtime, said: Said::Nothing, whole: Some(String::new()) }
+impl ResponseReader {
+    pub(crate) fn new(runtime: Runtime) -> Self {
+        Self { runtime, last: LastMessage::None, output: Some(String::new()) }
     }
 
-    /// `None`: a line that was too long to be passed on.
-    pub(super) fn hear(&mut self, line: Option<&str>) {
+    /// `None` stands for a line that was too long.
+    pub(crate) fn read_line(&mut self, line: Option<&str>) {
         let Some(line) = line else {
-            (self.said, self.whole) = (Said::TooMuch, None);
+            (self.last, self.output) = (LastMessage::TooLong, None);
             return;
         };
         match self.runtime {
-            Runtime::Command => self.hear_command(line),
-            Runtime::Codex | Runtime::Claude => self.hear_client(line),
+            Runtime::Command => self.read_command_line(line),
+            Runtime::Codex | Runtime::Claude => self.read_client_line(line),
         }
     }
 
-    fn hear_command(&mut self, line: &str) {
-        self.whole =
-            self.whole.take().filter(|whole| whole.len() + line.len() < MAX_BYTES).map(|whole| whole + line + "\n");
+    fn read_command_line(&mut self, line: &str) {
+        let fits = |output: &String| output.len() + line.len() < MAX_BYTES;
+        self.output = self.output.take().filter(fits).map(|output| output + line + "\n");
         if !line.trim().is_empty() {
-            self.said = said(line.to_owned());
+            self.last = bounded(line.to_owned());
         }
     }
 
-    fn hear_client(&mut self, line: &str) {
+    fn read_client_line(&mut self, line: &str) {
         match serde_json::from_str(line) {
-            Ok(Line::CodexItem { item: CodexItem::AgentMessage { text } }) => self.said = said(text),
+            Ok(Line::CodexItem { item: CodexItem::AgentMessage { text } }) => self.last = bounded(text),
             Ok(Line::ClaudeResult { is_error: true, result, subtype, .. }) => {
-                self.said = Said::Failed(result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
+                self.last = LastMessage::Failed(result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
             }
-            Ok(Line::ClaudeResult { structured_output: Some(answer), .. }) => self.said = said(answer.to_string()),
-            Ok(Line::ClaudeResult { result, .. }) => self.said = said(result.unwrap_or_default()),
+            Ok(Line::ClaudeResult { structured_output: Some(output), .. }) => self.last = bounded(output.to_string()),
+            Ok(Line::ClaudeResult { result, .. }) => self.last = bounded(result.unwrap_or_default()),
             Ok(Line::CodexItem { item: CodexItem::Other }) | Err(_) => {}
         }
     }
 
-    /// The answer as it was given; else why there is none.
-    pub(super) fn answer(self) -> Result<String, String> {
-        // A command may print its object over several lines, or a line of it after other things.
-        if let (Runtime::Command, Some(whole)) = (self.runtime, &self.whole)
-            && serde_json::from_str::<serde::de::IgnoredAny>(whole).is_ok()
+    /// The response; `Err` with a message if there is none. Empties the reader.
+    pub(crate) fn response(&mut self) -> Result<String, String> {
+        let (last, output) = (std::mem::take(&mut self.last), self.output.take());
+        // A command may print its object over several lines, or in the last line after other output.
+        if let (Runtime::Command, Some(output)) = (self.runtime, &output)
+            && serde_json::from_str::<serde::de::IgnoredAny>(output).is_ok()
         {
-            return Ok(whole.clone());
+            return Ok(output.clone());
         }
-        match (self.said, self.whole) {
-            (Said::Text(text), whole) => {
+        match (last, output) {
+            (LastMessage::Text(text), output) => {
                 let last_line_is_json = text.trim_start().starts_with('{');
-                Ok(whole.filter(|_| self.runtime == Runtime::Command && !last_line_is_json).unwrap_or(text))
+                Ok(output.filter(|_| self.runtime == Runtime::Command && !last_line_is_json).unwrap_or(text))
             }
-            (Said::Nothing, _) => Ok(String::new()),
-            (Said::TooMuch, _) => Err(too_long()),
-            (Said::Failed(words), _) => Err(format!("the client failed: {words}")),
+            (LastMessage::None, _) => Ok(String::new()),
+            (LastMessage::TooLong, _) => Err(too_long()),
+            (LastMessage::Failed(error), _) => Err(format!("the client failed: {error}")),
         }
     }
 }
 
-fn said(text: String) -> Said {
-    if text.len() > MAX_BYTES { Said::TooMuch } else { Said::Text(text) }
+fn bounded(text: String) -> LastMessage {
+    if text.len() > MAX_BYTES { LastMessage::TooLong } else { LastMessage::Text(text) }
 }
 
 #[cfg(test)]

@@ -1,31 +1,31 @@
-//! A log file that does not grow: when it is full it becomes the old one, of which there is one.
+//! A log file of bounded size. A full file is renamed and replaces the previous one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// What reviewers print is for nobody else's eyes.
-const PRIVATE: u32 = 0o600;
+/// The output of reviewers may be confidential.
+const OWNER_ONLY_MODE: u32 = 0o600;
 
 #[derive(Debug)]
-pub(super) struct LogFile {
+pub(crate) struct LogFile {
     path: PathBuf,
     cap: u64,
     open: Option<(File, u64)>,
 }
 
 impl LogFile {
-    pub(super) fn new(path: PathBuf, cap: u64) -> Self {
+    pub(crate) fn new(path: PathBuf, cap: u64) -> Self {
         Self { path, cap, open: None }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends whole lines. A line is never torn over two files, and one above the cap has a file of its own.
-    pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+    /// Appends complete lines. A line is never split over two files; a line longer than the cap gets its own file.
+    pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let mut rest = lines;
         while !rest.is_empty() {
             let (mut file, size) = self.open()?;
@@ -42,13 +42,13 @@ impl LogFile {
         Ok(())
     }
 
-    /// The file and its size; what an earlier run wrote stays.
+    /// Opens the file, keeping what an earlier run wrote. Returns it with its size.
     fn open(&mut self) -> io::Result<(File, u64)> {
         if let Some(open) = self.open.take() {
             return Ok(open);
         }
-        let file = OpenOptions::new().append(true).create(true).mode(PRIVATE).open(&self.path)?;
-        file.set_permissions(Permissions::from_mode(PRIVATE))?;
+        let file = OpenOptions::new().append(true).create(true).mode(OWNER_ONLY_MODE).open(&self.path)?;
+        file.set_permissions(Permissions::from_mode(OWNER_ONLY_MODE))?;
         let size = file.metadata()?.len();
         Ok((file, size))
     }
@@ -60,7 +60,7 @@ impl LogFile {
     }
 }
 
-/// How many bytes of lines there is room for; at least one line if `at_least_one`.
+/// How many bytes of complete lines fit into `room`; at least one line if `at_least_one`.
 fn whole_lines(lines: &[u8], room: usize, at_least_one: bool) -> usize {
     if lines.len() <= room {
         return lines.len();
