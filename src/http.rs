@@ -13,7 +13,7 @@ mod sse;
 mod trace_id;
 mod ws;
 
-pub use guard::{BROKER_PID, RequestGuard};
+pub use guard::RequestGuard;
 pub use server::{Limits, serve};
 pub use trace_id::TraceId;
 

@@ -1,10 +1,56 @@
-use std::process::ExitCode;
+//! The `countersign` program: the broker, the shim beside each reviewer process, and the command line.
 
-/// A broker's work is many small, short-lived pieces on several threads; glibc's allocator took a tenth
-/// of its time.
+use actors::reviewer_process::shim;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use countersign::serve;
+use std::{ffi::OsString, process::ExitCode};
+
+/// A broker makes many small, short-lived allocations on several threads; glibc's allocator took a tenth of its time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// A local-first review broker for AI coding agents
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, propagate_version = true, after_help = cli::EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the broker
+    Serve(serve::Args),
+    #[command(flatten)]
+    Client(cli::Command),
+    /// Supervise one reviewer process; started by the broker only
+    #[command(hide = true)]
+    Shim,
+    /// Become a reviewer process; started by the shim only
+    #[command(hide = true)]
+    ShimExec {
+        /// Process whose death ends this one
+        #[arg(long)]
+        parent: u32,
+        #[arg(last = true, required = true)]
+        argv: Vec<OsString>,
+    },
+}
+
 fn main() -> ExitCode {
-    countersign::cli::main()
+    let matches = Cli::command().get_matches();
+    let command = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    let json = cli::asks_for_json(&matches);
+    match command {
+        Command::Serve(args) => {
+            let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), serve::run(args));
+            cli::exit_code(ended, json)
+        }
+        Command::Client(command) => cli::run(command, json, Cli::command()),
+        Command::Shim => shim::run(),
+        Command::ShimExec { parent, argv } => shim::exec(parent, &argv),
+    }
 }

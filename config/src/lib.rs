@@ -22,6 +22,7 @@ mod panel;
 mod personas;
 pub mod planning;
 mod pool;
+pub mod reviewer_log;
 mod schema;
 mod sources;
 mod suggest;

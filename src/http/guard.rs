@@ -6,10 +6,11 @@
 use super::{Route, TraceId, problem::problem};
 use crate::events::{TicketHolder, Tickets};
 use actors::{Broker, BrokerError, Caller, credentials};
+use api::BROKER_PID_HEADER;
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::Response,
 };
@@ -28,10 +29,6 @@ const MAX_LARGE_BODIES: usize = 16;
 
 /// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
 const DISCARD_FACTOR: usize = 16;
-
-/// Request header with the process id of the broker that the request is meant for. Another broker may have taken over the
-/// port.
-pub const BROKER_PID: HeaderName = HeaderName::from_static("countersign-broker");
 
 /// The token that a route requires if authentication is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +101,7 @@ impl RequestGuard {
             return Err(GuardError::Host);
         }
         let is_own_pid = |pid: &str| pid.parse() == Ok(std::process::id());
-        if headers.get(BROKER_PID).is_some_and(|pid| !pid.to_str().is_ok_and(is_own_pid)) {
+        if headers.get(BROKER_PID_HEADER).is_some_and(|pid| !pid.to_str().is_ok_and(is_own_pid)) {
             return Err(GuardError::OtherBroker);
         }
         for origin in headers.get_all(header::ORIGIN) {
@@ -387,8 +384,8 @@ impl GuardError {
 
 #[cfg(test)]
 mod tests {
-    use super::{BROKER_PID, GuardError, RequestGuard, bearer_secret};
-    use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header::HOST};
+    use super::{BROKER_PID_HEADER, GuardError, RequestGuard, bearer_secret};
+    use axum::http::{HeaderMap, HeaderValue, Method, Uri, header::HOST};
     use std::time::Duration;
 
     #[track_caller]
@@ -396,7 +393,10 @@ mod tests {
         let guard = RequestGuard::new(8321, 1, Duration::from_secs(1));
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.append(HeaderName::try_from(*name).expect("a name"), HeaderValue::try_from(*value).expect("a value"));
+            map.append(
+                axum::http::HeaderName::try_from(*name).expect("a name"),
+                HeaderValue::try_from(*value).expect("a value"),
+            );
         }
         assert_eq!(guard.check_headers(&method, &Uri::from_static("/mcp"), &map), expected, "{headers:?}");
     }
@@ -458,8 +458,8 @@ mod tests {
     fn a_request_for_another_broker_is_rejected() {
         let host = ("host", "127.0.0.1:8321");
         let own = std::process::id().to_string();
-        check(Method::GET, &[host, (BROKER_PID.as_str(), &own)], Ok(()));
-        check(Method::GET, &[host, (BROKER_PID.as_str(), "1")], Err(GuardError::OtherBroker));
+        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), &own)], Ok(()));
+        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), "1")], Err(GuardError::OtherBroker));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The pool of reviewer processes and their output.
 
 use super::{Call, error::CallError, require_text};
-use crate::reviewer_log;
 use actors::{BrokerError, credentials::Scope, pool::LiveReviewer};
 use api::{
     ErrorBody, ErrorCode,
@@ -12,6 +11,7 @@ use api::{
     },
     timestamp,
 };
+use config::reviewer_log;
 use store::ReviewerRow;
 
 const DEFAULT_LOG_LINES: usize = 200;

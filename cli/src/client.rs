@@ -1,0 +1,5 @@
+//! Finding the broker and talking to it.
+
+pub(crate) mod discovery;
+pub(crate) mod pagination;
+pub(crate) mod rest;

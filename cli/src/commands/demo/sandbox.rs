@@ -1,0 +1,124 @@
+//! The demo's environment: a temporary folder with a repository, and a broker for it.
+
+use crate::{Failure, client::rest::Remote};
+use anyhow::{Context as _, anyhow};
+use git::UserRepo;
+use std::{fs, path::Path, process::Stdio, time::Duration};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+    time::timeout,
+};
+
+/// Time limit for the broker to start, and to stop, on a busy machine.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(super) const FILE: &str = "src/price.rs";
+
+const BEFORE: &str = "\
+/// The amount to pay, in cents.
+pub fn total(prices: &[u32]) -> u32 {
+    prices.iter().sum()
+}
+";
+
+pub(super) struct Sandbox {
+    repo: UserRepo,
+    broker: Child,
+    url: String,
+    /// The last field, so that the folder is removed after everything that uses it.
+    _folder: TempDir,
+}
+
+impl Sandbox {
+    pub(super) async fn create() -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("countersign-demo-")
+            .tempdir()
+            .context("cannot create a temporary folder")?;
+        let repo = build_repo(&folder.path().join("shop")).await?;
+        let (broker, url) = start_broker(folder.path(), repo.root()).await?;
+        Ok(Self { repo, broker, url, _folder: folder })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn repo(&self) -> &UserRepo {
+        &self.repo
+    }
+
+    pub(super) fn remote(&self) -> Result<Remote, Failure> {
+        Remote::at(&self.url)
+    }
+
+    /// The diff that appends `text` to the file. The file itself is not changed.
+    pub(super) async fn diff_that_adds(&self, text: &str) -> Result<String, Failure> {
+        let file = self.repo.root().join(FILE);
+        fs::write(&file, format!("{BEFORE}{text}"))?;
+        let diff = self.repo.git(["diff"]).await? + "\n";
+        fs::write(&file, BEFORE)?;
+        Ok(diff)
+    }
+
+    /// Commits the diff and returns the short commit id.
+    pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, Failure> {
+        // The file was changed and restored; refresh git's cached file information.
+        self.repo.git(["update-index", "--refresh"]).await?;
+        self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
+        self.repo.git(["commit", "--quiet", "--message", message]).await?;
+        Ok(self.repo.git(["rev-parse", "--short", "HEAD"]).await?)
+    }
+
+    /// Stops the broker with SIGTERM, then kills it if it does not stop in time.
+    pub(super) async fn remove(&mut self) {
+        if let Some(pid) = self.broker.id() {
+            let _ = Command::new("kill").arg(pid.to_string()).status().await;
+        }
+        if timeout(BROKER_TIMEOUT, self.broker.wait()).await.is_err() {
+            let _ = self.broker.kill().await;
+        }
+    }
+}
+
+async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
+    fs::create_dir_all(root.join("src"))?;
+    fs::write(root.join(FILE), BEFORE)?;
+    let repo = UserRepo::without_git_variables(root);
+    repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
+    for (key, value) in [("user.name", "builder"), ("user.email", "builder@example.invalid")] {
+        repo.git(["config", key, value]).await?;
+    }
+    // Override settings of the user that would ask for a key or run hooks.
+    for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", ".git/hooks"), ("core.autocrlf", "false")] {
+        repo.git(["config", key, value]).await?;
+    }
+    repo.git(["add", "--all"]).await?;
+    repo.git(["commit", "--quiet", "--message", "The shop adds up prices"]).await?;
+    Ok(repo)
+}
+
+/// Starts a broker with default settings, independent of those of the user.
+async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Failure> {
+    let log = folder.join("broker.log");
+    let mut command = Command::new(std::env::current_exe()?);
+    for (name, _) in std::env::vars_os() {
+        if ["COUNTERSIGN_", "GIT_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            command.env_remove(name);
+        }
+    }
+    command.env("HOME", folder).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.join("data")).arg("--repo").arg(repo);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&log)?).kill_on_drop(true);
+    let mut child = command.spawn().context("cannot start a broker")?;
+    let out = child.stdout.take().context("the broker has no output")?;
+    let line = timeout(BROKER_TIMEOUT, BufReader::new(out).lines().next_line())
+        .await
+        .context("the broker did not start")??;
+    let log_text = || fs::read_to_string(&log).unwrap_or_default();
+    let url = line.as_deref().and_then(|line| line.strip_prefix("listening "));
+    let url = url.ok_or_else(|| anyhow!("the broker did not start: {}", log_text().trim()))?.to_owned();
+    Ok((child, url))
+}

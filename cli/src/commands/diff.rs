@@ -1,0 +1,78 @@
+//! `countersign diff`: what a review proposes. Into a pipe it goes as it is, for `git apply`.
+
+use crate::{
+    Failure,
+    client::pagination as whole,
+    identity::By,
+    render::{
+        style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
+        text,
+    },
+    review_arg::Which,
+    terminal,
+};
+use anyhow::anyhow;
+use domain::text::escape;
+use serde_json::json;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Of an earlier round
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+    /// Only what has changed since this round
+    #[arg(long, value_name = "N")]
+    since: Option<u32>,
+    /// Only this file
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+    /// What the round was submitted with, where an accepted counter-patch has replaced it
+    #[arg(long)]
+    submitted: bool,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let which = args.which.find_any(&caller).await?;
+    let arguments = json!({
+        "review_id": which, "round": args.round, "since_round": args.since, "file": args.file,
+        "content": args.submitted.then_some("submitted"),
+    });
+    let proposal = whole::proposal(&caller.remote, arguments).await?;
+    if caller.json {
+        return terminal::write_json(&format!("{proposal:#}\n"));
+    }
+    if let Some(note) = proposal["since_note"].as_str() {
+        terminal::remark(&escape(note));
+    }
+    match proposal["diff"].as_str() {
+        Some(diff) => show(diff),
+        None if args.since.is_some() => Ok(()),
+        None => Err(anyhow!("{} has no diff; `countersign show` has what it is", text(&proposal, "number")).into()),
+    }
+}
+
+/// Coloured on a terminal, with nothing in it that acts on it.
+pub(crate) fn show(diff: &str) -> Result<(), Failure> {
+    if !terminal::is_terminal() {
+        let end = if diff.ends_with('\n') { "" } else { "\n" };
+        return terminal::write_raw(format!("{diff}{end}").as_bytes());
+    }
+    let lines = diff.lines().map(|line| paint(style(line), &escape(&line.replace('\t', "    "))) + "\n");
+    terminal::write(&lines.collect::<String>())
+}
+
+fn style(line: &str) -> anstyle::Style {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => BOLD,
+        [b'+', ..] => GOOD,
+        [b'-', ..] => BAD,
+        [b'@', b'@', ..] => BUSY,
+        _ if line.starts_with("diff ") || line.starts_with("index ") => BOLD,
+        _ => PLAIN,
+    }
+}

@@ -1,0 +1,103 @@
+//! Checks of the agent clients: installed programs, their connection to the broker, and the reviewer pool.
+
+use super::Check;
+use crate::config_args::Place;
+use config::{Config, Pool};
+use domain::runtime::Runtime;
+use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
+use tokio::{process::Command, time::timeout};
+
+const GROUP: &str = "Clients";
+
+/// Time limit for `--version`.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+const CLIENTS: [(&str, &str); 3] = [("claude", "Claude Code"), ("codex", "Codex"), ("gemini", "Gemini")];
+
+pub(super) async fn checks(config: &Config, place: &Place) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (program, name) in CLIENTS {
+        if let Some(version) = version(program).await {
+            checks.push(match version {
+                Ok(version) => Check::ok(GROUP, name, version),
+                Err(message) => Check::failure(GROUP, name, message, format!("run `{program} --version`")),
+            });
+        }
+    }
+    if checks.is_empty() {
+        let fix =
+            "install Claude Code, Codex or Gemini, or work without them: `countersign request`, `countersign respond`";
+        checks.push(Check::warning(GROUP, "agents", "none found in PATH", fix));
+    }
+    checks.extend(connected(place).await);
+    checks.push(reviewers(&config.pool).await);
+    checks
+}
+
+/// The output of `--version`, or why there is none. `None` if the program does not exist.
+async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let child = command.spawn().ok()?;
+    let output = match timeout(VERSION_TIMEOUT, child.wait_with_output()).await {
+        Err(_) => return Some(Err(format!("`--version` did not end within {} s", VERSION_TIMEOUT.as_secs()))),
+        Ok(Err(error)) => return Some(Err(error.to_string())),
+        Ok(Ok(output)) => output,
+    };
+    let first = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().to_owned();
+    Some(if output.status.success() {
+        Ok(first(&output.stdout))
+    } else {
+        Err(format!("`--version` fails: {}", first(&output.stderr)))
+    })
+}
+
+/// Runs `init --check`.
+async fn connected(place: &Place) -> Option<Check> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.args(["init", "--check", "--json"]);
+    if let Some(repo) = &place.repo {
+        command.arg("--repo").arg(repo);
+    }
+    let output = command.stdin(Stdio::null()).output().await.ok()?;
+    Some(if output.status.success() {
+        Check::ok(GROUP, "connected", "as `countersign init` sets it up")
+    } else {
+        Check::warning(
+            GROUP,
+            "connected",
+            "some entries are missing or different",
+            "`countersign init --check` lists the differences",
+        )
+    })
+}
+
+async fn reviewers(pool: &Pool) -> Check {
+    let name = "reviewers";
+    if !pool.enabled {
+        return Check::ok(GROUP, name, "reviewer pool: off (pool.enabled), external reviewers only");
+    }
+    let settings = pool.runtime_settings();
+    let fix = "install it and log in, or set pool.program to its path";
+    let found = match settings.find_program(std::env::var_os("PATH").as_deref(), is_executable) {
+        Ok(found) => found,
+        Err(error) => return Check::failure(GROUP, name, error.to_string(), fix),
+    };
+    match settings.runtime {
+        Runtime::Command => Check::ok(GROUP, name, found.display().to_string()),
+        Runtime::Codex | Runtime::Claude => match version(&found).await {
+            Some(Ok(version)) => Check::ok(GROUP, name, describe(&found, &version)),
+            Some(Err(message)) => Check::failure(GROUP, name, describe(&found, &message), fix),
+            None => Check::failure(GROUP, name, format!("{} does not start", found.display()), fix),
+        },
+    }
+}
+
+fn describe(program: &Path, message: &str) -> String {
+    format!("{} {message}", program.display())
+}
+
+/// Whether this is a file that the user can run.
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,142 @@
+//! `countersign export`: writes reviews as SARIF, JSON or Markdown.
+
+mod bundle;
+mod markdown;
+mod sarif;
+
+use crate::{
+    Failure, USAGE,
+    client::rest::{At, Remote},
+    render::{rows, text},
+    terminal,
+};
+use anyhow::{Context as _, anyhow};
+use domain::text::count;
+use serde_json::json;
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+/// Maximum number of reviews in one file.
+const MAX_REVIEWS: usize = 1_000;
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// Issues for code scanning and editors, SARIF 2.1.0
+    Sarif,
+    /// Everything: rounds with diffs, verdicts, issues, discussion, timeline
+    Json,
+    /// A readable report
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Reviews to export: R-12, an id or its prefix, or a range R-3..R-9 [default: all that match the filters]
+    #[arg(value_name = "REVIEW")]
+    reviews: Vec<String>,
+    /// Output format
+    #[arg(long, short = 'f', value_enum, default_value = "markdown")]
+    format: Format,
+    /// Write to this file instead of stdout
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Export only reviews with this status
+    #[arg(long, value_name = "STATUS", conflicts_with = "reviews")]
+    status: Option<String>,
+    /// Export only reviews of this project
+    #[arg(long, value_name = "PROJECT", conflicts_with = "reviews")]
+    project: Option<String>,
+    #[command(flatten)]
+    at: At,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let format = if args.at.json { Format::Json } else { args.format };
+    let broker = Remote::find(args.at).await?;
+    let ids = match args.reviews.as_slice() {
+        [] => list_ids(&broker, args.status.as_deref(), args.project.as_deref()).await?,
+        named => expand_ranges(named)?,
+    };
+    let mut bundles = Vec::with_capacity(ids.len());
+    for id in &ids {
+        bundles.push(bundle::gather(&broker, id).await?);
+    }
+    let text = match format {
+        Format::Json => format!("{:#}\n", json!({ "reviews": bundles })),
+        Format::Sarif => format!("{:#}\n", sarif::render(&bundles)),
+        Format::Markdown => markdown::render(&bundles),
+    };
+    match args.output {
+        None => terminal::write_raw(text.as_bytes())?,
+        Some(file) => {
+            fs::write(&file, text).with_context(|| file.display().to_string())?;
+            let issues: usize = bundles.iter().map(|bundle| rows(bundle, "issues").len()).sum();
+            let _ = writeln!(
+                io::stderr(),
+                "{}, {} → {}",
+                count(bundles.len(), "review"),
+                count(issues, "issue"),
+                file.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The named reviews, with ranges expanded.
+fn expand_ranges(named: &[String]) -> Result<Vec<String>, Failure> {
+    let mut ids = Vec::new();
+    for name in named {
+        match name.split_once("..") {
+            None => ids.push(name.clone()),
+            Some((first, last)) => match (parse_number(first), parse_number(last)) {
+                (Some(first), Some(last)) if first <= last => {
+                    ids.extend((first..=last).take(MAX_REVIEWS + 1).map(|number| format!("R-{number}")));
+                }
+                _ => {
+                    return Err(Failure::new(
+                        USAGE,
+                        anyhow!("{name}: not a range; expected R-3..R-9 with the smaller number first"),
+                    ));
+                }
+            },
+        }
+    }
+    if ids.len() > MAX_REVIEWS {
+        return Err(Failure::new(USAGE, anyhow!("more than {MAX_REVIEWS} reviews; export them into several files")));
+    }
+    Ok(ids)
+}
+
+fn parse_number(name: &str) -> Option<u64> {
+    name.strip_prefix("R-")
+        .or_else(|| name.strip_prefix("r-"))
+        .unwrap_or(name)
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
+}
+
+async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, Failure> {
+    let filter = json!({ "status": status, "project": project });
+    let found = broker.pages("list_reviews", filter, "reviews", MAX_REVIEWS).await?;
+    Ok(rows(&found, "reviews").iter().map(|review| text(review, "review_id")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expand_ranges;
+
+    #[test]
+    fn ranges_are_expanded_and_bounded() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(expand_ranges(&names(&["R-3..R-5", "d2ca"])).unwrap(), ["R-3", "R-4", "R-5", "d2ca"]);
+        assert_eq!(expand_ranges(&names(&["7..7"])).unwrap(), ["R-7"]);
+        for wrong in ["R-5..R-3", "a..b", "R-0..R-2", "R-1..R-99999999999"] {
+            assert_eq!(expand_ranges(&names(&[wrong])).unwrap_err().code, 2, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `countersign list`: which reviews there are.
+
+use crate::{
+    Failure,
+    commands::watch,
+    identity::{By, Caller, proposer},
+    render::{Cell, age, one_line, print, rows, style, table, text},
+};
+use serde_json::{Value, json};
+
+/// How many reviews a page holds where not all of them are shown.
+const PAGE: usize = 200;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only in this status; give it several times for several
+    #[arg(long, value_name = "STATUS")]
+    status: Vec<String>,
+    /// Also those that are closed
+    #[arg(long, conflicts_with = "status")]
+    all: bool,
+    /// Only what you have proposed or hold
+    #[arg(long)]
+    mine: bool,
+    /// Only what you could review now, in the order of the queue
+    #[arg(long, conflicts_with_all = ["status", "mine", "all"])]
+    claimable: bool,
+    /// Only of this project; give it several times for several
+    #[arg(long, value_name = "PROJECT")]
+    project: Vec<String>,
+    /// Only of this category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Go on after an earlier answer: its next_cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    /// Show it anew whenever something happens, until interrupted
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    if args.watch {
+        let ask = async || args.list(&args.by.begin().await?).await;
+        return watch::redraw(&args.by.at, &[], shown, ask).await;
+    }
+    let caller = args.by.begin().await?;
+    print(caller.json, &args.list(&caller).await?, shown)
+}
+
+impl Args {
+    async fn list(&self, caller: &Caller) -> Result<Value, Failure> {
+        let whose = if self.mine || self.claimable { caller.speaks_as()? } else { None };
+        if self.mine {
+            caller.name()?;
+        }
+        let mut arguments = self.arguments(whose);
+        let mut found: Vec<Value> = Vec::new();
+        loop {
+            let left = self.limit.saturating_sub(found.len());
+            // What is left out here is not left out there, so a page of ours may take several of theirs.
+            let filters = self.mine || self.hides_closed() || self.status.len() > 1;
+            arguments["limit"] = json!(if filters { PAGE } else { left.clamp(1, PAGE) });
+            let mut page = caller.call("list_reviews", arguments.clone()).await?;
+            let fits = rows(&page, "reviews").iter().filter(|row| self.wants(caller, row));
+            let fits: Vec<_> = fits.take(left).cloned().collect();
+            let is_full = fits.len() == left;
+            found.extend(fits);
+            let cursor = page["next_cursor"].take();
+            if is_full || !cursor.is_string() {
+                // A cursor stands behind a whole page of theirs, which is more than was shown.
+                let next = if filters { Value::Null } else { cursor };
+                return Ok(answer(page, found, next));
+            }
+            arguments["cursor"] = cursor;
+        }
+    }
+
+    fn arguments(&self, whose: Option<&str>) -> Value {
+        let projects = Some(&self.project).filter(|projects| !projects.is_empty());
+        let status = match self.status.as_slice() {
+            [only] => Some(only.as_str()),
+            _ => self.claimable.then_some("pending"),
+        };
+        let caller_id = whose.filter(|_| self.claimable);
+        json!({
+            "status": status, "category": self.category, "projects": projects, "caller_id": caller_id,
+            "cursor": self.cursor,
+        })
+    }
+
+    fn hides_closed(&self) -> bool {
+        !self.all && self.status.is_empty() && !self.claimable
+    }
+
+    fn wants(&self, caller: &Caller, row: &Value) -> bool {
+        let status = row["status"].as_str().unwrap_or_default();
+        let in_status = match self.status.as_slice() {
+            [] => !self.hides_closed() || status != "closed",
+            given => given.iter().any(|given| given == status),
+        };
+        let claimable = !self.claimable || !caller.has_proposed(row);
+        in_status && claimable && (!self.mine || caller.has_proposed(row) || caller.holds(row))
+    }
+}
+
+fn answer(mut page: Value, found: Vec<Value>, next_cursor: Value) -> Value {
+    page["reviews"] = found.into();
+    if let Some(fields) = page.as_object_mut() {
+        fields.remove("next_cursor");
+        if next_cursor.is_string() {
+            fields.insert("next_cursor".into(), next_cursor);
+        }
+    }
+    page
+}
+
+fn shown(page: &Value) -> String {
+    let reviews = rows(page, "reviews");
+    if reviews.is_empty() {
+        return "no reviews\n".into();
+    }
+    let line = |row: &Value| {
+        let seats = rows(row, "free_seats").len();
+        let who = match (row["claimed_by"].as_str(), row["reserved_for"].as_str()) {
+            (Some(by), _) => one_line(by),
+            (None, Some(by)) => format!("for {}", one_line(by)),
+            (None, None) if seats > 1 => format!("{seats} seats free"),
+            (None, None) => String::new(),
+        };
+        [
+            Cell::styled(text(row, "number"), style::BOLD),
+            style::status(row["status"].as_str().unwrap_or_default()),
+            row["current_round"].to_string().into(),
+            priority(row),
+            one_line(proposer(row).as_str().unwrap_or_default()).into(),
+            who.into(),
+            age(row, "updated_at").into(),
+            one_line(row["intent"].as_str().unwrap_or_default()).into(),
+        ]
+    };
+    let lines: Vec<_> = reviews.iter().map(line).collect();
+    let mut out = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
+    if page["next_cursor"].is_string() {
+        out.push_str(&format!("there are more: --cursor {}\n", text(page, "next_cursor")));
+    }
+    out
+}
+
+/// Only where it is not the usual one.
+fn priority(row: &Value) -> Cell {
+    match row["priority"].as_str() {
+        Some("critical") => Cell::styled("!", style::BAD),
+        Some("low") => Cell::styled("↓", style::DIM),
+        _ => "".into(),
+    }
+}

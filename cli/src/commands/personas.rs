@@ -1,0 +1,98 @@
+//! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
+
+use crate::{Failure, config_args::Place, render::table, terminal};
+use config::{Loaded, Origin, PanelRule};
+use domain::persona::Persona;
+use domain::text::escape;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print JSON instead of a table, with prompts and the origin of each setting
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (loaded, _) = args.place.load(None)?;
+    if args.json { terminal::write_json(&format!("{}\n", to_json(&loaded))) } else { terminal::write(&render(&loaded)) }
+}
+
+fn to_json(loaded: &Loaded) -> Value {
+    let config = &loaded.config;
+    let personas: Vec<_> = config.personas.values().map(|persona| row(persona, loaded)).collect();
+    json!({ "personas": personas, "panel": config.panel })
+}
+
+fn row(persona: &Persona, loaded: &Loaded) -> Value {
+    let from: BTreeMap<_, _> = origins(persona, loaded).map(|(key, origin)| (key, origin.to_string())).collect();
+    json!({
+        "name": persona.name, "focus": persona.focus, "prompt": persona.prompt, "ignore": *persona.ignore,
+        "mode": persona.mode, "runtime": persona.runtime, "program": persona.program, "command": persona.command,
+        "model": persona.model, "effort": persona.effort, "time_limit": format_duration(persona.time_limit),
+        "budget_usd": persona.budget_usd, "front_matter": persona.front_matter, "from": from,
+    })
+}
+
+fn origins<'a>(persona: &Persona, loaded: &'a Loaded) -> impl Iterator<Item = (&'a str, &'a Origin)> {
+    let all = loaded.personas.get(&persona.name).into_iter().flatten();
+    all.map(|(key, origin)| (key.as_str(), origin))
+}
+
+fn render(loaded: &Loaded) -> String {
+    let config = &loaded.config;
+    let line = |persona: &std::sync::Arc<Persona>| {
+        [
+            persona.name.clone(),
+            persona.mode.as_str().to_owned(),
+            persona.runtime.map_or("pool's", |runtime| runtime.as_str()).to_owned(),
+            escape(persona.model.as_deref().unwrap_or("pool's")).into_owned(),
+            limits(persona),
+            escape(&persona.focus).into_owned(),
+        ]
+    };
+    let lines: Vec<_> = config.personas.values().map(line).collect();
+    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], &lines);
+    text.push_str("\nsettings from\n");
+    for persona in config.personas.values() {
+        let _ = writeln!(text, "  {}: {}", persona.name, escape(&sources(persona, loaded).join(", ")));
+    }
+    let _ = writeln!(text, "\nDefault panel: {}", config.panel.personas.join(", "));
+    for rule in &config.panel.rules {
+        let _ = writeln!(text, "{}", render_rule(rule));
+    }
+    text
+}
+
+/// The files that set something of a persona, without duplicates.
+fn sources(persona: &Persona, loaded: &Loaded) -> Vec<String> {
+    let set = origins(persona, loaded).filter(|(_, origin)| !origin.is_default());
+    let mut files: Vec<String> = set.map(|(_, origin)| origin.to_string()).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn render_rule(rule: &PanelRule) -> String {
+    let category = rule.category.map(|category| format!("category {category}"));
+    let paths = rule.paths.as_ref().map(|paths| format!("paths {}", escape(&paths.join(" "))));
+    let conditions: Vec<_> = category.into_iter().chain(paths).collect();
+    let verb = if rule.replace { "instead" } else { "also" };
+    format!("  {}: {verb} {}", conditions.join(", "), rule.personas.join(", "))
+}
+
+fn limits(persona: &Persona) -> String {
+    let time = format_duration(persona.time_limit);
+    match persona.budget_usd {
+        Some(budget) => format!("{time}, ${budget:.2}"),
+        None => time,
+    }
+}
+
+fn format_duration(duration: Duration) -> String {
+    jiff::SignedDuration::try_from(duration)
+        .map_or_else(|_| format!("{duration:?}"), |duration| format!("{duration:#}"))
+}

@@ -1,0 +1,198 @@
+//! `countersign request`: proposes the current branch, or whatever else is named, for review.
+
+pub(crate) mod source;
+pub(crate) mod words;
+
+use crate::{
+    Failure,
+    commands::wait::{self, For},
+    identity::{By, Caller},
+    render::review,
+    render::{
+        indented, one_line, print, strings,
+        style::{self, BOLD, paint},
+        text,
+    },
+    review_arg::own_of_branch,
+    terminal,
+};
+use anyhow::anyhow;
+use serde_json::{Value, json};
+use source::{Gathered, Source};
+use std::fmt::Write as _;
+use words::Words;
+
+const FILES: usize = 20;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    words: Words,
+    /// Only what is new since this branch was last reviewed: revises its open review, or begins where the last approval ended
+    #[arg(long, conflicts_with = "source")]
+    incremental: bool,
+    /// Who is to review it: personas, one seat each [default: as the broker is set up]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    reviewers: Vec<String>,
+    /// How their votes are counted: require_all, majority, or how many must approve
+    #[arg(long, value_name = "RULE")]
+    policy: Option<String>,
+    /// Its place in the queue: critical, normal or low [default: by what it is]
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<String>,
+    /// plan_review, code_change, verification or handoff
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    #[command(flatten)]
+    identity: Identity,
+    /// A project that the broker knows [default: the repository you are in]
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Do not check that the diff applies; reviewers are shown that
+    #[arg(long)]
+    skip_diff_validation: bool,
+    /// A repeat with the same key gives the same review again
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    waiting: For,
+    #[command(flatten)]
+    by: By,
+}
+
+/// What kind of work it is part of.
+#[derive(Debug, clap::Args)]
+struct Identity {
+    /// Which kind of agent proposes
+    #[arg(long, value_name = "TYPE", default_value = "cli")]
+    agent_type: String,
+    /// The role it acts in
+    #[arg(long, value_name = "ROLE", default_value = "proposer")]
+    agent_role: String,
+    /// The phase of the work
+    #[arg(long, value_name = "PHASE", default_value = "work")]
+    phase: String,
+    /// The plan it belongs to
+    #[arg(long, value_name = "PLAN")]
+    plan_id: Option<String>,
+    /// The task it belongs to
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let mut gathered = args.source.gather(&caller.dir).await?;
+    if args.incremental {
+        return incremental(&args, &caller, gathered).await;
+    }
+    let (title, description) = args.words.or(&gathered, None)?;
+    let arguments = args.arguments(&caller, &mut gathered, &title, description)?;
+    submit(&caller, arguments, &args.waiting, &args.by).await
+}
+
+impl Args {
+    fn arguments(
+        &self,
+        caller: &Caller,
+        gathered: &mut Gathered,
+        title: &str,
+        description: Option<String>,
+    ) -> Result<Value, Failure> {
+        let Identity { agent_type, agent_role, phase, plan_id, task } = &self.identity;
+        let category = self.category.as_deref().or(gathered.category);
+        let reviewers = Some(&self.reviewers).filter(|reviewers| !reviewers.is_empty());
+        let mut arguments = json!({
+            "intent": title, "description": description, "agent_type": agent_type, "agent_role": agent_role,
+            "phase": phase, "plan": plan_id, "task": task, "project": self.project, "proposer_id": caller.speaks_as()?,
+            "category": category, "priority": self.priority, "personas": reviewers,
+            "policy": self.policy.as_deref().map(policy), "idempotency_key": self.idempotency_key,
+            "skip_diff_validation": self.skip_diff_validation.then_some(true),
+        });
+        if let Some(fields) = arguments.as_object_mut() {
+            fields.append(&mut gathered.arguments);
+        }
+        Ok(arguments)
+    }
+}
+
+/// A number is how many must approve; the broker knows the words.
+fn policy(given: &str) -> Value {
+    match given.parse::<u32>() {
+        Ok(approvals) => json!({ "rule": "min_approvals", "min_approvals": approvals }),
+        Err(_) => json!({ "rule": given }),
+    }
+}
+
+/// Only what nobody has reviewed yet.
+async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Result<(), Failure> {
+    let Some(branch) = gathered.arguments["target"]["branch"].as_str().map(str::to_owned) else {
+        return Err(Failure::usage(anyhow!("--incremental goes by branch, and none is checked out")));
+    };
+    let reviews = own_of_branch(caller).await?;
+    let is = |review: &Value, words: &[&str]| words.iter().any(|word| review["status"] == *word);
+    let open = ["pending", "claimed", "in_review", "changes_requested"];
+    if let Some(review) = reviews.iter().find(|review| is(review, &open)) {
+        terminal::remark(&format!("a new round of {}, which is open for {branch}", text(review, "number")));
+        let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
+        let arguments = json!({
+            "review_id": review["review_id"], "intent": title, "description": description,
+            "proposer_id": caller.speaks_as()?, "target": gathered.arguments.remove("target"),
+        });
+        return submit(caller, arguments, &args.waiting, &args.by).await;
+    }
+    if let Some(review) = reviews.iter().find(|review| review["approved_hash"].is_string()) {
+        let head = text(&review["target"], "head");
+        let from = Source { base: Some(head.clone()), ..args.source.clone() };
+        gathered = from.gather(&caller.dir).await?;
+        terminal::remark(&format!(
+            "since {}, up to which {} is approved",
+            &head[..head.len().min(12)],
+            text(review, "number")
+        ));
+    } else {
+        terminal::remark(&format!("nothing of {branch} was approved yet, so all of it"));
+    }
+    let (title, description) = args.words.or(&gathered, None)?;
+    let arguments = args.arguments(caller, &mut gathered, &title, description)?;
+    submit(caller, arguments, &args.waiting, &args.by).await
+}
+
+/// Proposes, says what came of it, and waits where that is wanted.
+pub(crate) async fn submit(caller: &Caller, arguments: Value, waiting: &For, by: &By) -> Result<(), Failure> {
+    let submitted = caller.call("create_review", arguments).await?;
+    if !waiting.waits() {
+        return print(caller.json, &submitted, |submitted| shown(submitted, true));
+    }
+    // With --json the outcome is the answer.
+    if !caller.json {
+        terminal::write(&shown(&submitted, false))?;
+    }
+    wait::until_decided(&by.at, &text(&submitted, "review_id"), submitted["version"].as_u64(), waiting).await
+}
+
+fn shown(submitted: &Value, with_next: bool) -> String {
+    let word =
+        if submitted["revised"] == true { format!("round {}", submitted["current_round"]) } else { "submitted".into() };
+    let changed = if submitted["has_diff"] == true { review::changed(submitted) } else { "no diff".into() };
+    let reviewers = strings(submitted, "personas").join(", ");
+    let mut out = format!("{} {word}: {changed}, for {reviewers}", paint(BOLD, &text(submitted, "number")));
+    if let Some(priority) = submitted["priority"].as_str().filter(|word| *word != "normal") {
+        let _ = write!(out, ", {priority} priority");
+    }
+    out.push('\n');
+    out.push_str(&review::files(submitted, FILES));
+    for because in strings(submitted, "panel_because") {
+        out.push_str(&indented(because, 2));
+    }
+    if submitted["applies"] == false {
+        let words = one_line(submitted["validation_error"].as_str().unwrap_or_default());
+        out.push_str(&paint(style::BAD, &indented(&format!("✗ the diff does not apply: {words}"), 2)));
+    }
+    if with_next {
+        out.push_str(&review::next(submitted));
+    }
+    out
+}

@@ -1,0 +1,66 @@
+//! `countersign resubmit`: the next round of a review.
+
+use crate::{
+    Failure,
+    commands::request::{
+        source::{Gathered, Source},
+        submit,
+        words::Words,
+    },
+    commands::wait::For,
+    identity::{By, Caller, Side},
+    render::text,
+    review_arg::Which,
+    terminal,
+};
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    words: Words,
+    #[command(flatten)]
+    waiting: For,
+    #[command(flatten)]
+    by: By,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
+    let mut gathered = if args.source.is_named() {
+        args.source.gather(&caller.dir).await?
+    } else {
+        stays(&caller, &review).await?;
+        Gathered::default()
+    };
+    let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
+    let mut arguments = json!({
+        "review_id": review["review_id"], "intent": title, "description": description, "proposer_id": caller.speaks_as()?,
+    });
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.append(&mut gathered.arguments);
+    }
+    submit(&caller, arguments, &args.waiting, &args.by).await
+}
+
+/// Where nothing is named the broker takes a branch as it is now. Anything else would be what it was, which makes sense
+/// only after a counter-patch was accepted.
+async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
+    if review["has_diff"] != true || review["target"]["kind"] == "branch" {
+        return Ok(());
+    }
+    let proposal = caller.call("get_proposal", json!({ "review_id": review["review_id"] })).await?;
+    if proposal["counter_patch_status"] == "accepted" {
+        terminal::remark("with the accepted counter-patch as it is");
+        return Ok(());
+    }
+    let from = review["target"]["kind"].as_str().unwrap_or("diff");
+    let words = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
+    Err(Failure::usage(anyhow!("{} was made from a {from}; {words}", text(review, "number"))))
+}

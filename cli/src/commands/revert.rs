@@ -1,0 +1,247 @@
+//! `countersign revert`: reverts commits that landed before their review ended without an approval.
+//!
+//! In optimistic mode a change is committed first and reviewed later. If it is not approved, this command reverts its
+//! commits and the later commits of the same plan, and stages an accepted counter-patch.
+
+use crate::{
+    Failure,
+    commands::gate::{cannot_tell, open_gate, repo_and_config},
+    config_args::Place,
+    render::{
+        clipped,
+        gate::{name, short_id},
+    },
+    terminal,
+};
+use anyhow::{Context as _, anyhow};
+use domain::diff::{ZeroContext, apply_parts};
+use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
+use git::UserRepo;
+use serde_json::{Value, json};
+use store::{ReviewMatch, read_only::ReadOnlyStore};
+
+const SUBJECT_CHARS: usize = 60;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// R-12, a review id, or the beginning of one
+    review: String,
+    /// Revert this commit [default: found by the review's target, receipts and content]
+    #[arg(long, value_name = "REF")]
+    commit: Vec<String>,
+    /// Leave later commits of the plan in place
+    #[arg(long)]
+    only: bool,
+    /// Revert even if the review was approved
+    #[arg(long)]
+    force: bool,
+    /// Show what would be reverted and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+struct Plan {
+    review: ReviewedContent,
+    /// Newest first.
+    commits: Vec<Candidate>,
+    /// The accepted counter-patch, to be staged after the revert.
+    patch: Option<String>,
+}
+
+enum PatchResult {
+    NotApplied,
+    Staged,
+    Failed(String),
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
+    check_no_operation_in_progress(&repo).await?;
+    let mut gate = open_gate(&repo, &config).await?;
+    let plan = plan(&args, &mut gate).await?;
+    check_clean(&repo).await?;
+    check_no_merges(&repo, &plan).await?;
+    if args.dry_run {
+        return print(&args, &plan, &PatchResult::NotApplied);
+    }
+    revert(&repo, &plan).await?;
+    let patched = match &plan.patch {
+        Some(patch) => stage_patch(&repo, patch).await,
+        None => PatchResult::NotApplied,
+    };
+    print(&args, &plan, &patched)
+}
+
+async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, Failure> {
+    let review = find_review(&mut gate.approvals, &args.review).await?;
+    if review.approved && !args.force {
+        return Err(anyhow!("{} was approved; pass --force to revert it", review.number).into());
+    }
+    let history = RecentHistory::load(&gate.repo).await?;
+    let mut ids = Vec::new();
+    for name in &args.commit {
+        ids.extend(Candidate::from_commit(&gate.repo, name).await?.commit);
+    }
+    if ids.is_empty() {
+        let rounds = gate.approvals.list_submitted_rounds(review.number).await?;
+        ids = history.find_landed(gate, &rounds).await?;
+    }
+    if ids.is_empty() {
+        return Err(anyhow!("no unreverted commit of {} found in HEAD; name it with --commit", review.number).into());
+    }
+    if !args.only && review.plan.is_some() {
+        let mut others = Vec::new();
+        for number in gate.approvals.list_plan(&review).await? {
+            if number != review.number {
+                let rounds = gate.approvals.list_submitted_rounds(number).await?;
+                others.extend(history.find_landed(gate, &rounds).await?);
+            }
+        }
+        // By position, not by review number: a repeated task may have kept an older review.
+        let newer = history.newer_than(&ids, others);
+        ids.extend(newer);
+    }
+    let commits = history.select(&ids)?;
+    let patch = gate.approvals.find_accepted_patch(review.number).await?;
+    Ok(Plan { review, commits, patch })
+}
+
+async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<ReviewedContent, Failure> {
+    let id = match database.find_by_name(name).await? {
+        ReviewMatch::One(id) => id,
+        ReviewMatch::None => return Err(anyhow!("no review {name:?}; `countersign list` shows all").into()),
+        ReviewMatch::Several(ids) => {
+            let ids = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(anyhow!("{name:?} is ambiguous: {ids}").into());
+        }
+    };
+    let number = database.find_number(id).await?.context("the review is missing")?;
+    Ok(database.find_reviewed_content(number).await?.context("the review is missing")?)
+}
+
+/// A failed revert would mix with the operation, or abort it.
+async fn check_no_operation_in_progress(repo: &UserRepo) -> anyhow::Result<()> {
+    for (file, operation) in [
+        ("REVERT_HEAD", "a revert"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("MERGE_HEAD", "a merge"),
+        ("sequencer", "a sequence of commits"),
+    ] {
+        let path = repo.root().join(repo.git(["rev-parse", "--git-path", file]).await?);
+        if path.exists() {
+            return Err(anyhow!("git is in the middle of {operation} ({file}); finish or abort it first"));
+        }
+    }
+    Ok(())
+}
+
+async fn check_clean(repo: &UserRepo) -> anyhow::Result<()> {
+    let changed = repo.git(["status", "--porcelain", "--untracked-files=no"]).await?;
+    match changed.lines().next() {
+        None => Ok(()),
+        Some(first) => Err(anyhow!(
+            "the working tree has changes ({}{}); commit or stash them first",
+            clipped(first.trim(), 80),
+            if changed.lines().count() > 1 { ", …" } else { "" }
+        )),
+    }
+}
+
+/// A merge mixes the reverted commits with others.
+async fn check_no_merges(repo: &UserRepo, plan: &Plan) -> anyhow::Result<()> {
+    let Some(oldest) = plan.commits.last().and_then(|commit| commit.commit.clone()) else { return Ok(()) };
+    let merges = Candidate::list(repo, &["--merges", "HEAD", &format!("^{oldest}")]).await?;
+    let own = plan.commits.iter().find(|commit| commit.parents.len() > 1);
+    match merges.first().or(own) {
+        None => Ok(()),
+        Some(merge) => Err(anyhow!("{} is a merge on top of the commits to revert; revert by hand", name(merge))),
+    }
+}
+
+/// Reverts all commits or none. If one does not revert cleanly, the working tree stays as it was.
+async fn revert(repo: &UserRepo, plan: &Plan) -> anyhow::Result<()> {
+    let before = repo.git(["rev-parse", "HEAD"]).await?;
+    let ids = plan.commits.iter().filter_map(|commit| commit.commit.as_deref());
+    let reverted = repo.try_git(["revert", "--no-edit"].into_iter().chain(ids)).await?;
+    if reverted.success {
+        return Ok(());
+    }
+    let message = clipped(reverted.stderr().lines().next().unwrap_or_default(), 200);
+    let aborted = repo.try_git(["revert", "--abort"]).await?;
+    let now = repo.git(["rev-parse", "HEAD"]).await?;
+    if now != before {
+        // Some commits were reverted before one failed, and git no longer has the sequence to abort.
+        repo.git(["reset", "--keep", &before]).await?;
+    }
+    let left = repo.git(["status", "--porcelain", "--untracked-files=no"]).await?;
+    match left.is_empty() {
+        true => Err(anyhow!("git could not revert: {message}; nothing was changed")),
+        false => Err(anyhow!("git could not revert: {message}; and could not undo it: {}", aborted.stderr())),
+    }
+}
+
+async fn stage_patch(repo: &UserRepo, patch: &str) -> PatchResult {
+    for part in apply_parts(patch) {
+        let strip = format!("-p{}", part.strip);
+        let mut args = vec!["apply", "--index", "--whitespace=nowarn", &strip];
+        if part.zero_context == ZeroContext::Certain {
+            args.push("--unidiff-zero");
+        }
+        let text = if part.text.ends_with('\n') { part.text.to_owned() } else { format!("{}\n\n", part.text) };
+        if let Err(error) = repo.git_with_input(args, text.as_bytes()).await {
+            return PatchResult::Failed(error.to_string());
+        }
+    }
+    PatchResult::Staged
+}
+
+fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), Failure> {
+    if args.json {
+        return terminal::write_json(&format!("{:#}\n", to_json(args, plan, patched)));
+    }
+    let number = plan.review.number;
+    let verb = if args.dry_run { "would revert" } else { "reverted" };
+    let count = match plan.commits.len() {
+        1 => "1 commit".to_owned(),
+        count => format!("{count} commits, newest first"),
+    };
+    let mut out = format!("{number}: {verb} {count}\n");
+    for commit in &plan.commits {
+        let id = short_id(commit.commit.as_deref().unwrap_or_default());
+        out.push_str(&format!("  {id}  {}\n", clipped(&commit.subject, SUBJECT_CHARS)));
+    }
+    match (patched, args.dry_run, &plan.patch) {
+        (PatchResult::Staged, ..) => out.push_str(&format!(
+            "the accepted counter-patch is staged\nnext: countersign resubmit {number} --staged, and commit after the \
+             approval; in optimistic mode: commit it, then countersign resubmit {number} --commit HEAD\n"
+        )),
+        (PatchResult::Failed(message), ..) => out.push_str(&format!(
+            "the accepted counter-patch does not apply here: {}\nnext: countersign diff {number}\n",
+            clipped(message, 300)
+        )),
+        (PatchResult::NotApplied, true, Some(_)) => {
+            out.push_str("would then stage the accepted counter-patch\n");
+        }
+        (PatchResult::NotApplied, ..) => {}
+    }
+    terminal::write(&out)
+}
+
+fn to_json(args: &Args, plan: &Plan, patched: &PatchResult) -> Value {
+    let commit = |commit: &Candidate| json!({ "commit": commit.commit, "subject": commit.subject });
+    let patch = match (patched, &plan.patch) {
+        (PatchResult::Staged, _) => "staged",
+        (PatchResult::Failed(_), _) => "failed",
+        (PatchResult::NotApplied, Some(_)) => "accepted",
+        (PatchResult::NotApplied, None) => "none",
+    };
+    json!({
+        "number": plan.review.number.to_string(), "review_id": plan.review.id.to_string(), "dry_run": args.dry_run,
+        "commits": plan.commits.iter().map(commit).collect::<Vec<_>>(), "counter_patch": patch,
+    })
+}

@@ -1,0 +1,51 @@
+//! `countersign tandem`: prints whether the project works in tandem, and its settings. It needs no broker.
+
+use crate::{Failure, USAGE, config_args::Place, terminal};
+use anyhow::anyhow;
+use config::planning::{FILE, Tandem};
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 tandem, 1 solo, 2 invalid settings")]
+pub struct Args {
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (_, repo) = args.place.load(None)?;
+    let root: PathBuf = match repo {
+        Some(repo) => repo,
+        None => std::env::current_dir()?,
+    };
+    let tandem = Tandem::of(&root).map_err(|error| Failure::new(USAGE, error))?;
+    let file = root.join(FILE);
+    let written = if args.json {
+        let mut all = json!(tandem);
+        all["file"] = json!(file.exists().then_some(&file));
+        terminal::write_json(&format!("{all:#}\n"))
+    } else {
+        terminal::write(&render(&tandem))
+    };
+    match (tandem.tandem_enabled, file.exists()) {
+        (true, _) => written,
+        (false, true) => Err(anyhow!("solo: {} does not enable tandem", file.display()).into()),
+        (false, false) => Err(anyhow!("solo: {} does not exist", file.display()).into()),
+    }
+}
+
+/// One setting per line, as shell assignments.
+fn render(tandem: &Tandem) -> String {
+    let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.as_str()).collect();
+    format!(
+        "tandem_enabled={}\nreview_granularity={}\nexecution_mode={}\nrequired_gates={}\n",
+        tandem.tandem_enabled,
+        tandem.review_granularity.as_str(),
+        tandem.execution_mode.as_str(),
+        gates.join(",")
+    )
+}

@@ -1,0 +1,256 @@
+//! `countersign token`: creates, lists and revokes access tokens. It works on the database directly, with or without a
+//! running broker.
+
+use crate::{
+    Failure, USAGE,
+    config_args::Place,
+    render::{Cell, style, table},
+    terminal,
+};
+use anyhow::{Context as _, anyhow};
+use config::{Config, DataDir, LockError, data_dir::open_private};
+use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
+use domain::text::{escape, is_hidden};
+use domain::{ids::VALIDATOR, time::Timestamp};
+use serde_json::json;
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
+use store::{NewToken, Token, TokenSelector, Tokens};
+use tokio::time::{Instant, sleep};
+
+/// How long a starting broker may take to create its database.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Create a token and print its secret, which is not stored
+    Create(CreateArgs),
+    /// List all tokens, including revoked ones
+    List(ListArgs),
+    /// Revoke a token, effective from the next call
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum RoleOption {
+    Proposer,
+    Reviewer,
+    Operator,
+}
+
+impl From<RoleOption> for Authority {
+    fn from(role: RoleOption) -> Self {
+        match role {
+            RoleOption::Proposer => Self::Proposer,
+            RoleOption::Reviewer => Self::Reviewer,
+            RoleOption::Operator => Self::Operator,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+struct CreateArgs {
+    /// Role of the holder; an operator may do everything, under any name
+    #[arg(long, value_name = "ROLE")]
+    role: RoleOption,
+    /// Name under which the holder proposes or reviews
+    #[arg(long, value_name = "IDENTITY")]
+    name: String,
+    /// Restrict the token to this project [default: all projects]
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Print JSON instead of the bare secret
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct RevokeArgs {
+    /// Number of the token, or a name to revoke all tokens of that name
+    #[arg(value_name = "ID|NAME")]
+    which: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::Create(args) => create(args).await,
+        Command::List(args) => list(args).await,
+        Command::Revoke(args) => revoke(args).await,
+    }
+}
+
+async fn create(args: CreateArgs) -> Result<(), Failure> {
+    let config = args.place.settle(None)?.config;
+    check_name("--name", &args.name, &config)?;
+    if args.name == LOCAL_OPERATOR || args.name == VALIDATOR || args.name.bytes().all(|byte| byte.is_ascii_digit()) {
+        let error = anyhow!("--name {}: numbers and names of the broker are reserved; choose another", args.name);
+        return Err(Failure::new(USAGE, error));
+    }
+    if let Some(project) = &args.project {
+        check_name("--project", project, &config)?;
+    }
+    let mut tokens = open_or_create(&config.server.data_dir).await?;
+    let secret = store::new_secret();
+    let token = NewToken {
+        hash: &SecretHash::from_secret(&secret),
+        authority: args.role.into(),
+        identity: &args.name,
+        project: args.project.as_deref(),
+    };
+    let id = tokens.create(token, now()).await?;
+    tokens.close().await?;
+    let authority = token.authority;
+    if args.json {
+        print(&json!({
+            "id": id, "role": authority, "name": args.name, "project": args.project, "token": secret,
+        }))?;
+    } else {
+        terminal::write_raw(format!("{secret}\n").as_bytes())?;
+    }
+    let _ = writeln!(
+        io::stderr(),
+        "token {id} for {authority} {}; the secret cannot be shown again. Send it as \"Authorization: Bearer TOKEN\", \
+         or set COUNTERSIGN_TOKEN for `countersign mcp`",
+        args.name
+    );
+    Ok(())
+}
+
+async fn list(args: ListArgs) -> Result<(), Failure> {
+    let all = match open(&args.place.settle(None)?.config.server.data_dir).await? {
+        Some(mut tokens) => {
+            let all = tokens.list().await?;
+            tokens.close().await?;
+            all
+        }
+        None => Vec::new(),
+    };
+    if args.json {
+        let rows: Vec<_> = all.iter().map(row).collect();
+        print(&json!({ "tokens": rows }))?;
+    } else if all.is_empty() {
+        writeln!(io::stderr(), "no tokens; `countersign token create` creates one")?;
+    } else {
+        terminal::write(&render(&all))?;
+    }
+    Ok(())
+}
+
+async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
+    let data_dir = args.place.settle(None)?.config.server.data_dir;
+    let which = match args.which.parse() {
+        Ok(id) => TokenSelector::Id(id),
+        Err(_) => TokenSelector::Identity(args.which.clone()),
+    };
+    let revoked = match open(&data_dir).await? {
+        Some(mut tokens) => {
+            let revoked = tokens.revoke(&which, now()).await?;
+            tokens.close().await?;
+            revoked
+        }
+        None => 0,
+    };
+    if revoked == 0 {
+        let which = escape(&args.which);
+        return Err(anyhow!("no active token {which:?}; `countersign token list` shows all").into());
+    }
+    let plural = if revoked == 1 { "token" } else { "tokens" };
+    writeln!(io::stderr(), "revoked {revoked} {plural}")?;
+    Ok(())
+}
+
+/// Applies the limits that the broker sets on the names of callers.
+fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
+    let max = config.limits.id_chars;
+    let fits = !name.trim().is_empty() && name.chars().count() <= max && !name.contains(is_hidden);
+    let problem = || anyhow!("{flag} {:?}: expected 1 to {max} visible characters", escape(name));
+    if fits { Ok(()) } else { Err(Failure::new(USAGE, problem())) }
+}
+
+/// Opens the tokens of a data folder. `None` if there is no database; nothing is created.
+async fn open(data_dir: &DataDir) -> anyhow::Result<Option<Tokens>> {
+    if data_dir.database().exists() { open_or_create(data_dir).await.map(Some) } else { Ok(None) }
+}
+
+/// Opens the tokens and creates or migrates the database if needed. Only under the lock: a running broker migrates its
+/// own database.
+async fn open_or_create(data_dir: &DataDir) -> anyhow::Result<Tokens> {
+    let database = data_dir.database();
+    let until = Instant::now() + DATABASE_TIMEOUT;
+    loop {
+        let at = || format!("cannot open {}", database.display());
+        if let Some(tokens) = Tokens::open(&database).await.with_context(at)? {
+            return Ok(tokens);
+        }
+        match data_dir.lock() {
+            Ok(_locked) => {
+                open_private(&database).with_context(at)?;
+                store::migrate(&database).await.with_context(at)?;
+            }
+            // A broker that is starting may be creating the database.
+            Err(taken @ LockError::Taken { .. }) if Instant::now() > until => {
+                return Err(anyhow!(
+                    "{}: the database has no token table; restart the broker ({taken})",
+                    database.display()
+                ));
+            }
+            Err(LockError::Taken { .. }) => sleep(RETRY_DELAY).await,
+            Err(error @ LockError::Io { .. }) => return Err(error.into()),
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}
+
+fn format_time(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
+}
+
+fn row(token: &Token) -> serde_json::Value {
+    json!({
+        "id": token.id, "role": token.authority, "name": token.identity, "project": token.project,
+        "created_at": format_time(token.created_at), "revoked_at": token.revoked_at.map(format_time),
+    })
+}
+
+fn render(tokens: &[Token]) -> String {
+    let line = |token: &Token| {
+        let state = match token.revoked_at {
+            None => Cell::from(format!("since {}", format_time(token.created_at))),
+            Some(at) => Cell::styled(format!("revoked {}", format_time(at)), style::DIM),
+        };
+        let (name, project) = (escape(&token.identity), token.project.as_deref().map(escape));
+        let project = project.as_deref().unwrap_or("all");
+        [token.id.to_string().into(), token.authority.as_str().into(), name.into_owned().into(), project.into(), state]
+    };
+    let lines: Vec<[Cell; 5]> = tokens.iter().map(line).collect();
+    table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], &lines)
+}
+
+fn print(value: &serde_json::Value) -> Result<(), Failure> {
+    terminal::write_json(&format!("{value}\n"))
+}

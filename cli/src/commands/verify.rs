@@ -1,0 +1,155 @@
+//! `countersign verify`: which commits of a range are approved, and what proves it.
+
+use crate::{
+    Failure,
+    commands::gate::{cannot_tell, open_gate_with, repo_and_config},
+    config_args::Place,
+    render::{
+        clipped,
+        gate::{describe, describe_near_miss, short_id},
+        table,
+    },
+    terminal,
+};
+use anyhow::anyhow;
+use gate::{Candidate, Evidence, Outcome, Receipt, Standing, VerifiedCommit, default_range};
+use serde_json::{Value, json};
+use store::read_only::ReadOnlyStore;
+
+const SUBJECT_CHARS: usize = 50;
+const REASON_CHARS: usize = 100;
+const REVIEW_CHARS: usize = 20;
+const REVIEWER_CHARS: usize = 40;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A..B, or one commit [default: commits of HEAD that are not on its upstream, else not on the main branch]
+    range: Option<String>,
+    /// Accept receipts for reviews that this database does not have
+    #[arg(long)]
+    trust_receipts: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+struct Report {
+    commits: Vec<VerifiedCommit>,
+    trust_receipts: bool,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let report = verify(&args).await.map_err(cannot_tell)?;
+    let printed = match args.json {
+        true => terminal::write_json(&format!("{:#}\n", report.to_json())),
+        false => terminal::write(&report.to_text()),
+    };
+    // The exit code says no even if the output could not be written.
+    if report.passes() { printed } else { Err(Failure::answer(1)) }
+}
+
+async fn verify(args: &Args) -> anyhow::Result<Report> {
+    let (repo, config) = repo_and_config(&args.place).await?;
+    let path = config.server.data_dir.database();
+    let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
+    // Without a database, receipts are the only evidence.
+    let trust_receipts = args.trust_receipts || database.is_none();
+    let mut gate = open_gate_with(&repo, &config, database).await?;
+    let range = match &args.range {
+        Some(range) if range.starts_with('-') => return Err(anyhow!("{range}: expected A..B or a commit")),
+        Some(range) if range.contains("..") => vec![range.clone()],
+        Some(commit) => vec!["--no-walk".to_owned(), commit.clone()],
+        None => vec![default_range(&repo).await?],
+    };
+    let commits = gate.verify(&range.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    Ok(Report { commits, trust_receipts })
+}
+
+impl Report {
+    fn is_good(&self, commit: &VerifiedCommit) -> bool {
+        commit.standing().passes(self.trust_receipts)
+    }
+
+    fn passes(&self) -> bool {
+        self.commits.iter().all(|commit| self.is_good(commit))
+    }
+
+    fn to_text(&self) -> String {
+        let total = self.commits.len();
+        if total == 0 {
+            return "no commits in this range\n".to_owned();
+        }
+        let rows: Vec<_> = self
+            .commits
+            .iter()
+            .map(|commit| {
+                let review = commit.review().map(|review| clipped(&review, REVIEW_CHARS)).unwrap_or_default();
+                let subject = clipped(&commit.decision.candidate.subject, SUBJECT_CHARS);
+                [id(&commit.decision.candidate), commit.standing().as_str().to_owned(), review, subject]
+            })
+            .collect();
+        let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &rows);
+        let bad: Vec<_> = self.commits.iter().filter(|commit| !self.is_good(commit)).collect();
+        let receipted = self.commits.iter().filter(|commit| commit.standing() == Standing::Receipted).count();
+        out.push_str(&match (bad.len(), receipted) {
+            (0, 0) => format!("{total} of {total} approved, or nothing to approve\n"),
+            (0, receipted) => format!("{receipted} of {total} with a receipt only, which this database cannot prove\n"),
+            (bad, _) => format!("{bad} of {total} without an approval:\n"),
+        });
+        for commit in bad {
+            let reason = clipped(&describe_evidence(commit), REASON_CHARS);
+            out.push_str(&format!("  {}  {reason}\n", id(&commit.decision.candidate)));
+        }
+        out
+    }
+
+    fn to_json(&self) -> Value {
+        let commit = |commit: &VerifiedCommit| {
+            let Candidate { commit: id, subject, tree, .. } = &commit.decision.candidate;
+            json!({
+                "commit": id, "subject": subject, "tree": tree, "standing": commit.standing().as_str(),
+                "review": commit.review(), "why": describe_evidence(commit),
+            })
+        };
+        let answer = if self.passes() { "yes" } else { "no" };
+        json!({ "answer": answer, "commits": self.commits.iter().map(commit).collect::<Vec<_>>() })
+    }
+}
+
+fn id(candidate: &Candidate) -> String {
+    short_id(candidate.commit.as_deref().unwrap_or_default()).to_owned()
+}
+
+fn describe_evidence(commit: &VerifiedCommit) -> String {
+    let review = |receipt: &Receipt| clipped(&receipt.review, REVIEW_CHARS);
+    match &commit.evidence {
+        Evidence::Approval { receipt_matches } => {
+            let receipt = match receipt_matches {
+                Some(true) => ", with a receipt",
+                Some(false) => "; its receipt is for another content",
+                None => "",
+            };
+            format!("{}{receipt}", describe(&commit.decision))
+        }
+        Evidence::NotNeeded => describe(&commit.decision),
+        Evidence::None => match &commit.decision.outcome {
+            Outcome::Unapproved(near_misses) => {
+                let near_miss = near_misses.first().map(|near_miss| format!("; {}", describe_near_miss(near_miss)));
+                format!("no approval{}", near_miss.unwrap_or_default())
+            }
+            Outcome::Approved(_) | Outcome::Exempt(_) | Outcome::NotExamined(_) => describe(&commit.decision),
+        },
+        Evidence::ReceiptOfOtherTree(receipt) => format!("its receipt for {} is for another tree", review(receipt)),
+        Evidence::ReceiptOfOtherContent(receipt) => {
+            format!("its receipt names {}, but the content in the database is not this commit", review(receipt))
+        }
+        Evidence::ReceiptOnly(receipt) => {
+            let reviewers: Vec<_> =
+                receipt.reviewers.iter().map(|reviewer| clipped(&reviewer.id, REVIEWER_CHARS)).collect();
+            let (review, reviewers) = (review(receipt), reviewers.join(", "));
+            format!("its receipt names {review} by {reviewers}, which this database cannot prove")
+        }
+    }
+}

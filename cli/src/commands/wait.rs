@@ -1,0 +1,186 @@
+//! `countersign wait`: blocks until a review is decided, and ends with an exit code that says how. One long-poll after
+//! the other, so it costs nothing while nothing happens, also through restarts of the broker.
+
+use crate::{
+    Failure, NO_BROKER,
+    client::rest::{At, Remote},
+    commands::status,
+    identity::{By, Side},
+    progress,
+    render::{print, text},
+    review_arg::Which,
+    terminal,
+};
+use anyhow::anyhow;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+pub(crate) const CHANGES_REQUESTED: u8 = 10;
+pub(crate) const REJECTED: u8 = 11;
+pub(crate) const WITHOUT_APPROVAL: u8 = 12;
+pub(crate) const UNDECIDED: u8 = 13;
+
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requested, 11 rejected, 12 cancelled or closed \
+                                     without an approval, 13 not decided within the time";
+
+/// The most that the broker waits in one call.
+const POLL: Duration = Duration::from_secs(50);
+/// Between two attempts to reach a broker that restarts.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Beyond what a call was told to take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A broker that is started again is back long before.
+const SILENCE: Duration = Duration::from_secs(120);
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// At most so long: 30s, 10m, 2h [default: as long as it takes]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// Any change ends it, also a message or a claim
+    #[arg(long)]
+    any: bool,
+    #[command(flatten)]
+    by: By,
+}
+
+/// `--wait [DURATION]` of those commands that propose.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct For {
+    /// Wait until it is decided, at most so long; the exit code says how (see `wait`)
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever")]
+    wait: Option<String>,
+}
+
+impl For {
+    pub(crate) fn waits(&self) -> bool {
+        self.wait.is_some()
+    }
+
+    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+        match self.wait.as_deref() {
+            None | Some("forever") => Ok(None),
+            Some(given) => {
+                duration(given).map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("--wait: {error}")))
+            }
+        }
+    }
+}
+
+fn duration(given: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration = given.parse().map_err(|_| "expected such as 30s, 10m or 2h".to_owned())?;
+    Duration::try_from(span).map_err(|_| "expected more than nothing".to_owned())
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let caller = args.by.begin().await?;
+    let which = args.which.find(&caller, Side::Proposer).await?;
+    let ends = if args.any { Ends::AtAnyChange } else { Ends::WhenDecided };
+    follow(&args.by.at, &which, None, args.timeout, ends).await
+}
+
+/// Waits for a review that has just been proposed.
+pub(crate) async fn until_decided(at: &At, review: &str, since: Option<u64>, waiting: &For) -> Result<(), Failure> {
+    follow(at, review, since, waiting.timeout()?, Ends::WhenDecided).await
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    WhenDecided,
+    AtAnyChange,
+}
+
+async fn follow(
+    at: &At,
+    review: &str,
+    mut since: Option<u64>,
+    limit: Option<Duration>,
+    ends: Ends,
+) -> Result<(), Failure> {
+    let until = limit.map(|limit| Instant::now() + limit);
+    let mut last = None;
+    let (mut heard, mut asked) = (Instant::now(), false);
+    loop {
+        let left = until.map_or(POLL, |until| until.saturating_duration_since(Instant::now()));
+        if left.is_zero() && asked {
+            return undecided(at, last);
+        }
+        asked = true;
+        let left = left.min(POLL);
+        // One that hangs, or is stopped, holds its connections open.
+        let silent = || Failure::new(NO_BROKER, anyhow!("the broker does not answer"));
+        match timeout(left + GRACE, poll(at, review, since, left)).await.unwrap_or_else(|_| Err(silent())) {
+            Ok(status) => {
+                heard = Instant::now();
+                let is_new = since.is_some_and(|since| status["version"].as_u64() > Some(since));
+                let outcome = outcome(&status);
+                since = status["version"].as_u64();
+                if outcome.is_some() || is_new && ends == Ends::AtAnyChange {
+                    return end(at, &status, outcome);
+                }
+                last = Some(status);
+            }
+            // It was there before, so it will be again; what has happened meanwhile is not lost. But not for ever.
+            Err(failure) if failure.is_passing() && (since.is_some() || failure.code != NO_BROKER) => {
+                if heard.elapsed() > SILENCE {
+                    return Err(failure);
+                }
+                sleep(PAUSE).await
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// One call. The first one, which knows no version yet, answers at once.
+async fn poll(at: &At, review: &str, since: Option<u64>, left: Duration) -> Result<Value, Failure> {
+    let remote = Remote::find(at.clone()).await?;
+    let Some(since) = since else { return remote.call("get_review_status", json!({ "review_id": review })).await };
+    let seconds = left.as_secs_f64().ceil().max(1.0) as u64;
+    let arguments = json!({ "review_id": review, "wait": true, "since": since, "timeout_seconds": seconds });
+    progress::during(&format!("waiting for {review}"), remote.call_quietly("get_review_status", arguments)).await
+}
+
+/// By which code a decided review ends a wait.
+fn outcome(status: &Value) -> Option<u8> {
+    match status["status"].as_str() {
+        Some("approved") => Some(0),
+        Some("changes_requested") => Some(CHANGES_REQUESTED),
+        Some("rejected") => Some(REJECTED),
+        Some("closed") if status["approved_hash"].is_string() => Some(0),
+        Some("cancelled" | "closed") => Some(WITHOUT_APPROVAL),
+        _ => None,
+    }
+}
+
+fn end(at: &At, status: &Value, outcome: Option<u8>) -> Result<(), Failure> {
+    print(at.json, status, |status| status::shown(status) + &reason(status))?;
+    match outcome.unwrap_or(UNDECIDED) {
+        0 => Ok(()),
+        code => Err(Failure::answer(code)),
+    }
+}
+
+/// Why, in the words of whoever decided last.
+fn reason(status: &Value) -> String {
+    match status["verdict_reason"].as_str() {
+        Some(words) => {
+            let title = crate::render::review::part(&format!("{} says", text(status, "verdict_by")));
+            title + &crate::render::indented(words, 2)
+        }
+        None => String::new(),
+    }
+}
+
+fn undecided(at: &At, last: Option<Value>) -> Result<(), Failure> {
+    if let Some(status) = last {
+        print(at.json, &status, status::shown)?;
+    }
+    terminal::remark("not decided within the time");
+    Err(Failure::answer(UNDECIDED))
+}

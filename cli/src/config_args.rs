@@ -1,0 +1,63 @@
+//! Which broker is meant: the options that every command shares.
+
+use crate::{Failure, USAGE};
+use anyhow::{Context as _, anyhow};
+use config::{Config, Flag, Loaded, Sources};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct Place {
+    /// Where database, lock and logs are kept [default: countersign in the user's data folder]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// The repository that diffs are checked against [default: the git root of the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// A settings file, read after the user's and the project's
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The settings of the broker that is meant.
+pub struct Settled {
+    pub config: Config,
+    pub repo: Option<PathBuf>,
+}
+
+impl Place {
+    pub fn settle(&self, listen: Option<&str>) -> Result<Settled, Failure> {
+        let (Loaded { config, .. }, repo) = self.load(listen)?;
+        Ok(Settled { config, repo })
+    }
+
+    /// The settings with where each came from, and the repository.
+    pub fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), Failure> {
+        let repo = match &self.repo {
+            Some(dir) => Some(existing(dir).map_err(|error| Failure::new(USAGE, error))?),
+            None => std::env::current_dir().ok().and_then(|dir| git_root(&dir)),
+        };
+        let flag = |name, key, value: std::ffi::OsString| Flag { name, key, value };
+        let flags = [
+            listen.map(|listen| flag("--listen", "server.listen", listen.into())),
+            self.data_dir.as_ref().map(|dir| flag("--data-dir", "server.data_dir", dir.into())),
+        ];
+        let sources = Sources {
+            repo: repo.clone(),
+            config_file: self.config.clone(),
+            flags: flags.into_iter().flatten().collect(),
+            ..Sources::of_this_process()
+        };
+        let loaded = Config::load(&sources).map_err(|error| Failure::new(USAGE, error))?;
+        Ok((loaded, repo))
+    }
+}
+
+fn existing(dir: &Path) -> anyhow::Result<PathBuf> {
+    let dir = dir.canonicalize().with_context(|| format!("--repo {}", dir.display()))?;
+    if dir.is_dir() { Ok(dir) } else { Err(anyhow!("--repo {}: not a folder", dir.display())) }
+}
+
+/// The nearest folder upwards that holds a repository or a worktree of one.
+fn git_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_owned)
+}

@@ -1,0 +1,105 @@
+//! Why a command ended, for people and for programs.
+
+use crate::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
+use domain::text::escape;
+use serde_json::{Map, Value};
+use std::process::ExitCode;
+
+/// Why a command ended, and with which exit code.
+#[derive(Debug)]
+pub struct Failure {
+    pub(crate) code: u8,
+    pub(crate) error: anyhow::Error,
+}
+
+/// The broker's "no": its words, its stable code, and what it says beside (`allowed`, `candidates`, `retryable`).
+#[derive(Debug, thiserror::Error)]
+#[error("{} ({code})", escape(.words))]
+pub(crate) struct Refused {
+    pub(crate) words: String,
+    pub(crate) code: String,
+    pub(crate) beside: Map<String, Value>,
+}
+
+/// How a command ends that answers by its exit code and has said all there is to say.
+#[derive(Debug, thiserror::Error)]
+#[error("")]
+pub(crate) struct Answered;
+
+impl Failure {
+    pub fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
+        Self { code, error: error.into() }
+    }
+
+    /// Wrong usage, which clap could not see.
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(USAGE, error)
+    }
+
+    /// No failure at all, but an answer by exit code.
+    pub(crate) fn answer(code: u8) -> Self {
+        Self::new(code, Answered)
+    }
+
+    /// A "no" that the broker need not be asked for.
+    pub(crate) fn refuse(code: &str, words: String) -> Self {
+        Refused { words, code: code.to_owned(), beside: Map::new() }.into()
+    }
+
+    pub(crate) fn refused(&self) -> Option<&Refused> {
+        self.error.downcast_ref()
+    }
+
+    /// The same call may work in a moment: nobody answers, or who answers says so.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.code == NO_BROKER
+            || self.refused().is_some_and(|refused| refused.beside.get("retryable") == Some(&true.into()))
+    }
+
+    /// Says it on stderr, in words or as one JSON object.
+    pub(crate) fn end(self, json: bool) -> ExitCode {
+        if self.error.is::<terminal::OutputClosed>() {
+            return ExitCode::SUCCESS;
+        }
+        if self.error.is::<Answered>() {
+            return ExitCode::from(self.code);
+        }
+        if json {
+            terminal::remark(&self.object().to_string());
+        } else {
+            terminal::remark(&format!("countersign: {:#}", self.error));
+        }
+        ExitCode::from(self.code)
+    }
+
+    fn object(&self) -> Value {
+        let mut object = Map::new();
+        if let Some(refused) = self.refused() {
+            object.clone_from(&refused.beside);
+            object.insert("error".into(), refused.words.clone().into());
+        } else {
+            object.insert("error".into(), format!("{:#}", self.error).into());
+        }
+        object.insert("code".into(), self.word().into());
+        object.insert("exit_code".into(), self.code.into());
+        Value::Object(object)
+    }
+
+    /// Stable, for programs.
+    fn word(&self) -> String {
+        match (self.refused(), self.code) {
+            (Some(refused), _) => refused.code.clone(),
+            (None, USAGE) => "usage".into(),
+            (None, TAKEN) => "data_dir_taken".into(),
+            (None, ADDRESS_IN_USE) => "address_in_use".into(),
+            (None, NO_BROKER) => "no_broker".into(),
+            (None, _) => "failed".into(),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { code: 1, error: error.into() }
+    }
+}

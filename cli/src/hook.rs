@@ -1,0 +1,115 @@
+//! `countersign hook`: the commands that git and agent clients run automatically.
+//!
+//! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
+//! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
+
+mod git;
+mod git_actions;
+mod index_simulation;
+mod pre_tool_use;
+mod protocol;
+mod required_approvals;
+mod seen_feedback;
+mod session_start;
+mod shell;
+mod stop;
+
+use crate::{Failure, commands::gate::FailModeArgs, config_args::Place};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    hook: Hook,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Hook {
+    /// git: refuse a commit that is not approved
+    PreCommit(Gated),
+    /// git: refuse a push of commits that are not approved
+    PrePush(PrePush),
+    /// git: add the receipt trailer if gate.receipt is "trailer"
+    CommitMsg(Message),
+    /// git: do what commit-msg does, in the earlier hook
+    PrepareCommitMsg(Message),
+    /// git: write the receipt note if gate.receipt is "note"
+    PostCommit(Plain),
+    /// Agents: deny `git commit` and `git push` of changes that are not approved
+    PreToolUse(Gated),
+    /// Agents: block the end of a turn once if a reviewer's feedback is unanswered
+    Stop(Agent),
+    /// Agents: list the open reviews of this repository
+    SessionStart(SessionStart),
+}
+
+#[derive(Debug, clap::Args)]
+struct Plain {
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct Gated {
+    #[command(flatten)]
+    failing: FailModeArgs,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct PrePush {
+    /// Name or address of the remote, as git passes it
+    remote: Option<String>,
+    /// Address of the remote, as git passes it
+    url: Option<String>,
+    #[command(flatten)]
+    gated: Gated,
+}
+
+#[derive(Debug, clap::Args)]
+struct Message {
+    /// File that holds the commit message
+    file: PathBuf,
+    /// Further arguments that git passes
+    #[arg(hide = true)]
+    rest: Vec<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct Agent {
+    /// Consider only reviews of this proposer (id or agent type)
+    #[arg(long = "as", value_name = "NAME")]
+    proposer: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct SessionStart {
+    /// Start a broker if none is running
+    #[arg(long)]
+    start: bool,
+    #[command(flatten)]
+    agent: Agent,
+}
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    match args.hook {
+        Hook::PreCommit(args) => git::pre_commit(args).await,
+        Hook::PrePush(args) => git::pre_push(args).await,
+        Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
+            git::commit_message(args).await;
+            Ok(())
+        }
+        Hook::PostCommit(args) => {
+            git::post_commit(args).await;
+            Ok(())
+        }
+        Hook::PreToolUse(args) => pre_tool_use::run(args).await,
+        Hook::Stop(args) => stop::run(args).await,
+        Hook::SessionStart(args) => session_start::run(args).await,
+    }
+}

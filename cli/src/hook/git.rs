@@ -1,0 +1,117 @@
+//! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
+
+use super::{
+    Gated, Message, Plain, PrePush,
+    required_approvals::{Point, is_required},
+};
+use crate::{
+    Failure,
+    commands::gate::{load_config, open_gate, repo_and_config},
+    config_args::Place,
+    render::gate::report,
+};
+use config::Fail;
+
+use domain::text::escape;
+use gate::{Candidate, Decision, PushUpdate, Receipt};
+use std::io::{self, Read as _, Write as _};
+
+/// Exit code with which a hook makes git abort.
+const REFUSED: u8 = 1;
+
+pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
+    let decisions = async {
+        let (repo, config) = repo_and_config(&args.place).await?;
+        if !is_required(Point::Commit, &repo).await {
+            return Ok(Vec::new());
+        }
+        Ok(vec![open_gate(&repo, &config).await?.decide_staged().await?])
+    };
+    conclude(decisions.await, &args)
+}
+
+pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
+    let PrePush { remote, url: _, gated } = args;
+    let decisions = async {
+        // Read it in any case: git fails with a broken pipe if a hook does not.
+        let mut lines = String::new();
+        io::stdin().read_to_string(&mut lines)?;
+        let (repo, config) = repo_and_config(&gated.place).await?;
+        if !is_required(Point::Push, &repo).await {
+            return Ok(Vec::new());
+        }
+        let updates = PushUpdate::parse_lines(&lines)?;
+        Ok(open_gate(&repo, &config).await?.decide_push(remote.as_deref(), &updates).await?)
+    };
+    conclude(decisions.await, &gated)
+}
+
+/// Prints nothing if everything is approved.
+fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<(), Failure> {
+    match decisions {
+        Ok(decisions) if decisions.iter().all(Decision::passes) => Ok(()),
+        Ok(decisions) => {
+            print_stderr(&report(&decisions));
+            Err(Failure::answer(REFUSED))
+        }
+        Err(error) => match fail_mode(args.failing.chosen(), &args.place) {
+            Fail::Open => {
+                print_stderr(&format!("cannot check for an approval, so nothing was checked: {error:#}\n"));
+                Ok(())
+            }
+            Fail::Closed => {
+                print_stderr(&format!("cannot check for an approval: {error:#}\n"));
+                Err(Failure::answer(REFUSED))
+            }
+        },
+    }
+}
+
+/// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
+pub(super) fn fail_mode(chosen: Option<Fail>, place: &Place) -> Fail {
+    chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
+}
+
+/// Adds the trailer of the approving review to the message that is about to be committed.
+pub(super) async fn commit_message(args: Message) {
+    let written = async {
+        let (repo, config) = repo_and_config(&args.place).await?;
+        if config.gate.receipt != config::Receipt::Trailer {
+            return anyhow::Ok(());
+        }
+        let decision = open_gate(&repo, &config).await?.decide_staged().await?;
+        if let Some(receipt) = Receipt::from_decision(&decision) {
+            receipt.add_to_message(&repo, &args.file).await?;
+        }
+        Ok(())
+    };
+    report_failure("cannot write the receipt trailer", written.await);
+}
+
+pub(super) async fn post_commit(args: Plain) {
+    let written = async {
+        let (repo, config) = repo_and_config(&args.place).await?;
+        if config.gate.receipt != config::Receipt::Note {
+            return anyhow::Ok(());
+        }
+        let mut gate = open_gate(&repo, &config).await?;
+        let decision = gate.decide(Candidate::from_commit(&repo, "HEAD").await?).await?;
+        if let Some(receipt) = Receipt::from_decision(&decision) {
+            receipt.write_note(&repo).await?;
+        }
+        Ok(())
+    };
+    report_failure("cannot write the receipt note", written.await);
+}
+
+fn report_failure(what: &str, result: anyhow::Result<()>) {
+    if let Err(error) = result {
+        print_stderr(&format!("{what}: {error:#}\n"));
+    }
+}
+
+fn print_stderr(text: &str) {
+    let lines: String = text.lines().map(|line| format!("countersign: {}\n", escape(line))).collect();
+    // Nothing can be done if stderr is closed.
+    let _ = io::stderr().lock().write_all(lines.as_bytes());
+}

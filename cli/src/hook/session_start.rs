@@ -1,0 +1,62 @@
+//! The `SessionStart` hook: tells a new agent session whether the broker runs and which reviews are open.
+
+use super::{
+    SessionStart,
+    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
+    stop::{has_unread_feedback, open_reviews, summary},
+};
+use crate::{
+    Failure,
+    client::discovery::{Starter, client, find},
+    config_args::{Place, Settled},
+};
+use git::UserRepo;
+
+/// More reviews than this would fill the agent's context.
+const MAX_REVIEWS: usize = 8;
+
+pub(super) async fn run(args: SessionStart) -> Result<(), Failure> {
+    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(session_context(&args)).await });
+    Ok(())
+}
+
+async fn session_context(args: &SessionStart) -> anyhow::Result<HookOutput> {
+    let input = HookInput::from_stdin()?;
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let mut lines = vec![broker_status(args, &repo).await];
+    // Without a database there are no reviews.
+    let reviews = open_reviews(&args.agent, &repo).await.unwrap_or_default();
+    let (unread, others): (Vec<_>, Vec<_>) = reviews.into_iter().partition(has_unread_feedback);
+    lines.push(match (unread.len(), others.len()) {
+        (0, 0) => "No review of this repository is open.".to_owned(),
+        (waiting, open) => format!("Reviews that wait for your answer: {waiting}. Other open reviews: {open}."),
+    });
+    lines.extend(unread.iter().chain(&others).take(MAX_REVIEWS).map(|review| format!("- {}", summary(review))));
+    Ok(HookOutput::context(lines.join("\n")))
+}
+
+async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {
+    const RULE: &str = "Changes here are reviewed before they land: submit what you have staged with `countersign request \
+                        --staged` or the tool create_review, and wait for the verdict.";
+    match find_or_start_broker(args, repo).await {
+        Ok(Some(url)) => format!("The Countersign review broker runs at {url}. {RULE}"),
+        Ok(None) => format!("The Countersign review broker is not running; `countersign serve` starts it. {RULE}"),
+        Err(error) => format!("The Countersign review broker is not running and could not be started: {error:#}"),
+    }
+}
+
+/// The URL of the running broker. With `--start`, a broker is started if none runs.
+async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
+    let root = repo.root().to_owned();
+    let place = Place { repo: Some(root.clone()), ..args.agent.place.clone() };
+    let Settled { config, repo } = place.settle(None).map_err(|failure| failure.error)?;
+    let (client, data_dir) = (client()?, config.server.data_dir);
+    if let Some(note) = find(&client, &data_dir).await {
+        return Ok(Some(note.url));
+    }
+    if !args.start {
+        return Ok(None);
+    }
+    let starter = Starter { place, data_dir, repo };
+    Ok(Some(starter.find_or_start(&client).await?.url))
+}

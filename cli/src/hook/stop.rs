@@ -1,0 +1,114 @@
+//! The `Stop` hook: keeps an agent from ending its turn while a reviewer's feedback is unanswered.
+//!
+//! It blocks once per feedback. It never blocks again in a turn that a block has already prolonged, and never if the
+//! block could not be recorded.
+
+use super::{
+    Agent,
+    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
+    seen_feedback::SeenFeedback,
+};
+use crate::{Failure, commands::gate::load_config, config_args::Place, render::clipped};
+use domain::{review::Status, time::Timestamp};
+use git::UserRepo;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::read_only::{OpenReview, ReadOnlyStore};
+
+/// Reviews without activity for longer do not concern this session.
+const MAX_REVIEW_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_REASON_COLUMNS: usize = 300;
+const MAX_INTENT_COLUMNS: usize = 100;
+
+pub(super) async fn run(args: Agent) -> Result<(), Failure> {
+    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(decide(&args)).await });
+    Ok(())
+}
+
+async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
+    let input = HookInput::from_stdin()?;
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let mut seen = SeenFeedback::load(&repo, &input.session_id).await?;
+    if input.stop_hook_active && !seen.is_empty() {
+        return Ok(HookOutput::no_opinion());
+    }
+    let unread = open_reviews(args, &repo).await?.into_iter().filter(has_unread_feedback);
+    let new: Vec<_> =
+        unread.filter(|review| !seen.contains(&review.number.to_string(), review.feedback_version)).collect();
+    if new.is_empty() {
+        return Ok(HookOutput::no_opinion());
+    }
+    seen.save(new.iter().map(|review| (review.number.to_string(), review.feedback_version)))?;
+    let lines: Vec<_> = new.iter().map(|review| format!("- {}", summary(review))).collect();
+    Ok(HookOutput::block(format!(
+        "Countersign: a reviewer's feedback is unanswered.\n{}\nAnswer it before you stop, or say why you leave it \
+         unanswered. This reminder is not repeated.",
+        lines.join("\n")
+    )))
+}
+
+/// Open reviews of this repository, the newest first.
+pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
+    let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
+    let database = load_config(&place)?.server.data_dir.database();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
+    let since = Timestamp(i64::try_from(since.as_millis())?);
+    let mut here = Vec::new();
+    for review in ReadOnlyStore::open(&database).await?.list_open_reviews(since).await? {
+        let mine = args.proposer.as_ref().is_none_or(|name| *name == review.proposer);
+        if mine && belongs_to(&review, repo).await? {
+            here.push(review);
+        }
+    }
+    Ok(here)
+}
+
+/// Whether the repository holds the base commit of the review. A review without a base is matched by project name.
+async fn belongs_to(review: &OpenReview, repo: &UserRepo) -> anyhow::Result<bool> {
+    match &review.base {
+        Some(base) => Ok(repo.has_commit(base).await?),
+        None => Ok(review.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
+    }
+}
+
+pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
+    match review.status {
+        Status::ChangesRequested | Status::Rejected => true,
+        Status::Pending | Status::Claimed | Status::InReview | Status::Approved => {
+            review.has_open_message || review.has_open_patch
+        }
+        Status::Cancelled | Status::Closed => false,
+    }
+}
+
+/// One line about a review: its state, the feedback and the next step.
+pub(super) fn summary(review: &OpenReview) -> String {
+    let OpenReview { number, status, intent, reason, has_open_message, has_open_patch, .. } = review;
+    let reason =
+        reason.as_deref().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
+    let (state, next) = match (status, has_open_patch, has_open_message) {
+        (_, true, _) => (
+            "a reviewer offers a counter-patch".to_owned(),
+            format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),
+        ),
+        (Status::ChangesRequested, ..) => (
+            format!("changes requested{reason}"),
+            format!("`countersign show {number}`, then `countersign resubmit {number}`, or answer the reviewer"),
+        ),
+        (Status::Rejected, ..) => (
+            format!("rejected{reason}"),
+            format!("do not commit it; if it is committed, `countersign revert {number}`; then close it"),
+        ),
+        (_, _, true) => (
+            "unanswered message from a reviewer".to_owned(),
+            format!("`countersign show {number}`, then answer with add_message"),
+        ),
+        (Status::Approved, ..) => {
+            ("approved".to_owned(), format!("commit exactly the approved change, then `countersign close {number}`"))
+        }
+        (Status::Pending | Status::Claimed | Status::InReview, ..) => {
+            (status.to_string(), format!("`countersign wait {number}`"))
+        }
+        (Status::Cancelled | Status::Closed, ..) => (status.to_string(), "nothing".to_owned()),
+    };
+    format!("{number} ({}): {state}. Next: {next}.", clipped(intent, MAX_INTENT_COLUMNS))
+}

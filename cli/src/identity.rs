@@ -1,0 +1,147 @@
+//! What most commands begin with: the broker that is meant, and who speaks to it.
+
+use crate::{
+    Failure,
+    client::discovery::given_token,
+    client::rest::{At, Remote},
+};
+use anyhow::anyhow;
+use git::UserRepo;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Which broker, and in whose name.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct By {
+    /// Who speaks [default: whoever the token is of, else git's user.name, else $USER]
+    #[arg(long = "as", value_name = "NAME", env = "COUNTERSIGN_NAME", hide_env_values = true)]
+    name: Option<String>,
+    #[command(flatten)]
+    pub(crate) at: At,
+}
+
+pub(crate) struct Caller {
+    pub(crate) remote: Remote,
+    /// As far as it is known: a token's name is the broker's to read.
+    name: Option<String>,
+    has_token: bool,
+    /// It said who it is, and is not only taken for the one who works here.
+    is_named: bool,
+    /// Where whoever types works.
+    pub(crate) dir: PathBuf,
+    pub(crate) json: bool,
+}
+
+impl By {
+    /// Finds the broker, and who speaks.
+    pub(crate) async fn begin(&self) -> Result<Caller, Failure> {
+        let (dir, json) = (self.at.dir()?, self.at.json);
+        let remote = Remote::find(self.at.clone()).await?;
+        let has_token = given_token()?.is_some();
+        let is_named = has_token || self.name.as_deref().is_some_and(|name| !name.trim().is_empty());
+        let name = match self.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => Some(name.to_owned()),
+            None if has_token => None,
+            None => local_name(&dir).await,
+        };
+        Ok(Caller { remote, name, has_token, is_named, dir, json })
+    }
+}
+
+/// Who works here, by git's word or the system's.
+async fn local_name(dir: &Path) -> Option<String> {
+    let of_git = UserRepo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
+    let of_git = of_git.ok().filter(|said| said.success).map(|said| said.text());
+    let of_system = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let name = of_git.into_iter().chain(of_system).find(|name| !name.trim().is_empty());
+    name.map(|name| name.trim().to_owned())
+}
+
+impl Caller {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+        self.remote.call(tool, arguments).await
+    }
+
+    /// The name to speak under; `None`: the token's.
+    pub(crate) fn speaks_as(&self) -> Result<Option<&str>, Failure> {
+        if self.has_token { Ok(self.name.as_deref()) } else { self.name().map(Some) }
+    }
+
+    /// The name, where there is no way without.
+    pub(crate) fn name(&self) -> Result<&str, Failure> {
+        let unknown = || match self.has_token {
+            true => anyhow!("which name is the token's? give it with --as"),
+            false => anyhow!("nobody knows who you are: give --as NAME, or set COUNTERSIGN_NAME"),
+        };
+        self.name.as_deref().ok_or_else(|| Failure::usage(unknown()))
+    }
+
+    /// Whether it said who it is: an agent's shell has its user's name, and is not its user.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    pub(crate) fn is(&self, name: &Value) -> bool {
+        self.name.is_some() && self.name.as_deref() == name.as_str()
+    }
+
+    /// Whether the speaker made this proposal.
+    pub(crate) fn has_proposed(&self, review: &Value) -> bool {
+        self.is(proposer(review))
+    }
+
+    /// Whether the speaker holds a seat of it.
+    pub(crate) fn holds(&self, review: &Value) -> bool {
+        let seats = crate::render::rows(review, "seats");
+        self.is(&review["claimed_by"]) || seats.iter().any(|seat| self.is(&seat["claimed_by"]))
+    }
+
+    /// The seat that the speaker holds, or that is kept for it.
+    pub(crate) fn seat(&self, review: &Value) -> Option<String> {
+        let seats = crate::render::rows(review, "seats");
+        let own = seats.iter().find(|seat| self.is(&seat["claimed_by"]) || self.is(&seat["reserved_for"]))?;
+        own["persona"].as_str().map(str::to_owned)
+    }
+
+    /// The review, if the speaker may act for whoever has proposed it. These calls carry no name, and would be noted as
+    /// the proposer's own.
+    pub(crate) async fn own(&self, which: &str) -> Result<Value, Failure> {
+        let review = self.call("get_review_status", json!({ "review_id": which })).await?;
+        let is_anothers = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
+        if !is_anothers {
+            return Ok(review);
+        }
+        let (number, owner) = (crate::render::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
+        let words = format!("{number} was proposed by {owner}; to act in that name give --as {owner}");
+        Err(Failure::refuse("not_the_proposer", words))
+    }
+
+    /// In which role the speaker speaks about it, unless it says otherwise.
+    pub(crate) fn role(&self, review: &Value, given: Option<Side>) -> &'static str {
+        match given {
+            Some(side) => side.word(),
+            None if self.has_proposed(review) => Side::Proposer.word(),
+            None => Side::Reviewer.word(),
+        }
+    }
+}
+
+/// Whose work it is: the name it gave, else what it is.
+pub(crate) fn proposer(review: &Value) -> &Value {
+    if review["proposer_id"].is_string() { &review["proposer_id"] } else { &review["agent_type"] }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Side {
+    Proposer,
+    Reviewer,
+}
+
+impl Side {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Proposer => "proposer",
+            Self::Reviewer => "reviewer",
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Forwards one message to the broker and returns the answer. Retries while the broker restarts.
+
+use super::jsonrpc::Envelope;
+use crate::client::discovery::{Starter, local_token};
+use api::BROKER_PID_HEADER;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use config::RunningBroker;
+use domain::text::truncate;
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+use std::{
+    sync::{PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+/// Delimiters of a base64-encode_header header value.
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// How long a request that was not sent waits for a broker that restarts.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+const RECONNECT_DELAY: Duration = Duration::from_millis(50);
+
+const ANSWER_LOST: &str = "the connection was lost before the broker answered, so the call may have taken effect; it is safe to repeat it unchanged (create_review: with the same idempotency_key, or check list_reviews first)";
+
+/// Which broker to talk to.
+#[derive(Debug)]
+pub(super) enum BrokerTarget {
+    Fixed(String),
+    Found(Starter),
+}
+
+pub(super) struct Forwarder {
+    client: Client,
+    target: BrokerTarget,
+    path: &'static str,
+    /// Sent with every message: the repository of the client.
+    client_headers: HeaderMap,
+    /// The token to authenticate with [default: the local operator token of the broker].
+    token: Option<HeaderValue>,
+    /// The last known broker. The lock also prevents starting two.
+    known: Mutex<Option<RunningBroker>>,
+    /// The protocol version that `initialize` agreed on. Older revisions do not repeat it in each message.
+    protocol_version: RwLock<Option<String>>,
+}
+
+impl Forwarder {
+    pub(super) fn new(
+        client: Client,
+        target: BrokerTarget,
+        path: &'static str,
+        client_headers: HeaderMap,
+        token: Option<HeaderValue>,
+    ) -> Self {
+        Self {
+            client,
+            target,
+            path,
+            client_headers,
+            token,
+            known: Mutex::default(),
+            protocol_version: RwLock::default(),
+        }
+    }
+
+    /// Returns the lines of the answer: one for a request, none for a notification.
+    pub(super) async fn forward(&self, line: Vec<u8>, envelope: Envelope) -> Vec<Vec<u8>> {
+        let headers = self.headers(&envelope);
+        let body = Bytes::from(line);
+        let until = Instant::now() + RECONNECT_TIMEOUT;
+        let mut dead = None;
+        loop {
+            let (url, pid) = match self.locate(dead).await {
+                Ok(found) => found,
+                Err(error) => return one(envelope.failure(&format!("{error:#}"), "no_broker", true)),
+            };
+            let mut headers = headers.clone();
+            headers.extend(pid.map(|pid| (BROKER_PID_HEADER, HeaderValue::from(pid))));
+            headers.extend(self.token().map(|token| (AUTHORIZATION, token)));
+            let request = self.client.post(format!("{url}{}", self.path)).headers(headers).body(body.clone());
+            match request.send().await {
+                // Another broker uses the port now. It did not process the message.
+                Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => {}
+                Ok(response) => return self.answer(response, &envelope).await,
+                // The message was not sent, so it can be sent again.
+                Err(error) if error.is_connect() => {}
+                Err(_) => return one(envelope.failure(ANSWER_LOST, "answer_lost", true)),
+            }
+            if Instant::now() > until {
+                return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
+            }
+            dead = pid;
+            sleep(RECONNECT_DELAY).await;
+        }
+    }
+
+    /// The address and process id of the broker. `dead` is a process that did not answer.
+    async fn locate(&self, dead: Option<u32>) -> anyhow::Result<(String, Option<u32>)> {
+        let starter = match &self.target {
+            BrokerTarget::Fixed(url) => return Ok((url.clone(), None)),
+            BrokerTarget::Found(starter) => starter,
+        };
+        let mut known = self.known.lock().await;
+        let note = match known.take().filter(|known| dead != Some(known.pid)) {
+            Some(note) => note,
+            None => starter.find_or_start(&self.client).await?,
+        };
+        let RunningBroker { url, pid, .. } = known.insert(note);
+        Ok((url.clone(), Some(*pid)))
+    }
+
+    /// Read for each message, because a restarted broker has a new token.
+    fn token(&self) -> Option<HeaderValue> {
+        match (&self.token, &self.target) {
+            (Some(token), _) => Some(token.clone()),
+            (None, BrokerTarget::Found(starter)) => local_token(&starter.data_dir),
+            (None, BrokerTarget::Fixed(_)) => None,
+        }
+    }
+
+    /// Revision 2026-07-28 requires the method and name of the message as headers. Older revisions ignore them.
+    fn headers(&self, envelope: &Envelope) -> HeaderMap {
+        let mut headers = self.client_headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let is_handshake = envelope.method.as_deref() == Some("initialize");
+        let agreed = self.protocol_version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let version = envelope.version.clone().or(agreed).filter(|_| !is_handshake);
+        let name = envelope.name.as_deref().map(encode_header);
+        for (header, value) in [(PROTOCOL_VERSION, version), (METHOD, envelope.method.clone()), (NAME, name)] {
+            if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+                headers.insert(header, value);
+            }
+        }
+        headers
+    }
+
+    async fn answer(&self, response: Response, envelope: &Envelope) -> Vec<Vec<u8>> {
+        let status = response.status();
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let is_stream = kind.starts_with("text/event-stream");
+        let Ok(body) = response.bytes().await else {
+            return one(envelope.failure(ANSWER_LOST, "answer_lost", true));
+        };
+        if envelope.id.is_none() {
+            return Vec::new();
+        }
+        if is_stream {
+            return events(&body);
+        }
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(message) if message.get("jsonrpc").is_some() => {
+                if envelope.method.as_deref() == Some("initialize") {
+                    self.remember_protocol_version(&message);
+                }
+                // On stdio, one message is one line.
+                let line = if body.contains(&b'\n') { message.to_string().into_bytes() } else { body.to_vec() };
+                vec![line]
+            }
+            Ok(_) | Err(_) => {
+                let body = String::from_utf8_lossy(&body);
+                let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
+                one(envelope.failure(&message, "http_error", status.is_server_error()))
+            }
+        }
+    }
+
+    fn remember_protocol_version(&self, answer: &Value) {
+        if let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) {
+            *self.protocol_version.write().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+        }
+    }
+}
+
+fn one(answer: Option<Vec<u8>>) -> Vec<Vec<u8>> {
+    answer.into_iter().collect()
+}
+
+/// The messages of an event stream. The broker uses one only if it sends more than the answer.
+fn events(body: &[u8]) -> Vec<Vec<u8>> {
+    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let data = lines.filter_map(|line| line.strip_prefix(b"data:")).map(<[u8]>::trim_ascii);
+    data.filter(|data| !data.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// A name as a header value, base64-encode_header if it contains characters that a header cannot hold.
+fn encode_header(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && name.trim_matches([' ', '\t']) == name;
+    if is_plain && !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
+        return name.to_owned();
+    }
+    format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encode_header, events};
+
+    #[test]
+    fn names_are_encoded_for_headers() {
+        assert_eq!(encode_header("create_review"), "create_review");
+        assert_eq!(encode_header("review://ä"), "=?base64?cmV2aWV3Oi8vw6Q=?=");
+        assert_eq!(encode_header(" x"), "=?base64?IHg=?=");
+    }
+
+    #[test]
+    fn events_contain_messages() {
+        assert_eq!(events(b"id: 1\ndata: {\"a\":1}\n\ndata:\n\n"), [br#"{"a":1}"#.to_vec()]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Renders answers of the broker as text: tables, styled words, short times. Untrusted text is escaped.
+
+pub(crate) mod gate;
+pub(crate) mod issue;
+pub(crate) mod review;
+pub(crate) mod style;
+mod table;
+mod time;
+
+pub(crate) use table::{Cell, table};
+pub(crate) use time::{age, duration, local, local_short};
+
+use crate::{
+    Failure,
+    client::rest::{At, Remote},
+    terminal,
+};
+use domain::text::escape;
+pub(crate) use domain::text::one_line;
+use serde_json::Value;
+
+/// Writes an answer as JSON, or as the text that `show` makes of it.
+pub(crate) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+    if json { terminal::write_json(&format!("{answer:#}\n")) } else { terminal::write(&show(answer)) }
+}
+
+/// Calls a tool of the running broker and writes its answer.
+pub(crate) async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+    let json = at.json;
+    print(json, &Remote::find(at).await?.call(tool, arguments).await?, show)
+}
+
+/// At most `max_columns` wide, with control characters escaped.
+pub(crate) fn clipped(text: &str, max_columns: usize) -> String {
+    table::fitted(&escape(text), max_columns)
+}
+
+/// A text of several lines, indented, wrapped at the width of the terminal, with control characters escaped.
+pub(crate) fn indented(text: &str, indent: usize) -> String {
+    let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
+    let lines = text.trim_end().lines().map(|line| escape(&line.replace('\t', "    ")).into_owned());
+    let lines = lines.flat_map(|line| table::wrapped(&line, room));
+    let mut out = String::new();
+    for line in lines {
+        let line = format!("{}{line}", " ".repeat(indent));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+pub(crate) fn rows<'a>(of: &'a Value, key: &str) -> &'a [Value] {
+    of[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(crate) fn strings<'a>(of: &'a Value, key: &str) -> Vec<&'a str> {
+    rows(of, key).iter().filter_map(Value::as_str).collect()
+}
+
+pub(crate) fn text(of: &Value, key: &str) -> String {
+    of[key].as_str().map(|text| escape(text).to_string()).unwrap_or_default()
+}
+
+pub(crate) fn number(of: &Value, key: &str) -> u64 {
+    of[key].as_u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clipped, indented};
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(clipped("a\u{1b}bc", 4), "a\\u…");
+        assert_eq!(indented("one\n\ttwo\u{1b}[2J\n\n", 2), "  one\n      two\\u{1b}[2J\n");
+    }
+}

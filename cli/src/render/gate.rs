@@ -1,0 +1,267 @@
+//! Decisions of the gate, as text and as JSON.
+
+use super::clipped;
+use domain::{review::Status, text::escape, time::Timestamp};
+use gate::{
+    Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, ReviewedContent, SkipReason,
+};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// How many refused commits are reported in full; the rest are counted.
+const MAX_REFUSED: usize = 5;
+const MAX_FILES: usize = 3;
+const SUBJECT_CHARS: usize = 60;
+const NAME_CHARS: usize = 60;
+const REASON_CHARS: usize = 160;
+const PATH_CHARS: usize = 100;
+
+/// The answer and, if it is no, the near misses and the next step.
+pub(crate) fn report(decisions: &[Decision]) -> String {
+    let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
+    let mut out = String::new();
+    if decisions.is_empty() {
+        return "yes: nothing to approve\n".to_owned();
+    }
+    if refused.is_empty() {
+        for decision in decisions {
+            let _ = writeln!(out, "yes: {}", describe(decision));
+        }
+        return out;
+    }
+    let is_later =
+        |decision: &Decision| matches!(decision.outcome, Outcome::NotExamined(SkipReason::EarlierUnapproved));
+    let (later, examined): (Vec<&Decision>, Vec<_>) = refused.iter().copied().partition(|decision| is_later(decision));
+    for decision in examined.iter().take(MAX_REFUSED) {
+        let _ = writeln!(out, "no: {}", describe(decision));
+        if let Outcome::Unapproved(near_misses) = &decision.outcome {
+            for near_miss in near_misses {
+                let _ = writeln!(out, "  {}", describe_near_miss(near_miss));
+            }
+        }
+    }
+    if let Some(more) = examined.len().checked_sub(MAX_REFUSED).filter(|more| *more > 0) {
+        let _ = writeln!(out, "no: {} not approved", commits(more, "more"));
+    }
+    if !later.is_empty() {
+        let _ = writeln!(out, "  not examined: {}", commits(later.len(), "later"));
+    }
+    let _ = writeln!(out, "next: {}", next_step(&refused));
+    out
+}
+
+/// `1 later commit`, `2 later commits`
+fn commits(count: usize, adjective: &str) -> String {
+    format!("{count} {adjective} commit{}", if count == 1 { "" } else { "s" })
+}
+
+/// One decision in one line.
+pub(crate) fn describe(decision: &Decision) -> String {
+    let name = name(&decision.candidate);
+    match &decision.outcome {
+        Outcome::Approved(approval) if approval.commits > 1 => format!(
+            "{name} is one of {} commits that {} approved together ({})",
+            approval.commits,
+            approval.review.number,
+            approvers(approval)
+        ),
+        Outcome::Approved(approval) => {
+            format!("{name} was approved in {} ({})", approval.review.number, approvers(approval))
+        }
+        Outcome::Exempt(Exemption::NoChange) => format!("{name} has no net effect"),
+        Outcome::Exempt(Exemption::CleanMerge) => format!("{name} is a merge without manual changes"),
+        Outcome::Exempt(Exemption::ExemptFiles) => format!("{name} changes only exempt files"),
+        Outcome::Unapproved(_) => format!("{name} is not approved"),
+        Outcome::NotExamined(SkipReason::EarlierUnapproved) => {
+            format!("{name} was not examined, because an earlier commit is not approved")
+        }
+        Outcome::NotExamined(SkipReason::TooManyCommits) => {
+            format!("{name} is the last of more than {MAX_COMMITS} commits; at most {MAX_COMMITS} are examined at once")
+        }
+    }
+}
+
+pub(crate) fn name(candidate: &Candidate) -> String {
+    match &candidate.commit {
+        None => "the staged change".to_owned(),
+        Some(id) => format!("commit {} ({})", short_id(id), clipped(&candidate.subject, SUBJECT_CHARS)),
+    }
+}
+
+pub(crate) fn short_id(id: &str) -> &str {
+    id.get(..10).unwrap_or(id)
+}
+
+fn approvers(approval: &Approval) -> String {
+    let names = approval.review.approvers.iter().map(|approver| {
+        let (reviewer, persona) = (clipped(&approver.reviewer, NAME_CHARS), escape(&approver.persona).into_owned());
+        format!("{reviewer} ({persona}) at {}", local_time(approver.at))
+    });
+    match names.collect::<Vec<_>>() {
+        names if names.is_empty() => "no named approver".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+fn local_time(at: Timestamp) -> String {
+    match jiff::Timestamp::from_millisecond(at.0) {
+        Ok(at) => at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => at.0.to_string(),
+    }
+}
+
+pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
+    let NearMiss { review, difference } = near_miss;
+    let number = review.number;
+    match difference {
+        Difference::None => format!("{number} is exactly this change, but {}", describe_status(review)),
+        Difference::Files(files) if review.approved => {
+            format!("{number} approved this change except for {}", list_files(files))
+        }
+        Difference::Files(files) => {
+            format!("{number} is this change except for {}; {}", list_files(files), describe_status(review))
+        }
+        Difference::DoesNotApply if review.approved => {
+            format!("{number} approved another change of these files, which does not apply here")
+        }
+        Difference::DoesNotApply => format!("{number} changes the same files; {}", describe_status(review)),
+    }
+}
+
+fn describe_status(review: &ReviewedContent) -> String {
+    let reason = match &review.reason {
+        Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
+        None => String::new(),
+    };
+    let status = match review.status {
+        Status::Pending => "is still pending".to_owned(),
+        Status::Claimed | Status::InReview => "is still being reviewed".to_owned(),
+        Status::ChangesRequested => format!("changes were requested{reason}"),
+        Status::Approved => "is approved".to_owned(),
+        Status::Rejected => format!("was rejected{reason}"),
+        Status::Cancelled => "was cancelled".to_owned(),
+        Status::Closed if review.approved => "was approved and closed".to_owned(),
+        Status::Closed => "was closed without an approval".to_owned(),
+    };
+    match (review.approved_before, review.status == Status::ChangesRequested) {
+        (true, true) => format!("it was approved once, and then {status}"),
+        (true, false) => format!("it was approved, then revised, and {status}"),
+        (false, true) => status,
+        (false, false) => format!("it {status}"),
+    }
+}
+
+fn list_files(files: &[String]) -> String {
+    let names: Vec<_> = files.iter().take(MAX_FILES).map(|file| clipped(file, PATH_CHARS)).collect();
+    match files.len().checked_sub(MAX_FILES).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", names.join(", ")),
+        None => names.join(", "),
+    }
+}
+
+/// The command to run next. Several commits are best reviewed together.
+fn next_step(refused: &[&Decision]) -> String {
+    match refused {
+        [Decision { candidate, outcome: Outcome::Unapproved(near_misses) }] => {
+            next_step_for_one(candidate, near_misses)
+        }
+        [first, .., last] => match (first.candidate.parents.first(), &last.candidate.commit) {
+            (Some(from), Some(to)) => format!("countersign request --range {}..{}", short_id(from), short_id(to)),
+            (Some(_) | None, _) => "countersign request".to_owned(),
+        },
+        [Decision { outcome: Outcome::NotExamined(SkipReason::TooManyCommits), .. }] => {
+            format!("split the commits into parts of at most {MAX_COMMITS}")
+        }
+        [_] | [] => "countersign request".to_owned(),
+    }
+}
+
+fn next_step_for_one(candidate: &Candidate, near_misses: &[NearMiss]) -> String {
+    let request = || match &candidate.commit {
+        None => "countersign request --staged".to_owned(),
+        Some(id) => format!("countersign request --commit {}", short_id(id)),
+    };
+    let Some(NearMiss { review, difference: Difference::None }) = near_misses.first() else { return request() };
+    let number = review.number;
+    match review.status {
+        Status::Pending | Status::Claimed | Status::InReview => format!("countersign wait {number}"),
+        Status::ChangesRequested => format!("countersign show {number}, then countersign resubmit {number}"),
+        Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => request(),
+    }
+}
+
+pub(crate) fn to_json(decisions: &[Decision]) -> Value {
+    let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
+    let mut answer = json!({
+        "answer": if refused.is_empty() { "yes" } else { "no" },
+        "changes": decisions.iter().map(decision_to_json).collect::<Vec<_>>(),
+    });
+    if !refused.is_empty() {
+        answer["next"] = next_step(&refused).into();
+    }
+    answer
+}
+
+fn decision_to_json(decision: &Decision) -> Value {
+    let Candidate { commit, parents, tree, .. } = &decision.candidate;
+    let mut value = json!({
+        "commit": commit, "parents": parents, "tree": tree, "message": describe(decision),
+        "answer": if decision.passes() { "yes" } else { "no" },
+    });
+    match &decision.outcome {
+        Outcome::Approved(approval) => {
+            value["because"] = "approved".into();
+            value["review"] = review_to_json(&approval.review);
+            value["commits"] = approval.commits.into();
+        }
+        Outcome::Exempt(Exemption::NoChange) => value["because"] = "empty".into(),
+        Outcome::Exempt(Exemption::CleanMerge) => value["because"] = "merge".into(),
+        Outcome::Exempt(Exemption::ExemptFiles) => value["because"] = "exempt".into(),
+        Outcome::Unapproved(near_misses) => value["nearest"] = near_misses.iter().map(near_miss_to_json).collect(),
+        Outcome::NotExamined(SkipReason::EarlierUnapproved) => value["because"] = "after_no".into(),
+        Outcome::NotExamined(SkipReason::TooManyCommits) => value["because"] = "too_many".into(),
+    }
+    value
+}
+
+fn review_to_json(review: &ReviewedContent) -> Value {
+    let approvers = review.approvers.iter().map(|approver| {
+        let at = jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok();
+        json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": at })
+    });
+    json!({
+        "number": review.number.to_string(), "review_id": review.id.to_string(), "status": review.status.as_str(),
+        "content_hash": review.content_hash, "patch_id": review.patch_id, "tree_id": review.tree_id,
+        "base": review.base, "project": review.project, "approvers": approvers.collect::<Vec<_>>(),
+    })
+}
+
+fn near_miss_to_json(near_miss: &NearMiss) -> Value {
+    let NearMiss { review, difference } = near_miss;
+    let mut value = json!({
+        "number": review.number.to_string(), "review_id": review.id.to_string(),
+        "status": review.status.as_str(), "approved": review.approved, "message": describe_near_miss(near_miss),
+    });
+    match difference {
+        Difference::None => value["how"] = "exactly".into(),
+        Difference::Files(files) => {
+            value["how"] = "except".into();
+            value["files"] = files.clone().into();
+        }
+        Difference::DoesNotApply => value["how"] = "does_not_apply".into(),
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list_files;
+
+    #[test]
+    fn a_few_files_are_named_and_the_rest_counted() {
+        let files: Vec<String> = ["a", "b\u{1b}", "c", "d", "e"].map(str::to_owned).to_vec();
+        assert_eq!(list_files(&files[..1]), "a");
+        assert_eq!(list_files(&files), "a, b\\u{1b}, c and 2 more");
+    }
+}

@@ -1,0 +1,185 @@
+//! Tables. Columns are as wide as their widest cell; if the terminal is narrower, cells are clipped.
+
+use super::style;
+use crate::terminal;
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns are not made narrower than this while another one is wider.
+const MIN_COLUMN: usize = 6;
+const GAP: usize = 2;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    pub(super) text: String,
+    style: Style,
+}
+
+impl Cell {
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+
+    /// The text without colours.
+    pub(crate) fn plain(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn painted(&self) -> String {
+        style::paint(self.style, &self.text)
+    }
+
+    /// Clipped or padded to `width` columns.
+    fn render(&self, width: usize, is_last: bool) -> String {
+        let text = fitted(&self.text, width);
+        let padding = if is_last { 0 } else { width - text.width() };
+        style::paint(self.style, &text) + &" ".repeat(padding)
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(text, style::PLAIN)
+    }
+}
+
+/// An indented table with a header. If it is wider than the terminal, the last column is clipped first.
+pub(crate) fn table<const N: usize, C: Into<Cell> + Clone>(head: [&str; N], rows: &[[C; N]]) -> String {
+    table_in(terminal::width(), head, rows)
+}
+
+/// Like [`table`], for a given width.
+pub(super) fn table_in<const N: usize, C: Into<Cell> + Clone>(
+    width: Option<usize>,
+    head: [&str; N],
+    rows: &[[C; N]],
+) -> String {
+    let head = head.map(|title| Cell::styled(title, style::BOLD));
+    let lines: Vec<[Cell; N]> =
+        std::iter::once(head).chain(rows.iter().cloned().map(|row| row.map(Into::into))).collect();
+    let natural = |column: usize| lines.iter().map(|line| line[column].text.width()).max().unwrap_or_default();
+    let mut widths: Vec<usize> = (0..N).map(natural).collect();
+    if let Some(width) = width {
+        let columns = widths.iter().filter(|width| **width > 0).count();
+        shrink(&mut widths, width.saturating_sub(GAP * columns));
+    }
+    let mut out = String::new();
+    for line in &lines {
+        // Do not pad after the last cell with text.
+        let last = line.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or_default();
+        for (column, cell) in line.iter().enumerate().take(last + 1).filter(|(column, _)| widths[*column] > 0) {
+            out.push_str(&" ".repeat(GAP));
+            out.push_str(&cell.render(widths[column], column == last));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Shrinks the last column first, then repeatedly the widest.
+fn shrink(widths: &mut [usize], room: usize) {
+    let excess = |widths: &[usize]| widths.iter().sum::<usize>().saturating_sub(room);
+    let over = excess(widths);
+    if let Some(last) = widths.last_mut() {
+        *last -= over.min(last.saturating_sub(4 * MIN_COLUMN));
+    }
+    while excess(widths) > 0 {
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > MIN_COLUMN) else { return };
+        *widest -= 1;
+    }
+}
+
+/// Clips a text to a number of columns. Wide characters take two.
+pub(crate) fn fitted(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let kept = text.chars().take_while(|c| {
+        used += c.width().unwrap_or_default();
+        used < columns
+    });
+    kept.chain(['…']).collect()
+}
+
+/// Wraps a text at `width` columns, between words if possible.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut is_fresh = true;
+    for word in text.split(' ') {
+        let mut word = word;
+        let used = lines.last().map_or(0, |line| line.width());
+        if !is_fresh && used + 1 + word.width() > width {
+            lines.push(String::new());
+        } else if !is_fresh {
+            push(&mut lines, " ");
+        }
+        is_fresh = false;
+        while word.width() > width {
+            let cut = cut_at(word, width);
+            push(&mut lines, &word[..cut]);
+            lines.push(String::new());
+            word = &word[cut..];
+        }
+        push(&mut lines, word);
+    }
+    lines
+}
+
+fn push(lines: &mut [String], text: &str) {
+    if let Some(line) = lines.last_mut() {
+        line.push_str(text);
+    }
+}
+
+/// The byte length of the first `columns` columns, at least one character.
+fn cut_at(word: &str, columns: usize) -> usize {
+    let mut used = 0;
+    let cut = word.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or_default();
+        used > columns
+    });
+    let first = word.chars().next().map_or(0, char::len_utf8);
+    cut.map_or(word.len(), |(at, _)| at.max(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fitted, table_in, wrapped};
+    use unicode_width::UnicodeWidthStr as _;
+
+    fn plain(width: Option<usize>, rows: &[[&str; 3]]) -> String {
+        anstream::adapter::strip_str(&table_in(width, ["ID", "WHO", "TITLE"], rows)).to_string()
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        assert_eq!(plain(None, &[["ab", "c", ""], ["d", "", "e"]]), "  ID  WHO  TITLE\n  ab  c\n  d        e\n");
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(plain(None, &[["日本", "c", "d"]]), "  ID    WHO  TITLE\n  日本  c    d\n");
+        assert_eq!(fitted("日本語", 5), "日本…");
+        assert_eq!(fitted("日本語", 6), "日本語");
+    }
+
+    #[test]
+    fn a_narrow_terminal_clips_the_last_column_first() {
+        let long = "a sentence that is longer than the terminal is wide, for any terminal";
+        let table = plain(Some(50), &[["R-1", "reviewer", long]]);
+        assert!(table.lines().all(|line| line.width() <= 50), "{table}");
+        assert!(table.contains("R-1  reviewer  a sentence") && table.contains('…'), "{table}");
+        let narrow = plain(Some(30), &[["R-1", "reviewer with a long name", long]]);
+        assert!(narrow.lines().all(|line| line.width() <= 30), "{narrow}");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh x", 4), ["abcd", "efgh", "x"]);
+        assert_eq!(wrapped("日本語", 4), ["日本", "語"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("  - a list", 8), ["  - a", "list"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Output to stdout and stderr: width, colours and closed pipes.
+
+use crate::Failure;
+use anstream::AutoStream;
+use domain::text::escape_json;
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// Output is not fitted to a narrower terminal.
+const MIN_WIDTH: usize = 20;
+
+/// The reader of stdout has closed it, as in `countersign list | head -1`. The program ends silently.
+#[derive(Debug, thiserror::Error)]
+#[error("stdout is closed")]
+pub(crate) struct OutputClosed;
+
+/// The width of the terminal, or COLUMNS. `None` for a file or a pipe, which take lines of any length.
+pub(crate) fn width() -> Option<usize> {
+    if cfg!(test) {
+        return None;
+    }
+    let from_env = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let from_terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    from_env.or_else(from_terminal).filter(|width| *width >= MIN_WIDTH)
+}
+
+/// Whether progress can be shown on stderr.
+pub(crate) fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Whether the user can be asked questions.
+pub(crate) fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Writes to stdout. Colours are removed for NO_COLOR, CLICOLOR=0 and pipes.
+pub(crate) fn write(text: &str) -> Result<(), Failure> {
+    let mut out = AutoStream::auto(io::stdout().lock());
+    check_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes JSON to stdout, with control characters escaped.
+pub(crate) fn write_json(text: &str) -> Result<(), Failure> {
+    write_raw(escape_json(text).as_bytes())
+}
+
+/// Writes bytes to stdout unchanged, for other programs.
+pub(crate) fn write_raw(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    check_pipe(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Whether stdout is a terminal, which interprets control characters.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Writes a line to stderr, ignoring errors.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{text}");
+}
+
+fn check_pipe(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+        other => Ok(other?),
+    }
+}

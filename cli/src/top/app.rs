@@ -1,0 +1,280 @@
+//! State of the screen and handling of keys. It does not draw and does not call the broker.
+#![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
+
+use super::data::BrokerState;
+use crate::{
+    Failure,
+    render::{one_line, rows, text},
+};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use domain::text::escape;
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Events kept for scrolling back.
+const MAX_EVENTS: usize = 500;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pane {
+    Reviews,
+    Reviewers,
+    Events,
+    Actors,
+}
+
+impl Pane {
+    pub(super) const ALL: [Self; 4] = [Self::Reviews, Self::Reviewers, Self::Events, Self::Actors];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Reviews => "Reviews",
+            Self::Reviewers => "Reviewers",
+            Self::Events => "Events",
+            Self::Actors => "Actors",
+        }
+    }
+}
+
+/// What the keys do at the moment.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Browse,
+    Help,
+    /// A review in full.
+    Detail {
+        title: String,
+        lines: Vec<String>,
+        first: usize,
+    },
+    /// Actions with consequences need a confirmation.
+    Confirm {
+        question: String,
+        action: Action,
+    },
+    Compose {
+        review: String,
+        text: String,
+    },
+}
+
+/// An action for the caller of [`App::on_key`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Quit,
+    /// Fetch the state again.
+    Refresh,
+    Open(String),
+    Approve(String),
+    Comment(String, String),
+    Kill(String),
+}
+
+#[derive(Debug)]
+pub(super) struct App {
+    pub state: BrokerState,
+    pub events: VecDeque<Value>,
+    pub pane: Pane,
+    /// The selected line of each pane.
+    selected: [usize; Pane::ALL.len()],
+    pub mode: Mode,
+    /// The result of the last action, or why the broker does not answer.
+    pub message: String,
+    disconnected: bool,
+}
+
+impl App {
+    pub(super) fn new(state: BrokerState) -> Self {
+        let (events, selected) = (VecDeque::new(), [0; Pane::ALL.len()]);
+        Self {
+            state,
+            events,
+            pane: Pane::Reviews,
+            selected,
+            mode: Mode::Browse,
+            message: String::new(),
+            disconnected: false,
+        }
+    }
+
+    pub(super) fn update(&mut self, state: BrokerState) {
+        self.state = state;
+        self.disconnected = false;
+    }
+
+    /// Keeps the newest event first.
+    pub(super) fn add_events(&mut self, events: impl Iterator<Item = Value>) {
+        for event in events {
+            self.events.push_front(event);
+        }
+        self.events.truncate(MAX_EVENTS);
+    }
+
+    pub(super) fn show_result(&mut self, done: Result<Option<String>, Failure>) {
+        match done {
+            Ok(Some(message)) => self.message = message,
+            Ok(None) if self.disconnected => self.message.clear(),
+            Ok(None) => {}
+            Err(failure) => {
+                self.disconnected = failure.is_passing();
+                self.message = one_line(&format!("{:#}", failure.error));
+            }
+        }
+    }
+
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.disconnected
+    }
+
+    pub(super) fn open(&mut self, review: &str, text: &str) {
+        let lines = text.lines().map(|line| escape(line).into_owned()).collect();
+        self.mode = Mode::Detail { title: review.to_owned(), lines, first: 0 };
+    }
+
+    pub(super) fn reviewers(&self) -> &[Value] {
+        rows(&self.state.pool, "reviewers")
+    }
+
+    fn length(&self, pane: Pane) -> usize {
+        match pane {
+            Pane::Reviews => self.state.reviews.len(),
+            Pane::Reviewers => self.reviewers().len(),
+            Pane::Events => self.events.len(),
+            Pane::Actors => self.state.actors.lines().count(),
+        }
+    }
+
+    /// The selected line, within the current length of the pane.
+    pub(super) fn selected(&self, pane: Pane) -> usize {
+        self.selected[pane as usize].min(self.length(pane).saturating_sub(1))
+    }
+
+    /// The selected review, or the review of the selected event.
+    fn review(&self) -> Option<String> {
+        let row = match self.pane {
+            Pane::Reviews => self.state.reviews.get(self.selected(Pane::Reviews)),
+            Pane::Events => self.events.get(self.selected(Pane::Events)),
+            Pane::Reviewers | Pane::Actors => None,
+        };
+        row.map(|row| text(row, "number")).filter(|number| !number.is_empty())
+    }
+
+    fn reviewer(&self) -> Option<String> {
+        let row = (self.pane == Pane::Reviewers).then(|| self.reviewers().get(self.selected(Pane::Reviewers)))?;
+        row.map(|row| text(row, "reviewer_id"))
+    }
+
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Option<Action> {
+        if key.kind == KeyEventKind::Release {
+            return None;
+        }
+        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
+            return Some(Action::Quit);
+        }
+        match std::mem::replace(&mut self.mode, Mode::Browse) {
+            Mode::Browse => self.browse(key.code),
+            Mode::Help => None,
+            Mode::Detail { title, lines, first } => self.detail(key.code, title, lines, first),
+            Mode::Confirm { action, .. } => match key.code {
+                KeyCode::Char('y' | 'Y') => Some(action),
+                _ => {
+                    self.message = "not confirmed".to_owned();
+                    None
+                }
+            },
+            Mode::Compose { review, text } => self.compose(key.code, review, text),
+        }
+    }
+
+    fn browse(&mut self, key: KeyCode) -> Option<Action> {
+        self.message.clear();
+        match key {
+            KeyCode::Char('q') | KeyCode::Esc => return Some(Action::Quit),
+            KeyCode::Char('?') | KeyCode::Char('h') => self.mode = Mode::Help,
+            KeyCode::Char('j') | KeyCode::Down => self.select(self.selected(self.pane) + 1),
+            KeyCode::Char('k') | KeyCode::Up => self.select(self.selected(self.pane).saturating_sub(1)),
+            KeyCode::Char('g') | KeyCode::Home => self.select(0),
+            KeyCode::Char('G') | KeyCode::End => self.select(usize::MAX),
+            KeyCode::Tab => self.switch_pane(1),
+            KeyCode::BackTab => self.switch_pane(Pane::ALL.len() - 1),
+            KeyCode::Char('r') => return Some(Action::Refresh),
+            KeyCode::Enter | KeyCode::Char('o') => return self.with_review(Action::Open),
+            KeyCode::Char('a') => {
+                if let Some(review) = self.with_review(Action::Approve) {
+                    self.mode = confirm(review);
+                }
+            }
+            KeyCode::Char('c') => {
+                if let Some(Action::Open(review)) = self.with_review(Action::Open) {
+                    self.mode = Mode::Compose { review, text: String::new() };
+                }
+            }
+            KeyCode::Char('K') => match self.reviewer() {
+                Some(reviewer) => self.mode = confirm(Action::Kill(reviewer)),
+                None => self.message = "select a reviewer first (Tab)".to_owned(),
+            },
+            _ => {}
+        }
+        None
+    }
+
+    fn with_review(&mut self, action: impl Fn(String) -> Action) -> Option<Action> {
+        let review = self.review();
+        if review.is_none() {
+            self.message = "select a review first (Tab)".to_owned();
+        }
+        review.map(action)
+    }
+
+    fn select(&mut self, line: usize) {
+        self.selected[self.pane as usize] = line.min(self.length(self.pane).saturating_sub(1));
+    }
+
+    fn switch_pane(&mut self, steps: usize) {
+        self.pane = Pane::ALL[(self.pane as usize + steps) % Pane::ALL.len()];
+    }
+
+    fn detail(&mut self, key: KeyCode, title: String, lines: Vec<String>, first: usize) -> Option<Action> {
+        let last = lines.len().saturating_sub(1);
+        let first = match key {
+            KeyCode::Char('j') | KeyCode::Down => first + 1,
+            KeyCode::Char('k') | KeyCode::Up => first.saturating_sub(1),
+            KeyCode::PageDown | KeyCode::Char(' ') => first + 20,
+            KeyCode::PageUp => first.saturating_sub(20),
+            KeyCode::Char('g') | KeyCode::Home => 0,
+            KeyCode::Char('G') | KeyCode::End => last,
+            KeyCode::Char('q') | KeyCode::Esc | KeyCode::Enter => return None,
+            _ => first,
+        };
+        self.mode = Mode::Detail { title, lines, first: first.min(last) };
+        None
+    }
+
+    fn compose(&mut self, key: KeyCode, review: String, mut text: String) -> Option<Action> {
+        match key {
+            KeyCode::Esc => {
+                self.message = "comment discarded".to_owned();
+                return None;
+            }
+            KeyCode::Enter if text.trim().is_empty() => return None,
+            KeyCode::Enter => return Some(Action::Comment(review, text)),
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Char(c) => text.push(c),
+            _ => {}
+        }
+        self.mode = Mode::Compose { review, text };
+        None
+    }
+}
+
+fn confirm(action: Action) -> Mode {
+    let question = match &action {
+        Action::Approve(review) => format!("Approve {review}?"),
+        Action::Kill(reviewer) => format!("Stop {reviewer}? Its reviews go back to the queue."),
+        Action::Quit | Action::Refresh | Action::Open(_) | Action::Comment(..) => String::new(),
+    };
+    Mode::Confirm { question: format!("{question} y/n"), action }
+}
+
+#[cfg(test)]
+#[path = "app_tests.rs"]
+mod tests;

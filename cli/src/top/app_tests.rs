@@ -1,0 +1,71 @@
+use super::{Action, App, Mode, Pane};
+use crate::top::data::BrokerState;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::json;
+
+fn app() -> App {
+    let reviews = vec![json!({ "number": "R-2" }), json!({ "number": "R-1" })];
+    let pool = json!({ "reviewers": [{ "reviewer_id": "codex-r1-a7f3" }] });
+    App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() })
+}
+
+fn press(app: &mut App, keys: &str) -> Option<Action> {
+    let code = |key: char| match key {
+        '\n' => KeyCode::Enter,
+        '\t' => KeyCode::Tab,
+        '\u{1b}' => KeyCode::Esc,
+        other => KeyCode::Char(other),
+    };
+    let mut last = None;
+    for key in keys.chars() {
+        last = app.on_key(KeyEvent::new(code(key), KeyModifiers::NONE));
+    }
+    last
+}
+
+#[test]
+fn an_approval_needs_a_confirmation() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "ja"), None);
+    assert!(matches!(&app.mode, Mode::Confirm { question, .. } if question == "Approve R-1? y/n"));
+    assert_eq!(press(&mut app, "y"), Some(Action::Approve("R-1".into())));
+    assert_eq!(press(&mut app, "an"), None);
+    assert_eq!((&app.mode, app.message.as_str()), (&Mode::Browse, "not confirmed"));
+}
+
+#[test]
+fn a_comment_is_sent_or_discarded() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "cwhy q?\n"), Some(Action::Comment("R-2".into(), "why q?".into())));
+    assert_eq!(press(&mut app, "c  \n"), None, "an empty one is not sent");
+    assert_eq!(press(&mut app, "chm\u{1b}"), None);
+    assert_eq!(app.message, "comment discarded");
+}
+
+#[test]
+fn keys_act_on_the_selected_pane() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "K"), None, "no reviewer is selected");
+    assert!(app.message.contains("Tab"), "{}", app.message);
+    assert_eq!(press(&mut app, "\tKy"), Some(Action::Kill("codex-r1-a7f3".into())));
+    assert_eq!(press(&mut app, "a"), None, "no review is selected");
+    app.add_events([json!({ "number": "R-9", "seq": 4 })].into_iter());
+    assert_eq!(press(&mut app, "\t\n"), Some(Action::Open("R-9".into())), "an event leads to its review");
+    assert_eq!((app.pane, press(&mut app, "\t\t")), (Pane::Events, None));
+    assert_eq!(app.pane, Pane::Reviews);
+    assert_eq!(press(&mut app, "q"), Some(Action::Quit));
+}
+
+#[test]
+fn the_selection_stays_within_the_list() {
+    let mut app = app();
+    press(&mut app, "jjjjj");
+    assert_eq!(app.selected(Pane::Reviews), 1);
+    app.update(BrokerState::default());
+    assert_eq!(app.selected(Pane::Reviews), 0);
+    assert_eq!(press(&mut app, "\n"), None);
+    app.open("R-1", "one\ntwo\u{1b}[2J\n");
+    assert!(matches!(&app.mode, Mode::Detail { lines, .. } if lines.len() == 2 && !lines[1].contains('\u{1b}')));
+    assert_eq!(press(&mut app, "jjjjq"), None);
+    assert_eq!(app.mode, Mode::Browse);
+}

@@ -1,0 +1,163 @@
+//! Draws the screen.
+
+use super::app::{App, Mode, Pane};
+use crate::render::{Cell, age, clipped, number, one_line, rows, strings, style, text};
+use domain::text::count;
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Modifier, Style, Stylize as _},
+    text::Line,
+    widgets::{Block, Clear, List, ListState, Paragraph, Wrap},
+};
+use serde_json::Value;
+
+const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K stop reviewer  ? help  q quit";
+
+const HELP: &str = "\
+Tab, Shift+Tab   next, previous pane
+j, k, arrows     move          g, G   first, last
+Enter, o         open the review: proposal, discussion, issues
+a                approve it (asks first)
+c                comment on it
+K                stop the selected reviewer (asks first)
+r                refresh       q      quit
+
+Commands for the same: list, show, respond, comment, reviewer stop, events, actors.";
+
+pub(super) fn draw(app: &App, frame: &mut Frame) {
+    let areas = Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1)]);
+    let [head, body, foot] = areas.areas(frame.area());
+    frame.render_widget(Line::from(header(app)).bold(), head);
+    match &app.mode {
+        Mode::Detail { title, lines, first } => detail(frame, body, title, lines, *first),
+        Mode::Browse | Mode::Help | Mode::Confirm { .. } | Mode::Compose { .. } => panes(app, frame, body),
+    }
+    if app.mode == Mode::Help {
+        help(frame, body);
+    }
+    frame.render_widget(Line::from(footer(app)).style(Style::new().add_modifier(Modifier::REVERSED)), foot);
+}
+
+fn header(app: &App) -> String {
+    let waiting: u64 = rows(&app.state.pool, "waiting").iter().map(|row| number(row, "pending")).sum();
+    let pool = match text(&app.state.pool, "state") {
+        state if state.is_empty() => String::new(),
+        state => format!(" · pool {state}, {waiting} waiting"),
+    };
+    let seq = app.events.front().map(|event| format!(" · ● {}", number(event, "seq"))).unwrap_or_default();
+    let live = if app.is_disconnected() { " · ○ no broker answers".to_owned() } else { seq };
+    format!("countersign · {}{pool}{live}", count(app.state.reviews.len(), "open review"))
+}
+
+fn footer(app: &App) -> String {
+    match &app.mode {
+        Mode::Confirm { question, .. } => format!(" {question}"),
+        Mode::Compose { review, text } => format!(" comment on {review}: {text}▏  Enter sends, Esc cancels"),
+        Mode::Detail { .. } => " j/k, Space move  q back".to_owned(),
+        Mode::Browse | Mode::Help if !app.message.is_empty() => format!(" {}", app.message),
+        Mode::Browse | Mode::Help => KEYS.to_owned(),
+    }
+}
+
+/// Reviews on the left, reviewers on the right, events below.
+fn panes(app: &App, frame: &mut Frame, area: Rect) {
+    let [upper, lower] = Layout::vertical([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(area);
+    let is_narrow = area.width < 100;
+    let (left, right) = if is_narrow { (100, 0) } else { (62, 38) };
+    let sides = [Constraint::Percentage(left), Constraint::Percentage(right)];
+    let [reviews, reviewers] = Layout::horizontal(sides).areas(upper);
+    // A narrow screen has room for one of the upper panes.
+    let (first, second) = match (is_narrow, app.pane) {
+        (true, Pane::Reviewers) => (Pane::Reviewers, None),
+        (true, _) => (Pane::Reviews, None),
+        (false, _) => (Pane::Reviews, Some(Pane::Reviewers)),
+    };
+    pane(app, frame, reviews, first);
+    if let Some(second) = second {
+        pane(app, frame, reviewers, second);
+    }
+    pane(app, frame, lower, if app.pane == Pane::Actors { Pane::Actors } else { Pane::Events });
+}
+
+fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let lines: Vec<Line<'_>> = match pane {
+        Pane::Reviews => app.state.reviews.iter().map(|row| review(row, width)).collect(),
+        Pane::Reviewers => app.reviewers().iter().map(|row| reviewer(row, width)).collect(),
+        Pane::Events => app.events.iter().map(|row| event(row, width)).collect(),
+        Pane::Actors => app.state.actors.lines().map(|line| Line::from(clipped(line, width))).collect(),
+    };
+    let is_selected = app.pane == pane;
+    let border = if is_selected { Style::new().bold() } else { Style::new().dim() };
+    let block = Block::bordered().title(pane.title()).border_style(border);
+    if lines.is_empty() {
+        frame.render_widget(Paragraph::new(empty_text(app, pane)).dim().wrap(Wrap { trim: true }).block(block), area);
+        return;
+    }
+    let marked = if is_selected { Style::new().reversed() } else { Style::new() };
+    let list = List::new(lines).block(block).highlight_style(marked);
+    frame.render_stateful_widget(list, area, &mut ListState::default().with_selected(Some(app.selected(pane))));
+}
+
+fn empty_text(app: &App, pane: Pane) -> String {
+    match pane {
+        Pane::Reviews => "No open reviews. `countersign request` submits one.".to_owned(),
+        Pane::Reviewers if app.state.pool.is_null() => "Visible to operators only.".to_owned(),
+        Pane::Reviewers => one_line(app.state.pool["message"].as_str().unwrap_or("No reviewer is running.")),
+        Pane::Events => "No events yet.".to_owned(),
+        Pane::Actors => "Visible to operators only.".to_owned(),
+    }
+}
+
+fn review(row: &Value, width: usize) -> Line<'static> {
+    let status: Cell = style::status(row["status"].as_str().unwrap_or_default());
+    let who = text(row, "claimed_by");
+    let head = format!(
+        "{:<6} {:<20} r{} {:>4} ",
+        text(row, "number"),
+        status.plain(),
+        number(row, "current_round"),
+        age(row, "updated_at")
+    );
+    let holder = if who.is_empty() { String::new() } else { format!("[{}] ", clipped(&who, 14)) };
+    Line::from(clipped(&format!("{head}{holder}{}", one_line(row["intent"].as_str().unwrap_or_default())), width))
+}
+
+fn reviewer(row: &Value, width: usize) -> Line<'static> {
+    let held = strings(row, "reviews").join(" ");
+    let done = format!("{} done", number(row, "completed"));
+    let cost = row["cost_usd"].as_f64().map(|cost| format!("  ${cost:.2}")).unwrap_or_default();
+    let line = format!("{:<12} {:<9} {held:<8} {done}{cost}", text(row, "name"), text(row, "state"));
+    Line::from(clipped(&line, width))
+}
+
+fn event(row: &Value, width: usize) -> Line<'static> {
+    let at = text(row, "at");
+    let time = at.get(11..19).unwrap_or(&at);
+    let fields = ["intent", "summary", "reason", "body", "note", "verdict", "exit"];
+    let text_of_event = fields.iter().find_map(|field| row["data"][*field].as_str()).map(one_line).unwrap_or_default();
+    let line =
+        format!("{time} {:<6} {:<22} {}  {text_of_event}", text(row, "number"), text(row, "kind"), text(row, "actor"));
+    Line::from(clipped(&line, width))
+}
+
+fn detail(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: usize) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let shown: Vec<_> = lines.iter().skip(first).map(|line| Line::from(clipped(line, width))).collect();
+    frame.render_widget(Paragraph::new(shown).block(Block::bordered().title(title.to_owned())), area);
+}
+
+fn help(frame: &mut Frame, area: Rect) {
+    let [_, middle, _] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(14), Constraint::Fill(1)]).areas(area);
+    let [_, middle, _] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Max(96), Constraint::Fill(1)]).areas(middle);
+    frame.render_widget(Clear, middle);
+    let text = Paragraph::new(HELP).wrap(Wrap { trim: false });
+    frame.render_widget(text.block(Block::bordered().title("Keys")), middle);
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

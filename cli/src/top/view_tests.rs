@@ -1,0 +1,47 @@
+use super::draw;
+use crate::top::{app::App, data::BrokerState};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{Terminal, backend::TestBackend};
+use serde_json::json;
+
+fn app() -> App {
+    let at = (jiff::Timestamp::now() - jiff::SignedDuration::from_secs(200)).to_string();
+    let review = |number: &str, status: &str, intent: &str, by: Option<&str>| {
+        json!({ "number": number, "status": status, "current_round": 2, "updated_at": at,
+                "intent": intent, "claimed_by": by })
+    };
+    let reviews = vec![
+        review("R-3", "changes_requested", "Sandbox reads", None),
+        review("R-12", "claimed", "say it in German\u{1b}[2J", Some("second-mind")),
+    ];
+    let reviewer = json!({ "name": "codex-r1", "state": "busy", "reviews": ["R-12"], "completed": 4, "cost_usd": 0.5 });
+    let pool = json!({ "state": "ready", "waiting": [{ "pending": 3 }], "reviewers": [reviewer] });
+    let mut app = App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() });
+    let event = json!({ "seq": 41, "at": "2026-11-16T10:11:12.345Z", "number": "R-12", "kind": "claimed",
+                        "actor": "second-mind", "data": {} });
+    app.add_events([event].into_iter());
+    app
+}
+
+fn drawn(app: &App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(app, frame)).unwrap();
+    let text = terminal.backend().to_string();
+    assert!(!text.contains('\u{1b}'));
+    text
+}
+
+#[test]
+fn a_wide_screen_shows_all_panes() {
+    insta::assert_snapshot!(drawn(&app(), 110, 18));
+}
+
+#[test]
+fn a_narrow_screen_shows_the_selected_pane() {
+    let mut app = app();
+    insta::assert_snapshot!("narrow_reviews", drawn(&app, 60, 14));
+    app.on_key(KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
+    insta::assert_snapshot!("narrow_reviewers", drawn(&app, 60, 14));
+    app.on_key(KeyEvent::new(KeyCode::Char('?'), KeyModifiers::NONE));
+    insta::assert_snapshot!("narrow_help", drawn(&app, 60, 20));
+}

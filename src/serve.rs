@@ -1,0 +1,169 @@
+//! `countersign serve`: the broker, from lock to last answer.
+
+use crate::{
+    broker::{self, Started},
+    events::{self, Events},
+    http::{self, Limits, RequestGuard},
+    service::{self, ConfigView},
+    telemetry,
+    webhooks::Webhooks,
+};
+use anyhow::{Context as _, anyhow};
+use cli::{ADDRESS_IN_USE, Failure, Place, Settled, Signals, TAKEN};
+use config::{Config, LockError, LogFormat};
+use std::{
+    io::{self, Write as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+/// What requests under way are given at the end; clients give up soon after.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Room for everything in a request that is not the diff.
+const BODY_SLACK: usize = 2 << 20;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address and port; port 0 picks a free one [default: 127.0.0.1:8321]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub async fn run(args: Args) -> Result<(), Failure> {
+    let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
+    telemetry::init(&config.log)?;
+    let mut signals = Signals::catch()?;
+    // Before the database is opened: two brokers on one would reclaim each other's claims.
+    let lock = config.server.data_dir.lock().map_err(|error| match error {
+        LockError::Taken { .. } => Failure::new(TAKEN, error),
+        LockError::Io { .. } => Failure::from(error),
+    })?;
+    let listener = bind(&config).await?;
+    let address = listener.local_addr()?;
+    let mut started = broker::start(&config, repo.as_deref(), address).await?;
+
+    let stop = CancellationToken::new();
+    let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
+    let settings = service::Settings {
+        page_chars: config.limits.page_chars,
+        wait_default: config.wait.default,
+        wait_max: config.wait.max,
+        claim_lease: config.claims.lease,
+    };
+    let streams = events::Settings { max_streams: config.events.max_streams, queue: config.events.queue };
+    let events = Events::start(&started.running.broker, streams);
+    let webhooks = Webhooks::start(&started.running.broker, &config)?;
+    let app = http::router(&started.running.broker, &events, settings, body_bytes, ConfigView::new(&config), &webhooks);
+    let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)
+        .with_hosts(address.ip(), &config.server.hosts)
+        .with_tokens(started.running.broker.clone(), config.auth.required)
+        .with_tickets(events.tickets());
+    let app = http::guarded(app, guard);
+    let limits = Limits {
+        max_connections: config.server.max_connections,
+        header_timeout: config.server.header_timeout,
+        write_timeout: config.server.write_timeout,
+        grace: GRACE,
+    };
+    let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
+    let url = format!("http://{}", reachable(address));
+    let operator = started.running.broker.credentials().issue_local_operator();
+    lock.announce(&url, &operator).context("cannot say where the broker listens")?;
+    match config.log.format {
+        LogFormat::Text => banner(&url, &started, &config),
+        // Who collects lines of JSON could not read it.
+        LogFormat::Json => info!(url, database = %started.database.display(), "listening"),
+    }
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "listening {url}").and_then(|()| out.flush());
+    drop(out);
+
+    let failed = tokio::select! {
+        name = signals.next() => {
+            info!(signal = name, "stopping");
+            false
+        }
+        () = started.running.failed() => true,
+        _ = &mut server => true,
+    };
+    started.running.begin_shutdown();
+    stop.cancel();
+    if failed {
+        error!("the broker failed and stops; everything acknowledged is saved");
+        return Err(anyhow!("the broker failed; its log says why").into());
+    }
+    let ended = async {
+        let _ = server.await;
+        // A WebSocket is no request under way any more.
+        events.ended(GRACE).await;
+        webhooks.ended(GRACE).await;
+        // They hold the broker, whose end waits for that of everybody who does.
+        drop((events, webhooks));
+        started.running.shutdown().await;
+    };
+    tokio::select! {
+        () = ended => info!("stopped"),
+        name = signals.next() => return Err(anyhow!("{name} again: stopped at once; everything acknowledged is saved").into()),
+    }
+    drop(lock);
+    Ok(())
+}
+
+async fn bind(config: &Config) -> Result<TcpListener, Failure> {
+    let listen = config.server.listen;
+    TcpListener::bind(listen).await.map_err(|error| {
+        let code = if error.kind() == io::ErrorKind::AddrInUse { ADDRESS_IN_USE } else { 1 };
+        let hint = "choose another with --listen 127.0.0.1:PORT (0 picks a free one)";
+        Failure::new(code, anyhow!("cannot listen on {listen}: {error}; {hint}"))
+    })
+}
+
+/// "Any address" cannot be called by clients; on this machine loopback is one of them.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+fn banner(url: &str, started: &Started, config: &Config) {
+    let project = match &started.project {
+        Some((name, path)) => format!("{name} ({})", path.display()),
+        None => "none: not started in a git repository, so diffs are refused".into(),
+    };
+    let pool = &config.pool;
+    let reviewers = if pool.enabled {
+        format!("{}, at most {}, started when reviews wait", pool.runtime, pool.max_size)
+    } else {
+        "come by themselves: the pool is off (pool.enabled)".into()
+    };
+    let tokens = if config.auth.required {
+        "needed by every caller; `countersign token create --role ROLE --name NAME` makes one"
+    } else {
+        "not required: whoever reaches the port is taken at its word"
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let database = started.database.display();
+    // A terminal or a disk that takes no more is no reason to stop.
+    let _ = writeln!(
+        io::stderr(),
+        "countersign {version}
+  listening on  {url}/mcp  (one role only: {url}/mcp/proposer, {url}/mcp/reviewer)
+  database      {database}
+  project       {project}
+  tokens        {tokens}
+  reviewers     {reviewers}
+  clients       countersign init  (Claude Code, Codex, Gemini; in the repository they work in)
+  by hand       claude mcp add --transport http countersign {url}/mcp
+                codex mcp add countersign --url {url}/mcp
+"
+    );
+}
