@@ -1,7 +1,7 @@
 //! What the doors may ask, already parsed: whole types, known enums, no wire format.
 
 use domain::{
-    consensus::RuleName,
+    consensus::PolicyRequest,
     finding::NewFinding,
     ids::ReviewId,
     priority::Priority,
@@ -55,23 +55,6 @@ pub struct NewProposal {
     pub policy: PolicyRequest,
     /// The same key gives the same review again.
     pub key: Option<RequestKey>,
-}
-
-/// How the votes are to be counted, as far as the caller cares.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PolicyRequest {
-    /// Left out: all must approve.
-    pub rule: Option<RuleName>,
-    /// With that rule, and no other.
-    pub min_approvals: Option<u32>,
-    /// Left out: as configured, which is also the most.
-    pub max_rounds: Option<u32>,
-    /// Left out: with several seats.
-    pub block_on_critical: Option<bool>,
-    /// Left out: they do.
-    pub ungrounded_blocks: Option<bool>,
-    pub max_minutes: Option<u32>,
-    pub max_cost_usd: Option<f64>,
 }
 
 /// Commits to be reviewed, by name.

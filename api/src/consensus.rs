@@ -9,32 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The voting policy that a proposer asks for. Every field has a default.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PolicyRequest {
-    /// "require_all" (the default), "min_approvals", or "majority" (more than half of the seats). Under each rule one
-    /// "rejected" ends the review.
-    pub rule: Option<RuleName>,
-    /// Approvals needed, from 1 to the number of seats. Required by the rule "min_approvals" and not allowed otherwise.
-    #[schemars(range(min = 1))]
-    pub min_approvals: Option<u32>,
-    /// From this round on, a request for changes also escalates to a person. The broker's setting is the default and
-    /// the maximum.
-    #[schemars(range(min = 1))]
-    pub max_rounds: Option<u32>,
-    /// Whether an open critical issue blocks approval. Default: true with several seats, false with one.
-    pub block_on_critical: Option<bool>,
-    /// Whether a critical issue blocks even if its file, lines or quote were not found. Default true.
-    pub ungrounded_blocks: Option<bool>,
-    /// Minutes without approval after which the review escalates to a person.
-    #[schemars(range(min = 1))]
-    pub max_minutes: Option<u32>,
-    /// Cost of all verdicts, in dollars, at which the review escalates to a person.
-    pub max_cost_usd: Option<f64>,
-}
-
 /// The voting policy of a review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -1,13 +1,13 @@
 //! Reviews: creating, revising, listing, waiting for, closing and cancelling them.
 
 use crate::{
-    consensus::{Consensus, Policy, PolicyRequest, dollars},
+    consensus::{Consensus, Policy, dollars},
     excerpt::{excerpt, fitting, paged_excerpt},
     issues::IssueTotals,
     timestamp,
 };
 use domain::{
-    consensus::Escalation,
+    consensus::{Escalation, PolicyRequest},
     content::{Content, ContentHash},
     diff::{AffectedFile, Flag},
     ids::ReviewId,

@@ -1,7 +1,9 @@
 //! Several votes, one outcome. Pure: a function of the seats' votes and the policy.
 
 use crate::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 crate::string_enum! {
     /// The rules by name, as callers ask for them.
@@ -20,6 +22,32 @@ pub enum Rule {
     MinApprovals(u32),
     /// More than half of the seats.
     Majority,
+}
+
+/// The voting policy that a proposer asks for. Every field has a default.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyRequest {
+    /// "require_all" (the default), "min_approvals", or "majority" (more than half of the seats). Under each rule one
+    /// "rejected" ends the review.
+    pub rule: Option<RuleName>,
+    /// Approvals needed, from 1 to the number of seats. Required by the rule "min_approvals" and not allowed otherwise.
+    #[schemars(range(min = 1))]
+    pub min_approvals: Option<u32>,
+    /// From this round on, a request for changes also escalates to a person. The broker's setting is the default and
+    /// the maximum.
+    #[schemars(range(min = 1))]
+    pub max_rounds: Option<u32>,
+    /// Whether an open critical issue blocks approval. Default: true with several seats, false with one.
+    pub block_on_critical: Option<bool>,
+    /// Whether a critical issue blocks even if its file, lines or quote were not found. Default true.
+    pub ungrounded_blocks: Option<bool>,
+    /// Minutes without approval after which the review escalates to a person.
+    #[schemars(range(min = 1))]
+    pub max_minutes: Option<u32>,
+    /// Cost of all verdicts, in dollars, at which the review escalates to a person.
+    pub max_cost_usd: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 crate::string_enum! {
     Verdict {
@@ -36,21 +37,15 @@ impl ReviewMetrics {
 }
 
 /// What a review cost, as far as the reviewer says so.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewMetrics {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_reviewed: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines_analyzed: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{ListQuery, Listing, NewProposal, PolicyRequest, RequestKey, Revision, TargetRequest};
+use actors::requests::{ListQuery, Listing, NewProposal, RequestKey, Revision, TargetRequest};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
@@ -77,7 +77,7 @@ pub(super) async fn create(
         target,
         skip_diff_validation: request.skip_diff_validation.unwrap_or(false),
         personas: request.personas.unwrap_or_default(),
-        policy: request.policy.map(policy).unwrap_or_default(),
+        policy: request.policy.unwrap_or_default(),
         key,
     };
     let submitted = call.broker.create(proposal).await?;
@@ -89,18 +89,6 @@ fn required(field: &'static str, given: Option<String>) -> Result<String, CallEr
     let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
     require_text(field, &text)?;
     Ok(text)
-}
-
-fn policy(request: api::consensus::PolicyRequest) -> PolicyRequest {
-    PolicyRequest {
-        rule: request.rule,
-        min_approvals: request.min_approvals,
-        max_rounds: request.max_rounds,
-        block_on_critical: request.block_on_critical,
-        ungrounded_blocks: request.ungrounded_blocks,
-        max_minutes: request.max_minutes,
-        max_cost_usd: request.max_cost_usd,
-    }
 }
 
 /// Takes the target out of a request and checks that it is the only source of a diff.

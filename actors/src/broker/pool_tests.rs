@@ -7,10 +7,11 @@ use crate::reviewer_process::{
 use crate::{
     Broker, Limits, Projects, Running, Settings,
     pool::PoolSettings,
-    requests::{NewProposal, PolicyRequest, Wait},
+    requests::{NewProposal, Wait},
     start,
 };
 use domain::{
+    consensus::PolicyRequest,
     ids::ReviewId,
     pool::scaling,
     review::{Proposer, Review, Rules, Status},

@@ -1,8 +1,8 @@
 //! Who is to sign, and how many of them: what a proposal asks for, checked before a review is made of it.
 
-use crate::{error::BrokerError, requests::PolicyRequest};
+use crate::error::BrokerError;
 use domain::{
-    consensus::{Policy, Rule, RuleName},
+    consensus::{Policy, PolicyRequest, Rule, RuleName},
     default_panel::MAX_SEATS,
     persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
     review::seats_for,

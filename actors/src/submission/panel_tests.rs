@@ -1,6 +1,5 @@
 use super::{named, policy};
-use crate::requests::PolicyRequest;
-use domain::consensus::{Policy, Rule, RuleName};
+use domain::consensus::{Policy, PolicyRequest, Rule, RuleName};
 
 fn seats_of(personas: &[&str]) -> Result<Vec<String>, String> {
     let named = named(personas.iter().map(ToString::to_string).collect()).map_err(|error| error.to_string());

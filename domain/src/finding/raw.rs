@@ -3,33 +3,32 @@
 use super::{FindingKind, Lines, Location, NewFinding, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Of what was given, where it is quoted back.
 const QUOTED_CHARS: usize = 80;
 
 /// A finding as a reviewer writes it. Unknown fields are ignored, because models like to add their own; the schema for
 /// tool arguments forbids them.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct RawFinding {
     /// The kind of problem. Default "other".
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     #[schemars(with = "Option<FindingKind>")]
     pub kind: Option<String>,
     /// critical: must not land. high: a real fault that users will meet. medium: should be fixed. low: a nit. Required
     /// for an issue; a suggestion is low by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Severity>")]
     pub severity: Option<String>,
     /// The path as in affected_files. Any file of the project is allowed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The first line, counted from 1, in the file after the change.
-    #[serde(alias = "line", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "line")]
     #[schemars(range(min = 1))]
     pub line_start: Option<u32>,
     /// The last line. Default: line_start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub line_end: Option<u32>,
     /// The problem in one line.
@@ -37,19 +36,14 @@ pub struct RawFinding {
     #[schemars(required)]
     pub title: String,
     /// What happens, when, and why it matters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// An exact quote of the code. The broker checks that it is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_snippet: Option<String>,
     /// What to write instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
     /// The rule that the code breaks, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_ref: Option<String>,
     /// How sure you are, from 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
 }
 

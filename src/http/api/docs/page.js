@@ -7,7 +7,7 @@ function element(name, attributes, ...children) {
   return made;
 }
 
-// A value to begin with: what is required, and nothing else.
+// An example value that holds only what the schema requires.
 function skeleton(schema) {
   if (schema.enum) return schema.enum[0];
   if (schema.type === "object") {
@@ -59,7 +59,7 @@ function show(path, method, operation) {
   if (schema) {
     const value = JSON.stringify(skeleton(schema), null, 2);
     form.append(element("label", {}, "Body", element("textarea", { name: "body", value, spellcheck: false })));
-    const known = Object.entries(schema.properties).map(([name, of]) => `${name}: ${of.description ?? of.type}`);
+    const known = Object.entries(schema.properties).map(([name, field]) => `${name}: ${field.description ?? field.type}`);
     form.append(element("details", {}, element("summary", { textContent: "Fields" }), element("pre", { textContent: known.join("\n") })));
   }
   const output = element("pre", { hidden: true });
