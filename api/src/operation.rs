@@ -4,6 +4,7 @@ use crate::{admin, claims, counter_patches, history, issues, messages, proposals
 use crate::{stats, verdicts, webhooks};
 use domain::{credential::Authority, review::Role};
 use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -163,8 +164,8 @@ fn plain_text(value: &Value) -> String {
 
 /// Encodes a text for a path segment or a query value.
 pub fn percent_encode(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|b| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 macro_rules! operations {

@@ -66,11 +66,10 @@ pub(super) async fn read(
         Some(given) => service.review(given, authz).await,
         None => return Err(unknown()),
     };
-    let response = response.map_err(|error| match error {
-        CallError::Refused(body) if matches!(body.code, ErrorCode::UnknownReview | ErrorCode::AmbiguousReview) => {
-            unknown()
-        }
-        other => failed(other),
+    let is_unknown = |body: &ErrorBody| matches!(body.code, ErrorCode::UnknownReview | ErrorCode::AmbiguousReview);
+    let response = response.map_err(|error| match &error {
+        CallError::Refused(body) if is_unknown(body) => unknown(),
+        CallError::Refused(_) | CallError::Malformed(_) | CallError::Internal | CallError::ClientLeft => failed(error),
     })?;
     let contents = ResourceContents::text(response.0, uri).with_mime_type(MIME);
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
