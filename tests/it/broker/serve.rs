@@ -347,7 +347,7 @@ async fn a_broker_without_the_lock_does_not_touch_the_database() {
     let mut command = serve(home.path());
     command.args(["--data-dir", "data"]);
     let words = fails(command, 3).await;
-    assert!(words.contains("another broker has"), "{words}");
+    assert!(words.contains("another broker uses"), "{words}");
     assert_eq!(fs::read(data_dir.join("countersign.db")).unwrap(), b"not a database");
     assert_eq!(fs::read_dir(&data_dir).unwrap().count(), 2);
 }
