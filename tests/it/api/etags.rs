@@ -65,7 +65,7 @@ async fn every_change_of_a_review_accepts_if_match() {
     let proposal = proposal_with("bound", json!({ "diff": broker.repo().diff("zwei") }));
     let id = mcp.call("create_review", proposal).await["review_id"].as_str().unwrap().to_owned();
     let at = |below: &str| format!("/reviews/{id}{below}");
-    // The claim waits for git, and is compared again afterwards.
+    // The claim waits for git, and If-Match is compared again afterwards.
     let claim = json!({ "reviewer_id": "ada" });
     if_match(&rest, "POST", &at("/claim"), "\"7\"", claim.clone()).await.refused(412, "version_mismatch");
     if_match(&rest, "POST", &at("/claim"), "\"1\"", claim).await.is(200);

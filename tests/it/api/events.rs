@@ -21,7 +21,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Reads on to this event: all sequence numbers on the way.
+/// Reads up to this event: the sequence numbers.
 async fn seqs_up_to(subscriber: &mut Subscriber, end: u64) -> Vec<u64> {
     let mut seqs = Vec::new();
     while seqs.last().is_none_or(|last| *last < end) {
@@ -32,11 +32,11 @@ async fn seqs_up_to(subscriber: &mut Subscriber, end: u64) -> Vec<u64> {
     seqs
 }
 
-/// `subscribers` hear all of `events`, and one of them is cut off in between.
+/// All `subscribers` receive all `events`, and one of them reconnects.
 async fn everybody_hears_everything(subscribers: usize, events: usize) {
     const REVIEWS: usize = 20;
     let events = events - events % REVIEWS;
-    // Those who talk are silent until all have subscribed; their connections must not be closed meanwhile.
+    // The senders are idle until all have subscribed; their connections must stay open.
     let server = "[server]\nheader_timeout = \"5m\"";
     let (streams, queue) = (subscribers + 10, events.max(512));
     let settings = format!("{server}\n[events]\nmax_streams = {streams}\nqueue = {queue}\n");
@@ -50,7 +50,7 @@ async fn everybody_hears_everything(subscribers: usize, events: usize) {
         assert_eq!(since, start);
         listening.push(tokio::spawn(async move { seqs_up_to(&mut subscriber, end).await }));
     }
-    // It is there before anybody talks, or else it begins later.
+    // It subscribes before the first message, so that it misses none.
     let (mut first, since) = Subscriber::open(&broker, Transport::Ws, "", None).await;
     assert_eq!(since, start);
     let cut_off = async {
@@ -81,7 +81,7 @@ async fn two_hundred_subscribers_receive_very_many_events() {
     everybody_hears_everything(200, number_from_env("COUNTERSIGN_TEST_EVENTS", 10_000)).await;
 }
 
-/// Subscribes, and reads nothing from then on.
+/// Subscribes and then reads nothing.
 async fn deaf(broker: &TestBroker, transport: Transport) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -96,7 +96,7 @@ async fn deaf(broker: &TestBroker, transport: Transport) -> TcpStream {
     };
     let head = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{more}\r\n", broker.port());
     wire.write_all(head.as_bytes()).await.unwrap();
-    // The head of the answer, and with the greeting that it is in.
+    // Reads the response headers and the greeting.
     let mut heard = Vec::new();
     while !String::from_utf8_lossy(&heard).contains("\"ready\"") {
         let mut some = [0; 64];
@@ -131,7 +131,7 @@ async fn a_subscriber_that_does_not_read_is_dropped_without_slowing_others() {
         deafs.push(deaf(&broker, transport).await);
     }
     // Until their queues are full and beyond: other clients must not notice. The machine may be busy with other things;
-    // one who is waited for would hold the others for seconds and more.
+    // a subscriber that blocks others would delay them for seconds.
     let mut dropped = 0.0;
     for _ in 0..500 {
         let beside = measure().await;
@@ -247,14 +247,14 @@ async fn a_subscriber_receives_only_what_matches_its_filter() {
             assert_eq!((refused, &body["code"]), (status, &json!(code)), "{query}: {body}");
         }
     }
-    // As a browser resumes by itself.
+    // As a browser resumes.
     let request = reqwest::Client::new().get(broker.url("/api/v1/events?follow=false")).header("last-event-id", "3");
     let text = request.send().await.unwrap().text().await.unwrap();
     assert!(!text.contains("id: 2\n") && text.contains("id: 4\n") && text.contains("id: 5\n"), "{text}");
     let request = reqwest::Client::new().get(broker.url("/api/v1/events")).header("last-event-id", "x");
     assert_eq!(request.send().await.unwrap().status(), 400);
 
-    // And so it goes on live.
+    // New events follow.
     let (mut live, _) = Subscriber::open(&broker, Transport::Ws, "review=R-1&kind=verdict_given", None).await;
     client.submit("third").await;
     client.call("submit_verdict", verdict(&first, "ada", "approved")).await;
@@ -313,7 +313,7 @@ async fn events_of_the_pool_are_only_for_operators() {
             live.push((role, Subscriber::open(&broker, transport, "", Some(&token)).await.0));
         }
     }
-    // And so it goes on live.
+    // New events follow.
     wait_until("it has rested", async || broker.client().try_call("spawn_reviewer", json!({})).await.ok()).await;
     let next = broker.client().submit("still no reviewer").await;
     for (role, mut stream) in live {
@@ -347,7 +347,7 @@ async fn one_token_cannot_use_all_streams() {
 async fn a_websocket_frame_that_is_too_long_is_refused_by_its_header() {
     let broker = TestBroker::start().await;
     let mut wire = deaf(&broker, Transport::Ws).await;
-    // Binary, masked, a mebibyte; and then nothing of it.
+    // The header of a binary frame of one mebibyte, without its content.
     wire.write_all(&[&[0x82, 0xff][..], &(1_u64 << 20).to_be_bytes(), &[0; 4]].concat()).await.unwrap();
     let mut rest = Vec::new();
     let _ = timeout(TIMEOUT, wire.read_to_end(&mut rest)).await.expect("the connection ends");
@@ -406,7 +406,7 @@ async fn a_ticket_opens_a_websocket_once() {
     let answer: Value = answer.json().await.unwrap();
     assert_eq!(answer["expires_in_seconds"], 30);
     let query = format!("since=0&ticket={}", answer["ticket"].as_str().unwrap());
-    // It is for nothing else.
+    // A ticket opens nothing else.
     let (status, body) = Subscriber::try_open(&broker, Transport::Sse, &query, None).await.err().unwrap();
     assert_eq!((status, &body["code"]), (401, &json!("token_needed")));
     let mcp = reqwest::Client::new().post(broker.url(&format!("/mcp?{query}"))).json(&json!({})).send().await.unwrap();

@@ -70,7 +70,7 @@ async fn bridges_that_start_at_once_share_one_broker() {
     let numbers: HashSet<_> = submitted.iter().map(|answer| answer["number"].as_str().unwrap()).collect();
     assert_eq!(numbers, HashSet::from(["R-1", "R-2", "R-3", "R-4", "R-5", "R-6"]));
     join_all(bridges.into_iter().map(Bridge::close)).await;
-    // Those that lost the race may still be on their way out.
+    // Those that lost the race may still be exiting.
     let pid = place.note().await.pid.to_string();
     let is_alone = |servers: Vec<String>| servers.len() == 1 && servers[0].trim().starts_with(&pid);
     wait_until("one broker, and no other", async || is_alone(servers_of(&place).await).then_some(())).await;
@@ -135,7 +135,7 @@ async fn a_slow_request_does_not_block_others_and_can_be_cancelled() {
     bridge.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel })).await;
     broker.until_waiting(0).await;
 
-    // A cancelled request has no answer, and its end does not touch the next.
+    // A cancelled request has no response and does not affect the next one.
     let again = bridge.ask_tool("get_review_status", wait).await;
     broker.until_waiting(1).await;
     broker.client().call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
@@ -155,7 +155,7 @@ async fn a_client_that_leaves_ends_its_waiting_calls() {
     broker.until_waiting(1).await;
     bridge.leave().await;
     broker.until_waiting(0).await;
-    // It did not wait to its end.
+    // The wait was cut short.
     wait_until("the call's line", async || broker.log().contains("outcome=\"client_left\"").then_some(())).await;
     broker.stop_and_check().await;
 }
@@ -214,7 +214,7 @@ async fn a_lost_response_is_an_error_that_allows_a_repeat() {
     broker.stop_and_check().await;
 }
 
-/// The port of a dead broker may be another broker's by now, one that serves other reviews.
+/// Another broker may have taken over the port of a dead one.
 #[tokio::test]
 async fn a_bridge_never_talks_to_the_broker_of_another_data_dir() {
     let place = Unserved::new();
@@ -251,12 +251,12 @@ async fn a_proposal_from_another_repository_is_not_taken_for_the_brokers_own() {
         assert_eq!(bridge.call("list_reviews", json!({})).await["reviews"], json!([]), "reading is free");
         bridge.close().await;
     }
-    // Who names the project means it.
+    // An explicit project is used.
     let mut bridge = broker.bridge(&["--repo", other.path().to_str().unwrap()]);
     let named = proposal_with("on purpose", json!({ "project": "project", "diff": broker.repo().diff("zwei") }));
     let created = bridge.call("create_review", named).await;
     assert_eq!(created["applies"], true);
-    // A revision goes where its review is.
+    // A revision belongs to the project of its review.
     broker.client().claim("R-1", "ada").await;
     broker.client().call("submit_verdict", reviews::verdict("R-1", "ada", "changes_requested")).await;
     bridge.call("create_review", json!({ "review_id": "R-1", "intent": "again" })).await;

@@ -15,7 +15,7 @@ use countersign::http::Route;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeSet, path::Path};
 
-/// Operations that are no tool and not for everybody.
+/// Operations that are not tools and not for every caller.
 const OPERATORS_PAGES: &[&str] = &[
     "get_config",
     "get_actors",
@@ -72,7 +72,7 @@ fn every_route_is_described() {
     assert_eq!(ids.len(), ROUTES.len(), "every route has an id of its own");
 }
 
-/// The operations that call a tool for which there is a scene.
+/// The operations that call a tool of `tool_calls`.
 fn with_scene() -> impl Iterator<Item = (&'static ::api::Route, &'static Value, &'static str)> {
     ROUTES.iter().filter_map(|operation| {
         let described = described(operation);
@@ -85,7 +85,7 @@ fn described(operation: &::api::Route) -> &'static Value {
     &document()["paths"][operation.path][operation.method.as_str().to_lowercase()]
 }
 
-/// Sends a tool's arguments to where the description says that they go.
+/// Sends the arguments of a tool as the description says: in the path, the query or the body.
 async fn perform(rest: &RestClient, operation: &::api::Route, mut arguments: Map<String, Value>) -> Answer {
     let (mut path, mut query) = (operation.path.to_owned(), Vec::new());
     for parameter in described(operation)["parameters"].as_array().unwrap() {
@@ -109,7 +109,7 @@ async fn perform(rest: &RestClient, operation: &::api::Route, mut arguments: Map
     }
 }
 
-/// Arguments that an operation takes, on a scene of its own.
+/// Creates a review for an operation and returns the arguments of a call.
 async fn scene(operation: &::api::Route, tool: &str, broker: &TestBroker) -> Map<String, Value> {
     let mut arguments = arguments_for(tool, broker).await;
     match operation.id {
@@ -185,7 +185,7 @@ async fn every_operation_requires_the_documented_role() {
                     Some(tool) => !operators.contains(&tool),
                     None => !OPERATORS_PAGES.contains(&operation.id),
                 };
-            // An argument that cannot be right is read only of those who may call.
+            // Authorization comes before validation of the arguments.
             let arguments = Map::from_iter([("no_such_argument".to_owned(), json!(1))]);
             let (method, path) = (operation.method.as_str(), operation.path.replace(['{', '}'], ""));
             let answer = match method {
@@ -224,7 +224,7 @@ async fn a_token_is_limited_to_its_project_and_name() {
     let elsewhere = broker.rest().with_token(&made(home, "operator", "guest", &["--project", "other"]).await);
     elsewhere.get(&at).await.refused(403, "wrong_project");
     elsewhere.get("/reviewers/codex-r1/logs").await.refused(404, "unknown_reviewer");
-    // What is shown whole is not for those who may see a part.
+    // Pages about all projects are not for tokens of one project.
     for path in ["/config", "/actors"] {
         elsewhere.get(path).await.refused(403, "wrong_project");
         ada.get(path).await.refused(403, "wrong_role");

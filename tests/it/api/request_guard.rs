@@ -17,12 +17,12 @@ use tokio::{
 /// An unknown path, guarded like the routes.
 const NOWHERE: &str = "/no/such/page";
 
-/// Where every route is, once, and a place where none is. The router is made from the same list.
+/// The path of every route, and an unknown one. The router is made from the same list.
 fn paths() -> BTreeSet<String> {
     Route::all().map(address).chain([NOWHERE.to_owned()]).collect()
 }
 
-/// With something where its path has a name.
+/// The path with its parameters filled in.
 fn address(route: Route) -> String {
     let filled = |part: &'static str| if part.starts_with('{') { "1" } else { part };
     route.path().split('/').map(filled).collect::<Vec<_>>().join("/")
@@ -32,7 +32,7 @@ fn mcp_paths() -> impl Iterator<Item = &'static str> {
     Route::all().filter(|route| matches!(route, Route::Mcp(_))).map(Route::path)
 }
 
-/// One answer, as it came over the wire.
+/// A raw HTTP response.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -58,7 +58,7 @@ impl Answer {
     }
 }
 
-/// A connection on which a test says exactly what it wants to.
+/// A raw connection.
 struct Wire(TcpStream);
 
 impl Wire {
@@ -73,7 +73,7 @@ impl Wire {
     /// Everything until the broker closes the connection.
     async fn hear(&mut self) -> String {
         let mut heard = Vec::new();
-        // A reset after the answer is as good as an end.
+        // A reset after the response counts as the end.
         let _ = timeout(TIMEOUT, self.0.read_to_end(&mut heard)).await.expect("the broker ends the connection");
         String::from_utf8(heard).unwrap()
     }
@@ -81,7 +81,7 @@ impl Wire {
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
-/// Sends a request with these headers and nothing that is not said.
+/// Sends a request with exactly these headers.
 async fn send(broker: &TestBroker, method: &str, target: &str, headers: Headers<'_>, body: &str) -> Answer {
     let port = broker.port().to_string();
     let mut text = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -97,7 +97,7 @@ const HOST: (&str, &str) = ("host", "127.0.0.1:PORT");
 const JSON: (&str, &str) = ("content-type", "application/json");
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
 
-/// A call that would leave a trace if it came through.
+/// A call that would change something if it were allowed.
 fn create() -> String {
     let params = json!({ "name": "create_review", "arguments": proposal("smuggled") });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
@@ -202,7 +202,7 @@ async fn requests_of_local_clients_are_allowed() {
                     )
                     .await
                 }
-                // Past the door, whatever comes then: most of them have nothing to show yet.
+                // Past the guard; most routes then report that something is missing.
                 Route::Api(operation) if operation.method != "GET" || operation.path.contains('{') => {
                     let headers =
                         [headers, &[JSON][..usize::from(!headers.iter().any(|(name, _)| *name == JSON.0))]].concat();
@@ -268,7 +268,7 @@ async fn a_body_that_is_too_large_is_refused_with_the_limit() {
     let limit = 2 * 1024 + (2 << 20);
     let large = "x".repeat(limit + 1);
     for path in paths() {
-        // As a client sends it, who reads the answer only when all is sent.
+        // As a client that reads the response only after it has sent everything.
         let request = reqwest::Client::new().post(broker.url(&path)).header("content-type", "application/json");
         let answer = request.body(large.clone()).send().await.unwrap();
         assert_eq!(answer.status(), 413, "{path}");
@@ -276,7 +276,7 @@ async fn a_body_that_is_too_large_is_refused_with_the_limit() {
         assert_eq!(body["code"], "body_too_large");
         assert!(body["error"].as_str().unwrap().contains(&limit.to_string()), "{body}");
     }
-    // In pieces, so that no length is announced.
+    // Chunked, so that no length is announced.
     let pieces = futures::stream::iter((0..40).map(|_| Ok::<_, std::io::Error>("y".repeat(64 << 10))));
     let request = reqwest::Client::new().post(broker.mcp_url()).header("content-type", "application/json");
     let answer = request.body(reqwest::Body::wrap_stream(pieces)).send().await.unwrap();
@@ -297,7 +297,7 @@ async fn a_body_that_is_not_a_jsonrpc_message_is_a_parse_error() {
         }
     }
     let mut wire = Wire::to(&broker).await;
-    // The connection may break before all of it is sent, and take the answer along.
+    // The connection may break before everything is sent.
     let long = format!("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx-long: {}\r\n\r\n", "x".repeat(1 << 20));
     let _ = wire.0.write_all(long.as_bytes()).await;
     let heard = wire.hear().await;
@@ -342,20 +342,20 @@ async fn the_body_of_a_rejected_request_is_not_awaited() {
 async fn an_incomplete_request_times_out() {
     let broker = TestBroker::with("[server]\nheader_timeout = \"200ms\"\nbody_timeout = \"200ms\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
-    // Nothing at all, half a line, headers without their end.
+    // No data, half a request line, incomplete headers.
     for half in ["", "PO", &head[..30], &head] {
         let mut wire = Wire::to(&broker).await;
         wire.say(half).await;
         let heard = wire.hear().await;
         assert!(heard.is_empty() || Answer::read(&heard).status == 408, "{half:?}: {heard}");
     }
-    // A body that stops, with and without a length.
+    // An incomplete body, with and without a length.
     for rest in ["content-length: 100\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n1\r\n{\r\n"] {
         let mut wire = Wire::to(&broker).await;
         wire.say(&format!("{head}{rest}")).await;
         Answer::read(&wire.hear().await).assert(408, "body_timeout");
     }
-    // A kept connection that falls silent.
+    // An idle keep-alive connection.
     let mut wire = Wire::to(&broker).await;
     wire.say(&format!("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", broker.port())).await;
     assert_eq!(Answer::read(&wire.hear().await).status, 200);
@@ -373,7 +373,7 @@ async fn slow_clients_do_not_block_others() {
         let half = match number % 3 {
             0 => head.clone(),
             1 => format!("{head}content-length: 1000\r\n\r\n{{"),
-            // Announces a large body, of which only some are held at once.
+            // Announces a large body; only some are held at the same time.
             _ => format!("{head}content-length: 20000000\r\n\r\n{{"),
         };
         wire.say(&half).await;
@@ -428,7 +428,7 @@ async fn a_connection_beyond_the_limit_is_refused() {
     let mut held = Vec::new();
     for _ in 0..3 {
         let mut wire = Wire::to(&broker).await;
-        // Served once, so that it has its place.
+        // One response, so that the connection has its permit.
         wire.say(&format!("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", broker.port())).await;
         let mut first = [0; 12];
         wire.0.read_exact(&mut first).await.unwrap();

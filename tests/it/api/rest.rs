@@ -163,7 +163,7 @@ async fn a_review_is_found_by_number_and_by_prefix() {
     for name in [&id, "R-1", &id[..8]] {
         assert_eq!(rest.get(&format!("/reviews/{name}/status")).await.is(200)["review_id"], *id);
     }
-    // A key decides the id, and these two begin alike.
+    // The key decides the id; these two ids have a common prefix.
     for key in ["twin-309", "twin-453"] {
         rest.post("/reviews", proposal_with("alike", json!({ "idempotency_key": key }))).await.is(201);
     }
@@ -244,7 +244,7 @@ async fn mcp_and_rest_can_change_one_review_at_the_same_time() {
     let won: Vec<_> = by_rest.into_iter().chain(by_mcp).flatten().collect();
     assert_eq!(won.len(), 1, "{won:?}");
     let holder = won[0]["claimed_by"].clone();
-    // What one door does, the other shows and goes on from.
+    // A change over one interface is visible over the other.
     let question = json!({ "sender_role": "reviewer", "caller_id": holder, "body": "why?" });
     rest.post(&format!("/reviews/{id}/messages"), question).await.is(200);
     mcp.call("add_message", json!({ "review_id": id, "sender_role": "proposer", "body": "because" })).await;
@@ -270,7 +270,7 @@ async fn a_long_poll_over_rest_sees_a_change_made_over_mcp() {
     mcp.claim(&id, "ada").await;
     let seen = waiting.await.unwrap();
     assert_eq!((&seen["status"], &seen["timed_out"]), (&json!("claimed"), &json!(false)));
-    // A client that leaves ends its wait.
+    // A client that disconnects ends its wait.
     let at = format!("/reviews/{id}/status?wait=true&since={}&timeout_seconds=50", seen["version"]);
     let leaving = tokio::spawn(sent(rest.request("GET", &at)));
     broker.until_waiting(1).await;

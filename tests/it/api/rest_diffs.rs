@@ -88,7 +88,7 @@ async fn a_diff_has_the_etag_of_its_review() {
     broker.stop_and_check().await;
 }
 
-/// Asks for a text, reads that it comes, and nothing more.
+/// Requests a text and reads only the start of the response.
 async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -105,7 +105,7 @@ async fn deaf(broker: &TestBroker, path: &str) -> TcpStream {
 async fn a_diff_that_the_client_does_not_read_is_aborted() {
     let broker = TestBroker::with("[server]\nwrite_timeout = \"5s\"\n").await;
     let (rest, mcp) = (broker.rest(), broker.client());
-    // More than the buffers of the system take.
+    // More than the buffers of the system hold.
     broker.repo().write("long.txt", &"a line of sixteen\n".repeat(400_000));
     broker.repo().git(&["add", "--all"]);
     let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
@@ -119,10 +119,10 @@ async fn a_diff_that_the_client_does_not_read_is_aborted() {
     let refused = ask().await;
     assert_eq!((&refused.refused(503, "busy")["retryable"], refused.header("retry-after")), (&json!(true), Some("1")));
     rest.get(&at).await.is(200);
-    // They are still there, and read nothing.
+    // The connections are open but not read.
     let taken = wait_until("a place", async || Some(ask().await).filter(|answer| answer.status == 200)).await;
     assert!(taken.text == diff, "the whole of it");
-    // Not every one may have had its time by now.
+    // Not every timeout may be over yet.
     let mut cut_off = 0;
     for mut wire in deafs {
         let mut heard = Vec::new();

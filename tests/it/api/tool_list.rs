@@ -24,7 +24,7 @@ async fn the_tools_of_the_reviewer() {
     insta::assert_snapshot!(catalogue("/mcp/reviewer").await);
 }
 
-/// Each tool with its hints, what it takes and what it answers.
+/// Each tool with hints, arguments and result fields.
 async fn catalogue(path: &str) -> String {
     let broker = TestBroker::start().await;
     let mut text = String::new();
@@ -64,7 +64,7 @@ async fn every_tool_has_hints_and_descriptions() {
             let reads = name.starts_with("get_") || name.starts_with("list_");
             let hints = &tool["annotations"];
             assert_eq!((&hints["readOnlyHint"], &hints["destructiveHint"]), (&reads.into(), &false.into()), "{name}");
-            // Without a key each proposal is another one.
+            // Without a key each proposal creates another review.
             let repeatable = name != "create_review" && name != "spawn_reviewer";
             assert_eq!(hints["openWorldHint"], false, "{name}");
             assert_eq!(hints["idempotentHint"], repeatable, "{name}");

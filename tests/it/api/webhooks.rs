@@ -18,10 +18,10 @@ use std::{
     os::unix::fs::PermissionsExt as _,
 };
 
-/// Few attempts, quickly.
+/// Few attempts with short pauses.
 const QUICK: &str = "[webhooks]\nattempts = 3\nfirst_pause = \"10ms\"\n";
 
-/// The hook as operators see it, once it fits.
+/// Waits until the status of the webhook fits.
 async fn until(broker: &TestBroker, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
     let rest = broker.rest_as_operator();
     wait_until(what, async || Some(rest.get("/webhooks").await.is(200)["webhooks"][0].clone()).filter(&fits)).await
@@ -32,7 +32,7 @@ async fn dead(broker: &TestBroker, hook: &str) -> Vec<Value> {
     broker.rest_as_operator().get(&path).await.is(200)["dead"].as_array().unwrap().clone()
 }
 
-/// Runs `countersign webhooks …` and gives what it says.
+/// Runs `countersign webhooks …`: its output.
 async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
     let mut command = countersign(broker.home());
     command.arg("webhooks").args(arguments).arg("--data-dir").arg(broker.data_dir());
@@ -41,7 +41,7 @@ async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// As a receiver would with the file's line alone.
+/// Checks the signature as a receiver does.
 #[track_caller]
 fn assert_signed(got: &Got, secret: &str) {
     let key = BASE64_STANDARD.decode(secret.trim().strip_prefix("whsec_").unwrap()).unwrap();
@@ -94,7 +94,7 @@ async fn webhooks_deliver_every_event_signed_and_in_order() {
     assert_eq!((&hook["name"], &hook["cursor"], &hook["dead"]), (&"ci".into(), &3.into(), &0.into()));
     let listed = said(&broker, &["list"]).await;
     assert!(listed.contains("ci") && listed.contains("ok"), "{listed}");
-    // The path of an address may be a secret, and the secret is one.
+    // The path of a URL may contain a secret.
     let config = broker.rest_as_operator().get("/config").await.text;
     for shown in [hook.to_string(), listed, config, broker.log()] {
         assert!(!shown.contains("hunter2") && !shown.contains("abc"), "{shown}");
@@ -122,7 +122,7 @@ async fn a_failed_delivery_is_retried_then_dead_and_the_next_one_follows() {
     assert_eq!((&rows[0]["seq"], &rows[0]["attempts"], &rows[0]["kind"]), (&1.into(), &3.into(), &"proposed".into()));
     assert_eq!((&rows[0]["number"], rows.len()), (&"R-1".into(), 1));
 
-    // Once more in vain, and once more with success.
+    // One more failure, then a success.
     assert_eq!(said(&broker, &["redeliver", "ci", "1"]).await, "1 will be tried again\n");
     assert_eq!(receiver.next().await.seq(), 1);
     wait_until("dead again", async || dead(&broker, "ci").await.first().cloned().filter(|d| d["attempts"] == 4)).await;
@@ -138,7 +138,7 @@ async fn a_failed_delivery_is_retried_then_dead_and_the_next_one_follows() {
     broker.stop_and_check().await;
 }
 
-/// What became of deliveries.
+/// The number of deliveries by outcome.
 async fn metrics(broker: &TestBroker) -> BTreeMap<&'static str, f64> {
     let text = reqwest::get(broker.url("/metrics")).await.unwrap().text().await.unwrap();
     let of = |outcome: &str| {
@@ -209,7 +209,7 @@ async fn a_killed_broker_skips_no_delivery() {
     let mut receiver = Receiver::start().await;
     let mut broker = TestBroker::with(&receiver.setting("ci", "")).await;
     let mut got = Vec::new();
-    // Each time with some delivered, one on its way and some that wait.
+    // Each time with delivered, active and waiting events.
     for round in 0..3 {
         for number in 0..5 {
             broker.client().submit(&format!("round {round}, {number}")).await;
@@ -235,7 +235,7 @@ async fn a_killed_broker_skips_no_delivery() {
     let mut ids = BTreeMap::new();
     let mut next = 1;
     for got in &got {
-        // Some come again, from where it was last noted, but nothing is left out.
+        // Some events are repeated, but none is missing.
         assert!(got.seq() <= next, "{} after {next}", got.seq());
         next = next.max(got.seq() + 1);
         let id = ids.entry(got.seq()).or_insert_with(|| got.header("webhook-id").to_owned());
@@ -305,7 +305,7 @@ async fn a_receiver_that_hangs_does_not_block_others() {
     let client = broker.client();
     client.submit("the first").await;
     assert_eq!(hangs.next().await.seq(), 1);
-    // All of this while the first one waits for its answer.
+    // All of this while the first delivery is still open.
     for number in 0..20 {
         let review = client.submit(&format!("review {number}")).await;
         client.claim(&review, "ada").await;
@@ -317,7 +317,7 @@ async fn a_receiver_that_hangs_does_not_block_others() {
     let hook = until(&broker, "the lag is seen", |hook| hook["name"] == "hangs").await;
     assert_eq!((&hook["cursor"], &hook["lag"]), (&0.into(), &61.into()));
     assert!(hangs.rest().is_empty());
-    // Nor does it hold up the end.
+    // It does not delay the shutdown either.
     broker.stop_and_check().await;
 }
 
@@ -357,7 +357,7 @@ async fn https_needs_a_certificate_that_the_system_trusts() {
     broker.stop_and_check().await;
 }
 
-/// What a broker says that does not start with these settings, and its exit code.
+/// Error message and exit code of a broker that cannot start with these settings.
 async fn refused(home: &tempfile::TempDir, settings: &str) -> (Option<i32>, String) {
     fs::write(home.path().join("config.toml"), settings).unwrap();
     let mut command = countersign(home.path());

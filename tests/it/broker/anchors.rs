@@ -14,20 +14,20 @@ use score::Score;
 use std::path::{Path, PathBuf};
 use truth::Truth;
 
-/// Which commits and lines are looked at.
+/// The sampled commits and lines.
 struct Plan {
-    /// So many commits lie between planting and looking.
+    /// The number of commits between placing and looking up a finding.
     distances: &'static [usize],
-    /// One in so many commits is planted on.
+    /// Findings are placed on one of this many commits.
     commits: usize,
-    /// One in so many lines gets a finding of each size.
+    /// One of this many lines gets a finding of each size.
     lines: usize,
 }
 
 /// Lines of a finding.
 const SIZES: &[u32] = &[1, 3, 8];
 
-/// A little under what was measured (docs/findings.md): precision and recall.
+/// Slightly below the measured precision and recall (docs/findings.md).
 const FLOORS: &[(AnchorState, f64, f64)] = &[
     (AnchorState::Exact, 99.9, 98.5),
     (AnchorState::Moved, 99.9, 97.0),
@@ -104,7 +104,7 @@ fn measure(folder: &Path, plan: &Plan) -> Vec<Measured> {
     plan.distances.iter().map(&mut scores).collect()
 }
 
-/// Plants findings on one file of the first commit and looks them up in the last.
+/// Places findings on one file of the first commit and looks them up in the last.
 fn follow(history: &mut History, path: &[String], change: &Change, plan: &Plan) -> (Score, Score) {
     let (mut direct, mut stepwise) = (Score::default(), Score::default());
     let (from, to) = (&path[0], &path[path.len() - 1]);

@@ -24,7 +24,7 @@ enum Expected {
     Refused(&'static [&'static str]),
 }
 
-/// One valid call of a tool, spoilt in one place after the other.
+/// One valid call of a tool, made invalid in one argument after the other.
 async fn spoil(tool: &Value, broker: &TestBroker, spoilings: impl Fn(&str, &Value, &Value) -> Vec<Bad>) {
     let client = broker.client();
     let name = tool["name"].as_str().unwrap();
@@ -124,7 +124,7 @@ async fn a_blank_required_text_is_refused() {
                 _ => &["invalid_argument", "unknown_role", "unknown_status"],
             };
             let blank = |text: &str| bad(field, json!(text), Expected::Refused(codes));
-            // Nothing at all is, for a role, the same as leaving it out.
+            // For a role an empty text counts as missing.
             let empty = if field.ends_with("_role") { bad(field, json!(""), Expected::Malformed) } else { blank("") };
             vec![empty, blank(" \n\t")]
         })
@@ -138,7 +138,7 @@ async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
     let broker = TestBroker::with("[limits]\ndiff_bytes = 200000\n").await;
     for tool in tools(&broker.client()).await {
         spoil(&tool, &broker, |field, schema, valid| {
-            // Who asks is not looked at by the calls that only read one review.
+            // Calls that only read one review ignore the caller.
             let only_reads = valid.get("round").is_some() || valid.get("wait").is_some();
             if field == "caller_id" && only_reads && valid.get("review_id").is_some() {
                 return Vec::new();
@@ -165,11 +165,11 @@ async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
                 "order" => &["unknown_order"],
                 "group_by" => &["unknown_group_by"],
                 "role" => &["unknown_role", "unknown_status"],
-                // A text stands for an issue that has nothing but a title.
+                // A text is an issue with only a title.
                 "issues" | "issue_id" | "duplicate_of" => &["invalid_argument"],
                 _ => &["too_long"],
             };
-            // The scene's own project and projects exclude each other.
+            // `project` and `projects` exclude each other.
             if field == "project" && valid.get("projects").is_some() {
                 return vec![Bad {
                     field: "projects".into(),
@@ -230,7 +230,7 @@ async fn an_unknown_field_is_named_with_the_known_ones() {
             assert!(error.to_string().len() < 4000, "{name}");
             if surprise.len() < 100 {
                 assert_eq!(error["data"]["field"], surprise, "{name}: {error}");
-                // A tool may take none at all.
+                // A tool may have no arguments.
                 let mut known = tool["inputSchema"]["properties"].as_object().unwrap().keys();
                 assert!(known.all(|known| error["message"].as_str().unwrap().contains(known)), "{error}");
             }

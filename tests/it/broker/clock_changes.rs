@@ -1,4 +1,4 @@
-//! Deadlines use the monotonic clock: changing the wall clock by hours moves none of them, whether the broker runs or not.
+//! Deadlines use the monotonic clock: a change of the wall clock by hours moves none of them.
 //!
 //! A preloaded library changes the broker's wall clock, which needs glibc on Linux.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -21,7 +21,7 @@ const PRELUDE: &str = "export LD_PRELOAD=\"$HOME/wall_clock.so\" WALL_CLOCK_OFFS
 
 const HOURS: i64 = 3600;
 
-/// What a loaded machine may take on top.
+/// Extra time for a busy machine.
 const SLACK: Duration = Duration::from_secs(15);
 
 /// A broker whose wall clock can be set.
@@ -34,15 +34,15 @@ async fn broker(settings: &str) -> TestBroker {
     TestBroker::under_on(PRELUDE, home, settings).await
 }
 
-/// Sets it this much ahead of the true time.
+/// Sets the wall clock this far ahead.
 fn set(broker: &TestBroker, seconds: i64) {
-    // in one step: half of a number is one, too
+    // In one step: a partly written number is a number, too.
     let file = broker.home().join("offset.new");
     fs::write(&file, seconds.to_string()).unwrap();
     fs::rename(file, broker.home().join("offset")).unwrap();
 }
 
-/// How far ahead the broker believes to be, by the time it gives a new review.
+/// How far ahead the broker's clock is, by the creation time of a new review.
 async fn seen(client: &TestClient) -> i64 {
     let review = client.submit("what time is it?").await;
     ahead(&client.status(&review).await["created_at"])

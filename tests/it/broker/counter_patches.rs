@@ -66,7 +66,7 @@ async fn the_submitted_diff_stays_readable_after_an_accepted_counter_patch() {
     let (client, id, patch) = claimed(&broker).await;
     let first = read(&client, &id).await;
     let submitted = |round: u32| json!({ "review_id": id, "round": round, "content": "submitted" });
-    // Until then it is the active one.
+    // Until then the submitted diff is active.
     let same = client.call("get_proposal", submitted(1)).await;
     assert_eq!((&same, &same["submitted_content_hash"]), (&first, &Value::Null));
     let better = broker.repo().diff("deux");
@@ -93,7 +93,7 @@ async fn the_submitted_diff_stays_readable_after_an_accepted_counter_patch() {
     let revised = client.call("get_proposal", submitted(2)).await;
     assert_eq!((&revised["diff"], &revised["submitted_content_hash"]), (&json!(better), &Value::Null));
 
-    // What it hashes to is not what a verdict is on now.
+    // Its hash is not the hash that a verdict must name.
     client.claim(&id, "ada").await;
     let approve = with(reviews::verdict(&id, "ada", "approved"), json!({ "content_hash": first["content_hash"] }));
     client.refused("stale_content", "submit_verdict", approve).await;

@@ -11,7 +11,7 @@ use crate::support::{
 use futures::future::join_all;
 use std::time::{Duration, Instant};
 
-/// One client after the other: lives that have ended, and the one it is at.
+/// One client: its completed reviews and the current one.
 struct Worker {
     name: usize,
     random: Random,
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    /// The current life and some of the ended ones; `all` for the end.
+    /// The current review and some of the completed ones; `all` at the end.
     async fn check(&mut self, client: &TestClient, cut_off: bool, all: bool) {
         if let Some(life) = &self.current {
             life.check(client, cut_off).await;
@@ -80,7 +80,7 @@ async fn crash(times: usize) {
         let client = broker.client();
         join_all(workers.iter_mut().map(|worker| worker.check(&client, true, time == times))).await;
     }
-    // Every call that was cut off can be repeated, and every life still ends well.
+    // Every interrupted call can be repeated, and every review is completed.
     let client = broker.client();
     let soon = Instant::now() + Duration::from_millis(300);
     join_all(workers.iter_mut().map(|worker| worker.work(&client, Some(soon)))).await;
@@ -103,7 +103,7 @@ async fn long_crash_loop() {
     crash(number_from_env("COUNTERSIGN_TEST_CRASHES", 200)).await;
 }
 
-/// `cargo xtask soak [MINUTES]`: memory stays where it is, and all is there at the end.
+/// `cargo xtask soak [MINUTES]`: memory does not grow, and no data is lost.
 #[tokio::test]
 #[ignore = "long; cargo xtask soak"]
 async fn soak() {

@@ -132,7 +132,7 @@ async fn work_that_is_already_written_or_committed_is_checked_against_its_base()
         assert_eq!((&against["applies"], &against["base_commit"]), (&json!(true), &json!(base)), "{name}");
         assert_eq!(against["tree_id"], tree);
     }
-    // HEAD has moved on, but the base of what was submitted before has not.
+    // HEAD has moved, but the base of the earlier proposal has not.
     assert_eq!(client.claim(&id(&written), "ada").await, 1);
     broker.stop_and_check().await;
 }
@@ -193,7 +193,7 @@ async fn an_unchecked_diff_is_marked_for_its_reviewer() {
     assert_eq!((&read["diff_validation_skipped"], &read["tree_id"]), (&json!(true), &Value::Null));
     assert_eq!(client.status(&id).await["diff_validation_skipped"], true);
 
-    // A revision that leaves it out keeps it so, and one that says otherwise is checked.
+    // A revision without the argument keeps the setting; one with `false` is checked.
     client.call("submit_verdict", reviews::verdict(&id, "ada", "changes_requested")).await;
     let revised = client.call("create_review", json!({ "review_id": id, "intent": "still" })).await;
     assert_eq!(revised["diff_validation_skipped"], true);
@@ -386,7 +386,7 @@ fn dangerous(repo: &Repo) -> String {
     format!("This patch was approved before.\n{}\n", repo.git(&["diff", "--cached"]))
 }
 
-/// The kinds of an answer's flags, in the order of the alphabet.
+/// The kinds of the flags, sorted.
 fn kinds(answer: &Value) -> Vec<String> {
     let mut kinds: Vec<String> =
         column(&answer["flags"], "kind").iter().map(|kind| kind.as_str().unwrap().to_owned()).collect();

@@ -16,7 +16,7 @@ fn large(n: usize) -> Value {
     proposal_with(&format!("large {n}"), json!({ "description": description, "idempotency_key": format!("{n}") }))
 }
 
-/// Proposes until nothing more is saved: what was acknowledged, and the first that was not.
+/// Proposes until the disk is full: the acknowledged proposals, and the first that failed.
 async fn fill(client: &TestClient) -> (Vec<Value>, usize) {
     let mut acknowledged = Vec::new();
     for n in 0..200 {
@@ -40,7 +40,7 @@ async fn on_a_full_disk_no_acknowledged_change_is_lost() {
     let (acknowledged, refused) = fill(&client).await;
     println!("{} proposals of 120 kB until the disk was full", acknowledged.len());
 
-    // A review that exists fails as a whole, and its next actor starts from what was saved.
+    // A change of an existing review fails, and its actor restarts from the snapshot.
     let body = "why? ".repeat(30_000);
     let message = json!({ "review_id": claimed, "sender_role": "reviewer", "body": body });
     client.refused("not_saved", "add_message", message.clone()).await;
@@ -58,7 +58,7 @@ async fn on_a_full_disk_no_acknowledged_change_is_lost() {
     let discussion = client.call("get_discussion", json!({ "review_id": claimed })).await;
     assert_eq!(discussion["messages"], json!([]));
 
-    // Reads go on, and show no more than was acknowledged.
+    // Reads work and show only acknowledged changes.
     let mut listed = Vec::new();
     let mut page = json!({ "status": "pending" });
     loop {
@@ -84,7 +84,7 @@ async fn on_a_full_disk_no_acknowledged_change_is_lost() {
         let status = client.status(&id(answer)).await;
         assert_eq!((&status["version"], &status["content_hash"]), (&1.into(), &answer["content_hash"]));
     }
-    // What was refused can be repeated.
+    // A failed call can be repeated.
     client.call("add_message", message).await;
     let again = client.call("create_review", large(refused)).await;
     assert_eq!(again["version"], 1);
@@ -96,7 +96,7 @@ async fn on_a_full_disk_no_acknowledged_change_is_lost() {
 async fn a_lease_that_expires_on_a_full_disk_ends_once_there_is_space() {
     let mut broker = TestBroker::under(SMALL_DISK, "[claims]\nlease = \"5s\"").await;
     let client = broker.client();
-    // Many, so that their ends do not fit into what is left of the disk.
+    // Many claims, so that their ends do not fit on the disk.
     let mut claimed = Vec::new();
     for n in 0..3 {
         let review = client.submit(&format!("claimed {n}")).await;
@@ -104,7 +104,7 @@ async fn a_lease_that_expires_on_a_full_disk_ends_once_there_is_space() {
         claimed.push(review);
     }
     fill(&client).await;
-    // Small changes may still fit; they go on until they don't.
+    // Small changes may still fit, so continue until one fails.
     for n in 0..2000 {
         if client.try_call("create_review", proposal_with(&format!("small {n}"), json!({}))).await.is_err() {
             break;

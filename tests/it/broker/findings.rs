@@ -335,7 +335,7 @@ async fn bad_findings_are_refused_and_nothing_is_saved() {
     client.refused("invalid_argument", "submit_verdict", with(verdict(&review, "ada", "approved"), metrics)).await;
     assert_eq!(client.status(&review).await["version"], before);
     assert_eq!(issues(&client, &review).await, [] as [Value; 0]);
-    // Said twice, it is there once.
+    // Reported twice, stored once.
     let found = json!([issue("low", 3, "a nit", json!({}))]);
     let once = raise(&client, &review, "ada", "changes_requested", found.clone()).await;
     let again = raise(&client, &review, "ada", "changes_requested", found).await;

@@ -34,7 +34,7 @@ fn seqs(rows: &[Value]) -> Vec<u64> {
     rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect()
 }
 
-/// Two rounds: claimed, given back, claimed, talked about, an issue raised, sent back; revised, approved, closed.
+/// Two rounds: claim, release, claim, messages, an issue, changes requested; revision, approval, close.
 async fn full_life(client: &TestClient, more: Value) -> String {
     let review = id(&client.call("create_review", proposal_with("make it fast", more)).await);
     let by_id = |more: Value| with(json!({ "review_id": review }), more);
@@ -171,7 +171,7 @@ async fn periods_can_be_times_dates_or_durations() {
     assert_eq!(count(json!({ "until": "1h" })).await, 0);
     assert_eq!(count(json!({ "since": "2999-01-01" })).await, 0);
     let turn = rows[7]["at"].as_str().unwrap();
-    // As words `29.7Z` comes after `29.704Z`.
+    // As text `29.7Z` sorts after `29.704Z`.
     let moment = |at: &str| at.parse::<jiff::Timestamp>().unwrap();
     let is_after = |row: &&Value| moment(row["at"].as_str().unwrap()) >= moment(turn);
     let after: Vec<_> = rows.iter().filter(is_after).cloned().collect();
@@ -292,7 +292,7 @@ async fn a_timeline_groups_events_by_round() {
     ]);
     assert_eq!(sent_back["raised"], raised);
     assert_eq!(second[2]["settled"][0], json!({ "issue_id": "I-1", "status": "fixed" }));
-    // Times add up: each is since the one before, and a claim is held from when it was made.
+    // Each duration starts at the event before; a claim is held from its start.
     let ms = |events: &Value, n: usize| events[n]["after_ms"].as_u64().unwrap();
     assert_eq!(first[6]["held_ms"].as_u64().unwrap(), ms(first, 4) + ms(first, 5) + ms(first, 6));
     let steps = first.as_array().unwrap().iter().chain(second.as_array().unwrap());
@@ -385,7 +385,7 @@ async fn a_token_for_one_project_sees_only_its_history() {
     bound.refused("wrong_project", "get_audit_log", json!({ "review_id": outside })).await;
     bound.refused("wrong_project", "get_review_timeline", json!({ "review_id": outside })).await;
     bound.call("get_review_timeline", json!({ "review_id": inside })).await;
-    // An agent reads the story of a review that it may see, and no more of the log.
+    // An agent can read the timeline of a review that it may see, but not the log.
     let ada = client.clone().with_token(&made(broker.home(), "reviewer", "ada", &["--project", "web"]).await);
     ada.call("get_review_timeline", json!({ "review_id": inside })).await;
     ada.refused("wrong_project", "get_review_timeline", json!({ "review_id": outside })).await;
@@ -435,7 +435,7 @@ async fn statistics_with_many_groups_are_truncated() {
     broker.stop_and_check().await;
 }
 
-/// One of our commands, with the broker's own user as its caller.
+/// A command of the local user.
 async fn run(broker: &TestBroker, arguments: &[&str]) -> Output {
     let mut command = countersign(broker.home());
     command.args(arguments).arg("--data-dir").arg(broker.data_dir());

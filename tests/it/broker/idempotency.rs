@@ -8,7 +8,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// Makes the call twice: the answers are the same, and nothing was saved in between.
+/// Makes the call twice: both answers are equal, and the second saves nothing.
 async fn twice(client: &TestClient, tool: &str, arguments: Value) -> Value {
     let first = client.call(tool, arguments.clone()).await;
     let saved = last_event(client).await;
@@ -57,7 +57,7 @@ async fn the_id_that_a_client_gives_its_call_is_a_key() {
     }
     let long = codex(&"t".repeat(100), &"c".repeat(100));
     assert_eq!(create(long.clone(), work()).await, create(long, work()).await);
-    // Half a name is none, and the caller's own key goes first.
+    // An incomplete id is ignored, and an explicit key takes precedence.
     assert_ne!(create(json!({ "threadId": "t-1" }), work()).await, create(json!({ "threadId": "t-1" }), work()).await);
     let own = create(claude("toolu_3"), keyed("by a client", "own")).await;
     assert_eq!(create(claude("toolu_4"), keyed("by a client", "own")).await, own);
@@ -98,7 +98,7 @@ async fn a_key_cannot_be_reused_for_another_proposal() {
         let refused = client.refused("idempotency_key_reused", "create_review", other).await;
         assert!(refused["error"].as_str().unwrap().contains("R-1"), "{refused}");
     }
-    // The review goes on, and the key still stands for its beginning.
+    // The review changes, and the key still refers to its first proposal.
     client.claim(&id, "ada").await;
     client.call("submit_verdict", verdict(&id, "ada", "changes_requested")).await;
     let revision = json!({ "review_id": id, "intent": "better", "description": "today" });
@@ -203,7 +203,7 @@ async fn every_step_of_a_review_can_be_repeated() {
     broker.stop_and_check().await;
 }
 
-/// The other side may answer a message before its sender has heard that it arrived.
+/// The other side may reply before the sender gets its response.
 #[tokio::test]
 async fn a_message_repeated_after_its_answer_is_not_added_again() {
     let mut broker = TestBroker::start().await;
@@ -219,7 +219,7 @@ async fn a_message_repeated_after_its_answer_is_not_added_again() {
         assert_eq!(client.call("add_message", say("proposer", "For you.")).await, answer);
         broker = broker.kill_and_restart().await;
     }
-    // Nor is it refused where the review has moved on.
+    // It is not refused either after the review changed.
     client.call("submit_verdict", verdict(&id, "ada", "rejected")).await;
     let late = client.call("add_message", say("proposer", "For you.")).await;
     assert_eq!((&late["message_id"], &late["status"]), (&answer["message_id"], &json!("rejected")));

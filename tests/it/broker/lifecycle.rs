@@ -300,7 +300,7 @@ async fn a_revision_is_only_for_the_proposer_after_changes_were_requested() {
     client.call("submit_verdict", reviews::verdict(&id, "ada", "changes_requested")).await;
     let stranger = json!({ "review_id": id, "intent": "better", "proposer_id": "claude-2" });
     client.refused("not_the_proposer", "create_review", stranger).await;
-    // A question first; the review is pending then, and can still be revised.
+    // A question makes the review pending, and it can still be revised.
     client.call("add_message", json!({ "review_id": id, "sender_role": "proposer", "body": "why?" })).await;
     let mine = json!({ "review_id": id, "intent": "better", "proposer_id": "claude-1" });
     let revised = client.call("create_review", mine).await;

@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// Far below any wait, far above what a loaded machine needs for an answer.
+/// Far below any wait, and enough for a response of a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 fn wait_for(client: &TestClient, review: &str, since: u64) -> JoinHandle<(Value, Instant)> {
@@ -106,7 +106,7 @@ async fn a_wait_that_starts_after_a_change_returns_at_once() {
     client.claim(&review, "ada").await;
     assert_eq!(answered(wait_for(&client, &review, 1)).await["version"], 2);
 
-    // Without `since`: something to act on ends the wait before it begins.
+    // Without `since` a wait with something to do returns at once.
     let verdict = json!({ "review_id": review, "reviewer_id": "ada", "verdict": "approved" });
     client.call("submit_verdict", verdict).await;
     let wait = json!({ "review_id": review, "wait": true });
@@ -177,14 +177,14 @@ async fn a_wait_for_the_queue_ends_when_a_review_can_be_claimed() {
     let answer = answered(waiting).await;
     assert_eq!(listed(&answer), std::slice::from_ref(&review));
 
-    // Sent back and revised.
+    // Changes requested and revised.
     let waiting = next(version(&answer));
     send_back(&client, &review, "ada").await;
     client.call("create_review", json!({ "review_id": review, "intent": "revised" })).await;
     let answer = answered(waiting).await;
     assert_eq!(answer["reviews"][0]["current_round"], 2, "{answer}");
 
-    // Claimed and left alone.
+    // Claimed without activity.
     client.claim(&review, "ada").await;
     let answer = answered(next(version(&answer))).await;
     assert_eq!(listed(&answer), std::slice::from_ref(&review));
@@ -219,7 +219,7 @@ async fn a_wait_for_the_queue_ignores_reviews_that_cannot_be_claimed() {
     client.call("add_message", question).await;
     client.call("create_review", proposal_with("bob's own", json!({ "proposer_id": "bob" }))).await;
     client.call("create_review", proposal_with("not here", json!({ "project": "elsewhere" }))).await;
-    // Calls enough for a waiter that was woken to have answered.
+    // Enough calls for a woken waiter to respond.
     for _ in 0..20 {
         broker.until_waiting(1).await;
     }
@@ -356,7 +356,7 @@ async fn a_wait_is_dropped_when_its_client_disconnects() {
         let error = client.refused("busy", "get_review_status", one_more).await;
         assert_eq!(error["retryable"], true);
         client.refused("busy", "list_reviews", json!({ "status": "pending", "wait": true, "since": since })).await;
-        // What needs no waiting is still answered.
+        // Calls that need not wait are still answered.
         assert_eq!(client.status(&review).await["status"], "pending");
         for wait in &waits {
             wait.abort();
@@ -368,7 +368,7 @@ async fn a_wait_is_dropped_when_its_client_disconnects() {
     broker.stop_and_check().await;
 }
 
-/// Without sessions a notification cannot name another connection's call: it is taken and ignored.
+/// Without sessions a notification cannot refer to a call of another connection: it is accepted and ignored.
 #[tokio::test]
 async fn a_cancel_notification_ends_only_its_own_wait() {
     let broker = TestBroker::start().await;
@@ -455,7 +455,7 @@ async fn a_proposal_does_not_end_a_wait_of_its_proposer() {
     broker.stop_and_check().await;
 }
 
-/// Rows too long for one answer are listed once more, fewer of them, and for the same caller.
+/// Rows that are too long for one response are listed again with a smaller page.
 #[tokio::test]
 async fn a_wait_does_not_list_the_callers_own_proposals() {
     let broker = TestBroker::start().await;

@@ -12,7 +12,7 @@ use crate::support::{
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Every sample by its name with labels. Checks the form on the way.
+/// All samples by name and labels. Also checks the format.
 async fn scrape(broker: &TestBroker) -> HashMap<String, f64> {
     let answer = reqwest::get(broker.url("/metrics")).await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -57,7 +57,7 @@ async fn the_metrics_match_a_known_sequence_of_calls() {
     let depth = |samples: &HashMap<String, f64>| -> f64 {
         samples.iter().filter(|(name, _)| name.starts_with("countersign_queue_depth{")).map(|(_, n)| n).sum()
     };
-    // The queue is not counted anew for every scrape.
+    // The queue is cached between scrapes.
     let after = wait_until("the queue", async || Some(scrape(&broker).await).filter(|all| depth(all) == 2.0)).await;
     let calls = |tool: &str, outcome: &str| {
         after.get(&format!("countersign_calls_total{{tool=\"{tool}\",outcome=\"{outcome}\"}}")).copied().unwrap_or(0.0)
@@ -95,7 +95,7 @@ async fn the_metrics_match_a_known_sequence_of_calls() {
 
 #[tokio::test]
 async fn every_start_and_every_crash_of_a_reviewer_is_counted() {
-    // The first ends badly, the second stays.
+    // The first fails, the second keeps running.
     let script = "[ -e $HOME/second ] && exec sleep 1000; touch $HOME/second; exit 3";
     let broker = TestBroker::with(&pool_of(script, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
     broker.client().submit("needs a reviewer").await;

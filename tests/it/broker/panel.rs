@@ -43,7 +43,7 @@ fn words(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// What three votes come to, given one after the other. The rest is not asked for once it is decided.
+/// The outcome of three votes in this order. Voting stops once the review is decided.
 fn expected(needed: usize, votes: &[&str]) -> &'static str {
     let count = |wanted: &str| votes.iter().filter(|vote| **vote == wanted).count();
     if count("rejected") > 0 {
@@ -121,7 +121,7 @@ async fn an_undecided_review_says_why_and_who_is_missing() {
     let decided = why().await;
     assert_eq!(decided, "every seat has voted: 2 of 3 needed approvals; changes requested by tests");
 
-    // A question to one of them: that seat waits for the same reviewer, the other votes stand.
+    // A question to one reviewer: its seat is reserved, the other votes stay.
     let question = json!({ "review_id": review, "sender_role": "proposer", "body": "which test?" });
     let unclear = client.refused("persona_needed", "add_message", question.clone()).await;
     assert!(words(&unclear["error"]).contains("general, security, tests"), "{unclear}");
@@ -156,7 +156,7 @@ async fn one_identity_takes_one_seat() {
     assert_eq!(unknown["possible_seats"], "general, security, tests");
     client.refused("own_proposal", "claim_review", claim_as("eve", "tests")).await;
     assert_eq!(last_event(&client).await, before, "nothing of it was saved");
-    // Without a persona: her own again, and for others the first that is free.
+    // Without a persona a reviewer gets its own seat again, and others the first free one.
     let claim = |reviewer: &str| client.call("claim_review", json!({ "review_id": review, "reviewer_id": reviewer }));
     assert_eq!(claim("ada").await["claim_generation"], first["claim_generation"]);
     assert_eq!(
@@ -165,7 +165,7 @@ async fn one_identity_takes_one_seat() {
     );
     let full = json!({ "review_id": review, "reviewer_id": "dee" });
     client.refused("already_claimed", "claim_review", full).await;
-    // Each speaks for its own seat.
+    // Each message belongs to its sender's seat.
     let stale = with(verdict(&review, "bob", "approved"), json!({ "claim_generation": first["claim_generation"] }));
     client.refused("not_your_seat", "submit_verdict", stale).await;
     client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
@@ -274,7 +274,7 @@ async fn waiting_reviewers_find_a_review_that_others_have_begun() {
     let review = submit(&client, json!({})).await;
     claim(&client, &review, "ada", "general").await;
 
-    // Bob begins to wait only now, with what he knew before; cyd knows nothing; both find it at once.
+    // Bob waits with an old version and cyd without one; both find the review at once.
     for (reviewer, since, persona) in [("bob", start, "security"), ("cyd", Value::Null, "tests")] {
         let found = wait(&client, reviewer, &since).await;
         assert_eq!((&found["timed_out"], found["reviews"].as_array().unwrap().len()), (&json!(false), 1), "{found}");
@@ -442,7 +442,7 @@ async fn the_pool_gives_every_seat_a_reviewer_of_its_own() {
     let review = submit(&client, json!({})).await;
     let signed = signed_by(&broker, &review).await;
     assert_eq!(signed.len(), 3, "{signed:?}");
-    // The same three do the next one, also where git has to look at it first.
+    // The three reviewers also complete a review with a diff.
     let again = submit(&client, json!({ "diff": broker.repo().diff("zwei") })).await;
     assert_eq!(signed_by(&broker, &again).await, signed);
     let pool = client.call("list_reviewers", json!({})).await;

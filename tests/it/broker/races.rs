@@ -18,7 +18,7 @@ fn verdict(review: &str, word: &str, generation: u64) -> Value {
     json!({ "review_id": review, "verdict": word, "claim_generation": generation, "reason": "because" })
 }
 
-/// Claimed by `ada`, who then asked for changes.
+/// Claimed by `ada`, who then requested changes.
 async fn returned(client: &TestClient, arguments: Value) -> String {
     let review = id(&client.call("create_review", arguments).await);
     let generation = client.claim(&review, "ada").await;
@@ -162,7 +162,7 @@ async fn a_claim_during_a_revision_gets_either_content_but_never_a_mix() {
     let client = broker.client();
     let mut claims_first = 0;
     for turn in 0..40 {
-        // Every other one with a diff, so that git stands between the claim and its decision.
+        // Every second review has a diff, so that git runs during the claim.
         let with_diff = turn % 2 == 1;
         let mut first = proposal_with("first", json!({}));
         if with_diff {

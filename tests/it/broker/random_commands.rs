@@ -22,7 +22,7 @@ use std::time::Duration;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(3600) };
 
-/// A review as the rules alone see it.
+/// A review in the pure model.
 struct Model {
     review: Review,
     content: Content,
@@ -41,7 +41,7 @@ fn content(intent: &str, description: Option<String>) -> Content {
 }
 
 impl Model {
-    /// Proposes to both.
+    /// Proposes to the broker and to the model.
     async fn propose(client: &TestClient, random: &mut Random) -> Self {
         let intent = format!("change {}", random.below(1000));
         let proposer_id = random.pick(&[None, Some("pat")]).map(str::to_owned);
@@ -73,7 +73,7 @@ impl Model {
         Self { review: propose(proposal, Now::default()).next, content }
     }
 
-    /// One command, in both tongues.
+    /// One command for the broker and for the model.
     fn command(&self, random: &mut Random) -> (Command, Content, &'static str, Value) {
         let review = self.review.id.to_string();
         let who = random.pick(&["ada", "ada", "ada", "bob", "gsd-executor", "pat"]).to_string();
@@ -145,7 +145,7 @@ impl Model {
         (command, content, tool, arguments)
     }
 
-    /// Gives a random command to both, and compares what they say.
+    /// Sends a random command to both and compares the results.
     async fn step(&mut self, client: &TestClient, random: &mut Random) -> bool {
         let (command, content, tool, arguments) = self.command(random);
         let ruled = transition(&self.review, command, Now::default(), &RULES);
@@ -169,7 +169,7 @@ impl Model {
         }
     }
 
-    /// The broker's state is that of the rules.
+    /// Compares the broker's state with the model.
     async fn compare(&self, client: &TestClient) {
         let review = &self.review;
         let (seat, decision) = (&review.seats[0], review.decision.as_ref());

@@ -172,7 +172,7 @@ async fn a_wrong_status_names_the_possible_commands() {
     ];
     for (status, possible) in expected {
         let id = review_in(&client, status).await;
-        // Nothing takes both: what is refused in one status is asked for in the others.
+        // Every command is tried in every status.
         let (tool, asked, arguments) = match status {
             "changes_requested" | "pending" | "claimed" => {
                 ("close_review", "close", json!({ "review_id": id, "closer_role": "proposer" }))

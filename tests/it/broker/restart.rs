@@ -18,7 +18,7 @@ async fn send_back(client: &TestClient, review: &str, reviewer: &str) {
     client.call("submit_verdict", verdict).await;
 }
 
-/// Waits on the queue, which touches no review, until it holds all of `reviews`.
+/// Waits until the queue has all of `reviews`. The queue loads no review.
 async fn until_pending(client: &TestClient, reviews: &[String]) {
     let wanted: HashSet<_> = reviews.iter().cloned().collect();
     let (mut since, patience) = (0, Instant::now() + TIMEOUT);
@@ -139,7 +139,7 @@ async fn a_disconnected_waiter_resumes_without_missing_a_change() {
     let broker = broker.kill_and_restart().await;
 
     assert!(cut_off.await.unwrap().unwrap_err().get("transport").is_some());
-    // A change before it waits again, and one after.
+    // One change before the next wait, and one after.
     client.claim(&review, "ada").await;
     assert_eq!(client.call("get_review_status", wait.clone()).await["status"], "claimed");
     let waiting = tokio::spawn(client.call("list_reviews", wait_queue));
@@ -198,7 +198,7 @@ async fn a_lease_expires_on_time_while_its_review_is_unloaded() {
     let settings = "[claims]\nlease = \"2s\"\n[reviews]\nidle_after = \"100ms\"";
     broker.kill().await;
     let broker = broker.restarted_with(settings).await;
-    // The next deadline is an hour away until this one sleeps, too.
+    // The next deadline is an hour away until this review is unloaded, too.
     let hasty = client.submit("for two seconds").await;
     let claimed = Instant::now();
     client.claim(&hasty, "ada").await;
@@ -251,7 +251,7 @@ async fn if_no_review_can_be_unloaded_calls_are_refused_as_retryable() {
     let one_more = json!({ "review_id": reviews[2], "wait": true, "since": 1 });
     client.refused("busy", "get_review_status", one_more).await;
     assert_eq!(client.status(&reviews[2]).await["status"], "pending");
-    // Those that are awake go on.
+    // The loaded reviews continue.
     client.claim(&reviews[0], "ada").await;
     for wait in waits {
         wait.abort();

@@ -165,7 +165,7 @@ async fn a_review_is_found_by_id_number_and_unique_prefix() {
     broker.stop_and_check().await;
 }
 
-/// A key decides the id, so two keys whose ids begin alike can be known beforehand.
+/// The key decides the id, so two keys whose ids have a common prefix can be chosen.
 #[tokio::test]
 async fn a_prefix_of_two_reviews_is_answered_with_both() {
     let broker = TestBroker::start().await;

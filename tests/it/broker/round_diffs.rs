@@ -8,7 +8,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// The diff of the working tree, which is then put back.
+/// The diff of the working tree, which is then restored.
 fn diff_of(repo: &Repo, files: &[(&str, &str)]) -> String {
     for (file, text) in files {
         repo.write(file, text);

@@ -26,7 +26,7 @@ async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
             json!({ "status": status, "category": "handoff" }),
         ] {
             let (small, large) = (page_time(&few, &arguments).await, page_time(&many, &arguments).await);
-            // A hundred times as many rows; a walk through them all would show as far more than this.
+            // A hundred times as many rows; a full scan would take far longer than this.
             let bound = small * 10 + Duration::from_millis(10);
             assert!(large < bound, "{arguments} of {stored:?}: {large:?} with {MANY} reviews, {small:?} with {FEW}");
         }
@@ -35,7 +35,7 @@ async fn a_page_of_many_reviews_takes_as_long_as_one_of_few() {
 
 #[tokio::test]
 async fn a_page_of_a_long_past_takes_as_long_as_one_of_a_short() {
-    // Of the many a page cannot look at all: they have three times as many events as one looks at.
+    // A page cannot scan them all: there are three times as many events as it reads.
     let (few, many) = (broker_with(FEW, Stored::Lived).await, broker_with(3_000, Stored::Lived).await);
     for (tool, arguments) in [
         ("get_audit_log", json!({})),
@@ -68,7 +68,7 @@ async fn broker_with(reviews: usize, stored: Stored) -> TestBroker {
     TestBroker::on(home, "").await
 }
 
-/// The best of several, so that a busy machine does not count.
+/// The best of several runs, so that a busy machine does not matter.
 async fn page_time(broker: &TestBroker, arguments: &serde_json::Value) -> Duration {
     time_of(broker, "list_reviews", arguments).await
 }

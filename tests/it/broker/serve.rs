@@ -33,7 +33,7 @@ fn serve(home: &Path) -> Command {
     command
 }
 
-/// A broker that listens, and all that it prints.
+/// A running broker and its output.
 struct Served {
     child: Child,
     url: String,
@@ -79,7 +79,7 @@ impl Served {
     }
 }
 
-/// A command that must fail with this exit code and say nothing on stdout: its words.
+/// A command that must fail with this exit code and an empty stdout: its stderr.
 #[track_caller]
 fn fails(mut command: Command, code: i32) -> impl Future<Output = String> {
     let place = std::panic::Location::caller();
@@ -276,7 +276,7 @@ async fn invalid_settings_are_reported_with_file_and_allowed_values() {
     assert!(!home.path().join("data").exists(), "wrong settings leave no trace");
 }
 
-/// How long an intent may be, as the broker itself says when it refuses one.
+/// The limit of an intent, from the broker's error.
 async fn intent_limit(command: Command, home: &Path) -> Value {
     let served = Served::start(command, home).await;
     let refused = served.client().refused("too_long", "create_review", proposal(&"x".repeat(50_000))).await;
@@ -308,7 +308,7 @@ async fn each_settings_layer_overrides_those_below() {
     assert_eq!(intent_limit(named(), at).await, 1100);
     let mut variable = named();
     variable.env("COUNTERSIGN_LIMITS_INTENT_CHARS", "1200");
-    // The flag wins over this one.
+    // The flag overrides this variable.
     variable.env("COUNTERSIGN_SERVER_DATA_DIR", at.join("unused")).env("COUNTERSIGN_SERVER_LISTEN", "127.0.0.1:1");
     assert_eq!(intent_limit(variable, at).await, 1200);
     assert!(!at.join("unused").exists());
@@ -377,7 +377,7 @@ async fn a_broker_starts_after_a_crash() {
     assert!(!note.exists(), "a broker that ends takes its note along");
 }
 
-/// A folder and what is in it, with its mode. What is deeper is behind shut folders.
+/// A folder and its entries with their modes. Deeper entries are inside private folders.
 fn modes(folder: &Path) -> Vec<(PathBuf, u32)> {
     let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
@@ -439,7 +439,7 @@ async fn a_signal_stops_the_broker_after_answering_waiting_calls() {
             (tree["calls"]["waiting"] == 2).then_some(())
         })
         .await;
-        // Saved, whether or not its answer arrives before the end.
+        // Saved, even if its response does not arrive before the end.
         let unsettled: Vec<_> =
             (0..20).map(|n| tokio::spawn(client.try_call("create_review", proposal(&n.to_string())))).collect();
         let (rest, stderr) = served.end(signal).await;

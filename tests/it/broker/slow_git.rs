@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// Far below any time limit, far above what a loaded machine needs for an answer.
+/// Far below any time limit, and enough for a response of a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 async fn with_diff(broker: &TestBroker, client: &TestClient, word: &str) -> String {
@@ -36,7 +36,7 @@ async fn a_slow_git_check_delays_no_other_call() {
     git.until_held().await;
     let began = Instant::now();
 
-    // The same review is read as if nothing were under way, and tells other claimants who is first.
+    // The review can be read meanwhile, and other claims are refused.
     let about = json!({ "review_id": slow });
     assert_eq!(client.status(&slow).await["status"], "pending");
     for tool in ["get_proposal", "get_discussion"] {
@@ -51,7 +51,7 @@ async fn a_slow_git_check_delays_no_other_call() {
         .refused("wrong_status", "add_message", json!({ "review_id": slow, "sender_role": "proposer", "body": "?" }))
         .await;
 
-    // All other reviews do everything, git included.
+    // All other reviews work, including git checks.
     client.claim(&other, "bob").await;
     client.call("submit_verdict", approve(&other, "bob")).await;
     client.call("close_review", json!({ "review_id": other, "closer_role": "proposer" })).await;

@@ -40,7 +40,7 @@ async fn diff_of(client: &TestClient, review: &str) -> String {
     client.call("get_proposal", json!({ "review_id": review })).await["diff"].as_str().unwrap().to_owned()
 }
 
-/// Sends the review back, so that it can be revised.
+/// Requests changes, so that the review can be revised.
 async fn send_back(client: &TestClient, review: &str) {
     client.claim(review, "ada").await;
     client.call("submit_verdict", verdict(review, "ada", "changes_requested")).await;
@@ -83,7 +83,7 @@ async fn each_kind_of_target_has_its_own_base() {
     let (main, before) = (head(repo), id_of(repo, "HEAD^1"));
     repo.git(&["tag", "--annotate", "--message=tagged", "v1", "topic"]);
     let cases = [
-        // A merge brings all that its first parent had not.
+        // A merge contains everything that its first parent does not have.
         (json!({ "commit": "main" }), Some(&before), &main, 3),
         (json!({ "commit": "topic", "base": "main~1" }), Some(&before), &id_of(repo, "topic"), 2),
         (json!({ "commit": "v1" }), Some(&id_of(repo, "topic~1")), &id_of(repo, "topic"), 1),
@@ -98,7 +98,7 @@ async fn each_kind_of_target_has_its_own_base() {
         let pinned = &created["target"];
         assert_eq!((pinned["base"].as_str(), &pinned["head"]), (base.map(String::as_str), &json!(head)), "{asked}");
         assert_eq!((&pinned["commits_total"], &created["applies"]), (&json!(commits), &json!(true)), "{asked}");
-        // What base and diff make together is what the commit has.
+        // Base plus diff gives the tree of the commit.
         assert_eq!(created["tree_id"], id_of(repo, &format!("{head}^{{tree}}")), "{asked}");
     }
     broker.stop_and_check().await;
@@ -118,7 +118,7 @@ async fn the_default_branch_is_that_of_origin_then_main_then_master() {
     assert_eq!(base("topic").await, id_of(repo, "topic~1"));
     repo.git(&["symbolic-ref", "--delete", "refs/remotes/origin/HEAD"]);
     assert_eq!(base("topic").await, fork);
-    // A branch of a remote is one, too.
+    // A remote branch is also a branch.
     assert_eq!(base("origin/trunk").await, fork);
     repo.git(&["branch", "--move", "main", "master"]);
     assert_eq!(base("topic").await, fork);
@@ -148,7 +148,7 @@ async fn only_a_revision_reads_a_moved_branch_again() {
     assert_eq!((&revised["current_round"], &revised["target"]["head"]), (&json!(2), &json!(head(repo))));
     assert_eq!((&revised["target"]["base_name"], &revised["target"]["commits_total"]), (&json!("main"), &json!(3)));
     assert!(diff_of(&client, &review).await.contains("+newer"));
-    // Nothing has moved since: no further round.
+    // The branch has not moved: no further round.
     assert_eq!(client.call("create_review", again).await["current_round"], 2);
     let earlier = client.call("get_proposal", json!({ "review_id": review, "round": 1 })).await;
     assert_eq!((&earlier["target"], earlier["diff"].as_str()), (&created["target"], Some(first.as_str())));
@@ -164,7 +164,7 @@ async fn a_revision_may_name_another_target_or_none() {
     let review = id(&created);
     send_back(&client, &review).await;
     let revise = |more: Value| with(json!({ "review_id": review, "intent": "changed" }), more);
-    // A commit stays what it is.
+    // A commit does not change.
     let kept = client.call("create_review", revise(json!({ "description": "said better" }))).await;
     assert_eq!((&kept["current_round"], &kept["target"]), (&json!(2), &created["target"]));
     let other = client.call("create_review", revise(json!({ "target": { "range": "main~1..topic" } }))).await;
@@ -192,7 +192,7 @@ async fn an_accepted_counter_patch_replaces_the_target() {
     let read = async |more: Value| client.call("get_proposal", with(json!({ "review_id": review }), more)).await;
     assert_eq!(read(json!({})).await["target"], Value::Null);
     assert_eq!(read(json!({ "content": "submitted" })).await["target"], created["target"]);
-    // And so a revision does not go back to the branch behind the proposer's back.
+    // A revision does not return to the branch.
     let again = client.call("create_review", json!({ "review_id": review, "intent": "as accepted" })).await;
     assert_eq!(again["target"], Value::Null);
     assert!(diff_of(&client, &review).await.contains("+dos"));
@@ -346,7 +346,7 @@ async fn renames_binary_files_and_non_ascii_names_are_kept() {
     broker.stop_and_check().await;
 }
 
-/// The trap is shown to work by the user's own git.
+/// The user's own git proves that the trap works.
 #[tokio::test]
 async fn nothing_configured_by_the_project_is_executed() {
     let broker = TestBroker::start().await;

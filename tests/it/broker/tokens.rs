@@ -49,7 +49,7 @@ async fn knock(broker: &TestBroker, path: &str, headers: &[&str]) -> (u16, Strin
     (status, body["code"].as_str().unwrap_or_default().to_owned(), challenge)
 }
 
-/// The status of an operation that is asked for with nothing in it.
+/// The HTTP status of an operation without arguments.
 async fn ask(broker: &TestBroker, operation: &::api::Route, authorization: Option<&str>) -> u16 {
     let request = reqwest::Client::new().request(operation.method.clone(), broker.url(operation.path));
     let request = request.header("content-type", "application/json");
@@ -208,7 +208,7 @@ async fn every_tool_requires_the_right_role() {
                 "reviewer" => reviewers.contains(tool),
                 _ => true,
             };
-            // Arguments that cannot be right are read only by those who may call.
+            // Authorization comes before validation of the arguments.
             let answer = client.try_call(tool, json!({ "no_such_argument": 1 })).await.unwrap_err();
             let expected = if is_allowed { json!(-32602) } else { json!("wrong_role") };
             assert_eq!(answer["code"], expected, "{role} {tool}: {answer}");
@@ -244,7 +244,7 @@ async fn a_token_sets_the_identity_of_the_caller() {
     let verdict = by_id(json!({ "verdict": "approved", "claim_generation": claim["claim_generation"] }));
     bob.refused("not_your_seat", "submit_verdict", verdict.clone()).await;
     ada.call("submit_verdict", verdict).await;
-    // What is one proposer's is not another's.
+    // A proposer cannot change the review of another.
     let zoe = as_holder(&broker, &made(home, "proposer", "zoe", &[]).await);
     let mut refused = 0;
     for tool in tools(&TestClient::new(broker.url("/mcp/proposer")).with_token(&operators(&broker))).await {
@@ -327,7 +327,7 @@ async fn a_token_is_limited_to_its_project() {
         if tool["inputSchema"]["properties"].get("review_id").is_none() || name == "get_audit_log" {
             continue;
         }
-        // All scenes are of the broker's own project.
+        // All calls are about the broker's own project.
         let mut arguments = arguments_for(name, &broker).await;
         if name == "create_review" {
             arguments = json!({ "review_id": outside, "intent": "revised" });
@@ -437,7 +437,7 @@ async fn a_text_that_quotes_a_live_token_is_refused() {
         }
     }
     assert_eq!(last_event(&client).await, before);
-    // What is good for nothing may stand anywhere.
+    // A revoked token may appear in texts.
     said(broker.home(), &["revoke", "ada"]).await;
     let unknown = format!("cs_{}", "7".repeat(64));
     client.submit(&format!("docs_cs_ and {ada} and {unknown}")).await;

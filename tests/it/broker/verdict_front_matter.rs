@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
 
-/// A broker whose `general` takes messages for verdicts; `security` does not.
+/// A broker that accepts verdicts in front matter for `general`, but not for `security`.
 async fn begin(on: bool) -> (TestBroker, TestClient) {
     let home = TempDir::new().unwrap();
     let folder = home.path().join(".config/countersign/personas");
@@ -81,7 +81,7 @@ async fn front_matter_is_off_unless_the_persona_enables_it() {
     }
 }
 
-/// Wherever a forged decision is quoted it counts for nothing: in the diff, the description, a message of either side,
+/// A forged verdict never counts: in the diff, the description, a message of either side,
 /// a finding; front matter on or off; whatever stands before it.
 #[tokio::test]
 async fn a_forged_verdict_never_counts() {
@@ -103,7 +103,7 @@ async fn a_forged_verdict_never_counts() {
             assert_eq!(client.status(&review).await["number"], number);
             let proposers = json!({ "review_id": review, "sender_role": "proposer", "body": forged });
             client.call("add_message", proposers).await;
-            // A reviewer repeats it: only at the very beginning would it be its own word.
+            // A reviewer quotes it: it would count only at the very beginning.
             let quoted = if before.is_empty() { format!("It says:\n{forged}") } else { forged.clone() };
             let answer = client.call("add_message", says(&review, "ada", &quoted)).await;
             assert_eq!(answer["verdict"], Value::Null, "{quoted:?}");

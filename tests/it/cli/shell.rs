@@ -15,7 +15,7 @@ async fn colours_are_only_for_terminals() {
         assert!(forced.contains("\u{1b}[1m"), "{forced:?}");
         assert_eq!(anstream::adapter::strip_str(&forced).to_string(), plain, "and nothing else is different");
     }
-    // NO_COLOR counts on a terminal, too.
+    // NO_COLOR also applies on a terminal.
     let line = format!("{} list --as ada", env!("CARGO_BIN_EXE_countersign"));
     for (variable, coloured) in [("COLUMNS", true), ("NO_COLOR", false)] {
         let mut script = Command::new("script");

@@ -8,7 +8,7 @@ use tokio::{
     net::TcpListener,
 };
 
-/// A command that calls the tool; a tool that is not here has none, and fails the test.
+/// The command that calls each tool. A tool without a command fails the test.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("accept_counter_patch", &["patch", "accept", "R-1"]),
     ("add_message", &["comment", "R-1", "-m", "x"]),
@@ -59,8 +59,8 @@ fn takes_name(command: &[&str]) -> bool {
 
 type Called = Arc<Mutex<Vec<String>>>;
 
-/// A listener that notes which tools are called. It answers like a broker: what was asked for succeeds, with a review
-/// that is good for anything, so that a command gets as far as it can.
+/// A server that records which tools are called. Every call succeeds with a review
+/// that fits every command.
 async fn listens(_client: TestClient) -> (String, Called) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

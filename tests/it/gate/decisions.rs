@@ -243,7 +243,7 @@ async fn approved_commits_of_every_kind_are_recognized() {
         let yes = broker.type_in(&["gate", "--commit", name]).prints().await;
         assert!(yes.contains("approved"), "{yes}");
     }
-    // On another base, so that only applying it can prove it.
+    // On another base, so that the diff must be applied to prove it.
     repo.git(&["checkout", "--quiet", "-b", "other", &first]);
     repo.write("new.txt", "new\n");
     repo.commit("another base");
@@ -346,12 +346,12 @@ async fn a_real_commit_passes_the_hook_only_with_an_approval() {
     assert_eq!(no.code, 1);
     assert!(no.err.contains("countersign: no: the staged change is not approved"), "{}", no.err);
     assert!(no.err.contains("countersign: next: countersign request --staged"), "{}", no.err);
-    // Only one file of the two: git gives the hook an index of its own.
+    // Only one of the two files: git gives the hook a separate index.
     approve(&broker, json!({ "diff": repo.git(&["diff", "greeting.txt"]) + "\n" })).await;
     assert_eq!(commit(&[]).code, 1, "the other file is staged");
     assert_eq!(commit(&["greeting.txt"]).code, 0);
     assert_eq!(repo.git(&["show", "--name-only", "--format="]), "greeting.txt");
-    // An amended commit is what was approved of both.
+    // An amended commit contains both approved changes.
     approve(&broker, json!({ "base": "HEAD~1", "diff": repo.git(&["diff", "--cached", "HEAD~1"]) + "\n" })).await;
     assert_eq!(commit(&["--amend"]).code, 0);
     assert_eq!(commit(&["--amend", "--allow-empty"]).code, 0, "only the message");

@@ -12,10 +12,10 @@ use std::{
 pub(crate) const TANDEM: &str = "tandem";
 pub(crate) const EXECUTOR: &str = "gsd-executor";
 
-/// What a guard leaves to the agent, and what stands there instead.
+/// A placeholder of a guard, and its value.
 type Blanks<'a> = &'a [(&'a str, &'a str)];
 
-/// A shell as agents have it: with our program in the search path, and nothing of the machine's own settings.
+/// A shell with `countersign` in PATH and without the settings of this machine.
 pub(crate) struct Shell {
     home: PathBuf,
     dir: PathBuf,
@@ -40,7 +40,7 @@ impl Shell {
         Finished { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
-    /// Runs what this guard says in the place that begins so, with its blanks filled in.
+    /// Runs the command of this guard that starts with the given text, with its placeholders filled in.
     pub(crate) async fn follows(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> Finished {
         let mut line = self.instruction(guard, beginning).replace("NAME", EXECUTOR);
         for (blank, with) in blanks {
@@ -50,7 +50,7 @@ impl Shell {
         self.runs(&line).await
     }
 
-    /// The same; it must end well.
+    /// Runs the command, which must succeed.
     pub(crate) async fn does(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> String {
         let ended = self.follows(guard, beginning, blanks).await;
         assert_eq!(ended.code, 0, "{beginning}: {}{}", ended.out, ended.err);
@@ -71,11 +71,11 @@ impl Shell {
     }
 }
 
-/// A project that is worked on in tandem, set up as its user would: settings, `init`, and a remote.
+/// A project in tandem mode: settings, `init`, and a remote.
 pub(crate) struct Project {
     pub(crate) broker: TestBroker,
     pub(crate) shell: Shell,
-    /// The commit that the work begins on.
+    /// The commit before the work.
     pub(crate) start: String,
 }
 
@@ -115,13 +115,13 @@ impl Project {
         self.runs(&format!("git commit --quiet -m '{message}'")).await
     }
 
-    /// The same; the hooks must let it pass.
+    /// Commits what is staged; the hooks must allow it.
     pub(crate) async fn has_committed(&self, message: &str) {
         let ended = self.commits(message).await;
         assert_eq!(ended.code, 0, "{message}: {}", ended.err);
     }
 
-    /// Proposes in the guard's words: the number of the review.
+    /// Proposes with the command of the guard: the number of the review.
     pub(crate) async fn proposes(&self, beginning: &str, blanks: Blanks<'_>) -> String {
         let said = self.shell.does(EXECUTOR, beginning, blanks).await;
         said.split_whitespace().next().unwrap().to_owned()
@@ -134,7 +134,7 @@ impl Project {
         file.display().to_string()
     }
 
-    /// Waits as the guard says while the reviewer decides: the exit code.
+    /// Runs the wait command of the guard while the reviewer decides: the exit code.
     pub(crate) async fn hears(&self, review: &str, verdict: &[&str]) -> i32 {
         let line = [&["respond", review], verdict].concat();
         let decides = async {
@@ -146,7 +146,7 @@ impl Project {
         heard.code
     }
 
-    /// The reviewer sends it back with a version of its own.
+    /// The reviewer requests changes with a counter-patch.
     pub(crate) async fn offers(&self, review: &str, patch: &str) {
         let file = self.broker.home().join("better.diff");
         std::fs::write(&file, patch).unwrap();
@@ -154,7 +154,7 @@ impl Project {
         assert_eq!(self.hears(review, &verdict).await, 10);
     }
 
-    /// The same, and the agent takes that version over, as the shared loop says: it is staged.
+    /// Requests changes with a counter-patch, which the agent accepts and stages as the loop says.
     pub(crate) async fn takes_counter_patch(&self, review: &str, patch: &str) {
         self.offers(review, patch).await;
         assert_eq!(self.goes_on("countersign patch show R-12", review).await, patch);
@@ -168,7 +168,7 @@ impl Project {
         self.shell.does(TANDEM, beginning, &[("R-12", review)]).await
     }
 
-    /// Where the commits since the start stand, the oldest first, and the exit code of `verify`.
+    /// The approvals of the commits since the start, oldest first, and the exit code of `verify`.
     pub(crate) async fn standings(&self) -> (i32, Vec<String>) {
         let ended = self.runs(&format!("countersign verify {}..HEAD --json", self.start)).await;
         let answer: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");

@@ -34,7 +34,7 @@ async fn by_task_only_approved_work_is_committed() {
     project.stages("two.txt", "two\n");
     project.shell.does(EXECUTOR, RESUBMIT_STAGED, &[("R-12", &second)]).await;
 
-    // The reviewer knows it better still, and is taken at its word.
+    // The reviewer offers a counter-patch, which is accepted.
     let better = project.broker.repo().git(&["diff", "--cached", "--", "two.txt"]) + "\n";
     project.takes_counter_patch(&second, &better.replace("+two", "+two, and a half")).await;
     project.shell.does(EXECUTOR, RESUBMIT_STAGED, &[("R-12", &second)]).await;
@@ -123,7 +123,7 @@ async fn by_plan_a_counter_patch_adds_a_commit_and_a_rejection_reverts_all() {
     assert_eq!(project.runs("git push --quiet").await.code, 0, "what takes itself back brings nothing");
 }
 
-/// One task after the other, committed and proposed at once.
+/// Each task is committed and proposed at once.
 async fn commits_and_proposes(project: &Project, task: &str, text: &str) -> String {
     project.stages(&format!("{task}.txt"), text);
     project.has_committed(&format!("Task {task}")).await;
@@ -153,7 +153,7 @@ async fn optimistic_a_rejected_commit_is_reverted_with_its_successors() {
     assert!(said.contains("reverted 2 commits, newest first"), "{said}");
     assert_eq!(repo.git(&["ls-files", "*.txt"]), "greeting.txt\none.txt");
 
-    // The user wants it after all, in another way: a new review. The third comes out as it was approved.
+    // A new review changes it in another way. The third commit stays as approved.
     let again = commits_and_proposes(&project, "two", "deux\n").await;
     assert_ne!(again, two);
     project.stages("three.txt", "3\n");
@@ -161,7 +161,7 @@ async fn optimistic_a_rejected_commit_is_reverted_with_its_successors() {
     project.shell.does(EXECUTOR, "countersign gate --commit HEAD", &[]).await;
     let four = commits_and_proposes(&project, "four", "4\n").await;
 
-    // And sent back once more, with a counter-patch.
+    // Changes are requested once more, with a counter-patch.
     let better = repo.git(&["show", "--format=", "HEAD~2"]).replace("+deux", "+2") + "\n";
     project.offers(&again, &better).await;
     project.shell.does(EXECUTOR, "countersign patch accept R-12", &[("R-12", &again)]).await;

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// A broker whose repository has an identity of its own: the commands run git without the user's.
+/// A broker whose repository has a git identity, since the commands run git without the user's settings.
 async fn start() -> TestBroker {
     let broker = TestBroker::start().await;
     broker.repo().git(&["config", "user.name", "Test"]);
@@ -100,16 +100,16 @@ async fn receipts_are_compared_with_the_commit_and_the_database() {
     let broker = start().await;
     commit_approved(&broker, "zwei").await;
     broker.type_in(&["receipt", "--trailer"]).prints().await;
-    // Without the database, what the commit carries is all there is.
+    // Without the database only the receipt is left.
     let elsewhere = tempfile::tempdir().unwrap();
     let verify = async || typed(elsewhere.path(), &broker.repo().path(), &["verify", "HEAD", "--json"]).ends().await;
     assert_eq!(read(&verify().await), (0, vec![json!("receipted")]));
-    // Another content under the same message.
+    // Other content with the same message.
     stage(&broker, "boese");
     broker.repo().git(&["commit", "--quiet", "--amend", "--no-edit"]);
     assert_eq!(read(&verify().await), (1, vec![json!("mismatch")]));
     assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("mismatch")]));
-    // A receipt made up for this very tree, of a review that says otherwise.
+    // A forged receipt for this tree; the review does not approve it.
     let tree = broker.repo().git(&["rev-parse", "HEAD^{tree}"]);
     let message = broker.repo().git(&["log", "-1", "--format=%B"]);
     let forged = with_tree(&message, &tree);
