@@ -245,3 +245,21 @@ fn ticket() -> Value {
         "tags": ["events"],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::document;
+    use std::{env, fs, path::Path};
+
+    /// `cargo xtask openapi` sets the variable.
+    #[test]
+    fn the_committed_document_is_up_to_date() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
+        let text = format!("{}\n", serde_json::to_string_pretty(document()).expect("JSON"));
+        if env::var_os("COUNTERSIGN_UPDATE_OPENAPI").is_some() {
+            fs::write(&file, &text).expect("docs/openapi.json can be written");
+        }
+        let committed = fs::read_to_string(&file).unwrap_or_default();
+        assert!(committed == text, "docs/openapi.json is out of date: run `cargo xtask openapi` and check the diff");
+    }
+}

@@ -66,8 +66,8 @@ pub(crate) fn anchors(arguments: &[OsString]) -> anyhow::Result<()> {
 
 /// Runs the test that compares docs/openapi.json, and lets it write the file.
 pub(crate) fn openapi() -> anyhow::Result<()> {
-    let mut test = cargo(["test", "--test", "it", "--", "--exact"]);
-    test.arg("api::openapi::the_committed_description_is_the_one_that_is_served");
+    let mut test = cargo(["test", "--package", "countersign-api", "--lib", "--", "--exact"]);
+    test.arg("openapi::tests::the_committed_document_is_up_to_date");
     run(test.env("COUNTERSIGN_UPDATE_OPENAPI", "1"))
 }
 

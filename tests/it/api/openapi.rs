@@ -13,7 +13,7 @@ use crate::support::{
 use ::api::{openapi::document, operation::ROUTES};
 use countersign::http::Route;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 /// Operations that are not tools and not for every caller.
 const OPERATORS_PAGES: &[&str] = &[
@@ -27,17 +27,10 @@ const OPERATORS_PAGES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn the_committed_description_is_the_one_that_is_served() {
+async fn the_broker_serves_the_openapi_document() {
     let broker = TestBroker::start().await;
     let served = broker.rest().get("/openapi.json").await.is(200);
     assert_eq!(served, *document());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
-    let text = format!("{}\n", serde_json::to_string_pretty(&served).unwrap());
-    if std::env::var_os("COUNTERSIGN_UPDATE_OPENAPI").is_some() {
-        std::fs::write(&file, &text).unwrap();
-    }
-    let committed = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(committed == text, "docs/openapi.json is out of date: run `cargo xtask openapi` and look at the change");
     broker.stop_and_check().await;
 }
 
