@@ -16,12 +16,13 @@ use crate::{
     Context, Credentials,
     actor_stats::Mailbox,
     error::BrokerError,
-    gateway::{CommandPayload, GatewayMessage},
+    gateway::CommandPayload,
     introspection::{CallStats, Census, Tree, WriterStats},
+    limits::{Limits, Text},
     queue_cache::SharedLists,
-    requests::{MessageRequest, NewProposal, RequestKey, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
+    requests::{MessageRequest, NewProposal, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
     review::{CommandOutcome, Snapshot},
-    submission::{front_matter, panel, unreadable},
+    submission::{PreparedDraft, front_matter, panel, review_id, unreadable},
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -30,7 +31,10 @@ use domain::{
     default_panel::ChosenPanel,
     ids::{ReviewId, ReviewNumber},
     persona::Persona,
-    review::{AcceptCounterPatch, AddMessage, Check, ClaimSeat, Command, Proposal, Refusal, Review, Revise, Role},
+    priority::Priority,
+    review::{
+        AcceptCounterPatch, AddMessage, ClaimSeat, Command, Proposal, Proposer, Refusal, Reply, Review, Revise, Role,
+    },
 };
 use std::sync::Arc;
 use store::{CounterPatchRow, Feed, MessageRow, Page, ReviewCost, ReviewMatch, RoundRow, VerdictRow};
@@ -116,108 +120,103 @@ impl Broker {
         }
     }
 
-    pub async fn create(&self, mut proposal: NewProposal) -> Answer<Submitted> {
+    pub async fn create(&self, proposal: NewProposal) -> Answer<Submitted> {
         let _call = self.admit()?;
         let context = &self.0.context;
-        context.settings.limits.proposal(&proposal)?;
-        context.refuse_secrets(&proposal.texts()).await?;
-        let named = panel::named(std::mem::take(&mut proposal.personas))?;
-        let (given, workplace) = (proposal.proposer.project.as_deref(), proposal.workplace.as_ref());
-        let project = context.projects.name_for(given, workplace)?;
-        let preparing = Box::pin(context.prepare_proposal(project.as_deref(), &mut proposal));
-        let prepared = context.while_open(preparing).await?;
+        context.check_texts(&proposal.texts()).await?;
+        match self.try_create(proposal.clone()).await {
+            // Another call with this key created the review in the meantime.
+            Err(BrokerError::Refused(Refusal::ContentMoved)) => self.try_create(proposal).await,
+            answer => answer,
+        }
+    }
+
+    async fn try_create(&self, proposal: NewProposal) -> Answer<Submitted> {
+        let context = &self.0.context;
+        let NewProposal { proposer, workplace, category, priority, draft, personas, policy } = proposal;
+        let named = panel::named(personas)?;
+        let project = context.projects.name_for(proposer.project.as_deref(), workplace.as_ref())?;
+        let preparing = Box::pin(context.prepare_proposal(project.as_deref(), draft));
+        let PreparedDraft { content, draft, first_content } = context.until_shutdown(preparing).await?;
         let ChosenPanel { personas, reasons } = match named {
             Some(personas) => ChosenPanel { personas, reasons: Vec::new() },
-            None => context.settings.panel.choose(proposal.category, &prepared.content.files),
+            None => context.settings.panel.choose(category, &content.files),
         };
-        let policy = panel::policy(proposal.policy, personas.len(), context.settings.max_rounds)?;
-        let first = Proposal {
-            // Both are minted by the gateway.
-            id: ReviewId(Uuid::nil()),
-            number: ReviewNumber(0),
-            intent: prepared.content.intent.clone(),
-            proposer: domain::review::Proposer { project, ..proposal.proposer },
-            category: proposal.category,
-            priority: proposal.priority,
-            content_hash: prepared.hash,
-            diff: prepared.diff,
+        let policy = panel::policy(policy, personas.len(), context.settings.max_rounds)?;
+        let id = review_id(project.as_deref(), draft.request_key.as_deref());
+        let priority = priority.unwrap_or_else(|| Priority::infer(&proposer));
+        let command = Command::Propose(Box::new(Proposal {
+            id,
+            number: context.numbers.next_review(),
+            proposer: Proposer { project, ..proposer },
+            category,
+            priority,
             personas,
             policy,
-            request_key: proposal.key.map(RequestKey::into_text),
-            target: prepared.target,
-        };
-        let content = Arc::clone(&prepared.content);
-        let applied = context
-            .ask(|reply| GatewayMessage::Propose { proposal: Box::new(first), content: Arc::clone(&content), reply })
-            .await?;
-        // A repeat keeps the panel of its first, whatever the settings have become.
-        let panel_because = if applied.changed { reasons } else { Vec::new() };
-        Ok(Submitted { panel_because, ..self.submitted(applied, prepared.content).await? })
+            draft,
+            first_content,
+        }));
+        let payload = CommandPayload { content: Some(Arc::clone(&content)), ..CommandPayload::default() };
+        let outcome = context.apply(id, command, payload).await?;
+        // A repeat keeps the panel of the first call, even if the settings have changed.
+        let panel_because = if outcome.changed { reasons } else { Vec::new() };
+        Ok(Submitted { panel_because, ..self.submitted(outcome, content).await? })
     }
 
     pub async fn revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.revision(&revision)?;
-        self.0.context.refuse_secrets(&revision.texts()).await?;
+        self.0.context.check_texts(&revision.texts()).await?;
         match self.try_revise(id, revision.clone()).await {
-            // Completing the content takes time; should it change meanwhile, it is completed once more.
+            // The active content changed while the revision was completed from it.
             Err(BrokerError::Refused(Refusal::ContentMoved)) => self.try_revise(id, revision).await,
             answer => answer,
         }
     }
 
-    async fn try_revise(&self, id: ReviewId, mut revision: Revision) -> Answer<Submitted> {
-        let review = self.review(id).await?;
-        let key = revision.key.take().map(RequestKey::into_text);
-        let repeats = key.is_some() && key == review.round.request_key;
-        let preparing = Box::pin(self.0.context.prepare_revision(&review, &mut revision, repeats));
-        let prepared = self.0.context.while_open(preparing).await?;
+    async fn try_revise(&self, id: ReviewId, revision: Revision) -> Answer<Submitted> {
+        let (context, review) = (&self.0.context, self.review(id).await?);
+        let preparing = Box::pin(context.prepare_revision(&review, revision.draft));
+        let PreparedDraft { content, draft, .. } = context.until_shutdown(preparing).await?;
         let command = Command::Revise(Revise {
             proposer_id: revision.proposer_id,
             completes: review.round.content_hash.clone(),
-            intent: prepared.content.intent.clone(),
-            content_hash: prepared.hash,
-            diff: prepared.diff,
-            request_key: key,
-            anchors: self.0.context.while_open(self.0.context.follow(&review, &prepared.content)).await?,
-            target: prepared.target,
+            draft,
+            anchors: context.until_shutdown(context.reanchor_findings(&review, &content)).await?,
         });
-        let attached = CommandPayload { content: Some(Arc::clone(&prepared.content)), ..CommandPayload::default() };
-        let applied = self.apply(id, command, attached).await?;
-        self.submitted(applied, prepared.content).await
+        let payload = CommandPayload { content: Some(Arc::clone(&content)), ..CommandPayload::default() };
+        let outcome = self.apply(id, command, payload).await?;
+        self.submitted(outcome, content).await
     }
 
-    /// The review after the claim. If git said no it is `changes_requested` and `auto_rejected()`.
-    pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<Arc<Review>> {
+    /// Claims a seat. If the diff does not apply, the reply is [`Reply::AutoRejected`](domain::review::Reply).
+    pub async fn claim(&self, id: ReviewId, reviewer_id: String, persona: Option<String>) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.reviewer(&reviewer_id, persona.as_deref())?;
-        self.0.context.refuse_secrets(&[("reviewer_id", Some(&reviewer_id))]).await?;
-        let claim = ClaimSeat { by: reviewer_id, persona, checked: None, check: Check::NotNeeded };
-        self.decide(id, Command::Claim(claim)).await
+        Limits::check_reviewer(&reviewer_id)?;
+        let texts = [Text::name("reviewer_id", Some(&reviewer_id)), Text::name("persona", persona.as_deref())];
+        self.0.context.check_texts(&texts).await?;
+        let claim = ClaimSeat { by: reviewer_id, persona, check: None };
+        self.apply(id, Command::Claim(claim), CommandPayload::default()).await
     }
 
     pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<Spoken> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.message(&message)?;
         let metadata = message.metadata.as_ref().map(ToString::to_string);
-        self.0.context.refuse_secrets(&message.texts(metadata.as_deref())).await?;
+        self.0.context.check_texts(&message.texts(metadata.as_deref())).await?;
         if let Some(request) = self.verdict_in(id, &message).await? {
             let verdict = request.verdict;
-            return Ok(Spoken { review: self.give_verdict(id, request).await?, as_what: SpokenAs::Verdict(verdict) });
+            let review = self.give_verdict(id, request).await?.review;
+            return Ok(Spoken { review, as_what: SpokenAs::Verdict(verdict) });
         }
-        let (role, persona) = (message.role, message.persona.clone());
         let command = Command::AddMessage(AddMessage {
-            role,
+            role: message.role,
             by: message.caller_id,
             persona: message.persona,
             body: message.body,
             metadata: message.metadata,
         });
-        let review = self.decide(id, command).await?;
-        let seats = review.seats.iter().filter(|seat| persona.as_ref().is_none_or(|persona| *persona == seat.persona));
-        let spoken = seats.filter_map(|seat| seat.last_message.as_ref()?.said_by(role));
-        let message = spoken.map(|(id, _)| id).max().unwrap_or_default();
-        Ok(Spoken { review, as_what: SpokenAs::Message(message) })
+        let outcome = self.apply(id, command, CommandPayload::default()).await?;
+        let message = if let Reply::MessageAdded { id, .. } = outcome.reply { id } else { 0 };
+        Ok(Spoken { review: outcome.review, as_what: SpokenAs::Message(message) })
     }
 
     /// The verdict that a message stands for, where its persona's settings allow that. Only for the seat that the
@@ -245,10 +244,8 @@ impl Broker {
         persona: Option<String>,
     ) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.name("persona", persona.as_deref())?;
-        let (checked, check, anchors) = (None, Check::NotNeeded, Vec::new());
-        let accept = AcceptCounterPatch { by, persona, checked, content_hash: None, diff: None, check, anchors };
-        self.decide(id, Command::AcceptCounterPatch(accept)).await
+        self.check_name("persona", persona.as_deref())?;
+        self.decide(id, Command::AcceptCounterPatch(AcceptCounterPatch { by, persona, patched: None })).await
     }
 
     pub async fn reject_counter_patch(
@@ -258,15 +255,14 @@ impl Broker {
         persona: Option<String>,
     ) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.name("persona", persona.as_deref())?;
+        self.check_name("persona", persona.as_deref())?;
         self.decide(id, Command::RejectCounterPatch { by, persona }).await
     }
 
     pub async fn cancel(&self, id: ReviewId, by: Option<String>, reason: String) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        self.0.context.settings.limits.reason(&reason)?;
-        self.0.context.settings.limits.name("caller_id", by.as_deref())?;
-        self.0.context.refuse_secrets(&[("reason", Some(&reason))]).await?;
+        let texts = [Text::required_prose("reason", Some(&reason)), Text::name("caller_id", by.as_deref())];
+        self.0.context.check_texts(&texts).await?;
         self.decide(id, Command::Cancel { by, reason }).await
     }
 
@@ -326,7 +322,7 @@ impl Broker {
         round: u32,
         persona: Option<&str>,
     ) -> Answer<Option<CounterPatchRow>> {
-        self.0.context.settings.limits.name("persona", persona)?;
+        self.check_name("persona", persona)?;
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
         if let Some(persona) = persona
@@ -397,13 +393,16 @@ impl Broker {
         self.0.calls.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are in flight" })
     }
 
+    fn check_name(&self, field: &'static str, name: Option<&str>) -> Answer<()> {
+        self.0.context.settings.limits.check(&[Text::name(field, name)])
+    }
+
     async fn decide(&self, id: ReviewId, command: Command) -> Answer<Arc<Review>> {
         Ok(self.apply(id, command, CommandPayload::default()).await?.review)
     }
 
-    async fn apply(&self, id: ReviewId, command: Command, attached: CommandPayload) -> Answer<CommandOutcome> {
-        let (command, attached) = (Box::new(command), CommandPayload { expected: self.1, ..attached });
-        self.0.context.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
+    async fn apply(&self, id: ReviewId, command: Command, payload: CommandPayload) -> Answer<CommandOutcome> {
+        self.0.context.apply(id, command, CommandPayload { expected_version: self.1, ..payload }).await
     }
 
     fn tell_supervisor(&self, message: SupervisorMessage) -> Answer<()> {

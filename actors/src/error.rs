@@ -36,8 +36,8 @@ pub enum BrokerError {
     BadCursor,
     #[error("the broker has no git repository to check diffs against; start it inside one or with --repo DIR")]
     NoRepository,
-    #[error("base {base:?} cannot be used: {words}")]
-    BadBase { base: String, words: String },
+    #[error("base {base:?} cannot be used: {message}")]
+    BadBase { base: String, message: String },
     #[error("{field}: {given:?} cannot be reviewed: {why}")]
     BadTarget { field: &'static str, given: String, why: String },
     /// Policy refuses what the diff does.

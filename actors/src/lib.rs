@@ -24,6 +24,7 @@ pub mod introspection;
 mod lease_wakeups;
 mod limits;
 pub mod metrics;
+mod number_allocator;
 pub mod pool;
 mod projects;
 mod queue_cache;
@@ -41,13 +42,13 @@ pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
 pub use limits::Limits;
 pub use projects::{ProjectSource, Projects, ProjectsError};
+pub use review::CommandOutcome;
 
 use domain::{
     ids::ReviewId,
     review::{Command, Rules},
 };
-use gateway::{CommandPayload, GatewayMessage, Reply};
-use review::CommandOutcome;
+use gateway::{CommandPayload, GatewayMessage};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -81,6 +82,7 @@ pub(crate) struct Context {
     pub(crate) pool: actor_slot::ActorSlot<pool::PoolMessage>,
     pub(crate) sleepers: Arc<lease_wakeups::DeadlineWatermark>,
     pub(crate) credentials: Credentials,
+    pub(crate) numbers: Arc<number_allocator::NumberAllocator>,
     pub(crate) metrics: metrics::Metrics,
     /// Fires when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
@@ -92,7 +94,7 @@ const LAST_CALL: Duration = Duration::from_secs(5);
 impl Context {
     /// Does the slow half of a call. At the end of the broker its caller gets an answer rather than a
     /// broken connection, also where git does not come to one.
-    pub(crate) async fn while_open<T>(
+    pub(crate) async fn until_shutdown<T>(
         &self,
         work: impl Future<Output = Result<T, BrokerError>>,
     ) -> Result<T, BrokerError> {
@@ -106,24 +108,25 @@ impl Context {
         }
     }
 
-    /// Has a review decide a command that brings no text along.
+    /// Applies a command without a payload.
     pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<CommandOutcome, BrokerError> {
-        let (command, attached) = (Box::new(command), CommandPayload::default());
-        self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await
+        self.apply(id, command, CommandPayload::default()).await
     }
 
-    /// Asks the gateway, and waits for the answer of whoever it is passed on to.
-    pub(crate) async fn ask(
+    /// Sends a command to its review and waits for the outcome.
+    pub(crate) async fn apply(
         &self,
-        message: impl FnOnce(Reply) -> GatewayMessage,
+        id: ReviewId,
+        command: Command,
+        payload: CommandPayload,
     ) -> Result<CommandOutcome, BrokerError> {
-        let (reply, answer) = oneshot::channel();
-        self.gateway.send(message(reply));
-        answer.await.unwrap_or_else(|_| Err(self.unanswered()))
+        let (reply, outcome) = oneshot::channel();
+        self.gateway.send(GatewayMessage::Apply { id, command: Box::new(command), payload, reply });
+        outcome.await.unwrap_or_else(|_| Err(self.dropped_reply()))
     }
 
-    /// A port is dropped unanswered only where an actor was replaced, or at the very end.
-    pub(crate) fn unanswered(&self) -> BrokerError {
+    /// The reply channel closes without an answer only if the actor was restarted or the broker is shutting down.
+    pub(crate) fn dropped_reply(&self) -> BrokerError {
         if self.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted }
     }
 }
@@ -154,6 +157,8 @@ pub enum StartError {
 pub async fn start(store: store::Store, projects: Projects, settings: Settings) -> Result<Running, StartError> {
     let store::Store { writer, thread, reader, feed } = store;
     let clock = Clock::start(&reader, &writer).await?;
+    let numbers =
+        number_allocator::NumberAllocator::after(reader.last_number().await?, reader.last_finding_number().await?);
     let closing = CancellationToken::new();
     let context = Context {
         settings: Arc::new(settings),
@@ -164,13 +169,12 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
         pool: actor_slot::ActorSlot::default(),
         sleepers: Arc::default(),
         credentials: Credentials::default(),
+        numbers: Arc::new(numbers),
         metrics: metrics::Metrics::default(),
         closing: closing.clone(),
     };
     context.credentials.reserve(reader.list_reviewer_ids().await?);
-    let minted = gateway::NumberAllocator::after(reader.last_number().await?, reader.last_finding_number().await?);
-    let (supervisor, supervisor_ended) =
-        supervisor::start(context.clone(), writer.clone(), feed.clone(), minted).await?;
+    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer.clone(), feed.clone()).await?;
     tokio::spawn(lease_wakeups::watch(context.clone(), supervisor.clone()));
     let broker = Broker::new(context, supervisor.clone(), feed);
     Ok(Running { broker, supervisor, supervisor_ended, reader, writer, writer_thread: thread, closing })

@@ -1,16 +1,13 @@
-//! How much a caller may send, checked before anything else looks at it.
+//! Limits on what a caller may send, checked before anything else looks at it.
 
-use crate::{
-    error::BrokerError,
-    requests::{MessageRequest, NewProposal, RequestKey, Revision, TargetRequest, VerdictRequest},
-};
+use crate::error::BrokerError;
 use domain::{finding::NewFinding, ids::VALIDATOR, text::is_hidden, verdict::ReviewMetrics};
 
-/// Findings of one verdict. Who has more to say has not sorted them.
+/// The most findings of one verdict.
 const MAX_FINDINGS: usize = 100;
-const MAX_TITLE: usize = 300;
-const MAX_PATH: usize = 1000;
-/// More than any review costs, and little enough to be added up.
+const MAX_TITLE_CHARS: usize = 300;
+const MAX_PATH_CHARS: usize = 1000;
+/// More than a review costs, and small enough to be added up.
 const MAX_COST_USD: f64 = 1e6;
 
 #[derive(Debug, Clone)]
@@ -29,187 +26,160 @@ pub struct Limits {
     pub waiters: usize,
 }
 
+/// A text of a request: the argument it came in, and what is allowed in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) field: &'static str,
+    pub(crate) value: Option<&'a str>,
+    kind: TextKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum TextKind {
+    /// A short name: one line, no control or invisible characters.
+    Name,
+    Intent,
+    /// May be empty.
+    Prose,
+    RequiredProse,
+    Diff,
+    Metadata,
+    /// One line within a finding.
+    Line {
+        what: &'static str,
+        max_chars: usize,
+    },
+    /// Has no limit of its own.
+    Unlimited,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) const fn name(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Name }
+    }
+
+    pub(crate) const fn intent(value: &'a str) -> Self {
+        Self { field: "intent", value: Some(value), kind: TextKind::Intent }
+    }
+
+    pub(crate) const fn prose(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Prose }
+    }
+
+    pub(crate) const fn required_prose(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::RequiredProse }
+    }
+
+    pub(crate) const fn diff(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Diff }
+    }
+
+    pub(crate) const fn metadata(value: Option<&'a str>) -> Self {
+        Self { field: "metadata", value, kind: TextKind::Metadata }
+    }
+
+    pub(crate) const fn unlimited(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Unlimited }
+    }
+
+    pub(crate) const fn path(field: &'static str, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Line { what: "path", max_chars: MAX_PATH_CHARS } }
+    }
+
+    const fn line(field: &'static str, what: &'static str, max_chars: usize, value: Option<&'a str>) -> Self {
+        Self { field, value, kind: TextKind::Line { what, max_chars } }
+    }
+
+    /// The texts of a finding.
+    pub(crate) fn of_finding(finding: &'a NewFinding, limits: &Limits) -> [Self; 6] {
+        let field = if finding.is_issue { "issues" } else { "suggestions" };
+        let file = finding.location.as_ref().map(|location| location.file.as_str());
+        [
+            Self::line(field, "title", MAX_TITLE_CHARS, Some(&finding.title)),
+            Self::line(field, "rule_ref", limits.id_chars, finding.rule_ref.as_deref()),
+            Self::line(field, "file", MAX_PATH_CHARS, file),
+            Self::unlimited("issues", finding.description.as_deref()),
+            Self::unlimited("issues", finding.code_snippet.as_deref()),
+            Self::unlimited("issues", finding.suggestion.as_deref()),
+        ]
+    }
+}
+
 type Checked = Result<(), BrokerError>;
 
 impl Limits {
-    pub(crate) fn proposal(&self, proposal: &NewProposal) -> Checked {
-        let proposer = &proposal.proposer;
-        self.intent(&proposal.intent)?;
-        self.required_name("agent_type", &proposer.agent_type)?;
-        self.required_name("agent_role", &proposer.agent_role)?;
-        self.required_name("phase", &proposer.phase)?;
-        self.name("plan", proposer.plan.as_deref())?;
-        self.name("task", proposer.task.as_deref())?;
-        self.name("project", proposer.project.as_deref())?;
-        self.name("proposer_id", proposer.proposer_id.as_deref())?;
-        self.name("base", proposal.base.as_deref())?;
-        self.target(proposal.target.as_ref())?;
-        self.key(proposal.key.as_ref())?;
-        self.text("description", proposal.description.as_deref())?;
-        self.diff("diff", proposal.diff.as_deref())
+    /// Checks every text against its limit.
+    pub(crate) fn check(&self, texts: &[Text<'_>]) -> Checked {
+        texts
+            .iter()
+            .try_for_each(|text| text.value.map_or(Ok(()), |value| self.check_text(text.field, text.kind, value)))
     }
 
-    pub(crate) fn revision(&self, revision: &Revision) -> Checked {
-        self.intent(&revision.intent)?;
-        self.name("proposer_id", revision.proposer_id.as_deref())?;
-        self.name("base", revision.base.as_deref())?;
-        self.target(revision.target.as_ref())?;
-        self.key(revision.key.as_ref())?;
-        self.text("description", revision.description.as_deref())?;
-        self.diff("diff", revision.diff.as_deref())
-    }
-
-    pub(crate) fn reviewer(&self, id: &str, persona: Option<&str>) -> Checked {
-        self.required_name("reviewer_id", id)?;
-        if id == VALIDATOR {
-            return Err(BrokerError::Invalid { field: "reviewer_id", problem: "is the broker's own name".into() });
+    fn check_text(&self, field: &'static str, kind: TextKind, text: &str) -> Checked {
+        let is_blank = text.trim().is_empty();
+        let chars = || text.chars().count();
+        match kind {
+            TextKind::Name | TextKind::Intent | TextKind::RequiredProse if is_blank => {
+                Err(invalid(field, "must not be empty".into()))
+            }
+            TextKind::Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
+                Err(invalid(field, "contains control or invisible characters".into()))
+            }
+            TextKind::Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
+            TextKind::Name => within(field, chars(), self.id_chars, "characters"),
+            TextKind::Intent => within(field, chars(), self.intent_chars, "characters"),
+            TextKind::Prose | TextKind::RequiredProse => within(field, chars(), self.text_chars, "characters"),
+            TextKind::Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
+            TextKind::Diff => within(field, text.len(), self.diff_bytes, "bytes"),
+            TextKind::Metadata => within(field, text.len(), self.metadata_bytes, "bytes"),
+            TextKind::Line { what, .. } if is_blank => Err(invalid(field, format!("the {what} must not be empty"))),
+            TextKind::Line { what, .. } if text.chars().any(char::is_control) => {
+                Err(invalid(field, format!("the {what} contains control characters")))
+            }
+            TextKind::Line { max_chars, .. } => within(field, chars(), max_chars, "characters in a line"),
+            TextKind::Unlimited => Ok(()),
         }
-        self.name("persona", persona)
     }
 
-    pub(crate) fn verdict(&self, verdict: &VerdictRequest) -> Checked {
-        self.name("reviewer_id", verdict.reviewer_id.as_deref())?;
-        self.name("content_hash", verdict.content_hash.as_deref())?;
-        self.name("metrics.model", verdict.metrics.as_ref().and_then(|metrics| metrics.model.as_deref()))?;
-        self.text("reason", verdict.reason.as_deref())?;
-        self.text("summary", verdict.summary.as_deref())?;
-        verdict.metrics.as_ref().map_or(Ok(()), metrics)?;
-        self.findings(&verdict.findings)?;
-        self.diff("counter_patch", verdict.counter_patch.as_deref())
+    /// Refuses the broker's own name.
+    pub(crate) fn check_reviewer(id: &str) -> Checked {
+        if id == VALIDATOR { Err(invalid("reviewer_id", "is reserved for the broker".into())) } else { Ok(()) }
     }
 
-    fn findings(&self, findings: &[NewFinding]) -> Checked {
+    /// Checks how many findings there are and how long they are together.
+    pub(crate) fn check_findings(&self, findings: &[NewFinding]) -> Checked {
         within("issues", findings.len(), MAX_FINDINGS, "items, suggestions included")?;
-        findings.iter().try_for_each(|finding| self.finding(finding))?;
-        let chars: usize = findings.iter().map(chars_of).sum();
+        let chars: usize = findings.iter().map(finding_chars).sum();
         within("issues", chars, self.text_chars, "characters in all")
     }
 
-    fn finding(&self, finding: &NewFinding) -> Checked {
-        let list = if finding.is_issue { "issues" } else { "suggestions" };
-        line(list, "title", &finding.title, MAX_TITLE)?;
-        line(list, "rule_ref", finding.rule_ref.as_deref().unwrap_or("none"), self.id_chars)?;
-        line(list, "file", finding.place.as_ref().map_or("none", |place| &place.file), MAX_PATH)
-    }
-
-    pub(crate) fn path(&self, field: &'static str, path: Option<&str>) -> Checked {
-        line(field, "path", path.unwrap_or("none"), MAX_PATH)
-    }
-
-    pub(crate) fn note(&self, note: Option<&str>) -> Checked {
-        self.text("note", note)
-    }
-
-    pub(crate) fn message(&self, message: &MessageRequest) -> Checked {
-        self.name("caller_id", message.caller_id.as_deref())?;
-        self.name("persona", message.persona.as_deref())?;
-        if message.body.trim().is_empty() {
-            return Err(empty("body"));
+    pub(crate) fn check_metrics(metrics: Option<&ReviewMetrics>) -> Checked {
+        match metrics.and_then(|metrics| metrics.cost_usd) {
+            Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
+                Err(invalid("metrics.cost_usd", format!("is {cost}; allowed: 0 to {MAX_COST_USD}")))
+            }
+            Some(_) | None => Ok(()),
         }
-        self.text("body", Some(&message.body))?;
-        let bytes = message.metadata.as_ref().map_or(0, |metadata| metadata.to_string().len());
-        within("metadata", bytes, self.metadata_bytes, "bytes")
     }
 
-    pub(crate) fn reason(&self, reason: &str) -> Checked {
-        if reason.trim().is_empty() {
-            return Err(empty("reason"));
-        }
-        self.text("reason", Some(reason))
-    }
-
-    /// How many rows a page may have, given what was asked for.
-    pub(crate) fn page(&self, asked: Option<u32>) -> Result<u32, BrokerError> {
-        match asked {
+    /// The number of rows on a page, given the requested one.
+    pub(crate) fn page(&self, requested: Option<u32>) -> Result<u32, BrokerError> {
+        match requested {
             None => Ok(self.page_items),
-            Some(asked) if (1..=self.max_page_items).contains(&asked) => Ok(asked),
-            Some(asked) => Err(BrokerError::Invalid {
-                field: "limit",
-                problem: format!("is {asked}; allowed is 1 to {}", self.max_page_items),
-            }),
+            Some(requested) if (1..=self.max_page_items).contains(&requested) => Ok(requested),
+            Some(requested) => Err(invalid("limit", format!("is {requested}; allowed: 1 to {}", self.max_page_items))),
         }
-    }
-
-    /// A short name, if there is one: not empty, one line, nothing invisible.
-    pub(crate) fn name(&self, field: &'static str, name: Option<&str>) -> Checked {
-        name.map_or(Ok(()), |name| self.required_name(field, name))
-    }
-
-    fn target(&self, target: Option<&TargetRequest>) -> Checked {
-        let Some(target) = target else { return Ok(()) };
-        self.required_name(target.field(), &target.name)?;
-        self.name("target.base", target.base.as_deref())
-    }
-
-    fn key(&self, key: Option<&RequestKey>) -> Checked {
-        match key {
-            Some(RequestKey::Given(key)) => self.required_name("idempotency_key", key),
-            Some(RequestKey::OfClient(_)) | None => Ok(()),
-        }
-    }
-
-    fn required_name(&self, field: &'static str, name: &str) -> Checked {
-        if name.trim().is_empty() {
-            return Err(empty(field));
-        }
-        if name.contains(is_hidden) {
-            let problem = "holds control or invisible characters".into();
-            return Err(BrokerError::Invalid { field, problem });
-        }
-        if name.trim() != name {
-            return Err(BrokerError::Invalid { field, problem: "begins or ends with a blank".into() });
-        }
-        within(field, name.chars().count(), self.id_chars, "characters")
-    }
-
-    fn intent(&self, intent: &str) -> Checked {
-        if intent.trim().is_empty() {
-            return Err(empty("intent"));
-        }
-        within("intent", intent.chars().count(), self.intent_chars, "characters")
-    }
-
-    fn text(&self, field: &'static str, text: Option<&str>) -> Checked {
-        within(field, text.map_or(0, |text| text.chars().count()), self.text_chars, "characters")
-    }
-
-    fn diff(&self, field: &'static str, diff: Option<&str>) -> Checked {
-        if diff.is_some_and(|diff| diff.trim().is_empty()) {
-            return Err(BrokerError::Invalid { field, problem: "is empty; leave it out where there is none".into() });
-        }
-        within(field, diff.map_or(0, str::len), self.diff_bytes, "bytes")
     }
 }
 
-/// One line that says something.
-fn line(field: &'static str, what: &str, text: &str, limit: usize) -> Checked {
-    if text.trim().is_empty() {
-        return Err(BrokerError::Invalid { field, problem: format!("the {what} must not be empty") });
-    }
-    if text.chars().any(char::is_control) {
-        return Err(BrokerError::Invalid { field, problem: format!("a {what} holds control characters") });
-    }
-    within(field, text.chars().count(), limit, "characters in a line")
-}
-
-fn metrics(metrics: &ReviewMetrics) -> Checked {
-    match metrics.cost_usd {
-        Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
-            let problem = format!("is {cost}; allowed is 0 to {MAX_COST_USD}");
-            Err(BrokerError::Invalid { field: "metrics.cost_usd", problem })
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
-fn chars_of(finding: &NewFinding) -> usize {
+fn finding_chars(finding: &NewFinding) -> usize {
     let optional = [&finding.description, &finding.code_snippet, &finding.suggestion];
     let texts = optional.into_iter().flatten().chain([&finding.title]);
     texts.map(|text| text.chars().count()).sum()
 }
 
-fn empty(field: &'static str) -> BrokerError {
-    BrokerError::Invalid { field, problem: "must not be empty".into() }
+fn invalid(field: &'static str, problem: String) -> BrokerError {
+    BrokerError::Invalid { field, problem }
 }
 
 fn within(field: &'static str, actual: usize, limit: usize, unit: &'static str) -> Checked {

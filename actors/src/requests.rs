@@ -1,5 +1,6 @@
-//! What the doors may ask, already parsed: whole types, known enums, no wire format.
+//! Requests and responses of the [`Broker`](crate::Broker): typed, without a wire format.
 
+use crate::limits::{Limits, Text};
 use domain::{
     consensus::PolicyRequest,
     finding::NewFinding,
@@ -32,29 +33,36 @@ impl RequestKey {
     }
 }
 
-/// A first submission.
+/// The content of a submission. A revision keeps what is `None`.
 #[derive(Debug, Clone)]
-pub struct NewProposal {
-    /// A `project` left out means the repository of `workplace`, or else the broker's own.
-    pub proposer: Proposer,
-    /// Where the proposer works, as far as that is known.
-    pub workplace: Option<ClientRepo>,
-    pub category: Option<Category>,
-    /// Left out: what the identity says.
-    pub priority: Option<Priority>,
+pub struct DraftRequest {
     pub intent: String,
     pub description: Option<String>,
     pub diff: Option<String>,
-    /// What the diff is against; left out: the project's HEAD now.
+    /// The commit that the diff applies to; default: the project's HEAD.
     pub base: Option<String>,
-    /// Where to take the diff from, instead of `diff` and `base`.
+    /// Where to take the diff from, instead of `diff` and `base`. A revision without target, diff and base takes the
+    /// branch of the round before at its current head.
     pub target: Option<TargetRequest>,
-    pub skip_diff_validation: bool,
-    /// One seat for each; empty: as the operator's settings say.
+    pub skip_diff_validation: Option<bool>,
+    /// A repeated key returns the review or round that the first call submitted.
+    pub key: Option<RequestKey>,
+}
+
+/// A first submission.
+#[derive(Debug, Clone)]
+pub struct NewProposal {
+    /// Without a `project` the repository of `workplace` decides, or else the broker's own project.
+    pub proposer: Proposer,
+    /// The repository that the proposer works in, if known.
+    pub workplace: Option<ClientRepo>,
+    pub category: Option<Category>,
+    /// Default: derived from the proposer, see [`Priority::infer`].
+    pub priority: Option<Priority>,
+    pub draft: DraftRequest,
+    /// One seat per persona; empty: as the settings say.
     pub personas: Vec<String>,
     pub policy: PolicyRequest,
-    /// The same key gives the same review again.
-    pub key: Option<RequestKey>,
 }
 
 /// Commits to be reviewed, by name.
@@ -77,18 +85,11 @@ impl TargetRequest {
     }
 }
 
-/// A further round. What is `None` stays as it was.
+/// A further round.
 #[derive(Debug, Clone)]
 pub struct Revision {
     pub proposer_id: Option<String>,
-    pub intent: String,
-    pub description: Option<String>,
-    pub diff: Option<String>,
-    pub base: Option<String>,
-    /// As in a [`NewProposal`]. Left out together with `diff` and `base`: the branch of the round before, as it is now.
-    pub target: Option<TargetRequest>,
-    pub skip_diff_validation: Option<bool>,
-    pub key: Option<RequestKey>,
+    pub draft: DraftRequest,
 }
 
 /// What a submission came to. The content is there to be shown; it is read by its hash.
@@ -207,4 +208,80 @@ pub struct Wait {
 pub struct Seen {
     pub review: Arc<Review>,
     pub timed_out: bool,
+}
+
+impl DraftRequest {
+    fn texts(&self) -> Vec<Text<'_>> {
+        let (target, base) = match &self.target {
+            Some(target) => (Text::name(target.field(), Some(&target.name)), target.base.as_deref()),
+            None => (Text::name("target", None), None),
+        };
+        let key = match &self.key {
+            Some(RequestKey::Given(key)) => Text::name("idempotency_key", Some(key)),
+            Some(RequestKey::OfClient(key)) => Text::unlimited("idempotency_key", Some(key)),
+            None => Text::name("idempotency_key", None),
+        };
+        vec![
+            Text::intent(&self.intent),
+            Text::name("base", self.base.as_deref()),
+            target,
+            Text::name("target.base", base),
+            key,
+            Text::prose("description", self.description.as_deref()),
+            Text::diff("diff", self.diff.as_deref()),
+        ]
+    }
+}
+
+impl NewProposal {
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
+        let proposer = &self.proposer;
+        let mut texts = self.draft.texts();
+        texts.extend([
+            Text::name("agent_type", Some(&proposer.agent_type)),
+            Text::name("agent_role", Some(&proposer.agent_role)),
+            Text::name("phase", Some(&proposer.phase)),
+            Text::name("plan", proposer.plan.as_deref()),
+            Text::name("task", proposer.task.as_deref()),
+            Text::name("project", proposer.project.as_deref()),
+            Text::name("proposer_id", proposer.proposer_id.as_deref()),
+        ]);
+        texts
+    }
+}
+
+impl Revision {
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
+        let mut texts = self.draft.texts();
+        texts.push(Text::name("proposer_id", self.proposer_id.as_deref()));
+        texts
+    }
+}
+
+impl VerdictRequest {
+    pub(crate) fn texts(&self, limits: &Limits) -> Vec<Text<'_>> {
+        let model = self.metrics.as_ref().and_then(|metrics| metrics.model.as_deref());
+        let mut texts = vec![
+            Text::name("reviewer_id", self.reviewer_id.as_deref()),
+            Text::name("content_hash", self.content_hash.as_deref()),
+            Text::name("metrics.model", model),
+            Text::prose("reason", self.reason.as_deref()),
+            Text::prose("summary", self.summary.as_deref()),
+        ];
+        texts.extend(self.findings.iter().flat_map(|finding| Text::of_finding(finding, limits)));
+        texts.push(Text::diff("counter_patch", self.counter_patch.as_deref()));
+        texts
+    }
+}
+
+impl MessageRequest {
+    /// `metadata` is the request's, as JSON text.
+    pub(crate) fn texts<'a>(&'a self, metadata: Option<&'a str>) -> [Text<'a>; 4] {
+        [
+            Text::name("caller_id", self.caller_id.as_deref()),
+            Text::name("persona", self.persona.as_deref()),
+            Text::required_prose("body", Some(&self.body)),
+            Text::metadata(metadata),
+        ]
+    }
 }

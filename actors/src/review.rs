@@ -1,7 +1,7 @@
-//! One review: decide, commit, then change.
+//! The actor of one review: decides commands, commits the result, then replaces its state.
 //!
-//! The actor's state is always one the database has. It shows that state to readers and waiting
-//! calls through a watch channel, so reading never goes through the mailbox.
+//! Its state is always one that the database has. Readers and waiting calls see it through a watch channel, so they do
+//! not go through the mailbox.
 
 mod git_checks;
 
@@ -9,14 +9,12 @@ use crate::{
     Context,
     actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    gateway::{CommandPayload, GatewayMessage, Reply},
-    submission::unreadable,
+    gateway::{CommandPayload, GatewayMessage, ReplySender},
     supervisor::SupervisorMessage,
 };
 use domain::{
-    content::Content,
     ids::ReviewId,
-    review::{Command, Event, Proposal, Refusal, Review, ReviewTarget, Transition, propose, spoken_for, transition},
+    review::{CheckNeeded, Command, Refusal, Reply, Review, Transition, check_needed, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -27,30 +25,28 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// What a [`ReviewActor`] can be told.
+/// Messages handled by a [`ReviewActor`].
 pub(crate) enum ReviewMessage {
-    /// Become the review of this proposal, or, being it already, say so.
-    Propose { proposal: Box<Proposal>, content: Arc<Content>, reply: Reply },
-    /// Apply a command; the reply comes after the result is durable.
-    Apply { command: Box<Command>, attached: CommandPayload, reply: Reply },
-    /// Git has answered for a command that waited for it.
-    Checked { command: Box<Command>, attached: CommandPayload, outcome: Result<(), BrokerError>, reply: Reply },
-    /// A lease or reservation may have run out; also just a reason to be awake.
+    /// Applies a command. The reply is sent after the result is durable.
+    Apply { command: Box<Command>, payload: CommandPayload, reply: ReplySender },
+    /// Git has finished its work for a command, which is complete now.
+    Checked { command: Box<Command>, payload: CommandPayload, outcome: Result<(), BrokerError>, reply: ReplySender },
+    /// A lease or reservation may have ended. Also sent to wake the actor up.
     Expire,
-    /// Nobody needs this actor; the supervisor has already forgotten it.
+    /// The actor stops. The supervisor no longer routes messages to it.
     Rest,
 }
 
 impl ReviewMessage {
-    /// Asked for from outside, and so counted against the review's share.
+    /// Whether a caller sent it, so that it counts against `limits.calls_per_review`.
     pub(crate) fn is_call(&self) -> bool {
-        matches!(self, Self::Propose { .. } | Self::Apply { .. })
+        matches!(self, Self::Apply { .. })
     }
 
-    /// Tells the caller, if there is one, that nothing was done.
+    /// Answers the caller, if there is one, with an error.
     pub(crate) fn refuse(self, error: BrokerError) {
         match self {
-            Self::Propose { reply, .. } | Self::Apply { reply, .. } | Self::Checked { reply, .. } => {
+            Self::Apply { reply, .. } | Self::Checked { reply, .. } => {
                 let _ = reply.send(Err(error));
             }
             Self::Expire | Self::Rest => {}
@@ -60,43 +56,44 @@ impl ReviewMessage {
 
 /// A review after a command.
 #[derive(Debug, Clone)]
-pub(crate) struct CommandOutcome {
-    pub(crate) review: Arc<Review>,
-    /// `false`: it had been done before.
-    pub(crate) changed: bool,
+pub struct CommandOutcome {
+    pub review: Arc<Review>,
+    /// `false` if the command repeated an earlier one.
+    pub changed: bool,
+    pub reply: Reply,
 }
 
-/// What the outside may see of a review's actor.
+/// What a review's actor shows to readers.
 #[derive(Debug, Clone)]
 pub(crate) enum Snapshot {
-    /// Still reading its snapshot.
+    /// The actor is reading the review from the database.
     Loading,
     Missing,
     Unreadable(Arc<str>),
-    Known(Arc<Review>),
+    Ready(Arc<Review>),
 }
 
 pub(crate) type SnapshotSender = Arc<watch::Sender<Snapshot>>;
 
-/// One review's actor. Everything that changes is in [`State`].
+/// The actor of one review. Everything that changes is in [`State`].
 pub(crate) struct ReviewActor {
     pub(crate) id: ReviewId,
-    /// Known not to be in the database, so there is nothing to read.
+    /// The review is not in the database yet, so there is nothing to read.
     pub(crate) fresh: bool,
-    /// The least time before a timer fires; more than none after failures.
-    pub(crate) pause: Duration,
+    /// The least time before a timer fires; longer after failures.
+    pub(crate) restart_delay: Duration,
     pub(crate) context: Arc<Context>,
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
-    pub(crate) head: SnapshotSender,
+    pub(crate) snapshot: SnapshotSender,
     pub(crate) stats: Arc<ActorStats>,
 }
 
 #[derive(Default)]
 pub(crate) struct State {
     review: Option<Arc<Review>>,
-    /// Set while the snapshot could not be read: nothing is decided without one.
+    /// Set if the snapshot could not be read. Every message is then refused.
     unreadable: Option<Arc<str>>,
-    /// Who waits for git to check the diff before the claim can be given, and the task that asks.
+    /// The reviewer whose claim waits for git, and the task that runs git.
     claiming: Option<(String, AbortHandle)>,
     timer: Option<(Tick, AbortHandle)>,
 }
@@ -118,31 +115,31 @@ impl Actor for ReviewActor {
         Ok(State::default())
     }
 
-    /// Reads the snapshot. Here and not in `pre_start`, which the supervisor waits for.
+    /// Reads the snapshot. Not in `pre_start`, which the supervisor waits for.
     async fn post_start(&self, myself: ActorRef<Self::Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
         if self.fresh {
-            self.head.send_replace(Snapshot::Missing);
+            self.snapshot.send_replace(Snapshot::Missing);
             return Ok(());
         }
         match self.context.reader.find_review(self.id).await {
             Ok(Some(review)) => {
                 state.review = Some(Arc::new(review));
-                self.show(&myself, state);
+                self.publish(&myself, state);
             }
             Ok(None) => {
-                self.head.send_replace(Snapshot::Missing);
+                self.snapshot.send_replace(Snapshot::Missing);
             }
             Err(error) => {
-                tracing::error!(review.id = %self.id, %error, "snapshot cannot be read");
+                tracing::error!(review.id = %self.id, %error, "cannot read the review");
                 let why: Arc<str> = error.to_string().into();
-                self.head.send_replace(Snapshot::Unreadable(Arc::clone(&why)));
+                self.snapshot.send_replace(Snapshot::Unreadable(Arc::clone(&why)));
                 state.unreadable = Some(why);
             }
         }
         Ok(())
     }
 
-    /// Boxed: ractor keeps room for this future in every actor, several times over, also while it is idle.
+    /// Boxed: ractor keeps room for this future in every actor, several times over, even while it is idle.
     async fn handle(
         &self,
         myself: ActorRef<Self::Msg>,
@@ -167,20 +164,17 @@ impl ReviewActor {
             return Err(why.to_string().into());
         }
         match message {
-            ReviewMessage::Propose { proposal, content, reply } => {
-                self.propose(&myself, state, *proposal, content, reply).await
+            ReviewMessage::Apply { command, payload, reply } => {
+                self.apply(&myself, state, command, payload, reply).await
             }
-            ReviewMessage::Apply { command, attached, reply } => {
-                self.apply(&myself, state, command, attached, reply).await
-            }
-            ReviewMessage::Checked { command, attached, outcome, reply } => {
+            ReviewMessage::Checked { command, payload, outcome, reply } => {
                 if matches!(*command, Command::Claim(_)) {
                     state.claiming = None;
                 }
                 match outcome {
-                    // A claim nobody waits for any more would keep a seat from those who do.
+                    // The caller is gone. Its claim would only block the seat.
                     Ok(()) if reply.is_closed() => Ok(()),
-                    Ok(()) => self.decide(&myself, state, *command, attached, reply).await,
+                    Ok(()) => self.decide(&myself, state, *command, payload, reply).await,
                     Err(error) => {
                         let _ = reply.send(Err(error));
                         Ok(())
@@ -199,92 +193,60 @@ impl ReviewActor {
         Mailbox::new(myself.clone(), Arc::clone(&self.stats))
     }
 
-    async fn propose(
-        &self,
-        myself: &ActorRef<ReviewMessage>,
-        state: &mut State,
-        proposal: Proposal,
-        content: Arc<Content>,
-        reply: Reply,
-    ) -> Result<(), ActorProcessingErr> {
-        if let Some(review) = &state.review {
-            let same = self.is_repeat(review, &proposal, &content).await;
-            let _ = reply.send(same.and_then(|same| match same {
-                true => Ok(CommandOutcome { review: Arc::clone(review), changed: false }),
-                false => Err(Refusal::KeyReused { number: review.number }.into()),
-            }));
-            return Ok(());
-        }
-        let done = propose(proposal, self.context.clock.now());
-        self.commit(myself, state, done, CommandPayload { content: Some(content), ..CommandPayload::default() }, reply)
-            .await
-    }
-
-    /// Whether `proposal` is the one that made `review`, sent again. The review may have gone on since,
-    /// so its beginning is asked. HEAD may have moved, too, so a base that nobody named does not count.
-    async fn is_repeat(&self, review: &Review, proposal: &Proposal, content: &Content) -> Result<bool, BrokerError> {
-        let same_panel = review.policy == proposal.policy
-            && review.personas() == proposal.personas
-            && review.priority == proposal.priority();
-        let same_origin = review.proposer == proposal.proposer && review.category == proposal.category && same_panel;
-        if !same_origin || review.round.content_hash == proposal.content_hash {
-            return Ok(same_origin);
-        }
-        let first = self.context.reader.find_first_event(review.number).await.map_err(unreadable)?;
-        let Some(Event::Proposed(first)) = first else { return Ok(false) };
-        let stored = self.context.find_content(&first.round.content_hash).await?;
-        let (then, now) = (first.round.target.as_deref(), proposal.target.as_deref());
-        // A branch may have moved as well.
-        let same_target = then.is_some() && then.map(ReviewTarget::asked) == now.map(ReviewTarget::asked);
-        let same_texts = (&stored.intent, &stored.description) == (&content.intent, &content.description);
-        Ok(same_texts && (same_target || stored.diff == content.diff))
-    }
-
-    /// Decides at once, or sends the command round by git first.
+    /// Decides the command at once, or after git has done what it needs.
     async fn apply(
         &self,
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         command: Box<Command>,
-        attached: CommandPayload,
-        reply: Reply,
+        payload: CommandPayload,
+        reply: ReplySender,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(review) = state.review.clone() else {
-            let _ = reply.send(Err(BrokerError::UnknownReview { given: self.id.to_string() }));
-            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
-            return Ok(());
+        let needed = match &state.review {
+            None if matches!(*command, Command::Propose(_)) => Ok(None),
+            None => {
+                self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+                Err(BrokerError::UnknownReview { given: self.id.to_string() })
+            }
+            Some(review) => self.check_needed(state, review, &command, &payload),
         };
-        if let (Command::Claim(_), Some((by, task))) = (&*command, &state.claiming)
-            && !task.is_finished()
-        {
-            let refusal = Refusal::BeingClaimed { number: review.number, by: by.clone() };
-            let _ = reply.send(Err(refusal.into()));
-            return Ok(());
-        }
-        let needed = as_expected(&review, &attached)
-            .and_then(|()| self.may_speak(&review, &command))
-            .and_then(|()| Ok(git_checks::needed(&review, &command, self.context.clock.now())?));
-        match needed {
-            Err(error) => {
+        match (needed, state.review.clone()) {
+            (Err(error), _) => {
                 let _ = reply.send(Err(error));
                 Ok(())
             }
-            Ok(None) => self.decide(myself, state, *command, attached, reply).await,
-            Ok(Some(wanted)) => {
+            (Ok(Some(needed)), Some(review)) => {
                 let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
                 let context = Arc::clone(&self.context);
                 let (supervisor, working) = (self.supervisor.clone(), self.stats.work());
-                let asking = async move {
-                    git_checks::run(context, review, wanted, command, attached, reply, supervisor).await;
+                let checking = async move {
+                    git_checks::run(context, review, needed, command, payload, reply, supervisor).await;
                     drop(working);
                 };
-                let task = tokio::spawn(asking).abort_handle();
+                let task = tokio::spawn(checking).abort_handle();
                 if let Some(by) = claimant {
                     state.claiming = Some((by, task));
                 }
                 Ok(())
             }
+            (Ok(_), _) => self.decide(myself, state, *command, payload, reply).await,
         }
+    }
+
+    fn check_needed(
+        &self,
+        state: &State,
+        review: &Review,
+        command: &Command,
+        payload: &CommandPayload,
+    ) -> Result<Option<CheckNeeded>, BrokerError> {
+        if let (Command::Claim(_), Some((by, task))) = (command, &state.claiming)
+            && !task.is_finished()
+        {
+            return Err(Refusal::BeingClaimed { number: review.number, by: by.clone() }.into());
+        }
+        check_version(review, payload)?;
+        Ok(check_needed(review, command, self.context.clock.now())?)
     }
 
     async fn decide(
@@ -292,41 +254,46 @@ impl ReviewActor {
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         command: Command,
-        attached: CommandPayload,
-        reply: Reply,
+        payload: CommandPayload,
+        reply: ReplySender,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(review) = &state.review else { return Ok(()) };
-        let decided = as_expected(review, &attached)
-            .and_then(|()| self.may_speak(review, &command))
-            .and_then(|()| Ok(transition(review, command, self.context.clock.now(), &self.context.settings.rules)?));
-        match decided {
+        match self.transition(state.review.as_deref(), command, &payload) {
             Err(error) => {
                 let _ = reply.send(Err(error));
                 Ok(())
             }
-            Ok(done) => self.commit(myself, state, done, attached, reply).await,
+            Ok(done) => self.commit(myself, state, done, payload, reply).await,
         }
     }
 
-    /// What comes without a name is taken for the holder's, which of a reviewer of the pool only its pass may
-    /// say, and that has a name. Asked with the state that is decided on: a moment before, another may have
-    /// held the seat.
-    fn may_speak(&self, review: &Review, command: &Command) -> Result<(), BrokerError> {
-        match spoken_for(review, command) {
-            Some(holder) if self.context.credentials.is_reserved(holder) => {
-                let field = if matches!(command, Command::AddMessage(_)) { "caller_id" } else { "reviewer_id" };
-                Err(BrokerError::OfThePool { field, name: holder.into() })
+    fn transition(
+        &self,
+        review: Option<&Review>,
+        command: Command,
+        payload: &CommandPayload,
+    ) -> Result<Transition, BrokerError> {
+        if let Some(review) = review {
+            check_version(review, payload)?;
+        }
+        let is_unnamed = command.is_unnamed_reviewer();
+        let field = if matches!(command, Command::AddMessage(_)) { "caller_id" } else { "reviewer_id" };
+        let done = transition(review, command, self.context.clock.now(), &self.context.settings.rules)?;
+        // A call without a name acts for the reviewer that holds the seat. For a reviewer of the pool only its own
+        // credential may do so, and that carries a name.
+        let holder = review.filter(|_| is_unnamed).and_then(|review| done.reply.seat(review)?.claim.as_ref());
+        match holder {
+            Some(claim) if self.context.credentials.is_reserved(&claim.by) => {
+                Err(BrokerError::OfThePool { field, name: claim.by.clone() })
             }
-            Some(_) | None => Ok(()),
+            Some(_) | None => Ok(done),
         }
     }
 
     async fn expire(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let Some(review) = &state.review else { return Ok(()) };
-        let expired = transition(review, Command::Expire, self.context.clock.now(), &self.context.settings.rules);
-        match expired {
+        match self.transition(Some(review), Command::Expire, &CommandPayload::default()) {
             Ok(done) if !done.events.is_empty() => {
-                tracing::info!(review.id = %self.id, review.number = %review.number, "claim or reservation ran out");
+                tracing::info!(review.id = %self.id, review.number = %review.number, "lease or reservation expired");
                 let (ignored, _) = oneshot::channel();
                 self.commit(myself, state, done, CommandPayload::default(), ignored).await
             }
@@ -337,23 +304,23 @@ impl ReviewActor {
         }
     }
 
-    /// Makes a transition durable, then true. If it cannot be saved this actor no longer knows what
-    /// the database holds: the caller is told, and the supervisor starts another from the snapshot.
+    /// Makes a transition durable, then replaces the state. After a failed write the actor no longer knows what the
+    /// database holds: it reports the error and stops, and the supervisor starts another one from the snapshot.
     async fn commit(
         &self,
         myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         done: Transition,
-        attached: CommandPayload,
-        reply: Reply,
+        payload: CommandPayload,
+        reply: ReplySender,
     ) -> Result<(), ActorProcessingErr> {
         let changed = !done.events.is_empty();
         let review = Arc::new(done.next);
         if changed {
             let tick = self.context.clock.now().tick;
             let change = Change::new(Arc::clone(&review), done.events, tick)?
-                .with_content(attached.content.clone())
-                .with_patch(attached.patch);
+                .with_content(payload.content.clone())
+                .with_patch(payload.patch);
             let (sender, saved) = oneshot::channel();
             self.context.gateway.send(GatewayMessage::Commit { change: Box::new(change), done: sender });
             if let Err(error) = saved.await.unwrap_or(Err(store::StoreError::Stopped)) {
@@ -361,21 +328,21 @@ impl ReviewActor {
                 let _ = reply.send(Err(BrokerError::NotSaved { why: error.to_string() }));
                 return Err(format!("not saved: {error}").into());
             }
-            if let Some(content) = &attached.content {
+            if let Some(content) = &payload.content {
                 self.context.reader.cache_content(&review.round.content_hash, content);
             }
             state.review = Some(Arc::clone(&review));
-            self.show(myself, state);
+            self.publish(myself, state);
         }
-        let _ = reply.send(Ok(CommandOutcome { review, changed }));
+        let _ = reply.send(Ok(CommandOutcome { review, changed, reply: done.reply }));
         Ok(())
     }
 
-    /// Lets everyone see the new state, and sees to its deadline.
-    fn show(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
+    /// Shows the new state to readers and sets the timer for its next deadline.
+    fn publish(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
         let Some(review) = state.review.clone() else { return };
         let is_final = review.is_final();
-        self.head.send_replace(Snapshot::Known(review));
+        self.snapshot.send_replace(Snapshot::Ready(review));
         self.set_timer(myself, state);
         if is_final {
             self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
@@ -392,7 +359,7 @@ impl ReviewActor {
         }
         let Some(tick) = deadline else { return };
         let (mailbox, at) = (self.mailbox(myself), self.context.clock.instant_of(tick));
-        let at = at.max(tokio::time::Instant::now() + self.pause);
+        let at = at.max(tokio::time::Instant::now() + self.restart_delay);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(at).await;
             mailbox.send(ReviewMessage::Expire);
@@ -401,9 +368,9 @@ impl ReviewActor {
     }
 }
 
-/// Asked with the state that is decided on, also once more after git has answered.
-fn as_expected(review: &Review, attached: &CommandPayload) -> Result<(), BrokerError> {
-    match attached.expected {
+/// Compares with the state that the command is decided on, also after git has worked.
+fn check_version(review: &Review, payload: &CommandPayload) -> Result<(), BrokerError> {
+    match payload.expected_version {
         Some(given) if given != review.version => {
             Err(BrokerError::VersionMismatch { number: review.number, given, current: review.version })
         }

@@ -7,7 +7,7 @@ use crate::{
     Context,
     actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
-    gateway::{Gateway, GatewayMessage, NumberAllocator},
+    gateway::{Gateway, GatewayMessage},
     introspection::{Kind, Node},
     pool::{PoolMessage, ReviewerPool},
     review::{ReviewActor, ReviewMessage, Snapshot, SnapshotSender},
@@ -47,13 +47,12 @@ pub(crate) struct Supervisor {
     context: Arc<Context>,
     writer: Writer,
     feed: Feed,
-    minted: Arc<NumberAllocator>,
     stats: Arc<ActorStats>,
 }
 
 struct Live {
     mailbox: Mailbox<ReviewMessage>,
-    head: SnapshotSender,
+    snapshot: SnapshotSender,
 }
 
 pub(crate) struct State {
@@ -72,11 +71,9 @@ pub(crate) async fn start(
     context: Context,
     writer: Writer,
     feed: Feed,
-    minted: NumberAllocator,
 ) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
     let stats = Arc::new(ActorStats::new());
-    let supervisor =
-        Supervisor { context: Arc::new(context), writer, feed, minted: Arc::new(minted), stats: Arc::clone(&stats) };
+    let supervisor = Supervisor { context: Arc::new(context), writer, feed, stats: Arc::clone(&stats) };
     let (actor, ended) = Actor::spawn(None, supervisor, ()).await?;
     Ok((Mailbox::new(actor, stats), ended))
 }
@@ -123,11 +120,11 @@ impl Actor for Supervisor {
                 if !state.live.contains_key(&id) && start && self.has_room(state) {
                     Box::pin(self.wake(&myself, state, id, false)).await?;
                 }
-                let head = state.live.get(&id).map(|live| {
+                let snapshot = state.live.get(&id).map(|live| {
                     live.mailbox.stats.touch();
-                    live.head.subscribe()
+                    live.snapshot.subscribe()
                 });
-                let _ = reply.send(head);
+                let _ = reply.send(snapshot);
             }
             SupervisorMessage::Idle { id, actor } => {
                 if state.live.get(&id).is_some_and(|live| live.mailbox.id() == actor) {
@@ -172,7 +169,7 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
                 state.pool_restarts += 1;
                 self.context.metrics.restarted("pool");
-                state.pool = self.start_pool(&myself, restart_pause(state.pool_restarts)).await?;
+                state.pool = self.start_pool(&myself, restart_delay(state.pool_restarts)).await?;
             }
             return Ok(());
         }
@@ -183,7 +180,7 @@ impl Actor for Supervisor {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
             let Some(live) = state.live.remove(&id) else { return Ok(()) };
             // A proposal that could not be saved never was a review; nobody will ask for it again.
-            if !matches!(&*live.head.borrow(), Snapshot::Missing) {
+            if !matches!(&*live.snapshot.borrow(), Snapshot::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
                 state.failures.insert(id, (count + 1, error));
                 self.context.metrics.restarted("review");
@@ -191,12 +188,12 @@ impl Actor for Supervisor {
                     state.failures.retain(|failed, _| *failed == id || state.live.contains_key(failed));
                 }
             }
-            let needed = live.head.receiver_count() > 0 || deadline(&live).is_some();
+            let needed = live.snapshot.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
                 Box::pin(self.wake(&myself, state, id, false)).await?;
-            } else if matches!(&*live.head.borrow(), Snapshot::Unreadable(_)) && !state.stopping {
+            } else if matches!(&*live.snapshot.borrow(), Snapshot::Unreadable(_)) && !state.stopping {
                 // What it was woken for, a deadline perhaps, is still to be done.
-                self.expire_later(&myself, id, restart_pause(state.failures.get(&id).map_or(1, |(count, _)| *count)));
+                self.expire_later(&myself, id, restart_delay(state.failures.get(&id).map_or(1, |(count, _)| *count)));
             }
         }
         Ok(())
@@ -235,12 +232,8 @@ impl Supervisor {
 
     async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
-        let gateway = Gateway {
-            supervisor: self.mailbox(myself),
-            writer: self.writer.clone(),
-            stats: Arc::clone(&stats),
-            minted: Arc::clone(&self.minted),
-        };
+        let gateway =
+            Gateway { supervisor: self.mailbox(myself), writer: self.writer.clone(), stats: Arc::clone(&stats) };
         let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
         let gateway = Mailbox::new(actor, stats);
         self.context.gateway.set(gateway.clone());
@@ -300,19 +293,19 @@ impl Supervisor {
         id: ReviewId,
         fresh: bool,
     ) -> Result<&'a Live, SpawnErr> {
-        let head: SnapshotSender = Arc::new(watch::Sender::new(Snapshot::Loading));
+        let snapshot: SnapshotSender = Arc::new(watch::Sender::new(Snapshot::Loading));
         let stats = Arc::new(ActorStats::new());
         let review = ReviewActor {
             id,
             fresh,
-            pause: restart_pause(state.failures.get(&id).map_or(0, |(count, _)| *count)),
+            restart_delay: restart_delay(state.failures.get(&id).map_or(0, |(count, _)| *count)),
             context: Arc::clone(&self.context),
             supervisor: self.mailbox(myself),
-            head: Arc::clone(&head),
+            snapshot: Arc::clone(&snapshot),
             stats: Arc::clone(&stats),
         };
         let (actor, _) = Actor::spawn_linked(None, review, (), myself.get_cell()).await?;
-        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), head }))
+        Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), snapshot }))
     }
 
     fn sweep(&self, state: &mut State) {
@@ -384,8 +377,8 @@ impl Supervisor {
         let mut reviews: Vec<_> = state
             .live
             .iter()
-            .map(|(id, live)| match &*live.head.borrow() {
-                Snapshot::Known(review) => {
+            .map(|(id, live)| match &*live.snapshot.borrow() {
+                Snapshot::Ready(review) => {
                     (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id)
                 }
                 Snapshot::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
@@ -423,20 +416,20 @@ impl Supervisor {
 /// A review with work to do stays awake, and so does one whose next change somebody waits for. Its
 /// deadlines are kept for it.
 fn may_rest(live: &Live) -> bool {
-    let loading = matches!(&*live.head.borrow(), Snapshot::Loading);
-    !loading && !live.mailbox.stats.is_busy() && live.head.receiver_count() == 0
+    let loading = matches!(&*live.snapshot.borrow(), Snapshot::Loading);
+    !loading && !live.mailbox.stats.is_busy() && live.snapshot.receiver_count() == 0
 }
 
 /// When its next lease or reservation runs out.
 fn deadline(live: &Live) -> Option<Tick> {
-    match &*live.head.borrow() {
-        Snapshot::Known(review) => review.next_deadline(),
+    match &*live.snapshot.borrow() {
+        Snapshot::Ready(review) => review.next_deadline(),
         Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
     }
 }
 
 /// How long a restarted review waits before it tries again by itself what it failed at. Calls are
 /// not held up by it.
-fn restart_pause(failures: u64) -> Duration {
+fn restart_delay(failures: u64) -> Duration {
     Duration::from_secs(failures.min(30))
 }

@@ -9,7 +9,7 @@ use domain::{
     content::{Content, ContentHash},
     finding::FindingStatus,
     ids::ReviewId,
-    review::{Review, Status},
+    review::{Review, Seat, Status},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,8 +78,8 @@ pub struct ClaimResponse {
 }
 
 impl ClaimResponse {
-    pub fn new(review: &Review, content: &Content, reviewer: &str) -> Self {
-        let seat = review.seats.iter().find(|seat| seat.is_held_by(reviewer));
+    /// `seat`: the claimed seat; `None` if the broker rejected the diff instead.
+    pub fn new(review: &Review, content: &Content, seat: Option<&Seat>) -> Self {
         let claim = seat.and_then(|seat| seat.claim.as_ref());
         let auto_rejected = review.auto_rejected();
         let mut diff = DiffState::from(review);

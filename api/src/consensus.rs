@@ -38,7 +38,7 @@ impl From<domain::consensus::Policy> for Policy {
             block_on_critical: policy.block_on_critical,
             ungrounded_blocks: policy.ungrounded_blocks,
             max_minutes: policy.max_minutes,
-            max_cost_usd: policy.max_cost.map(dollars),
+            max_cost_usd: policy.max_cost_micro_usd.map(dollars),
         }
     }
 }

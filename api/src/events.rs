@@ -191,7 +191,7 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::Claimed { persona, by, generation, .. } => {
                 Self::Claimed { persona: shorten(persona), reviewer_id: shorten(by), claim_generation: *generation }
             }
-            ReviewEvent::AutoRejected { claimant, words: message, .. } => {
+            ReviewEvent::AutoRejected { claimant, message, .. } => {
                 Self::AutoRejected { reviewer_id: shorten(claimant), message: shorten(message) }
             }
             ReviewEvent::ClaimEnded { persona, by, reason, detail, .. } => Self::ClaimEnded {
@@ -210,9 +210,9 @@ impl From<&ReviewEvent> for EventData {
                 reason,
                 summary,
                 offers_patch,
-                escalate,
+                escalation,
                 findings,
-                settles,
+                resolved,
                 ..
             } => Self::VerdictGiven {
                 persona: shorten(persona),
@@ -221,15 +221,15 @@ impl From<&ReviewEvent> for EventData {
                 reason: reason.as_deref().map(shorten),
                 summary: summary.as_deref().map(shorten),
                 counter_patch: *offers_patch,
-                escalate: *escalate,
+                escalate: escalation.is_some(),
                 issues: findings.iter().take(MAX_ITEMS).map(|raised| raised.number.to_string()).collect(),
                 issue_count: findings.len(),
-                settled: settles.iter().take(MAX_ITEMS).map(SettledIssue::from).collect(),
-                settled_count: settles.len(),
+                settled: resolved.iter().take(MAX_ITEMS).map(SettledIssue::from).collect(),
+                settled_count: resolved.len(),
             },
             ReviewEvent::FindingUpdated(updated) => Self::FindingUpdated {
                 issue_id: updated.number.to_string(),
-                wish: updated.wish,
+                wish: updated.requested,
                 by_role: updated.role,
                 settles: updated.settles,
                 duplicate_of: updated.duplicate_of.map(|number| number.to_string()),

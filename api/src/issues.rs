@@ -156,9 +156,9 @@ impl Issue {
 impl From<&Finding> for Issue {
     fn from(finding: &Finding) -> Self {
         let found = &finding.found;
-        let location = finding.place().or(found.place.as_ref());
+        let location = finding.location().or(found.location.as_ref());
         let lines = location.and_then(|location| location.lines);
-        let raised = found.place.as_ref().filter(|raised| location != Some(raised));
+        let raised = found.location.as_ref().filter(|raised| location != Some(raised));
         let anchor = finding.anchor.as_ref();
         let (grounding, grounding_note) = match &finding.grounding {
             Grounding::Grounded { note } => ("grounded", note.clone()),
@@ -198,7 +198,7 @@ impl From<&Finding> for Issue {
             late: finding.late.then_some(true),
             oscillating: finding.oscillating.then_some(true),
             proposer_says: finding.reply.as_ref().map(|reply| ProposerReply {
-                says: reply.says,
+                says: reply.response,
                 note: text(&reply.note),
                 by: reply.by.clone(),
                 round: reply.round,

@@ -351,7 +351,7 @@ impl From<&Review> for ReviewStatusResponse {
             escalate: review.escalated.is_some(),
             escalate_why: review.escalated,
             issues: IssueTotals::of_review(review),
-            cost_usd: (review.cost > 0).then(|| dollars(review.cost)),
+            cost_usd: (review.cost_micro_usd > 0).then(|| dollars(review.cost_micro_usd)),
             has_counter_patch: has_counter_patch(review),
             cancel_reason: review.cancel_reason.as_deref().map(excerpt),
             created_at: timestamp(review.created_at),
@@ -413,7 +413,7 @@ impl From<&Review> for DiffState {
             DiffCheck::Applies { to, tree_id } => {
                 Self { applies: Some(true), applies_to: Some(*to), tree_id: tree_id.clone(), ..state }
             }
-            DiffCheck::Fails { words: message } => {
+            DiffCheck::Fails { message } => {
                 Self { applies: Some(false), validation_error: Some(excerpt(message)), ..state }
             }
             DiffCheck::Unknown { why } => Self { validation_error: Some(excerpt(why)), ..state },

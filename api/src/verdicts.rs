@@ -8,7 +8,7 @@ use crate::{
 use domain::{
     consensus::Escalation,
     content::ContentHash,
-    finding::RawFinding,
+    finding::{FindingNumber, RawFinding},
     ids::ReviewId,
     review::{Review, Status},
     verdict::{ReviewMetrics, Verdict},
@@ -78,10 +78,9 @@ pub struct VerdictResponse {
 }
 
 impl VerdictResponse {
-    /// `persona`: the seat that gave the verdict.
-    pub fn new(review: &Review, verdict: Verdict, persona: Option<&str>) -> Self {
-        let raised = review.findings.iter().map(AsRef::as_ref);
-        let raised = raised.filter(|f| Some(f.persona.as_str()) == persona && f.round == review.round.number);
+    /// `raised`: the findings that the seat has raised in this round.
+    pub fn new(review: &Review, verdict: Verdict, raised: &[FindingNumber]) -> Self {
+        let raised = raised.iter().filter_map(|number| review.finding(*number));
         Self {
             review_id: review.id,
             number: review.number.to_string(),

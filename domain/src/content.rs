@@ -1,4 +1,4 @@
-//! What is proposed in one round, and the hash an approval is bound to.
+//! The content of a round, and the hash that an approval is bound to.
 
 use crate::diff::{AffectedFile, Flag};
 use crate::text::hex;
@@ -18,7 +18,7 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// One round's content. It never changes: another content has another hash.
+/// The content of one round. Immutable: a changed content has another hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     pub intent: String,
@@ -26,7 +26,7 @@ pub struct Content {
     pub diff: Option<String>,
     /// The commit the diff is against; `None` with a diff means the empty tree.
     pub base_commit: Option<String>,
-    /// Read from the diff, so not part of the hash.
+    /// Parsed from the diff, so not part of the hash.
     pub files: Vec<AffectedFile>,
     pub flags: Vec<Flag>,
     /// Why `files` is empty although there is a diff.
@@ -34,8 +34,8 @@ pub struct Content {
 }
 
 impl Content {
-    /// The hash of intent, description, diff and base: compact JSON with exactly these keys in this
-    /// order, so that any other program can compute it.
+    /// The SHA-256 of compact JSON with the keys `intent`, `description`, `diff` and `base_commit` in this order, so that
+    /// any program can compute it.
     pub fn hash(&self) -> ContentHash {
         #[derive(Serialize)]
         struct Canonical<'a> {
@@ -50,14 +50,11 @@ impl Content {
             diff: self.diff.as_deref(),
             base_commit: self.base_commit.as_deref(),
         };
-        let mut hasher = HashWriter(Sha256::new());
-        // Writing into a hasher cannot fail, and strings always serialise.
-        let _ = serde_json::to_writer(&mut hasher, &canonical);
-        ContentHash(hex(&hasher.0.finalize()))
+        ContentHash(hex(&json_sha256(&canonical)))
     }
 }
 
-/// A short fingerprint with which a repeated call is recognised.
+/// A short fingerprint that recognises a repeated call.
 pub fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -65,6 +62,18 @@ pub fn digest(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
     }
     hex(&hasher.finalize()[..12])
+}
+
+/// Like [`digest`], of a value's JSON.
+pub fn digest_json(value: &impl Serialize) -> String {
+    hex(&json_sha256(value)[..12])
+}
+
+fn json_sha256(value: &impl Serialize) -> [u8; 32] {
+    let mut hasher = HashWriter(Sha256::new());
+    // Writing into a hasher cannot fail, and the values have no maps with keys that JSON lacks.
+    let _ = serde_json::to_writer(&mut hasher, value);
+    hasher.0.finalize().into()
 }
 
 struct HashWriter(Sha256);
@@ -103,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_differs_from_what_is_empty() {
+    fn a_missing_diff_and_an_empty_diff_have_different_hashes() {
         assert_ne!(content("a", None).hash(), content("a", Some("")).hash());
     }
 

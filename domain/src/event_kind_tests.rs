@@ -18,13 +18,13 @@ fn pool(kind: &str, more: Value) -> PoolEvent {
 #[test]
 fn each_kind_has_its_topic() {
     let hash = "0".repeat(64);
-    let said = json!({ "persona": "general", "role": "proposer", "by": null, "round": 1, "body": "why?",
+    let said = json!({ "persona": "general", "role": "proposer", "by": "p1", "round": 1, "body": "why?",
         "metadata": null, "digest": "", "lease_ends": null, "requeued": null });
     let verdict = json!({ "persona": "general", "by": "r1", "generation": 1, "verdict": "approved", "reason": null,
         "summary": null, "metrics": null, "content_hash": hash, "round": 1, "offers_patch": false,
-        "status": "approved", "escalate": false, "lease_ends": null, "digest": "" });
+        "status": "approved", "lease_ends": null, "digest": "" });
     let finding = |settles| {
-        json!({ "number": 1, "role": "reviewer", "by": "r1", "wish": "fixed", "duplicate_of": null, "note": null,
+        json!({ "number": 1, "role": "reviewer", "by": "r1", "requested": "fixed", "duplicate_of": null, "note": null,
             "round": 1, "settles": settles, "status": "pending", "lease_ends": null })
     };
     let claim = json!({ "persona": "general", "by": "r1", "generation": 1, "lease_ends": 5, "diff": null });
@@ -33,17 +33,20 @@ fn each_kind_has_its_topic() {
         (review("claimed", claim), Topic::ReviewUpdated),
         (review("claim_ended", ended), Topic::ReviewUpdated),
         (review("reservation_ended", json!({ "persona": "general", "reviewer": "r1" })), Topic::ReviewUpdated),
-        (review("auto_rejected", json!({ "claimant": "r1", "words": "no", "generation": 1 })), Topic::ReviewUpdated),
+        (review("auto_rejected", json!({ "claimant": "r1", "message": "no", "generation": 1 })), Topic::ReviewUpdated),
         (review("verdict_given", verdict), Topic::IterationAdded),
         (review("finding_updated", finding(true)), Topic::IssueResolved),
         (review("finding_updated", finding(false)), Topic::Activity),
         (review("message_added", said), Topic::MessageAdded),
-        (review("counter_patch_rejected", json!({ "persona": "general", "patch": 1 })), Topic::ReviewUpdated),
         (
-            review("cancelled", json!({ "by": null, "reason": "no", "detached": [], "generation": 1 })),
+            review("counter_patch_rejected", json!({ "by": "p1", "persona": "general", "patch": 1 })),
             Topic::ReviewUpdated,
         ),
-        (review("closed", json!({ "by": "proposer" })), Topic::ReviewUpdated),
+        (
+            review("cancelled", json!({ "by": "p1", "reason": "no", "detached": [], "generation": 1 })),
+            Topic::ReviewUpdated,
+        ),
+        (review("closed", json!({ "by": "proposer", "identity": "p1" })), Topic::ReviewUpdated),
     ];
     for (event, topic) in table {
         assert_eq!(event.topic(), topic, "{}", event.kind());

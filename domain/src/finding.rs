@@ -7,7 +7,7 @@ mod lifecycle;
 mod raw;
 mod wording;
 
-pub use lifecycle::{Anchor, Finding, ProposerResponse, Reply, RequestedStatus, Resolution};
+pub use lifecycle::{Anchor, Finding, ProposerReply, ProposerResponse, RequestedStatus, Resolution};
 pub use raw::{BadFinding, RawFinding};
 
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ pub struct NewFinding {
     pub is_issue: bool,
     pub kind: FindingKind,
     pub severity: Severity,
-    pub place: Option<Location>,
+    pub location: Option<Location>,
     pub title: String,
     pub description: Option<String>,
     /// The code it is about, quoted.

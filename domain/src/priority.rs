@@ -1,25 +1,26 @@
-//! Which review goes next.
+//! Priorities: which review is claimed next.
+
+use crate::review::Proposer;
 
 crate::string_enum! {
-    /// Fixed when a proposal is submitted. The order of the variants is the order of the queue.
+    /// Set when a proposal is submitted. The order of the variants is the order of the queue.
     Priority { Critical = "critical", Normal = "normal", Low = "low" }
 }
 
 impl Priority {
-    /// What the identity of a proposal says about its urgency: plans hold others up, checks of
-    /// finished work hold up nobody.
-    pub fn infer(agent_type: &str, agent_role: &str, phase: &str, task: Option<&str>) -> Self {
+    /// The priority that follows from the proposer: plans block other work, verification of finished work does not.
+    pub fn infer(Proposer { agent_type, agent_role, phase, task, .. }: &Proposer) -> Self {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
         if has(agent_type, "planner") || has(agent_role, "planner") {
             Self::Critical
-        } else if has(phase, "verify") || task.is_some_and(|t| has(t, "verification")) {
+        } else if has(phase, "verify") || task.as_deref().is_some_and(|t| has(t, "verification")) {
             Self::Low
         } else {
             Self::Normal
         }
     }
 
-    /// Place in the queue, smallest first.
+    /// Position in the queue, smallest first.
     pub const fn rank(self) -> i64 {
         match self {
             Self::Critical => 0,
@@ -32,10 +33,20 @@ impl Priority {
 #[cfg(test)]
 mod tests {
     use super::Priority::{self, Critical, Low, Normal};
+    use crate::review::Proposer;
 
     #[track_caller]
     fn check(agent_type: &str, role: &str, phase: &str, task: Option<&str>, expected: Priority) {
-        assert_eq!(Priority::infer(agent_type, role, phase, task), expected);
+        let proposer = Proposer {
+            agent_type: agent_type.into(),
+            agent_role: role.into(),
+            phase: phase.into(),
+            plan: None,
+            task: task.map(Into::into),
+            project: None,
+            proposer_id: None,
+        };
+        assert_eq!(Priority::infer(&proposer), expected);
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! A review: its state, what can be asked of it, what happened to it.
+//! A review: its state, commands, events, refusals and replies, and the function that decides commands.
 
 mod command;
 mod event;
 mod refusal;
+mod reply;
 mod target;
 mod transition;
 
 pub use command::{
-    AcceptCounterPatch, AddMessage, Check, CheckNeeded, ClaimSeat, Command, CommandKind, GiveVerdict, OfferedFinding,
-    OfferedFindings, OfferedPatch, Proposal, ReleaseSeat, Revise, UpdateFinding,
+    AcceptCounterPatch, AddMessage, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, Draft, GiveVerdict,
+    OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Revise, UpdateFinding,
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
     Proposed, Requeued,
 };
 pub use refusal::Refusal;
+pub use reply::Reply;
 pub use target::{ReviewTarget, TargetCommit, TargetKind};
-pub use transition::{
-    Rules, Transition, apply, check_needed, followed, propose, replay, seats_for, spoken_for, transition,
-};
+pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 
 use crate::{
     consensus::{Escalation, Policy},
@@ -46,7 +46,7 @@ crate::string_enum! {
 }
 
 impl Status {
-    /// Reviewers are awaited or at work: leases run, and a free seat can be taken.
+    /// Reviewers are wanted or working: leases run and free seats can be claimed.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Claimed | Self::InReview)
     }
@@ -66,11 +66,11 @@ crate::string_enum! {
 }
 
 crate::string_enum! {
-    /// What a diff was found to apply to.
+    /// What a diff applies to.
     AppliesTo { Base = "base", Worktree = "worktree" }
 }
 
-/// Who proposes, and where in their work the proposal stands.
+/// The proposer, and the step of its work that the proposal belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposer {
     pub agent_type: String,
@@ -83,33 +83,33 @@ pub struct Proposer {
 }
 
 impl Proposer {
-    /// The name nobody may review this proposal under.
+    /// The proposer's name. A reviewer with this name is refused.
     pub fn identity(&self) -> &str {
         self.proposer_id.as_deref().unwrap_or(&self.agent_type)
     }
 }
 
-/// What git said of a round's diff.
+/// Git's answer about a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum DiffCheck {
-    /// The proposer asked for no check; every reviewer is shown that.
+    /// The proposer skipped the check. Reviewers see that.
     Skipped,
     Applies {
         to: AppliesTo,
-        /// The tree that base and diff make together; a working tree has none.
+        /// The tree that results from applying the diff to its base; `None` for a working tree.
         tree_id: Option<String>,
     },
     Fails {
-        words: String,
+        message: String,
     },
-    /// Git could not tell (it timed out, say); a claim tries again.
+    /// Git failed or timed out. The next claim checks again.
     Unknown {
         why: String,
     },
 }
 
-/// What is known of the active diff beside its text.
+/// The active diff without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffFacts {
     pub base_commit: Option<String>,
@@ -117,54 +117,54 @@ pub struct DiffFacts {
     pub check: DiffCheck,
 }
 
-/// The active content, as far as the rules need it; the text itself is kept under its hash.
+/// The active content without its text, which is stored under its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     pub number: u32,
     pub content_hash: ContentHash,
     pub intent: String,
     pub diff: Option<DiffFacts>,
-    /// Names the call that submitted this round, so that a repeat of it is recognised.
+    /// Identifies the call that submitted this round, so that a repeat of it is recognised.
     pub request_key: Option<String>,
-    /// Where the diff was taken from, as long as it is the active one.
+    /// The commits that the active diff was taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Box<ReviewTarget>>,
 }
 
-/// A seat taken by a reviewer.
+/// A reviewer's hold on a seat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     pub by: String,
     pub generation: u32,
     pub at: Timestamp,
-    /// `None` once the seat has voted: nothing is owed, so nothing runs out.
+    /// `None` after the seat has voted.
     pub lease_ends: Option<Tick>,
 }
 
-/// A seat kept free for the reviewer that was asked back.
+/// A seat that is kept free for one reviewer after the proposer asked a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     pub reviewer: String,
     pub until: Tick,
 }
 
-/// A counter-patch that waits for the proposer's answer.
+/// A counter-patch that the proposer has not answered yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPatch {
-    /// The version of the review at which it was offered.
+    /// The version of the review when it was offered.
     pub id: u64,
     pub by: String,
 }
 
-/// The end of a seat's discussion: whose turn it is, and what a repeat looks like.
+/// The last message of a seat's discussion: decides whose turn it is and recognises repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: u64,
     pub role: Role,
-    /// Only there is a repeat one: the same words may be said of every round.
+    /// Repeats are recognised within this round only.
     pub round: u32,
     pub digest: String,
-    /// The other side's last message in this round, whose sender may not know yet that it arrived.
+    /// The other side's last message in this round. Its sender may repeat it after a lost response.
     pub answers: Option<Answered>,
 }
 
@@ -176,8 +176,8 @@ pub struct Answered {
 }
 
 impl LastMessage {
-    /// Id and digest of what `role` said last in this round.
-    pub fn said_by(&self, role: Role) -> Option<(u64, &str)> {
+    /// Id and digest of the last message of `role` in this round.
+    pub fn last_of(&self, role: Role) -> Option<(u64, &str)> {
         if self.role == role {
             Some((self.id, &self.digest))
         } else {
@@ -186,7 +186,7 @@ impl LastMessage {
     }
 }
 
-/// The last verdict of a seat, comments included, to recognise a repeat of it.
+/// The last verdict of a seat, comments included. Recognises repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastVerdict {
     pub generation: u32,
@@ -194,7 +194,7 @@ pub struct LastVerdict {
     pub digest: String,
 }
 
-/// What a seat last voted on, in this round or an earlier one.
+/// The content that a seat last voted on, in this round or an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reviewed {
     pub round: u32,
@@ -212,7 +212,7 @@ pub struct Seat {
     pub last_message: Option<LastMessage>,
     pub last_verdict: Option<LastVerdict>,
     pub reviewed: Option<Reviewed>,
-    /// Why a reviewer gave up on it in this round. It is free for others.
+    /// Why a reviewer gave up in this round. Others can claim the seat.
     pub gave_up: Option<String>,
 }
 
@@ -231,7 +231,7 @@ impl Seat {
         }
     }
 
-    /// Nobody holds it and no vote stands for it; it may still be reserved.
+    /// Neither claimed nor voted. The seat may still be reserved.
     pub fn is_free(&self) -> bool {
         self.claim.is_none() && self.vote.is_none()
     }
@@ -240,40 +240,39 @@ impl Seat {
         self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
     }
 
-    /// The reservation, unless it has run out.
+    /// The reservation, if it has not ended at `tick`.
     pub fn reserved_at(&self, tick: Tick) -> Option<&Reservation> {
         self.reservation.as_ref().filter(|r| r.until > tick)
     }
 }
 
-/// The state of a review: what its database rows say, no more.
+/// The state of a review, equal to its database rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     pub id: ReviewId,
     pub number: ReviewNumber,
-    /// One more with every event; waiting callers compare it.
+    /// Grows by one with every event. Waiting callers compare it.
     pub version: u64,
     pub proposer: Proposer,
     pub category: Option<Category>,
     pub priority: Priority,
     pub status: Status,
     pub round: Round,
-    /// Changes have been asked for at least once, so the proposer may revise while it is pending.
+    /// Changes were requested at least once, so the proposer may revise while the review is pending.
     pub returned: bool,
     pub seats: Vec<Seat>,
     pub policy: Policy,
     pub claim_generation: u32,
-    /// The last word on the active content, and who said it.
+    /// The latest verdict on the active content.
     pub decision: Option<Decision>,
-    /// What an approval stands for; `Some` exactly while the review is approved, and after it closed
-    /// as such.
+    /// The approved content. `Some` exactly while the review is approved or was closed after an approval.
     pub approved_hash: Option<ContentHash>,
-    /// Why a person is asked.
+    /// Why a person should look at the review.
     pub escalated: Option<Escalation>,
-    /// Oldest first. Shared, because a review is copied for every change and findings seldom change.
+    /// Oldest first. In an `Arc` because every transition copies the review and findings rarely change.
     pub findings: Vec<Arc<Finding>>,
-    /// What its verdicts have cost so far, as far as they say, in millionths of a dollar.
-    pub cost: u64,
+    /// The cost reported by its verdicts, in millionths of a dollar.
+    pub cost_micro_usd: u64,
     pub cancel_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -288,31 +287,48 @@ pub struct Decision {
 }
 
 impl Review {
-    /// The broker itself sent it back, because the diff does not apply.
+    /// The broker requested changes because the diff does not apply.
     pub fn auto_rejected(&self) -> bool {
         self.status == Status::ChangesRequested && self.decision.as_ref().is_some_and(|d| d.by == VALIDATOR)
     }
 
-    /// Everyone who holds a seat, in the order of the seats.
+    /// The reviewers that hold a seat, in the order of the seats.
     pub fn holders(&self) -> impl Iterator<Item = &str> {
         self.seats.iter().filter_map(|seat| seat.claim.as_ref()).map(|claim| claim.by.as_str())
     }
 
-    /// The claimant to show where there is room for one.
+    /// The first reviewer that holds a seat.
     pub fn claimed_by(&self) -> Option<&str> {
         if self.auto_rejected() { Some(VALIDATOR) } else { self.holders().next() }
     }
 
-    /// Seats that can be taken now. They may be reserved.
+    /// Seats that can be claimed now. They may be reserved.
     pub fn free_seats(&self) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(|seat| self.status.is_open() && seat.is_free())
+    }
+
+    /// The claimed seat that a reviewer names by the generation of its claim or, without one, by its own name.
+    pub fn claimed_seat(&self, by: Option<&str>, generation: Option<u32>) -> Option<(usize, &Seat, &Claim)> {
+        let is_meant = |claim: &Claim| match (generation, by) {
+            (Some(generation), _) => claim.generation == generation,
+            (None, Some(by)) => claim.by == by,
+            (None, None) => false,
+        };
+        let claimed =
+            self.seats.iter().enumerate().filter_map(|(index, seat)| Some((index, seat, seat.claim.as_ref()?)));
+        claimed.into_iter().find(|(_, _, claim)| is_meant(claim))
+    }
+
+    /// Whether git checks the diffs of this review.
+    pub fn checks_diffs(&self) -> bool {
+        !matches!(self.round.diff.as_ref().map(|diff| &diff.check), Some(DiffCheck::Skipped))
     }
 
     pub fn finding(&self, number: FindingNumber) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.number == number).map(Arc::as_ref)
     }
 
-    /// Open findings that keep approvals from being enough.
+    /// Open findings that prevent an approval.
     pub fn blocking(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().map(Arc::as_ref).filter(|finding| finding.blocks(&self.policy))
     }
@@ -321,14 +337,14 @@ impl Review {
         self.seats.iter().map(|seat| seat.persona.clone()).collect()
     }
 
-    /// When the next lease or reservation ends, whichever is first.
+    /// When the next lease or reservation ends.
     pub fn next_deadline(&self) -> Option<Tick> {
         let lease = |seat: &Seat| seat.claim.as_ref().and_then(|claim| claim.lease_ends);
         let reserved = |seat: &Seat| seat.reservation.as_ref().map(|r| r.until);
         self.seats.iter().flat_map(|seat| [lease(seat), reserved(seat)]).flatten().min()
     }
 
-    /// Nothing can happen to it any more.
+    /// No command can change the review any more.
     pub const fn is_final(&self) -> bool {
         matches!(self.status, Status::Closed)
     }

@@ -31,7 +31,7 @@ impl Verdict {
 
 impl ReviewMetrics {
     /// The cost in millionths of a dollar, which add up without rounding.
-    pub fn cost_millionths(&self) -> u64 {
+    pub fn cost_micro_usd(&self) -> u64 {
         self.cost_usd.map_or(0, |cost| (cost.clamp(0.0, 1e6) * 1e6).round() as u64)
     }
 }

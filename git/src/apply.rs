@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
-use domain::review::{AppliesTo, Check};
+use domain::review::{AppliesTo, DiffCheck};
 
 use crate::process::Output;
 use crate::session::Session;
@@ -16,7 +16,7 @@ impl Repository {
     /// empty tree.
     ///
     /// Dropping the future kills git and removes the files that it wrote.
-    pub async fn check(&self, base: Option<&str>, diff: &str) -> Result<Check, GitError> {
+    pub async fn check(&self, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
         self.check_size(diff)?;
         self.check_id(base)?;
         let parts = apply_parts(diff);
@@ -30,7 +30,7 @@ impl Repository {
             }
         }
         let tree_id = Some(self.write_tree(&mut session).await?);
-        Ok(Check::Applies { to: AppliesTo::Base, tree_id })
+        Ok(DiffCheck::Applies { to: AppliesTo::Base, tree_id })
     }
 
     /// Writes the files of `base`, with `diff` applied, into the empty folder `to`. A diff that does not apply is an
@@ -131,15 +131,15 @@ impl Repository {
         part: ApplyPart<'_>,
         diff: &str,
         rejection: String,
-    ) -> Result<Check, GitError> {
+    ) -> Result<DiffCheck, GitError> {
         if self.0.trusted && !self.0.layout.bare {
             let git = self.scratch("checking the working tree").work_tree(self.root()).args(["apply", "--check"]);
             let git = git.args(apply_options(part, part.zero_context != ZeroContext::No));
             if find_rejection(&session.run(git, &with_final_newline(diff)).await?)?.is_none() {
-                return Ok(Check::Applies { to: AppliesTo::Worktree, tree_id: None });
+                return Ok(DiffCheck::Applies { to: AppliesTo::Worktree, tree_id: None });
             }
         }
-        Ok(Check::Fails { words: rejection })
+        Ok(DiffCheck::Fails { message: rejection })
     }
 }
 

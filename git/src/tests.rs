@@ -14,7 +14,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use domain::review::{AppliesTo, Check};
+use domain::review::{AppliesTo, DiffCheck};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,8 +102,8 @@ fn numbers(from: u32, to: u32) -> String {
     (from..=to).map(|n| format!("{n}\n")).collect()
 }
 
-fn applies(tree: &str) -> Check {
-    Check::Applies { tree_id: Some(tree.to_owned()), to: AppliesTo::Base }
+fn applies(tree: &str) -> DiffCheck {
+    DiffCheck::Applies { tree_id: Some(tree.to_owned()), to: AppliesTo::Base }
 }
 
 type Step = (&'static str, fn(&TestRepo));
@@ -321,7 +321,7 @@ async fn a_diff_trimmed_by_an_agent_still_applies() {
     let binary = repo.git(&["diff", "--binary", &base, "HEAD"]);
     assert_eq!(repository.check(Some(&base), binary.trim_end()).await.unwrap(), applies(&repo.tree()));
     let text = "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y";
-    assert!(matches!(repository.check(Some(&base), text).await.unwrap(), Check::Applies { .. }));
+    assert!(matches!(repository.check(Some(&base), text).await.unwrap(), DiffCheck::Applies { .. }));
 }
 
 #[tokio::test]
@@ -338,7 +338,7 @@ async fn a_diff_that_does_not_apply_fails_with_the_message_of_git() {
         ("", "error: No valid patches in input (allow with \"--allow-empty\")"),
     ] {
         let outcome = repository.check(Some(&base), diff).await.unwrap();
-        assert_eq!(outcome, Check::Fails { words: expected.to_owned() }, "{diff}");
+        assert_eq!(outcome, DiffCheck::Fails { message: expected.to_owned() }, "{diff}");
     }
 }
 
@@ -349,7 +349,7 @@ async fn a_diff_that_git_applies_only_partly_fails() {
     let base = repo.commit();
     let half = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\nGIT binary patch\nliteral 3\nKcmYdHV`2aR00031\n\n";
     let outcome = repo.open().await.check(Some(&base), half).await.unwrap();
-    assert_eq!(outcome, Check::Fails { words: "error: corrupt binary patch at line 11:".to_owned() });
+    assert_eq!(outcome, DiffCheck::Fails { message: "error: corrupt binary patch at line 11:".to_owned() });
 }
 
 #[tokio::test]
@@ -359,15 +359,15 @@ async fn only_a_trusted_repository_is_checked_against_its_working_tree() {
     let base = repo.commit();
     repo.write("x", "2\n");
     let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-2\n+3\n";
-    assert!(matches!(repo.open().await.check(Some(&base), diff).await.unwrap(), Check::Fails { .. }));
+    assert!(matches!(repo.open().await.check(Some(&base), diff).await.unwrap(), DiffCheck::Fails { .. }));
 
     let settings = Arc::new(GitSettings::default());
     let trusted = Repository::open(&repo.project, &repo.scratch(), true, settings).await.unwrap();
     let outcome = trusted.check(Some(&base), diff).await.unwrap();
-    assert_eq!(outcome, Check::Applies { tree_id: None, to: AppliesTo::Worktree });
+    assert_eq!(outcome, DiffCheck::Applies { tree_id: None, to: AppliesTo::Worktree });
     assert_eq!(fs::read_to_string(repo.project.join("x")).unwrap(), "2\n");
     let neither = trusted.check(Some(&base), &diff.replace("-2", "-9")).await.unwrap();
-    assert!(matches!(neither, Check::Fails { .. }));
+    assert!(matches!(neither, DiffCheck::Fails { .. }));
 }
 
 #[tokio::test]

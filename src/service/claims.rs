@@ -1,7 +1,7 @@
 //! Claiming a seat and releasing it.
 
 use super::{Call, error::CallError, proposals::page_budget, require_text};
-use actors::{ReviewerCredential, requests::Release};
+use actors::{CommandOutcome, ReviewerCredential, requests::Release};
 use api::{
     ErrorBody, ErrorCode,
     claims::{ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
@@ -28,10 +28,11 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
         let error = "the broker is stopping this reviewer; claim nothing new and end now";
         return Err(ErrorBody::new(ErrorCode::Draining, error).into());
     }
-    let review = broker.claim(id, reviewer_id.clone(), request.persona).await?;
+    let CommandOutcome { review, reply, .. } = broker.claim(id, reviewer_id, request.persona).await?;
     let content = broker.content(&review.round.content_hash).await?;
-    let mut response = ClaimResponse::new(&review, &content, &reviewer_id);
-    if let Some(credential) = credential.filter(|_| !review.auto_rejected()) {
+    let seat = reply.seat(&review);
+    let mut response = ClaimResponse::new(&review, &content, seat);
+    if let Some(credential) = credential.filter(|_| seat.is_some()) {
         let workspace = broker.check_out(&review, credential.identity()).await;
         response.workspace = workspace.map(|folder| folder.display().to_string());
     }

@@ -122,7 +122,7 @@ fn refusal_details(refusal: &Refusal) -> Value {
         Refusal::StaleClaim { given, current } => json!({ "given": given, "current": current }),
         Refusal::StaleContent { given, current } => json!({ "given": given, "current": current }),
         Refusal::NotYourSeat { holder, .. } => json!({ "claimed_by": holder }),
-        Refusal::PatchFails { words } => json!({ "validation_error": words }),
+        Refusal::PatchFails { message } => json!({ "validation_error": message }),
         Refusal::OutOfTurn { role } => json!({ "last_role": role }),
         Refusal::BadReviewer { .. }
         | Refusal::OwnProposal { .. }
@@ -133,6 +133,7 @@ fn refusal_details(refusal: &Refusal) -> Value {
         | Refusal::NoPendingPatch { .. }
         | Refusal::NotTheProposer { .. }
         | Refusal::ContentMoved
+        | Refusal::UnknownReview
         | Refusal::KeyReused { .. } => Value::Null,
     }
 }

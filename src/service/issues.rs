@@ -48,7 +48,7 @@ pub(super) async fn update(call: &Call<'_>, request: UpdateIssueRequest) -> Resu
         return Err(Malformed::missing("caller_id", "an operator without a token must give its name").into());
     }
     let id = call.resolve(&request.review_id).await?;
-    let update = UpdateFinding { number, role, by, wish: request.status, duplicate_of, note: request.note };
+    let update = UpdateFinding { number, role, by, requested: request.status, duplicate_of, note: request.note };
     let review = call.broker.update_finding(id, update).await?;
     Ok(UpdateIssueResponse::new(&review, number))
 }

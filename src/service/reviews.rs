@@ -1,7 +1,7 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{ListQuery, Listing, NewProposal, RequestKey, Revision, TargetRequest};
+use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, RequestKey, Revision, TargetRequest};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
@@ -30,6 +30,15 @@ pub(super) async fn create(
     let key = request.idempotency_key.take().map(RequestKey::Given);
     let key = key.or_else(|| client_call_id.map(RequestKey::OfClient));
     let proposer_id = call.authz.identity_for("proposer_id", request.proposer_id.take())?;
+    let draft = DraftRequest {
+        intent: request.intent,
+        description: request.description,
+        diff: request.diff,
+        base: request.base,
+        target,
+        skip_diff_validation: request.skip_diff_validation,
+        key,
+    };
     if let Some(given) = request.review_id.take() {
         let id = call.resolve(&given).await?;
         let fixed = [
@@ -43,17 +52,7 @@ pub(super) async fn create(
             let problem = "not allowed with review_id; a revision keeps the seats, policy and priority of its review";
             return Err(ErrorBody::invalid(field, problem).into());
         }
-        let revision = Revision {
-            proposer_id,
-            intent: request.intent,
-            description: request.description,
-            diff: request.diff,
-            base: request.base,
-            target,
-            skip_diff_validation: request.skip_diff_validation,
-            key,
-        };
-        let submitted = call.broker.revise(id, revision).await?;
+        let submitted = call.broker.revise(id, Revision { proposer_id, draft }).await?;
         return Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, true, Vec::new()));
     }
     let own_project = call.broker.own_project();
@@ -70,15 +69,9 @@ pub(super) async fn create(
         },
         category: request.category,
         priority: request.priority,
-        intent: request.intent,
-        description: request.description,
-        diff: request.diff,
-        base: request.base,
-        target,
-        skip_diff_validation: request.skip_diff_validation.unwrap_or(false),
+        draft,
         personas: request.personas.unwrap_or_default(),
         policy: request.policy.unwrap_or_default(),
-        key,
     };
     let submitted = call.broker.create(proposal).await?;
     call.review.get_or_init(|| submitted.review.id);

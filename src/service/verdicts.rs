@@ -1,25 +1,25 @@
 //! Submitting a verdict.
 
 use super::{Call, claims::identify_claim, error::CallError};
-use actors::requests;
+use actors::{CommandOutcome, requests};
 use api::{
     ErrorBody, ErrorCode,
     verdicts::{VerdictRequest, VerdictResponse},
 };
 use domain::{
     finding::{BadFinding, NewFinding, RawFinding},
-    review::{Review, Seat},
+    review::Reply,
 };
 
 pub(super) async fn submit(call: &Call<'_>, request: VerdictRequest) -> Result<VerdictResponse, CallError> {
     let (reviewer_id, id) =
         identify_claim(call, &request.review_id, request.reviewer_id, request.claim_generation).await?;
-    let (verdict, generation) = (request.verdict, request.claim_generation);
+    let verdict = request.verdict;
     let issues = parse_findings("issues", request.issues, true);
     let findings = issues.chain(parse_findings("suggestions", request.suggestions, false)).collect::<Result<_, _>>()?;
     let given = requests::VerdictRequest {
-        reviewer_id: reviewer_id.clone(),
-        claim_generation: generation,
+        reviewer_id,
+        claim_generation: request.claim_generation,
         content_hash: request.content_hash,
         verdict,
         reason: request.reason,
@@ -28,18 +28,9 @@ pub(super) async fn submit(call: &Call<'_>, request: VerdictRequest) -> Result<V
         counter_patch: request.counter_patch,
         findings,
     };
-    let review = call.broker.give_verdict(id, given).await?;
-    let persona = voting_seat(&review, reviewer_id.as_deref(), generation).map(|seat| seat.persona.as_str());
-    Ok(VerdictResponse::new(&review, verdict, persona))
-}
-
-/// The seat that the caller voted for: by the generation of its claim, else by its name.
-fn voting_seat<'a>(review: &'a Review, reviewer: Option<&str>, generation: Option<u32>) -> Option<&'a Seat> {
-    review.seats.iter().find(|seat| {
-        seat.claim.as_ref().is_some_and(|claim| {
-            generation.map_or(reviewer == Some(&claim.by), |generation| generation == claim.generation)
-        })
-    })
+    let CommandOutcome { review, reply, .. } = call.broker.give_verdict(id, given).await?;
+    let raised = if let Reply::VerdictTaken { findings, .. } = reply { findings } else { Vec::new() };
+    Ok(VerdictResponse::new(&review, verdict, &raised))
 }
 
 fn parse_findings(

@@ -4,7 +4,7 @@ use super::{Answer, Broker};
 use crate::{
     Context,
     error::BrokerError,
-    submission::{check_failed, read_diff},
+    submission::{check_failed, parse_diff},
 };
 use domain::{content::Content, review::Review};
 use git::GitError;
@@ -62,8 +62,8 @@ impl Context {
         let repository = self.projects.repository(review.proposer.project.as_deref())?;
         let (from, to) = ((old.as_deref(), from.diff.as_deref()), (new.as_deref(), to.diff.as_deref()));
         let comparing = async { repository.diff_contents(from, to).await.map_err(cannot_compare) };
-        let text = self.while_open(Box::pin(comparing)).await?;
-        let (reading, text) = read_diff(text).await?;
+        let text = self.until_shutdown(Box::pin(comparing)).await?;
+        let (reading, text) = parse_diff(text).await?;
         let (files, flags, diff_note) = (reading.files, reading.flags, reading.note.filter(|_| !text.is_empty()));
         Ok(Changes { content: Content { diff: Some(text), files, flags, diff_note, ..unchanged }, bases })
     }

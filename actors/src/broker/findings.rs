@@ -3,7 +3,9 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
+    limits::Text,
     requests::{FindingQuery, VerdictRequest},
+    review::CommandOutcome,
     submission::unreadable,
 };
 use domain::{
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use store::{FindingFilter, ListedFinding, Page};
 
 impl Broker {
-    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<Arc<Review>> {
+    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
         self.0.context.give_verdict(id, request, self.1).await
     }
@@ -22,18 +24,17 @@ impl Broker {
     /// The review after somebody has said what is to become of a finding.
     pub async fn update_finding(&self, id: ReviewId, update: UpdateFinding) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        let limits = &self.0.context.settings.limits;
-        limits.name("caller_id", update.by.as_deref())?;
-        limits.note(update.note.as_deref())?;
-        self.0.context.refuse_secrets(&[("note", update.note.as_deref())]).await?;
+        let texts = [Text::name("caller_id", update.by.as_deref()), Text::prose("note", update.note.as_deref())];
+        self.0.context.check_texts(&texts).await?;
         self.decide(id, Command::UpdateFinding(update)).await
     }
 
     /// Findings of one review or of all, newest first.
     pub async fn findings(&self, query: FindingQuery) -> Answer<Page<ListedFinding>> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
-        self.0.context.settings.limits.name("persona", query.filter.persona.as_deref())?;
-        self.0.context.settings.limits.path("file", query.filter.file.as_deref())?;
+        let filter = &query.filter;
+        let texts = [Text::name("persona", filter.persona.as_deref()), Text::path("file", filter.file.as_deref())];
+        self.0.context.settings.limits.check(&texts)?;
         let before = query.cursor.map(|cursor| cursor.parse().map_err(|_| BrokerError::BadCursor)).transpose()?;
         let review = match query.review {
             Some(id) => Some(self.review(id).await?.number),

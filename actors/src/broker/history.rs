@@ -1,7 +1,7 @@
 //! What has happened: the log as people ask for it, one review's story, and figures.
 
 use super::{Answer, Broker};
-use crate::{error::BrokerError, requests::HistoryQuery, submission::unreadable};
+use crate::{error::BrokerError, limits::Text, requests::HistoryQuery, submission::unreadable};
 use domain::{ids::ReviewId, query::GroupBy, stats::Stats};
 use store::{EventFilter, EventRecord, Page, StatsPeriod, TimelineRecord};
 
@@ -11,7 +11,7 @@ impl Broker {
         let _call = self.admit()?;
         let limits = &self.0.context.settings.limits;
         let limit = limits.page(query.limit)?;
-        limits.name("actor", query.filter.actor.as_deref())?;
+        limits.check(&[Text::name("actor", query.filter.actor.as_deref())])?;
         let cursor = query.cursor.map(|cursor| cursor.parse().map_err(|_| BrokerError::BadCursor)).transpose()?;
         let review = match query.review {
             Some(id) => Some(self.review(id).await?.number),
@@ -39,7 +39,7 @@ impl Broker {
 
     /// Refuses a project that is not registered.
     pub fn known_project(&self, given: &str) -> Answer<()> {
-        self.0.context.settings.limits.name("project", Some(given))?;
+        self.check_name("project", Some(given))?;
         let known = self.0.context.projects.names();
         if known.iter().any(|name| name == given) {
             return Ok(());

@@ -17,7 +17,7 @@ impl Broker {
         let (done, noted) = oneshot::channel();
         let change = Box::new(WebhookChange { webhook: hook.to_owned(), step });
         self.0.context.gateway.send(GatewayMessage::Note { change, done });
-        let noted = noted.await.map_err(|_| self.0.context.unanswered())?;
+        let noted = noted.await.map_err(|_| self.0.context.dropped_reply())?;
         noted.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
     }
 

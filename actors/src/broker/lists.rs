@@ -3,6 +3,7 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
+    limits::Text,
     requests::{ListQuery, Listing, Wait},
     submission::unreadable,
 };
@@ -67,10 +68,10 @@ impl Broker {
     /// One filter per project.
     fn filters(&self, query: &ListQuery) -> Answer<Vec<ReviewFilter>> {
         let limits = &self.0.context.settings.limits;
-        limits.name("caller_id", query.caller_id.as_deref())?;
+        limits.check(&[Text::name("caller_id", query.caller_id.as_deref())])?;
         let known = self.0.context.projects.names();
         for project in &query.projects {
-            limits.name("project", Some(project))?;
+            limits.check(&[Text::name("project", Some(project))])?;
             if !known.contains(project) {
                 return Err(BrokerError::UnknownProject { given: project.clone(), known });
             }

@@ -3,6 +3,7 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
+    limits::Text,
     pool::{LiveReviewer, PoolMessage, PoolStatus},
     requests::Release,
     submission::unreadable,
@@ -22,19 +23,16 @@ impl Broker {
     /// A reviewer gives its claim back; the review is free for others at once.
     pub async fn release(&self, id: ReviewId, release: Release) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
-        let limits = &self.0.context.settings.limits;
-        limits.name("reviewer_id", release.reviewer_id.as_deref())?;
-        if let Some(reason) = &release.reason {
-            limits.reason(reason)?;
-        }
-        self.0.context.refuse_secrets(&[("reason", release.reason.as_deref())]).await?;
+        let reviewer = Text::name("reviewer_id", release.reviewer_id.as_deref());
+        let texts = [reviewer, Text::required_prose("reason", release.reason.as_deref())];
+        self.0.context.check_texts(&texts).await?;
         let Release { reviewer_id: by, claim_generation: generation, reason } = release;
         self.decide(id, Command::Release(ReleaseSeat { by, generation, reason, gave_up: false })).await
     }
 
     /// A copy of what a reviewer of the pool has claimed, in its own folder. Without one it reads the diff alone.
     pub async fn check_out(&self, review: &Review, reviewer: &str) -> Option<PathBuf> {
-        let copy = Box::pin(self.0.context.while_open(self.0.context.check_out(review, reviewer))).await;
+        let copy = Box::pin(self.0.context.until_shutdown(self.0.context.check_out(review, reviewer))).await;
         copy.unwrap_or_else(|error| {
             tracing::warn!(review.id = %review.id, reviewer.id = reviewer, %error, "no copy for the reviewer");
             None
@@ -78,7 +76,7 @@ impl Broker {
     ) -> Answer<T> {
         let (reply, answer) = oneshot::channel();
         self.0.context.pool.send(message(reply));
-        answer.await.unwrap_or_else(|_| Err(self.0.context.unanswered()))
+        answer.await.unwrap_or_else(|_| Err(self.0.context.dropped_reply()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::reviewer_process::{
 use crate::{
     Broker, Limits, Projects, Running, Settings,
     pool::PoolSettings,
-    requests::{NewProposal, Wait},
+    requests::{DraftRequest, NewProposal, Wait},
     start,
 };
 use domain::{
@@ -86,15 +86,17 @@ async fn submit(broker: &Broker) -> ReviewId {
         workplace: None,
         category: None,
         priority: None,
-        intent: "to be reviewed".into(),
-        description: None,
-        diff: None,
-        base: None,
-        target: None,
-        skip_diff_validation: false,
+        draft: DraftRequest {
+            intent: "to be reviewed".into(),
+            description: None,
+            diff: None,
+            base: None,
+            target: None,
+            skip_diff_validation: None,
+            key: None,
+        },
         personas: Vec::new(),
         policy: PolicyRequest::default(),
-        key: None,
     };
     broker.create(proposal).await.expect("saved").review.id
 }
@@ -132,7 +134,7 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
     let broker = &running.broker;
     let review = submit(broker).await;
     let (first, secret) = started(broker, dir.path(), 1).await;
-    let claimed = broker.claim(review, first.clone(), None).await.expect("claimed");
+    let claimed = broker.claim(review, first.clone(), None).await.expect("claimed").review;
 
     broker.0.context.pool.kill();
 
@@ -144,7 +146,7 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
     let (second, _) = started(broker, dir.path(), 2).await;
     assert_ne!(first, second);
     let again = broker.claim(review, second.clone(), None).await.expect("claimed");
-    assert_eq!(again.holders().next(), Some(second.as_str()));
+    assert_eq!(again.review.holders().next(), Some(second.as_str()));
     let tree = broker.actors().await.expect("drawn").root;
     let pool = tree.children.iter().find(|node| node.kind == "pool").expect("there");
     assert_eq!((pool.restarts, pool.children.len()), (1, 1));

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 impl Broker {
     /// The review as last committed.
     pub async fn review(&self, id: ReviewId) -> Answer<Arc<Review>> {
-        if let Some(mut head) = self.watch(id, false).await?
-            && let Some(review) = loaded(&mut head, id).await?
+        if let Some(mut snapshot) = self.watch(id, false).await?
+            && let Some(review) = loaded(&mut snapshot, id).await?
         {
             return Ok(review);
         }
@@ -44,11 +44,11 @@ impl Broker {
         let deadline = self.wait_until(wait);
         let mut last = review;
         loop {
-            let Some(mut head) = self.watch(id, true).await? else {
+            let Some(mut snapshot) = self.watch(id, true).await? else {
                 return Err(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
             };
             tokio::select! {
-                changed = newer(&mut head, since) => match changed {
+                changed = newer(&mut snapshot, since) => match changed {
                     Some(review) => return Ok(Seen { review, timed_out: false }),
                     // Its actor was replaced, and the next one knows; or it is closed, and nothing comes.
                     None => {
@@ -81,20 +81,22 @@ fn awaits_reviewer(review: &Review) -> bool {
 }
 
 /// What a live review shows once it has read its snapshot; `None` if it went to rest before that.
-async fn loaded(head: &mut watch::Receiver<Snapshot>, id: ReviewId) -> Answer<Option<Arc<Review>>> {
-    let Ok(head) = head.wait_for(|head| !matches!(head, Snapshot::Loading)).await else { return Ok(None) };
-    match &*head {
-        Snapshot::Known(review) => Ok(Some(Arc::clone(review))),
+async fn loaded(snapshot: &mut watch::Receiver<Snapshot>, id: ReviewId) -> Answer<Option<Arc<Review>>> {
+    let Ok(snapshot) = snapshot.wait_for(|snapshot| !matches!(snapshot, Snapshot::Loading)).await else {
+        return Ok(None);
+    };
+    match &*snapshot {
+        Snapshot::Ready(review) => Ok(Some(Arc::clone(review))),
         Snapshot::Unreadable(why) => Err(BrokerError::Unreadable { why: why.to_string() }),
         Snapshot::Missing => Err(BrokerError::UnknownReview { given: id.to_string() }),
         Snapshot::Loading => Ok(None),
     }
 }
 
-async fn newer(head: &mut watch::Receiver<Snapshot>, since: u64) -> Option<Arc<Review>> {
-    let is_newer = |head: &Snapshot| matches!(head, Snapshot::Known(review) if review.version > since);
-    match &*head.wait_for(is_newer).await.ok()? {
-        Snapshot::Known(review) => Some(Arc::clone(review)),
+async fn newer(snapshot: &mut watch::Receiver<Snapshot>, since: u64) -> Option<Arc<Review>> {
+    let is_newer = |snapshot: &Snapshot| matches!(snapshot, Snapshot::Ready(review) if review.version > since);
+    match &*snapshot.wait_for(is_newer).await.ok()? {
+        Snapshot::Ready(review) => Some(Arc::clone(review)),
         Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
     }
 }

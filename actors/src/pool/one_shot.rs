@@ -24,7 +24,7 @@ use domain::{
     ids::ReviewId,
     persona::Persona,
     pool::PoolEvent,
-    review::{Check, ClaimSeat, Command, Review},
+    review::{ClaimSeat, Command, Review},
     runtime::RuntimeSettings,
 };
 use outcome::retry_transient;
@@ -96,7 +96,7 @@ impl OneShot {
         let since = Instant::now();
         let claimed = retry_transient(|| {
             let persona = Some(self.persona.name.clone());
-            let claim = ClaimSeat { by: id.to_owned(), persona, checked: None, check: Check::NotNeeded };
+            let claim = ClaimSeat { by: id.to_owned(), persona, check: None };
             context.decide(self.review, Command::Claim(claim))
         });
         let review = match claimed.await {

@@ -1,89 +1,58 @@
-//! Commands that need git's word first: what must be asked, and the task that asks it.
+//! Commands that wait for git: a task of its own does the work and sends the completed command back.
 
 use super::ReviewMessage;
 use crate::{
     Context,
     actor_stats::Mailbox,
     error::BrokerError,
-    gateway::{CommandPayload, Reply},
+    gateway::{CommandPayload, ReplySender},
     supervisor::SupervisorMessage,
 };
-use domain::{
-    review::{CheckNeeded, Command, Refusal, Review, check_needed},
-    time::Now,
-};
+use domain::review::{CheckNeeded, CheckedDiff, Command, Review};
 use std::sync::Arc;
 
-/// What a command waits for.
-pub(super) enum Wanted {
-    ActiveDiff,
-    OfferedPatch,
-    /// Accepting always makes a new content, also where git is not to be asked.
-    Acceptance {
-        patch: u64,
-        checked: bool,
-    },
-}
-
-/// What must be done outside of the mailbox before `command` can be decided.
-pub(super) fn needed(review: &Review, command: &Command, now: Now) -> Result<Option<Wanted>, Refusal> {
-    let check = check_needed(review, command, now)?;
-    Ok(match (check, command) {
-        (Some(CheckNeeded::ActiveDiff), _) => Some(Wanted::ActiveDiff),
-        (Some(CheckNeeded::OfferedPatch), _) => Some(Wanted::OfferedPatch),
-        (Some(CheckNeeded::PendingPatch { id }), _) => Some(Wanted::Acceptance { patch: id, checked: true }),
-        (None, Command::AcceptCounterPatch(accept)) => {
-            pending(review, accept.persona.as_deref()).map(|patch| Wanted::Acceptance { patch, checked: false })
-        }
-        (None, _) => None,
-    })
-}
-
-fn pending(review: &Review, persona: Option<&str>) -> Option<u64> {
-    let seat = review.seats.iter().find(|seat| seat.patch.is_some() && persona.is_none_or(|p| p == seat.persona));
-    seat.and_then(|seat| seat.patch.as_ref()).map(|patch| patch.id)
-}
-
-/// Asks git and brings the command back to the review: by way of the supervisor, because its actor
-/// may be another by then. Ends at once when the caller leaves.
+/// Does what `needed` asks for and sends the command back to the review: through the supervisor, because the review
+/// may have another actor by then. Stops when the caller goes away.
 pub(super) async fn run(
     context: Arc<Context>,
     review: Arc<Review>,
-    wanted: Wanted,
+    needed: CheckNeeded,
     mut command: Box<Command>,
-    mut attached: CommandPayload,
-    mut reply: Reply,
+    mut payload: CommandPayload,
+    mut reply: ReplySender,
     supervisor: Mailbox<SupervisorMessage>,
 ) {
     let outcome = tokio::select! {
-        outcome = context.while_open(ask(&context, &review, &wanted, &mut command, &mut attached)) => outcome,
+        outcome = context.until_shutdown(complete(&context, &review, &needed, &mut command, &mut payload)) => outcome,
         () = reply.closed() => return,
     };
-    let message = Box::new(ReviewMessage::Checked { command, attached, outcome, reply });
+    let message = Box::new(ReviewMessage::Checked { command, payload, outcome, reply });
     supervisor.send(SupervisorMessage::Deliver { id: review.id, fresh: false, message });
 }
 
-async fn ask(
+async fn complete(
     context: &Context,
     review: &Review,
-    wanted: &Wanted,
+    needed: &CheckNeeded,
     command: &mut Command,
-    attached: &mut CommandPayload,
+    payload: &mut CommandPayload,
 ) -> Result<(), BrokerError> {
-    match (wanted, command) {
-        (Wanted::ActiveDiff, Command::Claim(claim)) => {
-            claim.check = context.check_active_diff(review).await?;
-            claim.checked = Some(review.round.content_hash.clone());
+    match (needed, command) {
+        (CheckNeeded::ActiveDiff, Command::Claim(claim)) => {
+            let check = context.check_active_diff(review).await?;
+            claim.check = check.map(|check| CheckedDiff { content_hash: review.round.content_hash.clone(), check });
         }
-        (Wanted::OfferedPatch, Command::GiveVerdict(verdict)) => {
-            if let (Some(offered), Some(text)) = (&mut verdict.patch, &attached.patch) {
-                offered.check = context.check_offered_patch(review, text).await?;
+        (CheckNeeded::OfferedPatch, Command::GiveVerdict(verdict)) => {
+            if let (Some(offered), Some(text)) = (&mut verdict.patch, &payload.patch) {
+                offered.check = Some(context.check_offered_patch(review, text).await?);
             }
         }
-        (Wanted::Acceptance { patch, checked }, Command::AcceptCounterPatch(accept)) => {
-            attached.content = Some(context.prepare_acceptance(review, *patch, *checked, accept).await?);
+        (CheckNeeded::PendingPatch { id }, Command::AcceptCounterPatch(accept)) => {
+            let (content, patched) = context.apply_counter_patch(review, *id).await?;
+            payload.content = Some(content);
+            accept.patched = Some(patched);
         }
-        // No other command is sent here.
+        // `check_needed` pairs each kind of work with one command.
         _ => {}
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Findings meet the files they speak of. The files are read by git, so in the caller's task: no mailbox waits.
+//! Grounds findings in the files they refer to, and finds their lines again in a new content. Git reads the files, so
+//! this runs in the caller's task.
 
 use crate::{Context, error::BrokerError};
 use domain::{
@@ -9,7 +10,7 @@ use domain::{
         anchor::{changed_lines, is_as_suggested, project_all},
         grounding::{FileText, Grounded, Sides, ground},
     },
-    review::{OfferedFinding, OfferedFindings, Review, Seat, followed},
+    review::{OfferedFinding, OfferedFindings, Review, Seat},
 };
 use git::{FileContent, FileVersions};
 use std::{
@@ -21,9 +22,9 @@ use std::{
 type Files = Result<HashMap<String, FileVersions>, String>;
 
 impl Context {
-    /// Looks up what a verdict brings in the content it is about. Never fails for a finding's sake: what cannot be
-    /// checked says so.
-    pub(crate) async fn look_up(
+    /// Checks the findings of a verdict against the active content. A finding that cannot be checked is marked so; it
+    /// does not fail the verdict.
+    pub(super) async fn ground_findings(
         &self,
         review: &Review,
         seat: Option<&Seat>,
@@ -38,41 +39,41 @@ impl Context {
             }
             Some(_) | None => None,
         };
-        let checked = Some(review.round.content_hash.clone());
-        let look = move || {
+        let numbers = self.numbers.next_findings(findings.len());
+        let ground_all = move || {
             let changed = before.and_then(|before| changed_since(&files, &before));
-            findings.into_iter().map(|found| offer(found, &content, &files, changed.as_ref())).collect()
+            let numbered = numbers.zip(findings);
+            numbered.map(|(number, found)| offer(number, found, &content, &files, changed.as_ref())).collect()
         };
-        let list = tokio::task::spawn_blocking(look).await;
+        let list = tokio::task::spawn_blocking(ground_all).await;
         let list = list.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?;
-        // The gateway mints the numbers.
-        Ok(OfferedFindings { first: 0, digest: None, checked, list })
+        Ok(OfferedFindings { content_hash: review.round.content_hash.clone(), list })
     }
 
-    /// Where the findings of `review` stand in the content that is to follow. One that cannot be followed is left out.
-    pub(crate) async fn follow(
+    /// The anchors of the findings in the next content. A finding that cannot be located is left out.
+    pub(crate) async fn reanchor_findings(
         &self,
         review: &Review,
         next: &Arc<Content>,
     ) -> Result<Vec<(FindingNumber, Anchor)>, BrokerError> {
         let mut by_content: BTreeMap<_, Vec<Arc<Finding>>> = BTreeMap::new();
-        for finding in review.findings.iter().filter(|finding| followed(finding)) {
+        for finding in review.findings.iter().filter(|finding| finding.is_anchored()) {
             by_content.entry(finding.raised_on.clone()).or_default().push(Arc::clone(finding));
         }
         let mut anchors = Vec::new();
         for (hash, findings) in by_content {
             let raised_on = self.find_content(&hash).await?;
-            let places = || findings.iter().filter_map(|finding| finding.found.place.as_ref());
-            let old_paths: BTreeSet<_> = places().map(|place| place.file.clone()).collect();
+            let locations = || findings.iter().filter_map(|finding| finding.found.location.as_ref());
+            let old_paths: BTreeSet<_> = locations().map(|location| location.file.clone()).collect();
             let new_paths = old_paths.iter().map(|path| path_in(&raised_on, next, path)).collect();
             let (old, new) =
                 tokio::join!(self.read_files(review, &raised_on, old_paths), self.read_files(review, next, new_paths));
-            // A diff that does not apply yet leads to no files; the next round may.
+            // A diff that does not apply has no files to look at. The next round may have.
             let (Ok(old), Ok(new)) = (old, new) else { continue };
             let next = Arc::clone(next);
-            let trace = move || trace(&findings, &raised_on, &old, &next, &new);
-            let traced = tokio::task::spawn_blocking(trace).await;
-            anchors.extend(traced.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?);
+            let locate = move || locate(&findings, &raised_on, &old, &next, &new);
+            let located = tokio::task::spawn_blocking(locate).await;
+            anchors.extend(located.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?);
         }
         Ok(anchors)
     }
@@ -94,25 +95,31 @@ impl Context {
 }
 
 fn paths_of(findings: &[NewFinding]) -> BTreeSet<String> {
-    findings.iter().filter_map(|finding| finding.place.as_ref()).map(|place| place.file.clone()).collect()
+    findings.iter().filter_map(|finding| finding.location.as_ref()).map(|location| location.file.clone()).collect()
 }
 
-/// A finding with the place that it really speaks of.
-fn offer(found: NewFinding, content: &Content, files: &Files, changed: Option<&Changed>) -> OfferedFinding {
-    let file = found.place.as_ref().map(|place| place.file.as_str());
+/// A finding with its location corrected to the lines that it quotes.
+fn offer(
+    number: FindingNumber,
+    found: NewFinding,
+    content: &Content,
+    files: &Files,
+    changed: Option<&Changed>,
+) -> OfferedFinding {
+    let file = found.location.as_ref().map(|location| location.file.as_str());
     let prose = [Some(&*content.intent), content.description.as_deref(), content.diff.as_deref()];
     let prose: Vec<_> = prose.into_iter().flatten().collect();
     let sides = file.map(|file| match files {
         Ok(files) => files.get(file).map_or(UNKNOWN, sides_of),
         Err(_) => UNKNOWN,
     });
-    let Grounded { grounding, place } = ground(&found, sides, &prose);
+    let Grounded { grounding, location } = ground(&found, sides, &prose);
     let grounding = match (grounding, files) {
         (Grounding::Unchecked { .. }, Err(why)) if file.is_some() => Grounding::Unchecked { why: why.clone() },
         (grounding, _) => grounding,
     };
-    let on_changed_lines = changed.and_then(|changed| is_on_changed_lines(place.as_ref(), changed));
-    OfferedFinding { found: NewFinding { place, ..found }, grounding, on_changed_lines }
+    let on_changed_lines = changed.and_then(|changed| is_on_changed_lines(location.as_ref(), changed));
+    OfferedFinding { number, found: NewFinding { location, ..found }, grounding, on_changed_lines }
 }
 
 const UNKNOWN: Sides<'static> = Sides { after: FileText::Unknown, before: FileText::Unknown };
@@ -130,16 +137,16 @@ fn text_of(stored: &FileContent) -> FileText<'_> {
     }
 }
 
-/// What of each file was touched since.
+/// The changed lines of each file.
 type Changed = HashMap<String, Touched>;
 
 enum Touched {
     Lines(Vec<Lines>),
-    /// All of it, or nothing.
+    /// Whether the file changed; its lines cannot be compared.
     Whole(bool),
 }
 
-/// Each file compared once; `None` where there is nothing to compare.
+/// Compares each file once; `None` if the files of a content cannot be read.
 fn changed_since(now: &Files, before: &Files) -> Option<Changed> {
     let (Ok(now), Ok(before)) = (now, before) else { return None };
     let touched = |(path, now): (&String, &FileVersions)| {
@@ -152,11 +159,11 @@ fn changed_since(now: &Files, before: &Files) -> Option<Changed> {
     Some(now.iter().filter_map(touched).collect())
 }
 
-/// Whether a place is among it. What names no place is not about what was changed.
-fn is_on_changed_lines(place: Option<&Location>, changed: &Changed) -> Option<bool> {
-    let Some(place) = place else { return Some(false) };
-    Some(match changed.get(&place.file)? {
-        Touched::Lines(changed) => changed.iter().any(|lines| place.lines.is_none_or(|own| overlap(own, *lines))),
+/// Whether the location overlaps changed lines. A finding without a location does not.
+fn is_on_changed_lines(location: Option<&Location>, changed: &Changed) -> Option<bool> {
+    let Some(location) = location else { return Some(false) };
+    Some(match changed.get(&location.file)? {
+        Touched::Lines(changed) => changed.iter().any(|lines| location.lines.is_none_or(|own| overlap(own, *lines))),
         Touched::Whole(touched) => *touched,
     })
 }
@@ -165,8 +172,8 @@ const fn overlap(a: Lines, b: Lines) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// The path that a file of one content has in another. Only a rename leads elsewhere, and it is known by where both came
-/// from; a copy leaves the file where it was.
+/// The path of a file of `old` in `new`. It differs only if one of the two renames the file; a copy leaves the original
+/// in place.
 fn path_in(old: &Content, new: &Content, path: &str) -> String {
     let renamed = |file: &&AffectedFile| file.operation == Operation::Rename;
     let is_there = new.files.iter().any(|file| file.path == path && file.operation != Operation::Delete);
@@ -179,8 +186,8 @@ fn path_in(old: &Content, new: &Content, path: &str) -> String {
     target.map_or(source, |file| &file.path).to_owned()
 }
 
-/// Follows findings from the content they were raised on. Each file is compared once.
-fn trace(
+/// Locates findings of the content they were raised on in the next one. Compares each file once.
+fn locate(
     findings: &[Arc<Finding>],
     raised_on: &Content,
     old: &HashMap<String, FileVersions>,
@@ -189,8 +196,8 @@ fn trace(
 ) -> Vec<(FindingNumber, Anchor)> {
     let mut by_file: BTreeMap<&str, Vec<(&Finding, Location)>> = BTreeMap::new();
     for finding in findings {
-        if let Some(place) = &finding.found.place {
-            by_file.entry(&place.file).or_default().push((finding, place.clone()));
+        if let Some(location) = &finding.found.location {
+            by_file.entry(&location.file).or_default().push((finding, location.clone()));
         }
     }
     let mut anchors = Vec::new();
@@ -203,24 +210,24 @@ fn trace(
         if *new == FileContent::TooLarge {
             continue;
         }
-        let (findings, places): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
-        let projections = project_all(&places, old, text_of(new), &path);
-        for ((finding, place), projection) in findings.into_iter().zip(&places).zip(projections) {
+        let (findings, locations): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
+        let projections = project_all(&locations, old, text_of(new), &path);
+        for ((finding, location), projection) in findings.into_iter().zip(&locations).zip(projections) {
             let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
                 (Some(suggestion), FileContent::Text(new)) => {
-                    is_as_suggested(suggestion, &lines_of(old, place), new, &projection)
+                    is_as_suggested(suggestion, &lines_of(old, location), new, &projection)
                 }
                 _ => false,
             };
-            let anchor = Anchor { state: projection.state, place: projection.place, likely_fixed };
+            let anchor = Anchor { state: projection.state, location: projection.location, likely_fixed };
             anchors.push((finding.number, anchor));
         }
     }
     anchors
 }
 
-fn lines_of(text: &str, place: &Location) -> String {
-    let Some(Lines { start, end }) = place.lines else { return String::new() };
+fn lines_of(text: &str, location: &Location) -> String {
+    let Some(Lines { start, end }) = location.lines else { return String::new() };
     let (skip, count) = (start.saturating_sub(1) as usize, end.saturating_sub(start) as usize + 1);
     text.lines().skip(skip).take(count).collect::<Vec<_>>().join("\n")
 }

@@ -3,7 +3,8 @@ use domain::{
     consensus::Policy,
     content::ContentHash,
     ids::{ReviewId, ReviewNumber},
-    review::{Check, ClaimSeat, Command, Proposal, Proposer, Review, Rules, propose, transition},
+    priority::Priority,
+    review::{ClaimSeat, Command, Draft, Proposal, Proposer, Review, Rules, transition},
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
 };
@@ -27,18 +28,22 @@ fn claimed() -> Review {
         number: ReviewNumber(7),
         proposer,
         category: None,
-        priority: None,
-        intent: "a change".into(),
-        content_hash: ContentHash("0".repeat(64)),
-        diff: None,
+        priority: Priority::Normal,
+        draft: Draft {
+            intent: "a change".into(),
+            content_hash: ContentHash("0".repeat(64)),
+            diff: None,
+            target: None,
+            request_key: None,
+        },
+        first_content: None,
         personas: vec!["security".into()],
         policy: Policy::default(),
-        request_key: None,
-        target: None,
     };
-    let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+    let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
     let rules = Rules { lease: Duration::from_secs(60) };
-    transition(&propose(proposal, NOW).next, Command::Claim(claim), NOW, &rules).unwrap().next
+    let created = transition(None, Command::Propose(Box::new(proposal)), NOW, &rules).unwrap().next;
+    transition(Some(&created), Command::Claim(claim), NOW, &rules).unwrap().next
 }
 
 fn read(body: &str) -> Option<Result<super::VerdictRequest, String>> {

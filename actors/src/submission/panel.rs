@@ -5,7 +5,7 @@ use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
     default_panel::MAX_SEATS,
     persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
-    review::seats_for,
+    review::distinct_personas,
 };
 
 /// The personas of the seats that a caller has named, each once; none if it has named none.
@@ -25,7 +25,7 @@ pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, Broker
             return Err(invalid("personas", problem));
         }
     }
-    let seats = seats_for(personas);
+    let seats = distinct_personas(personas);
     if seats.len() > MAX_SEATS {
         return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
     }
@@ -62,7 +62,7 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
         }
     };
     let max_minutes = within("policy.max_minutes", asked.max_minutes, 1, MAX_MINUTES)?;
-    let max_cost = match asked.max_cost_usd {
+    let max_cost_micro_usd = match asked.max_cost_usd {
         None => None,
         Some(cost) if (0.01..=MAX_COST_USD).contains(&cost) => Some((cost * 1e6).round() as u64),
         Some(cost) => {
@@ -76,7 +76,7 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
         block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
         ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
         max_minutes,
-        max_cost,
+        max_cost_micro_usd,
     })
 }
 

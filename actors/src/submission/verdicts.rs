@@ -1,38 +1,37 @@
-//! A verdict on its way to its review: the same checks for whoever gives it.
+//! Verdicts: checks the request, grounds its findings in the files and sends the command to the review.
 
 use crate::{
-    Context,
-    error::BrokerError,
-    gateway::{CommandPayload, GatewayMessage},
-    requests::VerdictRequest,
-    submission::unreadable,
+    Context, error::BrokerError, gateway::CommandPayload, limits::Limits, requests::VerdictRequest,
+    review::CommandOutcome, submission::unreadable,
 };
 use domain::{
-    content::digest,
+    content::digest_json,
     ids::ReviewId,
-    review::{Check, Command, GiveVerdict, OfferedFindings, OfferedPatch, Refusal, Review, Seat, check_needed},
+    review::{Command, GiveVerdict, OfferedPatch, Refusal, check_needed},
 };
 use std::sync::Arc;
 
 impl Context {
-    /// `expected`: the version that the review must have, if that matters.
+    /// `expected_version`: the version that the review must have, if any.
     pub(crate) async fn give_verdict(
         &self,
         id: ReviewId,
         request: VerdictRequest,
-        expected: Option<u64>,
-    ) -> Result<Arc<Review>, BrokerError> {
-        self.settings.limits.verdict(&request)?;
-        self.refuse_secrets(&request.texts()).await?;
+        expected_version: Option<u64>,
+    ) -> Result<CommandOutcome, BrokerError> {
+        let limits = &self.settings.limits;
+        limits.check_findings(&request.findings)?;
+        Limits::check_metrics(request.metrics.as_ref())?;
+        self.check_texts(&request.texts(limits)).await?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }
-        match self.try_verdict(id, request.clone(), expected).await {
-            // The findings were looked up in a content that is no longer the active one.
+        match self.try_verdict(id, request.clone(), expected_version).await {
+            // The findings were checked against a content that is no longer active.
             Err(BrokerError::Refused(Refusal::ContentMoved)) if !request.findings.is_empty() => {
-                self.try_verdict(id, request, expected).await
+                self.try_verdict(id, request, expected_version).await
             }
-            answer => answer,
+            outcome => outcome,
         }
     }
 
@@ -40,8 +39,9 @@ impl Context {
         &self,
         id: ReviewId,
         request: VerdictRequest,
-        expected: Option<u64>,
-    ) -> Result<Arc<Review>, BrokerError> {
+        expected_version: Option<u64>,
+    ) -> Result<CommandOutcome, BrokerError> {
+        let digest = request.digest();
         let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
         let mut verdict = GiveVerdict {
             by: request.reviewer_id,
@@ -51,34 +51,30 @@ impl Context {
             reason: request.reason,
             summary: request.summary,
             metrics: request.metrics,
-            patch: patch.as_ref().map(|text| OfferedPatch { digest: digest(&[text]), check: Check::NotNeeded }),
-            findings: OfferedFindings::default(),
+            patch: patch.as_ref().map(|_| OfferedPatch { check: None }),
+            findings: None,
+            digest,
         };
         if !request.findings.is_empty() {
-            let given = format!("{:?}", request.findings);
-            let digest = Some(digest(&[&given]));
-            verdict.findings.digest.clone_from(&digest);
             let unknown = || BrokerError::UnknownReview { given: id.to_string() };
             let review = self.reader.find_review(id).await.map_err(unreadable)?.ok_or_else(unknown)?;
-            // What will be refused anyway costs no look at the files.
-            let asked = Command::GiveVerdict(verdict.clone());
-            check_needed(&review, &asked, self.clock.now()).map_err(BrokerError::Refused)?;
-            let looking = Box::pin(self.look_up(&review, seat_of(&review, &verdict), request.findings));
-            verdict.findings = OfferedFindings { digest, ..self.while_open(looking).await? };
+            // A verdict that will be refused does not need its files read.
+            let command = Command::GiveVerdict(verdict.clone());
+            check_needed(&review, &command, self.clock.now()).map_err(BrokerError::Refused)?;
+            let seat = review.claimed_seat(verdict.by.as_deref(), verdict.generation).map(|(_, seat, _)| seat);
+            let grounding = Box::pin(self.ground_findings(&review, seat, request.findings));
+            verdict.findings = Some(self.until_shutdown(grounding).await?);
         }
-        let (command, attached) =
-            (Box::new(Command::GiveVerdict(verdict)), CommandPayload { content: None, patch, expected });
-        Ok(self.ask(|reply| GatewayMessage::Apply { id, command, attached, reply }).await?.review)
+        let payload = CommandPayload { content: None, patch, expected_version };
+        self.apply(id, Command::GiveVerdict(verdict), payload).await
     }
 }
 
-/// The seat that a verdict speaks for, as far as it can be told.
-fn seat_of<'a>(review: &'a Review, verdict: &GiveVerdict) -> Option<&'a Seat> {
-    review.seats.iter().find(|seat| {
-        seat.claim.as_ref().is_some_and(|claim| match (verdict.generation, &verdict.by) {
-            (Some(generation), _) => claim.generation == generation,
-            (None, Some(by)) => claim.by == *by,
-            (None, None) => false,
-        })
-    })
+impl VerdictRequest {
+    /// Fingerprint by which a repeated verdict is recognised: everything the reviewer says, without its name, its claim
+    /// and its metrics.
+    fn digest(&self) -> String {
+        let Self { verdict, reason, summary, content_hash, counter_patch, findings, .. } = self;
+        digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings))
+    }
 }

@@ -16,19 +16,19 @@ pub use suggestion_match::is_as_suggested;
 pub struct Projection {
     pub state: AnchorState,
     /// `None` only for lines that are gone.
-    pub place: Option<Location>,
+    pub location: Option<Location>,
 }
 
 /// Where `place`, whose file read `old`, stands in the `new` text of that file, which is now at `new_path`.
-pub fn project(place: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
+pub fn project(location: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
     let texts = Texts::new(old, new);
-    texts.project(place, new_path)
+    texts.project(location, new_path)
 }
 
 /// The same for several places in one file, which is compared only once.
-pub fn project_all(places: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
+pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
     let texts = Texts::new(old, new);
-    places.iter().map(|place| texts.project(place, new_path)).collect()
+    locations.iter().map(|location| texts.project(location, new_path)).collect()
 }
 
 /// A file before and now.
@@ -46,15 +46,15 @@ impl<'a> Texts<'a> {
         Self { new, aligned }
     }
 
-    fn project(&self, place: &Location, new_path: &str) -> Projection {
-        let whole = |state| Projection { state, place: Some(Location { file: new_path.to_owned(), lines: None }) };
-        match (self.new, place.lines) {
-            (FileText::Absent, _) => Projection { state: AnchorState::Gone, place: None },
+    fn project(&self, location: &Location, new_path: &str) -> Projection {
+        let whole = |state| Projection { state, location: Some(Location { file: new_path.to_owned(), lines: None }) };
+        match (self.new, location.lines) {
+            (FileText::Absent, _) => Projection { state: AnchorState::Gone, location: None },
             (FileText::Unknown, _) | (FileText::Binary, Some(_)) => whole(AnchorState::Modified),
-            (FileText::Text(_) | FileText::Binary, None) => whole(standing(place.file == new_path)),
+            (FileText::Text(_) | FileText::Binary, None) => whole(standing(location.file == new_path)),
             (FileText::Text(_), Some(lines)) => {
                 match self.aligned.as_ref().and_then(|texts| Some((range(lines, texts.old.len())?, texts))) {
-                    Some((range, texts)) => project_lines(place, &range, texts, new_path),
+                    Some((range, texts)) => project_lines(location, &range, texts, new_path),
                     None => whole(AnchorState::Modified),
                 }
             }
@@ -62,18 +62,18 @@ impl<'a> Texts<'a> {
     }
 }
 
-fn project_lines(place: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
+fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
     let at = |found: Range<usize>| Some(Location { file: new_path.to_owned(), lines: shown(&found) });
     if let Some(start) = stands_at(lines, texts) {
         let found = start..start + lines.len();
-        let is_exact = place.file == new_path && found == *lines;
-        return Projection { state: standing(is_exact), place: at(found) };
+        let is_exact = location.file == new_path && found == *lines;
+        return Projection { state: standing(is_exact), location: at(found) };
     }
     let region = texts.region(lines);
     if region.is_empty() {
-        return Projection { state: AnchorState::Gone, place: None };
+        return Projection { state: AnchorState::Gone, location: None };
     }
-    Projection { state: AnchorState::Modified, place: at(region) }
+    Projection { state: AnchorState::Modified, location: at(region) }
 }
 
 /// Where the very same lines stand, if there is no doubt.

@@ -19,18 +19,18 @@ fn close(file: File) -> Result<(), Error> {
 }
 ";
 
-fn place(start: u32, end: u32) -> Location {
+fn location(start: u32, end: u32) -> Location {
     Location { file: "a.rs".into(), lines: Some(Lines { start, end }) }
 }
 
 fn shown(projection: &Projection) -> String {
-    let lines = projection.place.as_ref().map(|place| place.lines.map(|lines| (lines.start, lines.end)));
+    let lines = projection.location.as_ref().map(|location| location.lines.map(|lines| (lines.start, lines.end)));
     format!("{} {lines:?}", projection.state)
 }
 
 #[track_caller]
 fn check(lines: (u32, u32), new: &str, expected: &str) {
-    let projection = project(&place(lines.0, lines.1), OLD, FileText::Text(new), "a.rs");
+    let projection = project(&location(lines.0, lines.1), OLD, FileText::Text(new), "a.rs");
     assert_eq!(shown(&projection), expected);
 }
 
@@ -70,28 +70,28 @@ fn a_twin_is_never_taken_for_the_line_itself() {
     check((10, 10), &format!("{head}{rest}\n{rest}"), "modified Some(Some((10, 10)))");
     // the brace of another function
     let other = OLD.replace("    Ok(file)\n}\n", "    Ok(file)\n");
-    let projection = project(&place(7, 7), OLD, FileText::Text(&other), "a.rs");
+    let projection = project(&location(7, 7), OLD, FileText::Text(&other), "a.rs");
     assert!(matches!(projection.state, AnchorState::Gone | AnchorState::Modified), "{projection:?}");
     // nothing is left but a line that reads the same
     check((13, 13), "struct Entirely;\nstruct Different {\n}\nstruct Text;\n", "modified Some(Some((3, 3)))");
     let many = "same();\n".repeat(20);
     let more = "same();\n".repeat(21);
-    let projection = project(&place(7, 7), &many, FileText::Text(&more), "a.rs");
+    let projection = project(&location(7, 7), &many, FileText::Text(&more), "a.rs");
     assert_eq!(projection.state, AnchorState::Modified);
 }
 
 #[test]
 fn a_file_is_known_by_its_path() {
     let whole = Location { file: "a.rs".into(), lines: None };
-    let state = |place: &Location, new, path| project(place, OLD, new, path).state;
+    let state = |location: &Location, new, path| project(location, OLD, new, path).state;
     assert_eq!(state(&whole, FileText::Text("other"), "a.rs"), AnchorState::Exact);
     assert_eq!(state(&whole, FileText::Binary, "b.rs"), AnchorState::Moved);
     assert_eq!(state(&whole, FileText::Absent, "a.rs"), AnchorState::Gone);
     assert_eq!(state(&whole, FileText::Unknown, "a.rs"), AnchorState::Modified);
-    assert_eq!(state(&place(4, 5), FileText::Text(OLD), "b.rs"), AnchorState::Moved);
-    assert_eq!(state(&place(4, 5), FileText::Binary, "a.rs"), AnchorState::Modified);
-    assert_eq!(state(&place(4, 5), FileText::Absent, "a.rs"), AnchorState::Gone);
-    for outside in [place(0, 1), place(5, 4), place(13, 14), place(u32::MAX, u32::MAX)] {
+    assert_eq!(state(&location(4, 5), FileText::Text(OLD), "b.rs"), AnchorState::Moved);
+    assert_eq!(state(&location(4, 5), FileText::Binary, "a.rs"), AnchorState::Modified);
+    assert_eq!(state(&location(4, 5), FileText::Absent, "a.rs"), AnchorState::Gone);
+    for outside in [location(0, 1), location(5, 4), location(13, 14), location(u32::MAX, u32::MAX)] {
         assert_eq!(state(&outside, FileText::Text(OLD), "a.rs"), AnchorState::Modified);
     }
 }
@@ -127,8 +127,8 @@ fn large_texts_are_projected_all_the_same() {
     let alike = "}\n".repeat(60_000);
     let longer = "}\n".repeat(60_100);
     for (old, new) in [(&plain, &shuffled), (&plain, &spread), (&alike, &longer), (&alike, &plain)] {
-        let places: Vec<_> = (1..60_000).step_by(25_000).map(|line| place(line, line + 20)).collect();
-        for said in project_all(&places, old, FileText::Text(new), "a.rs") {
+        let locations: Vec<_> = (1..60_000).step_by(25_000).map(|line| location(line, line + 20)).collect();
+        for said in project_all(&locations, old, FileText::Text(new), "a.rs") {
             assert_ne!(said.state, AnchorState::Exact);
         }
     }
@@ -147,8 +147,8 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..25).prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
-fn lines_of(text: &str, place: &Location) -> Vec<String> {
-    let lines = place.lines.unwrap();
+fn lines_of(text: &str, location: &Location) -> Vec<String> {
+    let lines = location.lines.unwrap();
     let count = (lines.end - lines.start + 1) as usize;
     text.lines().skip(lines.start as usize - 1).take(count).map(str::to_owned).collect()
 }
@@ -156,33 +156,33 @@ fn lines_of(text: &str, place: &Location) -> Vec<String> {
 proptest! {
     #[test]
     fn nothing_changes_in_an_unchanged_text(text in text(), start in 1u32..30, len in 0u32..8) {
-        let place = place(start, start + len);
+        let location = location(start, start + len);
         prop_assume!((start + len) as usize <= text.lines().count());
-        let projection = project(&place, &text, FileText::Text(&text), "a.rs");
-        prop_assert_eq!(projection, Projection { state: AnchorState::Exact, place: Some(place) });
+        let projection = project(&location, &text, FileText::Text(&text), "a.rs");
+        prop_assert_eq!(projection, Projection { state: AnchorState::Exact, location: Some(location) });
     }
 
     #[test]
     fn what_stands_reads_the_same(old in text(), new in text(), start in 0u32..30, end in 0u32..30) {
-        let place = place(start, end);
-        let projection = project(&place, &old, FileText::Text(&new), "a.rs");
+        let location = location(start, end);
+        let projection = project(&location, &old, FileText::Text(&new), "a.rs");
         match projection.state {
-            AnchorState::Exact => prop_assert_eq!(Some(&place), projection.place.as_ref()),
-            AnchorState::Moved => prop_assert_ne!(Some(&place), projection.place.as_ref()),
-            AnchorState::Modified => prop_assert!(projection.place.is_some()),
-            AnchorState::Gone => prop_assert_eq!(&projection.place, &None),
+            AnchorState::Exact => prop_assert_eq!(Some(&location), projection.location.as_ref()),
+            AnchorState::Moved => prop_assert_ne!(Some(&location), projection.location.as_ref()),
+            AnchorState::Modified => prop_assert!(projection.location.is_some()),
+            AnchorState::Gone => prop_assert_eq!(&projection.location, &None),
         }
         if matches!(projection.state, AnchorState::Exact | AnchorState::Moved) {
-            prop_assert_eq!(lines_of(&old, &place), lines_of(&new, &projection.place.unwrap()));
-        } else if let Some(Lines { start, end }) = projection.place.and_then(|place| place.lines) {
+            prop_assert_eq!(lines_of(&old, &location), lines_of(&new, &projection.location.unwrap()));
+        } else if let Some(Lines { start, end }) = projection.location.and_then(|location| location.lines) {
             prop_assert!(1 <= start && start <= end && end as usize <= new.lines().count());
         }
     }
 
     #[test]
     fn any_text_can_be_projected(old in ".{0,80}", new in "(?s).{0,80}", start: u32, end: u32) {
-        project(&place(start, end), &old, FileText::Text(&new), "b.rs");
-        project(&place(1, 1), &old, FileText::Text(&new), "a.rs");
+        project(&location(start, end), &old, FileText::Text(&new), "b.rs");
+        project(&location(1, 1), &old, FileText::Text(&new), "a.rs");
         changed_lines(&old, &new);
     }
 

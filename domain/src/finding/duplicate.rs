@@ -23,16 +23,16 @@ mod percent {
 
 /// What a finding says, as far as it tells whether another says the same.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
-    pub place: Option<&'a Location>,
+pub struct Comparable<'a> {
+    pub location: Option<&'a Location>,
     pub title: &'a str,
     pub description: Option<&'a str>,
     pub kind: FindingKind,
 }
 
 /// Same place and near-same text. The order of the two does not matter.
-pub fn is_same(a: &Told<'_>, b: &Told<'_>) -> bool {
-    let Some(nearness) = nearness(a.place, b.place) else {
+pub fn is_same(a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
+    let Some(nearness) = nearness(a.location, b.location) else {
         return false;
     };
     let (title_a, title_b) = (Wording::of(&[a.title]), Wording::of(&[b.title]));

@@ -1,14 +1,14 @@
-use super::{Told, is_same};
+use super::{Comparable, is_same};
 use crate::finding::{FindingKind, Lines, Location};
 use proptest::prelude::*;
 
-fn place(file: &str, start: u32, end: u32) -> Location {
+fn location(file: &str, start: u32, end: u32) -> Location {
     Location { file: file.into(), lines: Some(Lines { start, end }) }
 }
 
-fn told<'a>(place: &'a Location, title: &'a str, description: &'a str) -> Told<'a> {
+fn told<'a>(location: &'a Location, title: &'a str, description: &'a str) -> Comparable<'a> {
     let description = (!description.is_empty()).then_some(description);
-    Told { place: Some(place), title, description, kind: FindingKind::Bug }
+    Comparable { location: Some(location), title, description, kind: FindingKind::Bug }
 }
 
 /// Each pair at one place. What is and what is not one finding, and so where the thresholds lie.
@@ -37,7 +37,7 @@ fn near_same_texts_at_one_place_are_one_finding() {
         ),
         (false, ("the of and", ""), ("is it", "")),
     ];
-    let here = place("a.rs", 10, 12);
+    let here = location("a.rs", 10, 12);
     for (expected, a, b) in rows {
         assert_eq!(is_same(&told(&here, a.0, a.1), &told(&here, b.0, b.1)), expected, "{a:?} {b:?}");
     }
@@ -45,22 +45,22 @@ fn near_same_texts_at_one_place_are_one_finding() {
 
 #[test]
 fn the_same_text_elsewhere_is_another_finding() {
-    let here = place("a.rs", 10, 12);
+    let here = location("a.rs", 10, 12);
     let same = |there: &Location| is_same(&told(&here, "Lock leaks", ""), &told(there, "Lock leaks", ""));
-    assert!(same(&place("a.rs", 12, 30)));
-    assert!(same(&place("a.rs", 14, 14)));
-    assert!(same(&place("a.rs", 1, 8)));
-    assert!(!same(&place("a.rs", 15, 15)));
-    assert!(!same(&place("a.rs", 1, 7)));
-    assert!(!same(&place("b.rs", 10, 12)));
+    assert!(same(&location("a.rs", 12, 30)));
+    assert!(same(&location("a.rs", 14, 14)));
+    assert!(same(&location("a.rs", 1, 8)));
+    assert!(!same(&location("a.rs", 15, 15)));
+    assert!(!same(&location("a.rs", 1, 7)));
+    assert!(!same(&location("b.rs", 10, 12)));
     assert!(same(&Location { file: "a.rs".into(), lines: None }));
 }
 
 #[test]
 fn without_a_place_more_words_must_agree() {
-    let nowhere = |title| Told { place: None, title, description: None, kind: FindingKind::Bug };
+    let nowhere = |title| Comparable { location: None, title, description: None, kind: FindingKind::Bug };
     assert!(is_same(&nowhere("No tests at all"), &nowhere("No tests at all!")));
-    let here = place("a.rs", 1, 1);
+    let here = location("a.rs", 1, 1);
     let (a, b) = ("Unbounded recursion on nested input", "Nested input causes unbounded recursion here too");
     assert!(is_same(&told(&here, a, ""), &told(&here, b, "")));
     assert!(!is_same(&nowhere(a), &nowhere(b)));
@@ -75,8 +75,8 @@ fn title() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn the_order_does_not_matter(a in title(), b in title(), c in title(), d in title(), at in 1u32..8) {
-        let (here, there) = (place("a.rs", 3, 4), place("a.rs", at, at));
-        let (first, second) = (told(&here, &a, &c), Told { kind: FindingKind::Other, ..told(&there, &b, &d) });
+        let (here, there) = (location("a.rs", 3, 4), location("a.rs", at, at));
+        let (first, second) = (told(&here, &a, &c), Comparable { kind: FindingKind::Other, ..told(&there, &b, &d) });
         prop_assert_eq!(is_same(&first, &second), is_same(&second, &first));
         prop_assert!(is_same(&first, &first) || a.replace("the", "").trim().is_empty());
     }

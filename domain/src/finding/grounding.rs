@@ -32,36 +32,36 @@ pub struct Sides<'a> {
 pub struct Grounded {
     pub grounding: Grounding,
     /// The finding's place, put right by what it quotes.
-    pub place: Option<Location>,
+    pub location: Option<Location>,
 }
 
 /// Checks a finding against the two `sides` of the file that it names, and against the proposal's `prose` (intent,
 /// description, the diff itself) where it names none. Without `sides` there is no content to check against.
 pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, prose: &[&str]) -> Grounded {
     let quote = finding.code_snippet.as_deref().and_then(Quote::new);
-    let Some(place) = &finding.place else {
-        return Grounded { grounding: in_prose(quote.as_ref(), prose), place: None };
+    let Some(location) = &finding.location else {
+        return Grounded { grounding: in_prose(quote.as_ref(), prose), location: None };
     };
     let Some(sides) = sides else {
         let found = quote.is_some_and(|quote| quote.stands_in(prose));
         let grounding = if found { sound() } else { unchecked("there is no content to check it against") };
-        return Grounded { grounding, place: Some(place.clone()) };
+        return Grounded { grounding, location: Some(location.clone()) };
     };
-    let name = quoted(&place.file);
+    let name = quoted(&location.file);
     let text = match readable(sides) {
         Ok(text) => text,
-        Err(FileText::Absent | FileText::Text(_)) => return refused(place, format!("there is no file {name}")),
-        Err(FileText::Binary) if place.lines.is_none() && quote.is_none() => return kept(place, sound()),
-        Err(FileText::Binary) => return kept(place, unchecked(&format!("{name} is not text"))),
-        Err(FileText::Unknown) => return kept(place, unchecked(&format!("{name} could not be read"))),
+        Err(FileText::Absent | FileText::Text(_)) => return refused(location, format!("there is no file {name}")),
+        Err(FileText::Binary) if location.lines.is_none() && quote.is_none() => return kept(location, sound()),
+        Err(FileText::Binary) => return kept(location, unchecked(&format!("{name} is not text"))),
+        Err(FileText::Unknown) => return kept(location, unchecked(&format!("{name} could not be read"))),
     };
     let count = text.lines().count();
-    if let Some(lines) = place.lines.filter(|lines| !fits(*lines, count)) {
-        return refused(place, format!("{name} has {count} lines, so not {}", span(lines)));
+    if let Some(lines) = location.lines.filter(|lines| !fits(*lines, count)) {
+        return refused(location, format!("{name} has {count} lines, so not {}", span(lines)));
     }
     match quote {
-        Some(quote) => in_file(place, &quote, text, sides.before),
-        None => kept(place, sound()),
+        Some(quote) => in_file(location, &quote, text, sides.before),
+        None => kept(location, sound()),
     }
 }
 
@@ -82,22 +82,22 @@ fn in_prose(quote: Option<&Quote<'_>>, prose: &[&str]) -> Grounding {
     }
 }
 
-fn in_file(place: &Location, quote: &Quote<'_>, text: &str, before: FileText<'_>) -> Grounded {
-    let found = quote.places(text);
-    let near = |at: &&Lines| place.lines.is_none_or(|lines| is_near(lines, **at));
-    let name = quoted(&place.file);
-    match (found.as_slice(), place.lines) {
-        ([], _) if quote.is_removed(before) => kept(place, noted("it quotes what the change takes away")),
-        ([], _) => refused(place, format!("{name} does not say {}", quoted(quote.text))),
-        (places, Some(_)) if places.iter().any(|at| near(&at)) => kept(place, sound()),
+fn in_file(location: &Location, quote: &Quote<'_>, text: &str, before: FileText<'_>) -> Grounded {
+    let found = quote.locations(text);
+    let near = |at: &&Lines| location.lines.is_none_or(|lines| is_near(lines, **at));
+    let name = quoted(&location.file);
+    match (found.as_slice(), location.lines) {
+        ([], _) if quote.is_removed(before) => kept(location, noted("it quotes what the change takes away")),
+        ([], _) => refused(location, format!("{name} does not say {}", quoted(quote.text))),
+        (locations, Some(_)) if locations.iter().any(|at| near(&at)) => kept(location, sound()),
         ([only], Some(lines)) => {
             let note = noted(&format!("the quote stands at {}, not at {}", span(*only), span(lines)));
-            kept(&Location { lines: Some(*only), ..place.clone() }, note)
+            kept(&Location { lines: Some(*only), ..location.clone() }, note)
         }
-        ([only], None) => kept(&Location { lines: Some(*only), ..place.clone() }, sound()),
-        (_, None) => kept(place, sound()),
-        (places, Some(lines)) => {
-            refused(place, format!("the quote stands at {}, not at {}", list(places), span(lines)))
+        ([only], None) => kept(&Location { lines: Some(*only), ..location.clone() }, sound()),
+        (_, None) => kept(location, sound()),
+        (locations, Some(lines)) => {
+            refused(location, format!("the quote stands at {}, not at {}", list(locations), span(lines)))
         }
     }
 }
@@ -115,9 +115,9 @@ fn span(Lines { start, end }: Lines) -> String {
     if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
 }
 
-fn list(places: &[Lines]) -> String {
-    let named: Vec<_> = places.iter().take(NAMED).map(|lines| lines.start.to_string()).collect();
-    let more = places.len().saturating_sub(NAMED);
+fn list(locations: &[Lines]) -> String {
+    let named: Vec<_> = locations.iter().take(NAMED).map(|lines| lines.start.to_string()).collect();
+    let more = locations.len().saturating_sub(NAMED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("lines {}{rest}", named.join(", "))
 }
@@ -134,12 +134,12 @@ fn unchecked(why: &str) -> Grounding {
     Grounding::Unchecked { why: why.to_owned() }
 }
 
-fn kept(place: &Location, grounding: Grounding) -> Grounded {
-    Grounded { grounding, place: Some(place.clone()) }
+fn kept(location: &Location, grounding: Grounding) -> Grounded {
+    Grounded { grounding, location: Some(location.clone()) }
 }
 
-fn refused(place: &Location, why: String) -> Grounded {
-    kept(place, Grounding::Ungrounded { why })
+fn refused(location: &Location, why: String) -> Grounded {
+    kept(location, Grounding::Ungrounded { why })
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn finding(lines: Option<(u32, u32)>, snippet: Option<&str>) -> NewFinding {
         is_issue: true,
         kind: FindingKind::Bug,
         severity: Severity::High,
-        place: Some(Location { file: "src/a.rs".into(), lines }),
+        location: Some(Location { file: "src/a.rs".into(), lines }),
         title: "it breaks".into(),
         description: None,
         code_snippet: snippet.map(str::to_owned),
@@ -37,8 +37,9 @@ fn finding(lines: Option<(u32, u32)>, snippet: Option<&str>) -> NewFinding {
 }
 
 /// The answer in a line: what, where, why.
-fn shown(Grounded { grounding, place }: &Grounded) -> String {
-    let lines = place.as_ref().and_then(|place| place.lines).map(|lines| format!("{}-{}", lines.start, lines.end));
+fn shown(Grounded { grounding, location }: &Grounded) -> String {
+    let lines =
+        location.as_ref().and_then(|location| location.lines).map(|lines| format!("{}-{}", lines.start, lines.end));
     let lines = lines.unwrap_or_default();
     match grounding {
         Grounding::Grounded { note: None } => format!("grounded {lines}"),
@@ -119,7 +120,7 @@ fn a_file_is_looked_up_as_it_will_be_and_a_deleted_one_as_it_was() {
 #[test]
 fn without_a_file_the_proposal_itself_must_say_it() {
     let check = |snippet, expected: &str| {
-        let finding = NewFinding { place: None, ..finding(None, snippet) };
+        let finding = NewFinding { location: None, ..finding(None, snippet) };
         let prose = ["Rename the key", "diff --git a/x b/x\n@@ -1 +1 @@\n-let old = 1;\n+let new = 2;\n"];
         assert_eq!(shown(&ground(&finding, None, &prose)), expected);
     };
@@ -151,8 +152,8 @@ proptest! {
         let here = ground(&finding(Some(at), Some(&quote)), sides, &[]);
         prop_assert_eq!(here.grounding, Grounding::Grounded { note: None });
         let somewhere = ground(&finding(Some((off, off + 1)), Some(&quote)), sides, &[]);
-        if let (Grounding::Grounded { .. }, Some(place)) = (somewhere.grounding, somewhere.place) {
-            prop_assert!(place.lines.unwrap().end as usize <= lines.len());
+        if let (Grounding::Grounded { .. }, Some(location)) = (somewhere.grounding, somewhere.location) {
+            prop_assert!(location.lines.unwrap().end as usize <= lines.len());
         }
     }
 

@@ -1,22 +1,22 @@
-//! A finding from the verdict that raised it to its end.
+//! A finding over its lifetime: raised, re-anchored, answered, resolved.
 
 use super::{AnchorState, FindingNumber, FindingStatus, Grounding, Location, NewFinding, Severity};
 use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Where a finding's lines are in the active content.
+/// The position of a finding's lines in the active content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     pub state: AnchorState,
-    /// `None` when they are gone.
-    pub place: Option<Location>,
-    /// They were changed the way the finding suggests: a question to its reviewer, no decision.
+    /// `None` if the lines are gone.
+    pub location: Option<Location>,
+    /// The lines were changed the way the finding suggests. A hint for its reviewer, not a decision.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub likely_fixed: bool,
 }
 
 crate::string_enum! {
-    /// What a caller asks of a finding.
+    /// The status that a caller requests for a finding.
     RequestedStatus {
         Open = "open",
         Fixed = "fixed",
@@ -27,7 +27,7 @@ crate::string_enum! {
 }
 
 crate::string_enum! {
-    /// What the proposer says of a finding. It stays open until its reviewer agrees.
+    /// The proposer's answer to a finding, which stays open until its reviewer agrees.
     ProposerResponse {
         Fixed = "fixed",
         WontFix = "wont_fix",
@@ -35,17 +35,16 @@ crate::string_enum! {
     }
 }
 
-/// The proposer's word on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
-    pub says: ProposerResponse,
+pub struct ProposerReply {
+    pub response: ProposerResponse,
     pub note: Option<String>,
     pub by: String,
     pub at: Timestamp,
     pub round: u32,
 }
 
-/// Who last decided what becomes of it.
+/// The last decision about a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     pub by: String,
@@ -55,49 +54,55 @@ pub struct Resolution {
     pub round: u32,
 }
 
-/// A finding as it stands.
+/// The state of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     pub number: FindingNumber,
-    /// As it was raised; of doubles it has the highest severity.
+    /// As it was raised, but with the highest severity of its duplicates.
     pub found: NewFinding,
     pub persona: String,
     pub by: String,
     pub round: u32,
     pub at: Timestamp,
-    /// The content whose lines `found.place` counts.
+    /// The content that `found.location` refers to.
     pub raised_on: ContentHash,
     pub grounding: Grounding,
     pub status: FindingStatus,
-    /// `None`: it names no place, or its place could not be followed.
+    /// `None` if it names no location, or if the location could not be found in the active content.
     pub anchor: Option<Anchor>,
     pub duplicate_of: Option<FindingNumber>,
-    /// Raised in a later round on lines that had not changed: kept, but no reason to hold anything up.
+    /// Raised in a later round on lines that had not changed. A late finding does not block.
     pub late: bool,
-    /// How often it was said again, by others or later.
+    /// How many duplicates it has.
     pub repeated: u32,
-    /// The round in which it was last said.
+    /// The round in which it was last raised.
     pub last_round: u32,
-    /// It was fixed and came back, or asks to undo what another asked for.
+    /// It was fixed and came back, or it asks to undo an earlier suggestion.
     pub oscillating: bool,
-    pub reply: Option<Reply>,
+    pub reply: Option<ProposerReply>,
     pub resolution: Option<Resolution>,
 }
 
 impl Finding {
-    /// Something is to be done about it before the change is good.
+    /// An open issue that is not late.
     pub fn is_open_issue(&self) -> bool {
         self.status == FindingStatus::Open && self.found.is_issue && !self.late
     }
 
-    /// It keeps votes from being enough.
+    /// Whether it prevents an approval.
     pub fn blocks(&self, policy: &Policy) -> bool {
         let counts = policy.ungrounded_blocks || !matches!(self.grounding, Grounding::Ungrounded { .. });
         policy.block_on_critical && counts && self.is_open_issue() && self.found.severity == Severity::Critical
     }
 
-    /// Where it stands now.
-    pub fn place(&self) -> Option<&Location> {
-        self.anchor.as_ref().and_then(|anchor| anchor.place.as_ref())
+    /// Its location in the active content.
+    pub fn location(&self) -> Option<&Location> {
+        self.anchor.as_ref().and_then(|anchor| anchor.location.as_ref())
+    }
+
+    /// Whether its anchor is updated in a new content: it refers to existing lines and is not a duplicate.
+    pub fn is_anchored(&self) -> bool {
+        let is_ungrounded = matches!(self.grounding, Grounding::Ungrounded { .. });
+        self.status != FindingStatus::Duplicate && self.found.location.is_some() && !is_ungrounded
     }
 }

@@ -87,7 +87,7 @@ impl RawFinding {
                 return Err(invalid("line_start", format!("{start} to {end} are no lines; they count from 1")));
             }
         };
-        let place = match (text(self.file), lines) {
+        let location = match (text(self.file), lines) {
             // Models like to write paths as a shell does.
             (Some(file), lines) => Some(Location { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
             (None, None) => None,
@@ -101,7 +101,7 @@ impl RawFinding {
             is_issue,
             kind,
             severity,
-            place,
+            location,
             title,
             description: text(self.description),
             code_snippet: text(self.code_snippet),
@@ -165,11 +165,14 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_default_or_is_asked_for() {
         let nit = read(json!({ "title": " a nit " }), false).expect("a suggestion");
-        assert_eq!((nit.severity, nit.title.as_str(), nit.place), (Severity::Low, "a nit", None));
+        assert_eq!((nit.severity, nit.title.as_str(), nit.location), (Severity::Low, "a nit", None));
         let found = json!({ "title": "a", "severity": "high", "file": "./a.rs", "line": 3, "description": " " });
         let found = read(found, true).expect("an issue");
-        let place = found.place.expect("a place");
-        assert_eq!((place.file.as_str(), place.lines.map(|lines| (lines.start, lines.end))), ("a.rs", Some((3, 3))));
+        let location = found.location.expect("a location");
+        assert_eq!(
+            (location.file.as_str(), location.lines.map(|lines| (lines.start, lines.end))),
+            ("a.rs", Some((3, 3)))
+        );
         assert_eq!(found.description, None);
     }
 

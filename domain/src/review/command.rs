@@ -1,6 +1,6 @@
-//! What can be asked of a review.
+//! Commands: what a caller can ask of a review.
 
-use super::{AppliesTo, Category, ClaimEndReason, DiffFacts, Proposer, ReviewTarget, Role};
+use super::{Category, ClaimEndReason, DiffCheck, DiffFacts, Proposer, ReviewTarget, Role, Round};
 use crate::{
     consensus::Policy,
     content::ContentHash,
@@ -11,178 +11,20 @@ use crate::{
     verdict::{ReviewMetrics, Verdict},
 };
 
-/// A first submission; it makes the review.
-#[derive(Debug, Clone)]
-pub struct Proposal {
-    pub id: ReviewId,
-    pub number: ReviewNumber,
-    pub proposer: Proposer,
-    pub category: Option<Category>,
-    /// Left out: what the identity says.
-    pub priority: Option<Priority>,
-    pub intent: String,
-    pub content_hash: ContentHash,
-    pub diff: Option<DiffFacts>,
-    pub personas: Vec<String>,
-    pub policy: Policy,
-    pub request_key: Option<String>,
-    pub target: Option<Box<ReviewTarget>>,
-}
-
-impl Proposal {
-    /// Its place in the queue: the one that was asked for, else what its identity says.
-    pub fn priority(&self) -> Priority {
-        let Proposer { agent_type, agent_role, phase, task, .. } = &self.proposer;
-        self.priority.unwrap_or_else(|| Priority::infer(agent_type, agent_role, phase, task.as_deref()))
-    }
-}
-
-/// What git said about a diff that a command depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Check {
-    /// There is nothing to check, or the proposer said to skip it.
-    NotNeeded,
-    Applies {
-        to: AppliesTo,
-        tree_id: Option<String>,
-    },
-    Fails {
-        words: String,
-    },
-}
-
-/// What must be checked by git before a command can be decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckNeeded {
-    /// The active diff, before somebody spends time on it.
-    ActiveDiff,
-    /// The diff offered with a verdict.
-    OfferedPatch,
-    /// The pending counter-patch that is about to become the active diff.
-    PendingPatch { id: u64 },
-}
-
-#[derive(Debug, Clone)]
-pub struct ClaimSeat {
-    pub by: String,
-    pub persona: Option<String>,
-    /// The content git looked at; a claim of another content is refused.
-    pub checked: Option<ContentHash>,
-    pub check: Check,
-}
-
-/// A reviewer gives its claim back. It names the claim as a verdict does.
-#[derive(Debug, Clone)]
-pub struct ReleaseSeat {
-    pub by: Option<String>,
-    pub generation: Option<u32>,
-    pub reason: Option<String>,
-    /// It was tried and could not be done; the seat remembers that until the next claim or round.
-    pub gave_up: bool,
-}
-
-#[derive(Debug, Clone)]
-pub struct Revise {
-    pub proposer_id: Option<String>,
-    /// The content this one was completed from; what a revision leaves out stays as it was.
-    pub completes: ContentHash,
-    pub intent: String,
-    pub content_hash: ContentHash,
-    pub diff: Option<DiffFacts>,
-    pub request_key: Option<String>,
-    /// Where the findings that are open stand in the new content; one left out could not be followed.
-    pub anchors: Vec<(FindingNumber, Anchor)>,
-    pub target: Option<Box<ReviewTarget>>,
-}
-
-/// Findings as a verdict brings them, looked at beforehand.
-#[derive(Debug, Clone, Default)]
-pub struct OfferedFindings {
-    /// The first of as many numbers that nobody else has.
-    pub first: i64,
-    /// Of what was given, before anybody looked at it: by this a repeat is known.
-    pub digest: Option<String>,
-    /// The content they were checked against.
-    pub checked: Option<ContentHash>,
-    pub list: Vec<OfferedFinding>,
-}
-
-#[derive(Debug, Clone)]
-pub struct OfferedFinding {
-    pub found: NewFinding,
-    pub grounding: Grounding,
-    /// Whether it stands on lines that changed since its persona last voted; `None`: nobody can tell.
-    pub on_changed_lines: Option<bool>,
-}
-
-/// What somebody says of a finding.
-#[derive(Debug, Clone)]
-pub struct UpdateFinding {
-    pub number: FindingNumber,
-    /// In which capacity.
-    pub role: Authority,
-    pub by: Option<String>,
-    pub wish: RequestedStatus,
-    pub duplicate_of: Option<FindingNumber>,
-    pub note: Option<String>,
-}
-
-/// A counter-patch as offered; its text is stored under the version of the event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedPatch {
-    pub digest: String,
-    pub check: Check,
-}
-
-#[derive(Debug, Clone)]
-pub struct GiveVerdict {
-    pub by: Option<String>,
-    pub generation: Option<u32>,
-    pub content_hash: Option<String>,
-    pub verdict: Verdict,
-    pub reason: Option<String>,
-    pub summary: Option<String>,
-    pub metrics: Option<ReviewMetrics>,
-    pub patch: Option<OfferedPatch>,
-    pub findings: OfferedFindings,
-}
-
-#[derive(Debug, Clone)]
-pub struct AddMessage {
-    pub role: Role,
-    /// Who says it, where the caller tells.
-    pub by: Option<String>,
-    pub persona: Option<String>,
-    pub body: String,
-    pub metadata: Option<serde_json::Value>,
-}
-
-#[derive(Debug, Clone)]
-pub struct AcceptCounterPatch {
-    /// Who does it, where the caller tells; here and below.
-    pub by: Option<String>,
-    pub persona: Option<String>,
-    /// The counter-patch and content that were looked at while git checked.
-    pub checked: Option<(u64, ContentHash)>,
-    pub content_hash: Option<ContentHash>,
-    pub diff: Option<DiffFacts>,
-    pub check: Check,
-    /// As in a revision.
-    pub anchors: Vec<(FindingNumber, Anchor)>,
-}
-
 #[derive(Debug, Clone)]
 pub enum Command {
+    /// Creates the review.
+    Propose(Box<Proposal>),
     Revise(Revise),
     Claim(ClaimSeat),
     Release(ReleaseSeat),
-    /// A reviewer that will not come back: whatever it holds or is asked back for is free again.
+    /// A reviewer will not come back: its claims and reservations end.
     ReviewerGone {
         reviewer: String,
         why: ClaimEndReason,
         detail: Option<String>,
     },
-    /// Ends what has run out by now: leases and reservations.
+    /// Ends the leases and reservations whose time is over.
     Expire,
     GiveVerdict(GiveVerdict),
     UpdateFinding(UpdateFinding),
@@ -200,6 +42,184 @@ pub enum Command {
         by: Role,
         identity: Option<String>,
     },
+}
+
+/// The content of one round as the rules see it; the text is stored under its hash.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    pub intent: String,
+    pub content_hash: ContentHash,
+    pub diff: Option<DiffFacts>,
+    pub target: Option<Box<ReviewTarget>>,
+    /// Identifies the call, so that a repeat of it is recognised.
+    pub request_key: Option<String>,
+}
+
+impl Draft {
+    pub(super) fn into_round(self, number: u32) -> Round {
+        let Self { intent, content_hash, diff, target, request_key } = self;
+        Round { number, content_hash, intent, diff, request_key, target }
+    }
+}
+
+/// The first submission of a review.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub id: ReviewId,
+    pub number: ReviewNumber,
+    pub proposer: Proposer,
+    pub category: Option<Category>,
+    pub priority: Priority,
+    pub personas: Vec<String>,
+    pub policy: Policy,
+    pub draft: Draft,
+    /// The first content of the review that this request key created earlier. `None` if there was no such review when
+    /// the draft was prepared.
+    pub first_content: Option<ContentHash>,
+}
+
+/// A further round.
+#[derive(Debug, Clone)]
+pub struct Revise {
+    pub proposer_id: Option<String>,
+    /// The active content that the draft was completed from. What a revision leaves out stays as it was.
+    pub completes: ContentHash,
+    pub draft: Draft,
+    /// Positions of the open findings in the new content. A finding that is missing here could not be located.
+    pub anchors: Vec<(FindingNumber, Anchor)>,
+}
+
+/// Work for git that must be done before a command can be decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckNeeded {
+    /// Check the active diff before a reviewer spends time on it.
+    ActiveDiff,
+    /// Check the counter-patch that comes with a verdict.
+    OfferedPatch,
+    /// Build the content that results from accepting this counter-patch.
+    PendingPatch { id: u64 },
+}
+
+/// Git's answer about the active diff, and the content it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedDiff {
+    pub content_hash: ContentHash,
+    pub check: DiffCheck,
+}
+
+#[derive(Debug, Clone)]
+pub struct ClaimSeat {
+    pub by: String,
+    pub persona: Option<String>,
+    pub check: Option<CheckedDiff>,
+}
+
+/// A reviewer returns its claim, which it names as in a verdict.
+#[derive(Debug, Clone)]
+pub struct ReleaseSeat {
+    pub by: Option<String>,
+    pub generation: Option<u32>,
+    pub reason: Option<String>,
+    /// The reviewer tried and failed. The seat keeps the reason until the next claim or round.
+    pub gave_up: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct GiveVerdict {
+    pub by: Option<String>,
+    pub generation: Option<u32>,
+    pub content_hash: Option<String>,
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub summary: Option<String>,
+    pub metrics: Option<ReviewMetrics>,
+    pub patch: Option<OfferedPatch>,
+    pub findings: Option<OfferedFindings>,
+    /// Fingerprint of the request as the caller sent it. A repeat has the same one.
+    pub digest: String,
+}
+
+/// A counter-patch. Its text is stored under the version of the event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedPatch {
+    pub check: Option<DiffCheck>,
+}
+
+/// Findings of a verdict, checked against the files of one content.
+#[derive(Debug, Clone)]
+pub struct OfferedFindings {
+    pub content_hash: ContentHash,
+    pub list: Vec<OfferedFinding>,
+}
+
+#[derive(Debug, Clone)]
+pub struct OfferedFinding {
+    pub number: FindingNumber,
+    pub found: NewFinding,
+    pub grounding: Grounding,
+    /// Whether its lines changed since its persona last voted; `None` if that is unknown.
+    pub on_changed_lines: Option<bool>,
+}
+
+/// A statement about a finding: a reviewer or operator decides, a proposer answers.
+#[derive(Debug, Clone)]
+pub struct UpdateFinding {
+    pub number: FindingNumber,
+    pub role: Authority,
+    pub by: Option<String>,
+    pub requested: RequestedStatus,
+    pub duplicate_of: Option<FindingNumber>,
+    pub note: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct AddMessage {
+    pub role: Role,
+    pub by: Option<String>,
+    pub persona: Option<String>,
+    pub body: String,
+    pub metadata: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Clone)]
+pub struct AcceptCounterPatch {
+    pub by: Option<String>,
+    pub persona: Option<String>,
+    pub patched: Option<PatchedContent>,
+}
+
+/// The content that results from accepting a counter-patch.
+#[derive(Debug, Clone)]
+pub struct PatchedContent {
+    pub patch: u64,
+    /// The active content when the counter-patch was applied.
+    pub replaces: ContentHash,
+    pub content_hash: ContentHash,
+    pub diff: DiffFacts,
+    /// As in [`Revise`].
+    pub anchors: Vec<(FindingNumber, Anchor)>,
+}
+
+impl Command {
+    /// Whether the caller acts for a seat without naming itself, by the generation of the claim alone.
+    pub const fn is_unnamed_reviewer(&self) -> bool {
+        match self {
+            Self::GiveVerdict(GiveVerdict { by, .. })
+            | Self::Release(ReleaseSeat { by, .. })
+            | Self::AddMessage(AddMessage { role: Role::Reviewer, by, .. }) => by.is_none(),
+            Self::Propose(_)
+            | Self::Revise(_)
+            | Self::Claim(_)
+            | Self::ReviewerGone { .. }
+            | Self::Expire
+            | Self::UpdateFinding(_)
+            | Self::AddMessage(_)
+            | Self::AcceptCounterPatch(_)
+            | Self::RejectCounterPatch { .. }
+            | Self::Cancel { .. }
+            | Self::Close { .. } => false,
+        }
+    }
 }
 
 crate::string_enum! {

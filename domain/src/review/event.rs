@@ -1,4 +1,4 @@
-//! What happened to a review. The log of these is the truth; every other row can be made from it.
+//! Events: the ordered record of a review. Every other row of a review can be derived from its events.
 
 use super::{Category, DiffFacts, Proposer, Reservation, Review, Role, Round, Status};
 use crate::{
@@ -14,11 +14,11 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// An event as it stands in the log.
+/// An event with its position in the log of its review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedEvent {
     pub at: Timestamp,
-    /// The review's version once this has happened.
+    /// The version of the review after this event.
     pub version: u64,
     pub event: Event,
 }
@@ -29,10 +29,10 @@ crate::string_enum! {
         LeaseExpired = "lease_expired",
         Released = "released",
         ReviewerExited = "reviewer_exited",
-        /// An operator ended the reviewer's process.
+        /// An operator stopped the reviewer's process.
         ReviewerStopped = "reviewer_stopped",
         BrokerRestarted = "broker_restarted",
-        /// It was tried and came to nothing.
+        /// The reviewer tried and failed.
         CouldNotReview = "could_not_review",
     }
 }
@@ -42,9 +42,7 @@ crate::string_enum! {
 pub enum Event {
     Proposed(Proposed),
     Revised {
-        /// Left out by the first release, here and below: it was the proposer then.
-        #[serde(default)]
-        by: Option<String>,
+        by: String,
         round: Round,
         generation: u32,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,20 +53,20 @@ pub enum Event {
         by: String,
         generation: u32,
         lease_ends: Tick,
-        /// What git said just now, where it was asked.
+        /// Set if git checked the diff for this claim and the result is new.
         diff: Option<DiffFacts>,
     },
-    /// A claim found that the diff does not apply.
+    /// A claim was refused because the diff does not apply.
     AutoRejected {
         claimant: String,
-        words: String,
+        message: String,
         generation: u32,
     },
     ClaimEnded {
         persona: String,
         by: String,
         reason: ClaimEndReason,
-        /// The holder's words, or how its process ended.
+        /// The holder's reason, or how its process ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         generation: u32,
@@ -87,22 +85,20 @@ pub enum Event {
         metrics: Option<ReviewMetrics>,
         content_hash: ContentHash,
         round: u32,
-        /// A counter-patch came with it; its text is stored under this event's version.
+        /// The verdict brought a counter-patch. Its text is stored under this event's version.
         offers_patch: bool,
-        /// The status that consensus gives from here on.
+        /// The status of the review after this verdict.
         status: Status,
-        escalate: bool,
-        /// Left out by the first release: it was the number of rounds then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        escalate_why: Option<Escalation>,
+        escalation: Option<Escalation>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<FindingRaised>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        settles: Vec<FindingResolved>,
-        /// It undoes a decision, so that seats can be taken again.
+        resolved: Vec<FindingResolved>,
+        /// The verdict undoes a decision, so seats can be claimed again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reopens: bool,
-        /// The lease of whoever owes a vote from here on and has none running.
+        /// New lease end of each claim that owes a vote and has no lease running.
         lease_ends: Option<Tick>,
         digest: String,
     },
@@ -110,57 +106,54 @@ pub enum Event {
     MessageAdded {
         persona: String,
         role: Role,
-        by: Option<String>,
+        by: String,
         round: u32,
         body: String,
         metadata: Option<serde_json::Value>,
         digest: String,
-        /// The holder's lease starts anew.
+        /// New lease end of the holder.
         lease_ends: Option<Tick>,
-        /// A proposer's question puts the review back into the queue.
+        /// Set if a question of the proposer puts the review back into the queue.
         requeued: Option<Requeued>,
     },
     CounterPatchAccepted {
-        #[serde(default)]
-        by: Option<String>,
+        by: String,
         persona: String,
         patch: u64,
         content_hash: ContentHash,
         diff: DiffFacts,
-        /// Seats that had approved the old content, or were reading it.
+        /// Seats that are freed because they approved or were reviewing the old content.
         freed: Vec<String>,
         generation: u32,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         anchors: Vec<Anchored>,
     },
     CounterPatchRejected {
-        #[serde(default)]
-        by: Option<String>,
+        by: String,
         persona: String,
         patch: u64,
     },
     Cancelled {
-        by: Option<String>,
+        by: String,
         reason: String,
-        /// Reviewers who are no longer needed.
+        /// Reviewers whose claims end.
         detached: Vec<String>,
         generation: u32,
     },
     Closed {
         by: Role,
-        #[serde(default)]
-        identity: Option<String>,
+        identity: String,
     },
 }
 
-/// Where a finding stands in a new content; `None`: it could not be followed.
+/// The position of a finding in a new content; `None` if it could not be located.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Anchored {
     pub number: FindingNumber,
     pub anchor: Option<Anchor>,
 }
 
-/// A finding that came with a verdict.
+/// A finding raised with a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FindingRaised {
     pub number: FindingNumber,
@@ -171,42 +164,42 @@ pub struct FindingRaised {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub oscillating: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub double: Option<DuplicateLink>,
+    pub duplicate: Option<DuplicateLink>,
 }
 
-/// What an approval made of a finding of its own persona.
+/// A finding that was resolved by its persona's approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingResolved {
     pub number: FindingNumber,
     pub status: FindingStatus,
 }
 
-/// That a finding had been raised before.
+/// Links a finding to an earlier one that says the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateLink {
-    pub of: FindingNumber,
-    /// The first was settled and is open again.
+    pub first: FindingNumber,
+    /// The first one was resolved and is open again.
     pub reopens: bool,
 }
 
-/// What somebody said of a finding, and what it means for the review.
+/// A statement about a finding and its effect on the review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FindingUpdated {
     pub number: FindingNumber,
     pub role: Authority,
     pub by: String,
-    pub wish: RequestedStatus,
+    pub requested: RequestedStatus,
     pub duplicate_of: Option<FindingNumber>,
     pub note: Option<String>,
     pub round: u32,
-    /// Only said: the proposer cannot settle what a reviewer has raised.
+    /// Whether the statement resolves the finding. A proposer's answer to an issue does not.
     pub settles: bool,
-    /// The status that consensus gives from here on.
+    /// The status of the review after this update.
     pub status: Status,
     pub lease_ends: Option<Tick>,
 }
 
-/// A review as it begins.
+/// A review as it was created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposed {
     pub id: ReviewId,
@@ -244,8 +237,7 @@ impl Event {
         }
     }
 
-    /// Who made it happen, for the log, by its role where the name is not known; `None` is the broker
-    /// itself.
+    /// The identity that caused the event; `None` if the broker did.
     pub fn actor(&self) -> Option<&str> {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
@@ -253,32 +245,31 @@ impl Event {
             Self::FindingUpdated(updated) => Some(&updated.by),
             Self::ClaimEnded { by, reason: ClaimEndReason::Released | ClaimEndReason::CouldNotReview, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
-            Self::MessageAdded { by, role, .. } | Self::Closed { by: role, identity: by } => {
-                Some(by.as_deref().unwrap_or(role.as_str()))
-            }
-            Self::Revised { by, .. }
+            Self::MessageAdded { by, .. }
+            | Self::Closed { identity: by, .. }
+            | Self::Revised { by, .. }
             | Self::CounterPatchAccepted { by, .. }
             | Self::CounterPatchRejected { by, .. }
-            | Self::Cancelled { by, .. } => Some(by.as_deref().unwrap_or(Role::Proposer.as_str())),
+            | Self::Cancelled { by, .. } => Some(by),
             Self::ClaimEnded { .. } | Self::ReservationEnded { .. } => None,
         }
     }
 
-    /// The findings that are others after it, which made `review`.
+    /// The findings that this event changes. `review` is the state after the event.
     pub fn touched_findings(&self, review: &Review) -> Vec<FindingNumber> {
         match self {
             Self::Revised { anchors, .. } | Self::CounterPatchAccepted { anchors, .. } => {
                 anchors.iter().map(|anchored| anchored.number).collect()
             }
-            Self::VerdictGiven { findings, settles, .. } => {
-                let doubled = findings.iter().filter_map(|raised| raised.double).map(|double| double.of);
-                let settled = settles.iter().map(|settled| settled.number);
-                findings.iter().map(|raised| raised.number).chain(doubled).chain(settled).collect()
+            Self::VerdictGiven { findings, resolved, .. } => {
+                let repeated = findings.iter().filter_map(|raised| raised.duplicate).map(|duplicate| duplicate.first);
+                let resolved = resolved.iter().map(|resolved| resolved.number);
+                findings.iter().map(|raised| raised.number).chain(repeated).chain(resolved).collect()
             }
             Self::FindingUpdated(FindingUpdated { number, duplicate_of: None, .. }) => vec![*number],
             Self::FindingUpdated(FindingUpdated { number, duplicate_of: Some(first), .. }) => {
-                let doubles = review.findings.iter().filter(|other| other.duplicate_of == Some(*first));
-                doubles.map(|double| double.number).chain([*number, *first]).collect()
+                let duplicates = review.findings.iter().filter(|other| other.duplicate_of == Some(*first));
+                duplicates.map(|duplicate| duplicate.number).chain([*number, *first]).collect()
             }
             Self::Proposed(_)
             | Self::Claimed { .. }

@@ -1,4 +1,4 @@
-//! A business "no": what is wrong, and what is possible instead. Nothing changed.
+//! Refusals: why a command is not allowed, and what is allowed instead. A refused command changes nothing.
 
 use super::{CommandKind, Role, Status};
 use crate::{
@@ -10,19 +10,21 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("{number} is {status}: cannot {asked} now; possible: {possible}")]
-    WrongStatus { number: ReviewNumber, status: Status, asked: CommandKind, possible: String },
-    #[error("{number} is already claimed by {by}; list_reviews(status=\"pending\") shows what is free")]
+    #[error("the review does not exist")]
+    UnknownReview,
+    #[error("{number} is {status}: cannot {command} now; possible: {possible}")]
+    WrongStatus { number: ReviewNumber, status: Status, command: CommandKind, possible: String },
+    #[error("{number} is already claimed by {by}; claim another review")]
     AlreadyClaimed { number: ReviewNumber, by: String },
-    #[error("{number} is being claimed by {by} (git is checking its diff); try again in a moment or take another")]
+    #[error("{number} is being claimed by {by} (git is checking its diff); try again in a moment or claim another")]
     BeingClaimed { number: ReviewNumber, by: String },
-    #[error("{number} is reserved for {reviewer}, who was asked to look again; take another")]
+    #[error("{number} is reserved for {reviewer}, who was asked to look again; claim another review")]
     Reserved { number: ReviewNumber, reviewer: String },
     #[error("{reviewer} proposed {number} and cannot review it; another reviewer_id must")]
     OwnProposal { number: ReviewNumber, reviewer: String },
-    #[error("reviewer_id {given:?} is not a name to review under; give one of your own")]
+    #[error("reviewer_id {given:?} cannot be used to review; choose a name of your own")]
     BadReviewer { given: String },
-    #[error("{reviewer} already holds the {persona} seat of {number}; one reviewer holds one seat")]
+    #[error("{reviewer} already holds the {persona} seat of {number}; a reviewer holds one seat at a time")]
     HoldsAnotherSeat { number: ReviewNumber, reviewer: String, persona: String },
     #[error("{number} has no seat for persona {persona:?}; its seats: {seats}")]
     NoSuchSeat { number: ReviewNumber, persona: String, seats: String },
@@ -34,46 +36,49 @@ pub enum Refusal {
     StaleContent { given: String, current: ContentHash },
     #[error("the seat is held by {holder}, not by {reviewer}")]
     NotYourSeat { reviewer: String, holder: String },
-    #[error("nobody holds this seat of {number}; claim it first")]
+    #[error("this seat of {number} is not claimed; claim it first")]
     NotClaimed { number: ReviewNumber },
-    #[error("a verdict needs the claim_generation of your claim, or the reviewer_id that holds the seat")]
+    #[error("no claim named; give the claim_generation of your claim or the reviewer_id that holds the seat")]
     NoFence,
     #[error("verdict {verdict} needs a reason")]
     ReasonNeeded { verdict: Verdict },
-    #[error("a counter_patch may come with changes_requested or comment, not with {verdict}")]
+    #[error("verdict {verdict} cannot carry a counter_patch; only changes_requested and comment can")]
     PatchNotAllowed { verdict: Verdict },
-    #[error("the counter-patch does not apply: {words}")]
-    PatchFails { words: String },
+    #[error("the counter-patch does not apply: {message}")]
+    PatchFails { message: String },
     #[error("{number} has no pending counter-patch")]
     NoPendingPatch { number: ReviewNumber },
-    #[error("{number} has {has} issues and suggestions already, of at most {limit}; say the rest in the reason")]
+    #[error("{number} already has {has} issues and suggestions; the limit is {limit}, put the rest into the reason")]
     TooManyFindings { number: ReviewNumber, has: usize, limit: usize },
-    #[error("{number} has no issue {issue}; list_issues shows those it has")]
+    #[error("{number} has no issue {issue}")]
     UnknownFinding { number: ReviewNumber, issue: FindingNumber },
-    #[error("{issue}: a proposer cannot say {wish}; say fixed, wont_fix or disputed, and its reviewer decides")]
-    NotForProposers { issue: FindingNumber, wish: RequestedStatus },
-    #[error("{issue}: {wish} is the proposer's word; a reviewer says open, fixed, wont_fix or duplicate")]
-    NotForReviewers { issue: FindingNumber, wish: RequestedStatus },
-    #[error("{issue}: {wish} needs a note that says why")]
-    NoteNeeded { issue: FindingNumber, wish: RequestedStatus },
-    #[error("{issue} is {status} already; there is nothing to answer")]
+    #[error(
+        "{issue}: a proposer cannot set {requested}; allowed: fixed, wont_fix, disputed (its reviewer then decides)"
+    )]
+    NotForProposers { issue: FindingNumber, requested: RequestedStatus },
+    #[error("{issue}: a reviewer cannot set {requested}; allowed: open, fixed, wont_fix, duplicate")]
+    NotForReviewers { issue: FindingNumber, requested: RequestedStatus },
+    #[error("{issue}: {requested} needs a note that says why")]
+    NoteNeeded { issue: FindingNumber, requested: RequestedStatus },
+    #[error("{issue} is already {status}; only an open issue can be answered")]
     FindingSettled { issue: FindingNumber, status: FindingStatus },
-    #[error("{issue}: duplicate needs duplicate_of, another open issue of the same review")]
+    #[error("{issue}: duplicate needs duplicate_of, another open issue of this review")]
     DuplicateOfWhat { issue: FindingNumber },
     #[error("not your turn: the last message came from the {role}; wait for the other side")]
     OutOfTurn { role: Role },
-    #[error("only the proposer may {asked}; say so with the proposer's role or id")]
-    NotTheProposer { asked: CommandKind },
+    #[error("only the proposer may {command}; use the proposer's role or id")]
+    NotTheProposer { command: CommandKind },
     #[error("the content changed while git was checking; nothing was saved, try again")]
     ContentMoved,
-    #[error("this idempotency_key made {number} with another content; use a new key")]
+    #[error("this idempotency_key was used for {number} with another content; use a new key")]
     KeyReused { number: ReviewNumber },
 }
 
 impl Refusal {
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub const fn code(&self) -> &'static str {
         match self {
+            Self::UnknownReview => "unknown_review",
             Self::WrongStatus { .. } => "wrong_status",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::BeingClaimed { .. } => "being_claimed",

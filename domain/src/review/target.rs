@@ -1,4 +1,4 @@
-//! A proposal that names commits instead of carrying a diff: what was named, and what that was at the time.
+//! The branch, commit or range that a diff was taken from, resolved to commits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,27 @@ crate::string_enum! {
     TargetKind { Branch = "branch", Commit = "commit", Range = "range" }
 }
 
-/// What is kept of a target. The ids are full and never resolved again, wherever the names lead by now.
+/// A resolved target. The commit ids are full and never resolved again, even if the names move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewTarget {
     pub kind: TargetKind,
     /// As the proposer wrote it.
     pub name: String,
-    /// As the proposer wrote it; `None` left it to the broker.
+    /// As the proposer wrote it; `None` if the broker chose the base.
     pub base_name: Option<String>,
-    /// The commit the diff begins at; `None` is the empty tree before a first commit.
+    /// The commit that the diff starts from; `None` for the empty tree before a first commit.
     pub base: Option<String>,
-    /// The commit the diff leads to.
+    /// The commit that the diff leads to.
     pub head: String,
-    /// The newest of the commits that `head` has and `base` has not.
+    /// The newest commits that are in `head` and not in `base`.
     pub commits: Vec<TargetCommit>,
-    /// How many there are in all.
+    /// The number of all such commits.
     pub commits_total: u64,
 }
 
 impl ReviewTarget {
-    /// What the proposer asked for. A repeat asks for the same, though the names may lead elsewhere by then.
-    pub fn asked(&self) -> (TargetKind, &str, Option<&str>) {
+    /// The target as the proposer named it. A repeat of a call names it the same way.
+    pub fn requested(&self) -> (TargetKind, &str, Option<&str>) {
         (self.kind, &self.name, self.base_name.as_deref())
     }
 }
@@ -35,6 +35,6 @@ impl ReviewTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetCommit {
     pub id: String,
-    /// Somebody's words, not checked by anyone; shortened.
+    /// Shortened. Written by the author of the commit, so not trusted.
     pub subject: String,
 }

@@ -1,5 +1,5 @@
-//! The world the rules are tested in: `paul` proposes, `ada`, `bob` and `cyd` review. A review gets
-//! into a status only by the commands that lead there, never by being put together by hand.
+//! Fixtures of the rule tests: `paul` proposes; `ada`, `bob` and `cyd` review. A review gets into a status only through
+//! commands.
 
 #[path = "transition_tests/consequences.rs"]
 mod consequences;
@@ -16,16 +16,17 @@ mod table;
 #[path = "transition_tests/walk.rs"]
 mod walk;
 
-use super::{Rules, Transition, propose, transition};
+use super::{Rules, Transition, transition};
 use crate::{
     consensus::{Policy, Rule},
-    content::ContentHash,
+    content::{ContentHash, digest_json},
     finding::{FindingKind, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimEndReason, ClaimSeat, Command, DiffCheck, DiffFacts,
-        GiveVerdict, OfferedFindings, OfferedPatch, Proposal, Proposer, Refusal, ReleaseSeat, Review, Revise, Role,
+        AcceptCounterPatch, AddMessage, AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
+        DiffFacts, Draft, GiveVerdict, OfferedPatch, PatchedContent, Proposal, Proposer, Refusal, ReleaseSeat, Review,
+        Revise, Role,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -40,7 +41,7 @@ const fn now(tick: i64) -> Now {
     Now { at: Timestamp(1_800_000_000_000 + tick), tick: Tick(tick) }
 }
 
-/// A moment at which everything that runs now has run out.
+/// The time at which the next lease or reservation of the review ends.
 fn later(review: &Review) -> Now {
     now(review.next_deadline().map_or(START.tick.0, |deadline| deadline.0))
 }
@@ -53,20 +54,12 @@ fn facts(check: DiffCheck) -> DiffFacts {
     DiffFacts { base_commit: Some("b".repeat(40)), patch_id: Some("p".repeat(40)), check }
 }
 
-fn applies() -> Check {
-    Check::Applies { to: AppliesTo::Base, tree_id: Some("t".repeat(40)) }
+fn applies() -> DiffCheck {
+    DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some("t".repeat(40)) }
 }
 
-fn fails() -> Check {
-    Check::Fails { words: "error: patch failed: a.rs:1".into() }
-}
-
-#[test]
-fn a_priority_that_is_asked_for_is_given() {
-    let asked = Proposal { priority: Some(Priority::Low), ..proposal(&["general"], Rule::RequireAll, None) };
-    assert_eq!(propose(asked, START).next.priority, Priority::Low);
-    let left_out = proposal(&["general"], Rule::RequireAll, None);
-    assert_eq!(propose(left_out, START).next.priority, Priority::Normal);
+fn fails() -> DiffCheck {
+    DiffCheck::Fails { message: "error: patch failed: a.rs:1".into() }
 }
 
 fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal {
@@ -83,32 +76,45 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal 
             proposer_id: Some("paul".into()),
         },
         category: None,
-        priority: None,
-        intent: "rename the config key".into(),
-        content_hash: hash(1),
-        diff,
+        priority: Priority::Normal,
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy { rule, ..Policy::default() },
-        request_key: None,
-        target: None,
+        draft: draft("rename the config key", hash(1), diff),
+        first_content: None,
+    }
+}
+
+fn draft(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Draft {
+    Draft { intent: intent.into(), content_hash, diff, target: None, request_key: None }
+}
+
+/// The review that a proposal creates.
+fn propose(proposal: Proposal) -> Review {
+    propose_at(proposal, START).next
+}
+
+fn propose_at(proposal: Proposal, moment: Now) -> Transition {
+    match transition(None, Command::Propose(Box::new(proposal)), moment, &RULES) {
+        Ok(proposed) => proposed,
+        Err(refusal) => panic!("refused: {refusal}"),
     }
 }
 
 /// One seat, a diff that git can check.
 fn pending() -> Review {
     let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
-    propose(proposal(&["general"], Rule::RequireAll, Some(diff)), START).next
+    propose(proposal(&["general"], Rule::RequireAll, Some(diff)))
 }
 
 /// Seats `general`, `security` and so on, no diff.
 fn seats(count: usize, rule: Rule) -> Review {
     let personas = ["general", "security", "tests"];
-    propose(proposal(&personas[..count], rule, None), START).next
+    propose(proposal(&personas[..count], rule, None))
 }
 
 #[track_caller]
 fn decide(review: &Review, command: Command) -> Result<Transition, Refusal> {
-    transition(review, command, START, &RULES)
+    transition(Some(review), command, START, &RULES)
 }
 
 #[track_caller]
@@ -119,9 +125,9 @@ fn after(review: &Review, command: Command) -> Review {
     }
 }
 
-/// The review once each of these was said, one after the other.
+/// The review after all of these commands.
 #[track_caller]
-fn told(review: &Review, commands: impl IntoIterator<Item = Command>) -> Review {
+fn after_all(review: &Review, commands: impl IntoIterator<Item = Command>) -> Review {
     commands.into_iter().fold(review.clone(), |review, command| after(&review, command))
 }
 
@@ -134,12 +140,13 @@ fn claim_as(by: &str, persona: &str) -> Command {
 }
 
 /// Looked at round 1, as it was submitted.
-fn claim_with(by: &str, persona: Option<&str>, check: Check) -> Command {
+fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
     claim_of(hash(1), by, persona, check)
 }
 
-fn claim_of(content: ContentHash, by: &str, persona: Option<&str>, check: Check) -> Command {
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), checked: Some(content), check })
+fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
+    let check = Some(CheckedDiff { content_hash, check });
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), check })
 }
 
 /// What `by` says as the holder of its seat, without a generation.
@@ -153,17 +160,26 @@ fn verdict(by: &str, verdict: Verdict) -> GiveVerdict {
         summary: None,
         metrics: None,
         patch: None,
-        findings: OfferedFindings::default(),
+        findings: None,
+        digest: String::new(),
     }
 }
 
+/// A verdict with the digest that its request would have.
+fn give(mut verdict: GiveVerdict) -> Command {
+    let findings = verdict.findings.as_ref().map(|findings| findings.list.iter().map(|offered| &offered.found));
+    let findings: Option<Vec<_>> = findings.map(Iterator::collect);
+    let GiveVerdict { verdict: word, reason, summary, content_hash, patch, .. } = &verdict;
+    verdict.digest = digest_json(&(word, reason, summary, content_hash, patch.is_some(), findings));
+    Command::GiveVerdict(verdict)
+}
+
 fn says(by: &str, word: Verdict) -> Command {
-    Command::GiveVerdict(verdict(by, word))
+    give(verdict(by, word))
 }
 
 fn offers(by: &str, word: Verdict) -> Command {
-    let patch = Some(OfferedPatch { digest: "patch".into(), check: applies() });
-    Command::GiveVerdict(GiveVerdict { patch, ..verdict(by, word) })
+    give(GiveVerdict { patch: Some(OfferedPatch { check: Some(applies()) }), ..verdict(by, word) })
 }
 
 fn found(title: &str, severity: Severity) -> NewFinding {
@@ -171,7 +187,7 @@ fn found(title: &str, severity: Severity) -> NewFinding {
         is_issue: true,
         kind: FindingKind::Bug,
         severity,
-        place: None,
+        location: None,
         title: title.into(),
         description: None,
         code_snippet: None,
@@ -202,12 +218,8 @@ fn revision(review: &Review) -> Revise {
     Revise {
         proposer_id: Some("paul".into()),
         completes: review.round.content_hash.clone(),
-        intent: "rename it everywhere".into(),
-        content_hash: hash(1_000 + review.version),
-        diff: review.round.diff.clone(),
-        request_key: None,
+        draft: draft("rename it everywhere", hash(1_000 + review.version), review.round.diff.clone()),
         anchors: Vec::new(),
-        target: None,
     }
 }
 
@@ -222,11 +234,13 @@ fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
     AcceptCounterPatch {
         by: None,
         persona: persona.map(Into::into),
-        checked: patch.map(|patch| (patch.id, review.round.content_hash.clone())),
-        content_hash: Some(hash(2_000 + review.version)),
-        diff: Some(facts(DiffCheck::Applies { to: AppliesTo::Base, tree_id: None })),
-        check: applies(),
-        anchors: Vec::new(),
+        patched: patch.map(|patch| PatchedContent {
+            patch: patch.id,
+            replaces: review.round.content_hash.clone(),
+            content_hash: hash(2_000 + review.version),
+            diff: facts(DiffCheck::Applies { to: AppliesTo::Base, tree_id: None }),
+            anchors: Vec::new(),
+        }),
     }
 }
 

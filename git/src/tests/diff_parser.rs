@@ -117,7 +117,7 @@ async fn a_diff_that_git_applies_is_never_summarized_differently() {
     let mut applied = 0;
     for diff in traps {
         let outcome = repository.check(Some(&base), &diff).await.unwrap();
-        let Check::Applies { tree_id: Some(tree), .. } = outcome else { continue };
+        let DiffCheck::Applies { tree_id: Some(tree), .. } = outcome else { continue };
         let reading = summarize(&diff);
         if reading.note.is_some() {
             // A parse error is allowed, a different summary is not.

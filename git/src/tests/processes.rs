@@ -133,7 +133,7 @@ async fn more_bases_than_the_cache_holds_still_give_the_right_tree() {
     }
     repo.write("x", "2\n");
     for base in bases.iter().chain([&bases[0]]) {
-        let Check::Applies { tree_id: Some(tree), .. } = repository.check(Some(base), DIFF).await.unwrap() else {
+        let DiffCheck::Applies { tree_id: Some(tree), .. } = repository.check(Some(base), DIFF).await.unwrap() else {
             panic!("does not apply to {base}");
         };
         repo.git(&["read-tree", base]);
@@ -154,7 +154,7 @@ async fn folders_of_an_earlier_run_are_removed_and_those_of_this_run_are_kept() 
     let second = repo.open().await;
     assert!(!project.join("0123-earlier").exists());
     for repository in [&first, &second] {
-        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), Check::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), DiffCheck::Applies { .. }));
     }
     drop(first);
     assert_eq!(children(&project).len(), 1);
@@ -167,7 +167,7 @@ async fn a_deleted_scratch_folder_is_built_again() {
     let (repo, base) = one_file();
     let repository = repo.open().await;
     for _ in 0..2 {
-        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), Check::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), DIFF).await.unwrap(), DiffCheck::Applies { .. }));
         fs::remove_dir_all(repo.scratch()).unwrap();
         repository.resolve_base(None).await.unwrap();
         fs::remove_dir_all(repo.scratch()).unwrap();
@@ -189,7 +189,7 @@ async fn long_error_output_is_truncated() {
     let (repo, base) = one_file();
     let repository = repo.open().await;
     let diff: String = (0..2_000).map(|n| DIFF.replace('x', &format!("missing{n}"))).collect();
-    let Check::Fails { words } = repository.check(Some(&base), &diff).await.unwrap() else {
+    let DiffCheck::Fails { message: words } = repository.check(Some(&base), &diff).await.unwrap() else {
         panic!("cannot apply");
     };
     assert!(words.len() < 10_000 && words.ends_with('…'), "{}", words.len());

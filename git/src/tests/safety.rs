@@ -73,8 +73,8 @@ async fn programs_in_a_hostile_configuration_do_not_run() {
         let bad = good.replace("-1\n", "-9\n");
 
         assert_eq!(repository.resolve_base(None).await.unwrap().as_deref(), Some(base.as_str()));
-        assert!(matches!(repository.check(Some(&base), good).await.unwrap(), Check::Applies { .. }));
-        assert!(matches!(repository.check(Some(&base), &bad).await.unwrap(), Check::Fails { .. }));
+        assert!(matches!(repository.check(Some(&base), good).await.unwrap(), DiffCheck::Applies { .. }));
+        assert!(matches!(repository.check(Some(&base), &bad).await.unwrap(), DiffCheck::Fails { .. }));
         repository.patch_id(good).await.unwrap();
         assert!(!mark.exists(), "trusted: {trusted}");
 
@@ -123,11 +123,11 @@ async fn paths_outside_the_tree_or_inside_git_are_refused() {
         for header in [format!("diff --git a/{path} b/{path}\nnew file mode 100644\n"), String::new()] {
             let diff = format!("{header}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
             let outcome = repository.check(Some(&base), &diff).await.unwrap();
-            assert!(matches!(outcome, Check::Fails { .. }), "{path}: {outcome:?}");
+            assert!(matches!(outcome, DiffCheck::Fails { .. }), "{path}: {outcome:?}");
         }
     }
     let through_link = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/tmp\n\\ No newline at end of file\ndiff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+x\n";
-    assert!(matches!(repository.check(Some(&base), through_link).await.unwrap(), Check::Fails { .. }));
+    assert!(matches!(repository.check(Some(&base), through_link).await.unwrap(), DiffCheck::Fails { .. }));
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
         Event::Claimed { persona, generation, .. } => {
             TimelineEvent { persona: Some(persona.clone()), claim_generation: Some(*generation), ..base }
         }
-        Event::AutoRejected { words, .. } => TimelineEvent { reason: Some(shorten(words)), ..base },
+        Event::AutoRejected { message, .. } => TimelineEvent { reason: Some(shorten(message)), ..base },
         Event::ClaimEnded { persona, reason, detail, .. } => TimelineEvent {
             persona: Some(persona.clone()),
             ended: Some(*reason),
@@ -91,9 +91,9 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             summary,
             metrics,
             findings,
-            settles,
+            resolved: settled,
             offers_patch,
-            escalate,
+            escalation,
             ..
         } => TimelineEvent {
             persona: Some(persona.clone()),
@@ -103,9 +103,9 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             summary: summary.as_deref().map(shorten),
             metrics: metrics.clone(),
             counter_patch: offers_patch.then_some("offered".into()),
-            escalate: escalate.then_some(true),
+            escalate: escalation.map(|_| true),
             raised: findings.iter().take(MAX_FINDINGS).map(raised).collect(),
-            settled: settles.iter().map(resolved).collect(),
+            settled: settled.iter().map(resolved).collect(),
             ..base
         },
         Event::FindingUpdated(updated) => {
@@ -136,7 +136,7 @@ fn submitted(base: TimelineEvent, round: &Round) -> TimelineEvent {
 }
 
 fn raised(raised: &FindingRaised) -> RaisedIssue {
-    let location = raised.found.place.as_ref();
+    let location = raised.found.location.as_ref();
     RaisedIssue {
         issue_id: raised.number.to_string(),
         severity: raised.found.severity,
@@ -144,7 +144,7 @@ fn raised(raised: &FindingRaised) -> RaisedIssue {
         file: location.map(|location| location.file.clone()),
         line_start: location.and_then(|location| location.lines).map(|lines| lines.start),
         is_suggestion: (!raised.found.is_issue).then_some(true),
-        duplicate_of: raised.double.map(|double| double.of.to_string()),
+        duplicate_of: raised.duplicate.map(|duplicate| duplicate.first.to_string()),
     }
 }
 
@@ -153,8 +153,8 @@ fn resolved(resolved: &FindingResolved) -> ResolvedIssue {
 }
 
 fn requested(updated: &FindingUpdated) -> ResolvedIssue {
-    let status = FindingStatus::parse(updated.wish.as_str()).filter(|_| updated.settles);
-    ResolvedIssue { issue_id: updated.number.to_string(), status, said: Some(updated.wish) }
+    let status = FindingStatus::parse(updated.requested.as_str()).filter(|_| updated.settles);
+    ResolvedIssue { issue_id: updated.number.to_string(), status, said: Some(updated.requested) }
 }
 
 fn shorten(text: &str) -> String {

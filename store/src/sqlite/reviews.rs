@@ -67,7 +67,7 @@ impl Reader {
                 to: parse_word(row.applies_to.as_deref().unwrap_or_default(), AppliesTo::parse)?,
                 tree_id: row.tree_id,
             }),
-            Some("fails") => Some(DiffCheck::Fails { words: row.check_message.unwrap_or_default() }),
+            Some("fails") => Some(DiffCheck::Fails { message: row.check_message.unwrap_or_default() }),
             Some("unknown") => Some(DiffCheck::Unknown { why: row.check_message.unwrap_or_default() }),
             Some(other) => return Err(StoreError::corrupt(format!("unknown value {other:?}"))),
         };
@@ -110,7 +110,7 @@ impl Reader {
             approved_hash: row.approved_hash.map(ContentHash),
             escalated: row.escalated_for.map(|why| parse_word(&why, Escalation::parse)).transpose()?,
             findings,
-            cost: to_u64(row.cost)?,
+            cost_micro_usd: to_u64(row.cost)?,
             cancel_reason: row.cancel_reason,
             created_at: Timestamp(row.created_at_ms),
             updated_at: Timestamp(row.updated_at_ms),

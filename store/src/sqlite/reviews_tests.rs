@@ -8,10 +8,11 @@ use domain::{
     consensus::{Escalation, Policy},
     content::Content,
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, Check, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
-        OfferedFindings, OfferedPatch, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, propose,
-        replay, transition,
+        AcceptCounterPatch, AddMessage, AppliesTo, ClaimSeat, Command, DiffCheck, DiffFacts, Draft, GiveVerdict,
+        OfferedPatch, PatchedContent, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, replay,
+        transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
@@ -20,6 +21,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
+
+fn draft(content: &Content) -> Draft {
+    let (intent, content_hash) = (content.intent.clone(), content.hash());
+    Draft { intent, content_hash, diff: None, target: None, request_key: None }
+}
 
 fn content(intent: &str) -> Content {
     Content {
@@ -61,27 +67,24 @@ impl StoredReview {
             number: ReviewNumber(1),
             proposer,
             category: None,
-            priority: None,
-            intent: content.intent.clone(),
-            content_hash: content.hash(),
-            diff: None,
+            priority: Priority::Normal,
+            draft: draft(&content),
+            first_content: None,
             personas: personas.iter().map(ToString::to_string).collect(),
             policy: Policy::default(),
-            request_key: None,
-            target: None,
         };
-        let proposed = propose(proposal, now(1));
+        let proposed = transition(None, Command::Propose(Box::new(proposal)), now(1), &RULES).unwrap();
         let mut stored = Self { store, review: proposed.next.clone() };
         stored.commit(proposed, Some(content)).await;
         stored
     }
 
     async fn apply(&mut self, command: Command, content: Option<Content>) {
-        let transition = transition(&self.review, command, now(1 + self.review.version), &RULES).unwrap();
+        let transition = transition(Some(&self.review), command, now(1 + self.review.version), &RULES).unwrap();
         self.commit(transition, content).await;
     }
 
-    async fn commit(&mut self, Transition { next, events }: Transition, content: Option<Content>) {
+    async fn commit(&mut self, Transition { next, events, .. }: Transition, content: Option<Content>) {
         let change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
         let (done, saved) = oneshot::channel();
         let change = change.with_content(content.map(Arc::new)).with_patch(Some("a better diff".into()));
@@ -91,7 +94,7 @@ impl StoredReview {
     }
 
     async fn claim(&mut self) {
-        let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+        let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
         self.apply(Command::Claim(claim), None).await;
     }
 
@@ -102,21 +105,18 @@ impl StoredReview {
 
     /// Requests changes with a counter-patch, which the proposer then accepts.
     async fn replace_content(&mut self, intent: &str) {
-        let check = Check::Applies { to: AppliesTo::Base, tree_id: None };
-        let patch = OfferedPatch { digest: intent.into(), check: check.clone() };
-        self.give_verdict(Some(patch)).await;
+        let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
+        self.give_verdict(Some(OfferedPatch { check: Some(applies.clone()) })).await;
         let content = content(intent);
         let patch = self.review.seats[0].patch.as_ref().unwrap().id;
-        let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
-        let accept = AcceptCounterPatch {
-            by: None,
-            persona: None,
-            checked: Some((patch, self.review.round.content_hash.clone())),
-            content_hash: Some(content.hash()),
-            diff: Some(DiffFacts { base_commit: None, patch_id: None, check: applies }),
-            check,
+        let patched = PatchedContent {
+            patch,
+            replaces: self.review.round.content_hash.clone(),
+            content_hash: content.hash(),
+            diff: DiffFacts { base_commit: None, patch_id: None, check: applies },
             anchors: Vec::new(),
         };
+        let accept = AcceptCounterPatch { by: None, persona: None, patched: Some(patched) };
         self.apply(Command::AcceptCounterPatch(accept), Some(content)).await;
     }
 
@@ -134,7 +134,8 @@ impl StoredReview {
             summary: None,
             metrics: Some(ReviewMetrics { cost_usd: Some(0.1), ..ReviewMetrics::default() }),
             patch,
-            findings: OfferedFindings::default(),
+            findings: None,
+            digest: self.review.version.to_string(),
         };
         self.apply(Command::GiveVerdict(verdict), None).await;
     }
@@ -144,12 +145,8 @@ impl StoredReview {
         let revise = Revise {
             proposer_id: None,
             completes: self.review.round.content_hash.clone(),
-            intent: content.intent.clone(),
-            content_hash: content.hash(),
-            diff: None,
-            request_key: None,
+            draft: draft(&content),
             anchors: Vec::new(),
-            target: None,
         };
         self.apply(Command::Revise(revise), Some(content)).await;
     }
@@ -280,6 +277,6 @@ async fn a_stored_review_has_its_cost_and_what_was_voted_on() {
     let before = stored.review.clone();
     stored.end().await;
     assert_eq!(reload(&path).await, before);
-    assert_eq!((before.escalated, before.cost), (Some(Escalation::Rounds), 300_000));
+    assert_eq!((before.escalated, before.cost_micro_usd), (Some(Escalation::Rounds), 300_000));
     assert_eq!(before.seats[0].reviewed.as_ref().map(|reviewed| reviewed.round), Some(3));
 }

@@ -144,7 +144,7 @@ fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
     let (tree, result, to, words) = match &facts.check {
         DiffCheck::Skipped => (None, "skipped", None, None),
         DiffCheck::Applies { to, tree_id } => (tree_id.as_deref(), "applies", Some(to.as_str()), None),
-        DiffCheck::Fails { words } => (None, "fails", None, Some(words.as_str())),
+        DiffCheck::Fails { message } => (None, "fails", None, Some(message.as_str())),
         DiffCheck::Unknown { why } => (None, "unknown", None, Some(why.as_str())),
     };
     (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, words)
@@ -229,7 +229,7 @@ pub(super) fn update_review_if_version(
         queued_seq,
         review.updated_at.0,
         review.free_seats().count(),
-        review.cost,
+        review.cost_micro_usd,
         target_column(review)?,
         first_at(|event| matches!(event, Event::Claimed { .. })),
         first_at(|event| matches!(event, Event::VerdictGiven { verdict, .. } if verdict.is_vote())),
@@ -344,7 +344,7 @@ pub(super) fn write_event_rows(
             drop_patches(connection, review)
         }
         Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
-        Event::AutoRejected { words, generation, .. } => {
+        Event::AutoRejected { message, generation, .. } => {
             let round = &change.review.round;
             connection.prepare_cached(INSERT_VERDICT)?.execute(params![
                 review,
@@ -354,7 +354,7 @@ pub(super) fn write_event_rows(
                 VALIDATOR,
                 generation,
                 Verdict::ChangesRequested.as_str(),
-                words,
+                message,
                 None::<&str>,
                 None::<&str>,
                 round.content_hash.0,

@@ -4,12 +4,13 @@ use crate::{Change, Settings, StatsPeriod, Store, open};
 use domain::{
     consensus::Policy,
     content::Content,
-    finding::{FindingKind, Grounding, NewFinding, Severity},
+    finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     query::GroupBy,
     review::{
-        Category, Check, ClaimSeat, Command, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer, Review,
-        Revise, Role, Rules, Status, Transition, propose, transition,
+        Category, ClaimSeat, Command, Draft, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer, Review,
+        Revise, Role, Rules, Status, Transition, transition,
     },
     stats::{DurationStats, Stats, StatusTime},
     time::{Now, Tick, Timestamp},
@@ -54,33 +55,35 @@ impl Lives {
             number: ReviewNumber(number),
             proposer,
             category: (number % 2 == 1).then_some(Category::CodeChange),
-            priority: None,
-            intent: content.intent.clone(),
-            content_hash: content.hash(),
-            diff: None,
+            priority: Priority::Normal,
+            draft: draft(&content),
+            first_content: None,
             personas: vec!["general".into()],
             policy: Policy::default(),
-            request_key: None,
-            target: None,
         };
-        self.commit(propose(proposal, at(when)), Some(content), when).await
+        self.commit(
+            transition(None, Command::Propose(Box::new(proposal)), at(when), &RULES).unwrap(),
+            Some(content),
+            when,
+        )
+        .await
     }
 
     pub(crate) async fn tell(&self, review: &Review, command: Command, when: i64) -> Review {
-        self.commit(transition(review, command, at(when), &RULES).unwrap(), None, when).await
+        self.commit(transition(Some(review), command, at(when), &RULES).unwrap(), None, when).await
     }
 
     pub(crate) async fn claim(&self, review: &Review, by: &str, when: i64) -> Review {
-        let claim = ClaimSeat { by: by.into(), persona: None, checked: None, check: Check::NotNeeded };
+        let claim = ClaimSeat { by: by.into(), persona: None, check: None };
         self.tell(review, Command::Claim(claim), when).await
     }
 
     async fn vote(&mut self, review: &Review, by: &str, verdict: Verdict, issues: &[Severity], when: i64) -> Review {
-        let first = self.last_finding + 1;
+        let numbers = (self.last_finding + 1..).map(FindingNumber);
         self.last_finding += i64::try_from(issues.len()).unwrap();
-        let list = issues.iter().map(|severity| finding(*severity)).collect();
-        let checked = Some(review.round.content_hash.clone());
-        let offered = OfferedFindings { first, digest: None, checked, list };
+        let list =
+            numbers.zip(issues).map(|(number, severity)| OfferedFinding { number, ..finding(*severity) }).collect();
+        let offered = Some(OfferedFindings { content_hash: review.round.content_hash.clone(), list });
         let metrics = ReviewMetrics {
             cost_usd: Some(0.1),
             input_tokens: Some(100),
@@ -97,6 +100,7 @@ impl Lives {
             metrics: Some(metrics),
             patch: None,
             findings: offered,
+            digest: format!("{by} {when}"),
         };
         self.tell(review, Command::GiveVerdict(command), when).await
     }
@@ -106,14 +110,10 @@ impl Lives {
         let revise = Revise {
             proposer_id: None,
             completes: review.round.content_hash.clone(),
-            intent: content.intent.clone(),
-            content_hash: content.hash(),
-            diff: None,
-            request_key: None,
+            draft: draft(&content),
             anchors: Vec::new(),
-            target: None,
         };
-        let told = transition(review, Command::Revise(revise), at(when), &RULES).unwrap();
+        let told = transition(Some(review), Command::Revise(revise), at(when), &RULES).unwrap();
         self.commit(told, Some(content), when).await
     }
 
@@ -121,7 +121,7 @@ impl Lives {
         self.tell(review, Command::Close { by: Role::Proposer, identity: None }, when).await
     }
 
-    async fn commit(&self, Transition { next, events }: Transition, content: Option<Content>, when: i64) -> Review {
+    async fn commit(&self, Transition { next, events, .. }: Transition, content: Option<Content>, when: i64) -> Review {
         let change = Change::new(Arc::new(next.clone()), events, at(when).tick).unwrap();
         let (done, saved) = oneshot::channel();
         self.store.writer.commit(change.with_content(content.map(Arc::new)), done);
@@ -138,6 +138,11 @@ impl Lives {
         self.store.thread.ended().await;
         self.store.reader.close().await;
     }
+}
+
+fn draft(content: &Content) -> Draft {
+    let (intent, content_hash) = (content.intent.clone(), content.hash());
+    Draft { intent, content_hash, diff: None, target: None, request_key: None }
 }
 
 fn content(intent: &str) -> Content {
@@ -157,7 +162,7 @@ fn finding(severity: Severity) -> OfferedFinding {
         is_issue: true,
         kind: FindingKind::Bug,
         severity,
-        place: None,
+        location: None,
         title: format!("a {severity} one"),
         description: None,
         code_snippet: None,
@@ -166,7 +171,7 @@ fn finding(severity: Severity) -> OfferedFinding {
         confidence: None,
     };
     let grounding = Grounding::Unchecked { why: "it names no place".into() };
-    OfferedFinding { found, grounding, on_changed_lines: None }
+    OfferedFinding { number: FindingNumber(0), found, grounding, on_changed_lines: None }
 }
 
 /// Two rounds and a close; rejected and closed; cancelled; pending since a day later; approved, of another project.

@@ -112,55 +112,56 @@ fn follow(history: &mut History, path: &[String], change: &Change, plan: &Plan) 
     let truth = Truth::find(history, from, to, change, &old);
     let planted = plant(&change.old, old.lines().count(), plan);
     let at_once = step(history, &planted, [from, to], change.new.as_deref());
-    for (place, said) in planted.iter().zip(&at_once) {
-        record(&mut direct, &truth, place, path, said);
+    for (location, said) in planted.iter().zip(&at_once) {
+        record(&mut direct, &truth, location, path, said);
     }
-    for (place, said) in planted.iter().zip(walk(history, &planted, path)) {
-        record(&mut stepwise, &truth, place, path, &said);
+    for (location, said) in planted.iter().zip(walk(history, &planted, path)) {
+        record(&mut stepwise, &truth, location, path, &said);
     }
     (direct, stepwise)
 }
 
 fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Location> {
     let count = u32::try_from(count).unwrap();
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for &size in SIZES {
         for start in (1..=count.saturating_sub(size - 1)).step_by(plan.lines) {
             let lines = Some(Lines { start, end: start + size - 1 });
-            places.push(Location { file: file.to_owned(), lines });
+            locations.push(Location { file: file.to_owned(), lines });
         }
     }
-    places
+    locations
 }
 
 /// All of them stand in one file.
-fn step(history: &mut History, places: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Projection> {
-    let Some(first) = places.first() else { return Vec::new() };
+fn step(history: &mut History, locations: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Projection> {
+    let Some(first) = locations.first() else { return Vec::new() };
     let old = history.text(from, &first.file).unwrap();
     let text = new.and_then(|new| history.text(to, new));
     let text = text.as_deref().map_or(FileText::Absent, FileText::Text);
-    project_all(places, &old, text, new.unwrap_or(&first.file))
+    project_all(locations, &old, text, new.unwrap_or(&first.file))
 }
 
 /// From commit to commit; the state is the one against the first.
 fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Projection> {
-    let start = |place: &Location| Projection { state: AnchorState::Exact, place: Some(place.clone()) };
+    let start = |location: &Location| Projection { state: AnchorState::Exact, location: Some(location.clone()) };
     let mut at: Vec<_> = planted.iter().map(start).collect();
     for pair in path.windows(2) {
-        let here: Vec<_> = at.iter().filter_map(|projection| projection.place.clone()).collect();
+        let here: Vec<_> = at.iter().filter_map(|projection| projection.location.clone()).collect();
         let changes = history.changes(&pair[0], &pair[1]);
-        let Some(change) = here.first().and_then(|place| changes.iter().find(|change| change.old == place.file)) else {
+        let Some(change) = here.first().and_then(|location| changes.iter().find(|change| change.old == location.file))
+        else {
             continue;
         };
         let next = step(history, &here, [&pair[0], &pair[1]], change.new.as_deref());
-        let standing = at.iter_mut().filter(|projection| projection.place.is_some());
+        let standing = at.iter_mut().filter(|projection| projection.location.is_some());
         for (projection, next) in standing.zip(next) {
             projection.state = projection.state.max(next.state);
-            projection.place = next.place;
+            projection.location = next.location;
         }
     }
     for (projection, planted) in at.iter_mut().zip(planted) {
-        let is_back = projection.state == AnchorState::Moved && projection.place.as_ref() == Some(planted);
+        let is_back = projection.state == AnchorState::Moved && projection.location.as_ref() == Some(planted);
         if is_back {
             projection.state = AnchorState::Exact;
         }
@@ -168,14 +169,14 @@ fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Pro
     at
 }
 
-fn record(score: &mut Score, truth: &Truth, place: &Location, path: &[String], said: &Projection) {
-    let lines = place.lines.unwrap();
+fn record(score: &mut Score, truth: &Truth, location: &Location, path: &[String], said: &Projection) {
+    let lines = location.lines.unwrap();
     score.add(truth.state(lines), said.state);
     if matches!(said.state, AnchorState::Modified | AnchorState::Gone) {
         return;
     }
-    let start = said.place.as_ref().and_then(|place| place.lines).unwrap().start;
+    let start = said.location.as_ref().and_then(|location| location.lines).unwrap().start;
     let (from, to) = (&path[0][..8], &path[path.len() - 1][..8]);
-    let example = || format!("{} {lines:?} of {from} at {start} of {to}", place.file);
+    let example = || format!("{} {lines:?} of {from} at {start} of {to}", location.file);
     score.judge(truth.judge(lines, start), example);
 }

@@ -8,11 +8,11 @@ use crate::support::{
 };
 use domain::{
     consensus::Policy,
-    content::Content,
+    content::{Content, digest_json},
     ids::{ReviewId, ReviewNumber},
+    priority::Priority,
     review::{
-        AddMessage, Check, ClaimSeat, Command, GiveVerdict, Proposal, Proposer, Review, Revise, Role, Rules, propose,
-        transition,
+        AddMessage, ClaimSeat, Command, Draft, GiveVerdict, Proposal, Proposer, Review, Revise, Role, Rules, transition,
     },
     time::Now,
     verdict::Verdict,
@@ -40,6 +40,11 @@ fn content(intent: &str, description: Option<String>) -> Content {
     }
 }
 
+fn draft(content: &Content) -> Draft {
+    let (intent, content_hash) = (content.intent.clone(), content.hash());
+    Draft { intent, content_hash, diff: None, target: None, request_key: None }
+}
+
 impl Model {
     /// Proposes to the broker and to the model.
     async fn propose(client: &TestClient, random: &mut Random) -> Self {
@@ -61,16 +66,14 @@ impl Model {
                 proposer_id,
             },
             category: None,
-            priority: None,
-            intent,
-            content_hash: content.hash(),
-            diff: None,
+            priority: Priority::Normal,
+            draft: draft(&content),
+            first_content: None,
             personas: vec!["general".into()],
             policy: Policy { max_rounds: 3, ..Policy::default() },
-            request_key: None,
-            target: None,
         };
-        Self { review: propose(proposal, Now::default()).next, content }
+        let command = Command::Propose(Box::new(proposal));
+        Self { review: transition(None, command, Now::default(), &RULES).unwrap().next, content }
     }
 
     /// One command for the broker and for the model.
@@ -81,7 +84,7 @@ impl Model {
         let (mut content, n) = (self.content.clone(), random.below(1000));
         let (command, tool, arguments) = match random.below(20) {
             0..5 => {
-                let claim = ClaimSeat { by: who.clone(), persona: None, checked: None, check: Check::NotNeeded };
+                let claim = ClaimSeat { by: who.clone(), persona: None, check: None };
                 (Command::Claim(claim), "claim_review", json!({ "reviewer_id": who }))
             }
             5..11 => {
@@ -93,6 +96,7 @@ impl Model {
                 let by = or_none(random, &who);
                 let arguments = json!({ "verdict": verdict.as_str(), "reason": reason, "reviewer_id": by,
                                         "claim_generation": generation, "content_hash": hash });
+                let said = digest_json(&(verdict, &reason, hash));
                 let verdict = GiveVerdict {
                     by,
                     generation,
@@ -102,7 +106,8 @@ impl Model {
                     summary: None,
                     metrics: None,
                     patch: None,
-                    findings: Default::default(),
+                    findings: None,
+                    digest: said,
                 };
                 (Command::GiveVerdict(verdict), "submit_verdict", arguments)
             }
@@ -120,12 +125,8 @@ impl Model {
                 let revise = Revise {
                     proposer_id,
                     completes: self.review.round.content_hash.clone(),
-                    intent: content.intent.clone(),
-                    content_hash: content.hash(),
-                    diff: None,
-                    request_key: None,
+                    draft: draft(&content),
                     anchors: Vec::new(),
-                    target: None,
                 };
                 (Command::Revise(revise), "create_review", arguments)
             }
@@ -148,7 +149,7 @@ impl Model {
     /// Sends a random command to both and compares the results.
     async fn step(&mut self, client: &TestClient, random: &mut Random) -> bool {
         let (command, content, tool, arguments) = self.command(random);
-        let ruled = transition(&self.review, command, Now::default(), &RULES);
+        let ruled = transition(Some(&self.review), command, Now::default(), &RULES);
         let answered = client.try_call(tool, arguments.clone()).await;
         match (ruled, answered) {
             (Ok(done), Ok(answer)) => {

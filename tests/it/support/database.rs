@@ -3,11 +3,12 @@
 use domain::{
     consensus::Policy,
     content::Content,
-    finding::{FindingKind, Grounding, NewFinding, Severity},
+    finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
     ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
+    priority::Priority,
     review::{
-        AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer,
-        Revise, Role, Rules, propose, transition,
+        AddMessage, ClaimSeat, Command, Draft, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer,
+        Revise, Role, Rules, transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
@@ -58,7 +59,7 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
         last = Some(match stored {
             Stored::Pending => saved,
             Stored::Begun => {
-                let claim = ClaimSeat { by: "ada".into(), persona: None, checked: None, check: Check::NotNeeded };
+                let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
@@ -85,29 +86,21 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     let say = |role: Role, body: &str| {
         Command::AddMessage(AddMessage { role, by: None, persona: None, body: body.into(), metadata: None })
     };
-    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, checked: None, check: Check::NotNeeded });
+    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, check: None });
     let content = content(&format!("a better change {number}"));
     let revise = Command::Revise(Revise {
         proposer_id: None,
         completes: first.review().round.content_hash.clone(),
-        intent: content.intent.clone(),
-        content_hash: content.hash(),
-        diff: None,
-        request_key: None,
+        draft: draft(&content),
         anchors: Vec::new(),
-        target: None,
     });
-    let issues = OfferedFindings {
-        digest: None,
-        first: number,
-        checked: Some(first.review().round.content_hash.clone()),
-        list: vec![issue()],
-    };
+    let issues = OfferedFindings { content_hash: first.review().round.content_hash.clone(), list: vec![issue(number)] };
     let back = GiveVerdict {
         verdict: Verdict::ChangesRequested,
         reason: Some("not yet".into()),
         metrics: Some(ReviewMetrics { cost_usd: Some(0.01), input_tokens: Some(1_000), ..ReviewMetrics::default() }),
-        findings: issues,
+        findings: Some(issues),
+        digest: "changes".into(),
         ..approval(&by)
     };
     let commands = [
@@ -129,12 +122,12 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     saved.unwrap()
 }
 
-fn issue() -> OfferedFinding {
+fn issue(number: i64) -> OfferedFinding {
     let found = NewFinding {
         is_issue: true,
         kind: FindingKind::Bug,
         severity: Severity::High,
-        place: None,
+        location: None,
         title: "it is slow".into(),
         description: None,
         code_snippet: None,
@@ -142,7 +135,8 @@ fn issue() -> OfferedFinding {
         rule_ref: None,
         confidence: None,
     };
-    OfferedFinding { found, grounding: Grounding::Unchecked { why: "no place".into() }, on_changed_lines: None }
+    let grounding = Grounding::Unchecked { why: "no location".into() };
+    OfferedFinding { number: FindingNumber(number), found, grounding, on_changed_lines: None }
 }
 
 fn tell(
@@ -163,7 +157,7 @@ fn tell_at(
     at: i64,
 ) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
-    let told = transition(first.review(), command, now, &RULES).unwrap();
+    let told = transition(Some(first.review()), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
     let change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
     let change = change.with_content(content.map(Arc::new));
@@ -181,8 +175,14 @@ fn approval(by: &str) -> GiveVerdict {
         summary: None,
         metrics: None,
         patch: None,
-        findings: Default::default(),
+        findings: None,
+        digest: "approval".into(),
     }
+}
+
+fn draft(content: &Content) -> Draft {
+    let (intent, content_hash) = (content.intent.clone(), content.hash());
+    Draft { intent, content_hash, diff: None, target: None, request_key: None }
 }
 
 fn content(intent: &str) -> Content {
@@ -213,15 +213,13 @@ pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) 
             proposer_id: None,
         },
         category: None,
-        priority: None,
-        intent: content.intent.clone(),
-        content_hash: content.hash(),
-        diff: None,
+        priority: Priority::Normal,
+        draft: draft(&content),
+        first_content: None,
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy::default(),
-        request_key: None,
-        target: None,
     };
-    let done = propose(proposal, Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) });
+    let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
+    let done = transition(None, Command::Propose(Box::new(proposal)), now, &RULES).unwrap();
     Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap().with_content(Some(Arc::new(content)))
 }

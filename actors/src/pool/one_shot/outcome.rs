@@ -91,10 +91,10 @@ impl OneShot {
 
     /// Updates earlier findings of this persona. A finding that it may not update stays as it is.
     async fn update_findings(&self, runner: &Runner, settled: &[(FindingNumber, RequestedStatus)]) {
-        for (number, wish) in settled {
+        for (number, requested) in settled {
             let by = Some(runner.row.id.clone());
             let (role, duplicate_of, note) = (Authority::Reviewer, None, None);
-            let update = UpdateFinding { number: *number, role, by, wish: *wish, duplicate_of, note };
+            let update = UpdateFinding { number: *number, role, by, requested: *requested, duplicate_of, note };
             let updated =
                 retry_transient(|| runner.context.decide(self.review, Command::UpdateFinding(update.clone())));
             if let Err(error) = updated.await {

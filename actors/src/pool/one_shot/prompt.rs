@@ -108,14 +108,14 @@ async fn diff_since(context: &Context, review: &Review, judged: ContentHash) -> 
 fn describe_finding(finding: &Arc<Finding>) -> String {
     let Finding { number, found, persona, reply, .. } = finding.as_ref();
     let mut line = format!("{number} [{}, {}, raised by {persona}]", found.severity, found.kind);
-    if let Some(location) = finding.place() {
+    if let Some(location) = finding.location() {
         let lines = location.lines.map(|lines| format!(":{}-{}", lines.start, lines.end)).unwrap_or_default();
         line += &format!(" {}{lines}", location.file);
     }
     line += &format!(" {}", found.title);
     if let Some(reply) = reply {
         let note = reply.note.as_deref().map(|note| format!(": {note}")).unwrap_or_default();
-        line += &format!(" (the proposer responded {}{note})", reply.says);
+        line += &format!(" (the proposer responded {}{note})", reply.response);
     }
     line
 }

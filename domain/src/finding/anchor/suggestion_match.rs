@@ -19,7 +19,7 @@ enum Piece<'a> {
 ///
 /// What the suggestion adds stands where the lines stood, all of it, and did not before.
 pub fn is_as_suggested(suggestion: &str, old_lines: &str, new: &str, projection: &Projection) -> bool {
-    let lines = projection.place.as_ref().and_then(|place| place.lines);
+    let lines = projection.location.as_ref().and_then(|location| location.lines);
     let (AnchorState::Modified, Some(lines)) = (projection.state, lines) else {
         return false;
     };

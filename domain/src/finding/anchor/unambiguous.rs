@@ -61,8 +61,8 @@ pub(super) fn moved_to(texts: &Aligned<'_>, lines: &Range<usize>) -> Option<usiz
             if !is_long {
                 return None;
             }
-            let there = search.places(block, &texts.new)?;
-            let here = search.places(block, &texts.old)?;
+            let there = search.locations(block, &texts.new)?;
+            let here = search.locations(block, &texts.old)?;
             match (here.as_slice(), there.as_slice()) {
                 ([_], [only]) => Some(only + (lines.start - start)),
                 _ => None,
@@ -80,12 +80,12 @@ impl Search<'_, '_> {
         if !self.is_held(lines, here) || self.evidence(lines, here) < ENOUGH {
             return Some(false);
         }
-        for other in self.places(block, &texts.new)? {
+        for other in self.locations(block, &texts.new)? {
             if other != at && !here.beats(self.context(lines, other)?) {
                 return Some(false);
             }
         }
-        for other in self.places(block, &texts.old)? {
+        for other in self.locations(block, &texts.old)? {
             if other != lines.start && !here.beats(self.context(&(other..other + lines.len()), at)?) {
                 return Some(false);
             }
@@ -94,7 +94,7 @@ impl Search<'_, '_> {
     }
 
     /// Every place in `text` where these lines stand.
-    fn places(&mut self, block: &[Token], text: &[Token]) -> Option<Vec<usize>> {
+    fn locations(&mut self, block: &[Token], text: &[Token]) -> Option<Vec<usize>> {
         let mut found = Vec::new();
         for (at, window) in text.windows(block.len().max(1)).enumerate() {
             let same = window.iter().zip(block).take_while(|(a, b)| a == b).count();

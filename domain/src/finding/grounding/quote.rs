@@ -32,7 +32,7 @@ impl<'a> Quote<'a> {
     }
 
     /// Where it stands in a file.
-    pub(super) fn places(&self, text: &str) -> Vec<Lines> {
+    pub(super) fn locations(&self, text: &str) -> Vec<Lines> {
         let lines: Vec<_> = text.lines().map(squeezed).collect();
         self.in_lines(&lines)
     }
@@ -48,14 +48,14 @@ impl<'a> Quote<'a> {
 
     pub(super) fn is_removed(&self, before: FileText<'_>) -> bool {
         match before {
-            FileText::Text(text) => !self.places(text).is_empty(),
+            FileText::Text(text) => !self.locations(text).is_empty(),
             FileText::Binary | FileText::Absent | FileText::Unknown => false,
         }
     }
 
     fn in_lines(&self, lines: &[String]) -> Vec<Lines> {
-        let found = self.readings.iter().map(|wanted| places(wanted, lines));
-        found.into_iter().find(|places| !places.is_empty()).unwrap_or_default()
+        let found = self.readings.iter().map(|wanted| locations(wanted, lines));
+        found.into_iter().find(|locations| !locations.is_empty()).unwrap_or_default()
     }
 }
 
@@ -70,7 +70,7 @@ fn unmarked(line: &str) -> &str {
     line.strip_prefix(['+', '-', ' ']).unwrap_or(line)
 }
 
-fn places(wanted: &[String], lines: &[String]) -> Vec<Lines> {
+fn locations(wanted: &[String], lines: &[String]) -> Vec<Lines> {
     let whole = |window: &[String]| window == wanted;
     let part = |window: &[String]| is_part(wanted, window);
     let found = windows(wanted.len(), lines, whole);

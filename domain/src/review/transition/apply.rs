@@ -1,8 +1,8 @@
-//! What an event means for the state. Replaying a review's log gives its snapshot.
+//! Applies events to the state. Replaying the log of a review gives its snapshot.
 
 mod findings;
 
-pub(super) use findings::{raise, settle_own, update_finding};
+pub(super) use findings::{raise, resolve_own, update_finding};
 
 use super::super::{
     Answered, Claim, ClaimEndReason, Decision, DiffCheck, Event, LastMessage, LastVerdict, LoggedEvent, PendingPatch,
@@ -16,7 +16,7 @@ use crate::{
 };
 use findings::anchor;
 
-/// The review that a proposal makes.
+/// The review that a proposal creates.
 pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
     Review {
         id: proposed.id,
@@ -35,22 +35,22 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         approved_hash: None,
         escalated: None,
         findings: Vec::new(),
-        cost: 0,
+        cost_micro_usd: 0,
         cancel_reason: None,
         created_at: at,
         updated_at: at,
     }
 }
 
-/// The review once `recorded` has happened to it.
-pub fn apply(mut review: Review, recorded: &LoggedEvent) -> Review {
-    review.version = recorded.version;
-    review.updated_at = recorded.at;
-    change(&mut review, &recorded.event, recorded.at);
+/// The review after `logged`.
+pub fn apply(mut review: Review, logged: &LoggedEvent) -> Review {
+    review.version = logged.version;
+    review.updated_at = logged.at;
+    change(&mut review, &logged.event, logged.at);
     review
 }
 
-/// The review that a whole log makes; `None` if it does not begin with a proposal.
+/// The review after all events of `log`; `None` if the log does not start with a proposal.
 pub fn replay(log: &[LoggedEvent]) -> Option<Review> {
     let (first, rest) = log.split_first()?;
     let Event::Proposed(proposed) = &first.event else { return None };
@@ -59,7 +59,7 @@ pub fn replay(log: &[LoggedEvent]) -> Option<Review> {
 
 fn change(review: &mut Review, event: &Event, at: Timestamp) {
     match event {
-        // Only ever the first event, and `begin` has seen to that.
+        // Always the first event, which `begin` handles.
         Event::Proposed(_) => {}
         Event::Revised { round, generation, anchors, .. } => {
             review.round = round.clone();
@@ -70,7 +70,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 seat.last_verdict = None;
                 seat.patch = None;
                 seat.gave_up = None;
-                // The revision was the proposer's turn.
+                // The revision counts as the proposer's turn.
                 seat.last_message.take_if(|last| last.role == Role::Reviewer);
                 vacate(seat);
             }
@@ -92,9 +92,9 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             review.status = open_status(review);
         }
-        Event::AutoRejected { words, generation, .. } => {
+        Event::AutoRejected { message, generation, .. } => {
             review.claim_generation = *generation;
-            send_back(review, words);
+            auto_reject(review, message);
         }
         Event::ClaimEnded { persona, reason, detail, generation, .. } => {
             review.claim_generation = *generation;
@@ -104,7 +104,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                     seat.gave_up = Some(detail.clone().unwrap_or_default());
                 }
             }
-            // Where enough others have decided, one who leaves without a vote takes nothing back.
+            // A decision stands even if a reviewer leaves without a vote.
             if review.status.is_open() {
                 review.status = open_status(review);
             }
@@ -193,10 +193,9 @@ fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
         content_hash,
         offers_patch,
         status,
-        escalate,
-        escalate_why,
+        escalation,
         findings,
-        settles,
+        resolved,
         metrics,
         round,
         lease_ends,
@@ -220,26 +219,25 @@ fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
             claim.lease_ends = lease_ends.filter(|_| seat.vote.is_none());
         }
     }
-    // A comment on a decided review adds to the discussion; it doesn't replace the decision, unless what it found does.
-    let said = if verdict.is_vote() || status.is_open() {
+    // A comment on a decided review does not replace the decision, unless its findings change the status.
+    let decision = if verdict.is_vote() || status.is_open() {
         Some(*verdict)
     } else {
         findings::verdict_of(*status).filter(|_| *status != review.status)
     };
-    if let Some(verdict) = said {
+    if let Some(verdict) = decision {
         review.decision = Some(Decision { verdict, reason: reason.clone(), by: by.clone() });
     }
-    settle(review, *status, content_hash, *lease_ends);
-    if *escalate {
-        review.escalated.get_or_insert(escalate_why.unwrap_or(Escalation::Rounds));
-    }
-    review.cost = review.cost.saturating_add(metrics.as_ref().map_or(0, ReviewMetrics::cost_millionths));
+    enter_status(review, *status, content_hash, *lease_ends);
+    review.escalated = review.escalated.or(*escalation);
+    let cost = metrics.as_ref().map_or(0, ReviewMetrics::cost_micro_usd);
+    review.cost_micro_usd = review.cost_micro_usd.saturating_add(cost);
     raise(review, persona, by, at, findings);
-    settle_own(review, by, at, settles);
+    resolve_own(review, by, at, resolved);
 }
 
-/// Enters the status that the votes give, with what goes along with it.
-fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease_ends: Option<Tick>) {
+/// Sets the status that the votes lead to, and ends or starts leases accordingly.
+fn enter_status(review: &mut Review, status: Status, content_hash: &ContentHash, lease_ends: Option<Tick>) {
     for seat in &mut review.seats {
         if !status.is_open() {
             seat.reservation = None;
@@ -257,21 +255,21 @@ fn settle(review: &mut Review, status: Status, content_hash: &ContentHash, lease
     review.status = status;
 }
 
-/// The broker's own request for changes: nobody holds a seat after it.
-fn send_back(review: &mut Review, words: &str) {
+/// The broker requests changes. All seats become free.
+fn auto_reject(review: &mut Review, message: &str) {
     for seat in &mut review.seats {
         seat.patch = None;
         vacate(seat);
     }
     if let Some(diff) = &mut review.round.diff {
-        diff.check = DiffCheck::Fails { words: words.into() };
+        diff.check = DiffCheck::Fails { message: message.into() };
     }
     if review.round.number >= review.policy.max_rounds {
         review.escalated.get_or_insert(Escalation::Rounds);
     }
     review.decision = Some(Decision {
         verdict: Verdict::ChangesRequested,
-        reason: Some(words.into()),
+        reason: Some(message.into()),
         by: crate::ids::VALIDATOR.into(),
     });
     review.approved_hash = None;
@@ -279,15 +277,14 @@ fn send_back(review: &mut Review, words: &str) {
     review.status = Status::ChangesRequested;
 }
 
-/// Frees a seat. A counter-patch stays on offer: it is the proposer who answers it, or a revision
-/// that overtakes it, whatever becomes of the reviewer.
+/// Frees a seat. Its counter-patch stays until the proposer answers it or revises.
 fn vacate(seat: &mut Seat) {
     seat.claim = None;
     seat.vote = None;
     seat.reservation = None;
 }
 
-/// The status of a review that is in nobody's hands but the reviewers'.
+/// The status of an open review, by its seats.
 fn open_status(review: &Review) -> Status {
     let busy = review.seats.iter().any(|seat| seat.claim.is_some() || seat.vote.is_some());
     match (busy, review.seats.len()) {

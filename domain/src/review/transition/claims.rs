@@ -1,60 +1,67 @@
-//! Taking a seat, and losing it again.
+//! Claims: how a reviewer takes a seat, returns it or loses it.
 
 use super::{
-    Check, CheckNeeded, CommandKind, Event, Refusal, Review, Seat, Status, diff_is_checked, seat_of,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, seat_of_persona,
     verdicts::fenced_seat, wrong_status,
 };
 use crate::{
     ids::VALIDATOR,
-    review::{ClaimEndReason, ClaimSeat, DiffCheck, DiffFacts, ReleaseSeat},
+    review::{ClaimEndReason, ClaimSeat, DiffFacts, ReleaseSeat},
     time::Tick,
 };
 
-/// What a claim would find.
+/// The seat that a claim gets.
 enum Admission<'a> {
-    /// The caller has it already: a repeat after a lost answer.
-    Held,
-    Free(&'a Seat),
+    /// The caller holds it already: a repeat after a lost response.
+    Held(usize),
+    Free(usize, &'a Seat),
 }
 
 pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Result<Option<CheckNeeded>, Refusal> {
-    let free = matches!(admit(review, claim, tick)?, Admission::Free(_));
+    let free = matches!(admit(review, claim, tick)?, Admission::Free(..));
     Ok((free && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
 }
 
-pub(super) fn decide(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
-    let Admission::Free(seat) = admit(review, &claim, tick)? else { return Ok(Vec::new()) };
+pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Decided {
+    let (index, seat) = match admit(review, &claim, tick)? {
+        Admission::Held(index) => return Ok((Vec::new(), Reply::Claimed { seat: index })),
+        Admission::Free(index, seat) => (index, seat),
+    };
     let generation = review.claim_generation + 1;
-    // What git said counts only where it was needed, and only for the content that is claimed.
-    let check = match claim.check {
+    // Git's answer counts only if it was needed, and only for the content that is claimed.
+    let checked = claim.check.filter(|checked| checked.content_hash == review.round.content_hash);
+    let check = match checked.map(|checked| checked.check) {
         _ if !needs_check(review) => None,
-        _ if claim.checked.as_ref() != Some(&review.round.content_hash) => return Err(Refusal::ContentMoved),
-        Check::NotNeeded => return Err(Refusal::ContentMoved),
-        Check::Fails { words } => return Ok(vec![Event::AutoRejected { claimant: claim.by, words, generation }]),
-        Check::Applies { to, tree_id } => Some(DiffCheck::Applies { to, tree_id }),
+        Some(DiffCheck::Fails { message }) => {
+            let event = Event::AutoRejected { claimant: claim.by, message, generation };
+            return Ok((vec![event], Reply::AutoRejected));
+        }
+        Some(check @ DiffCheck::Applies { .. }) => Some(check),
+        Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None => return Err(Refusal::ContentMoved),
     };
     let diff = match (check, &review.round.diff) {
         (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),
         _ => None,
     };
-    Ok(vec![Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff }])
+    let claimed = Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff };
+    Ok((vec![claimed], Reply::Claimed { seat: index }))
 }
 
-pub(super) fn release(review: &Review, release: ReleaseSeat) -> Result<Vec<Event>, Refusal> {
-    let (seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, CommandKind::Release)?;
+pub(super) fn release(review: &Review, release: &ReleaseSeat) -> Decided {
+    let (index, seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, CommandKind::Release)?;
     let why = if release.gave_up { ClaimEndReason::CouldNotReview } else { ClaimEndReason::Released };
-    let event =
-        owes_vote(review, seat).then(|| ended(seat, why, release.reason.as_deref(), review.claim_generation + 1));
-    Ok(event.flatten().into_iter().collect())
+    let generation = review.claim_generation + 1;
+    let ended = owes_vote(review, seat).then(|| claim_ended(seat, why, release.reason.as_deref(), generation));
+    Ok((ended.flatten().into_iter().collect(), Reply::Released { seat: index }))
 }
 
-pub(super) fn gone(review: &Review, reviewer: &str, why: ClaimEndReason, detail: Option<&str>) -> Vec<Event> {
+pub(super) fn reviewer_gone(review: &Review, reviewer: &str, why: ClaimEndReason, detail: Option<&str>) -> Vec<Event> {
     let mut generation = review.claim_generation;
     let mut events = Vec::new();
     for seat in &review.seats {
         if seat.is_held_by(reviewer) && owes_vote(review, seat) {
             generation += 1;
-            events.extend(ended(seat, why, detail, generation));
+            events.extend(claim_ended(seat, why, detail, generation));
         }
         if seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer) {
             events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
@@ -63,7 +70,7 @@ pub(super) fn gone(review: &Review, reviewer: &str, why: ClaimEndReason, detail:
     events
 }
 
-/// A seat that has voted owes nothing; its vote stands whatever becomes of the voter.
+/// A seat that has voted keeps its vote even if the reviewer leaves.
 fn owes_vote(review: &Review, seat: &Seat) -> bool {
     seat.vote.is_none() && !review.is_final()
 }
@@ -74,7 +81,7 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     for seat in &review.seats {
         if seat.claim.as_ref().and_then(|claim| claim.lease_ends).is_some_and(|ends| ends <= tick) {
             generation += 1;
-            events.extend(ended(seat, ClaimEndReason::LeaseExpired, None, generation));
+            events.extend(claim_ended(seat, ClaimEndReason::LeaseExpired, None, generation));
         }
         if let Some(reservation) = seat.reservation.as_ref().filter(|r| r.until <= tick) {
             let (persona, reviewer) = (seat.persona.clone(), reservation.reviewer.clone());
@@ -84,13 +91,13 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     events
 }
 
-fn ended(seat: &Seat, reason: ClaimEndReason, detail: Option<&str>, generation: u32) -> Option<Event> {
+fn claim_ended(seat: &Seat, reason: ClaimEndReason, detail: Option<&str>, generation: u32) -> Option<Event> {
     let (persona, by) = (seat.persona.clone(), seat.claim.as_ref()?.by.clone());
     Some(Event::ClaimEnded { persona, by, reason, detail: detail.map(Into::into), generation })
 }
 
 fn needs_check(review: &Review) -> bool {
-    review.round.diff.is_some() && diff_is_checked(review)
+    review.round.diff.is_some() && review.checks_diffs()
 }
 
 fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admission<'a>, Refusal> {
@@ -101,33 +108,36 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
             return Err(wrong_status(review, CommandKind::Claim));
         }
     }
-    // The broker's own name would turn a person's request for changes into an automatic one.
+    // The broker's own name would turn a reviewer's request for changes into an automatic one.
     if claim.by.trim().is_empty() || claim.by == VALIDATOR {
         return Err(Refusal::BadReviewer { given: claim.by.clone() });
     }
     if claim.by == review.proposer.identity() {
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });
     }
-    let wanted = claim.persona.as_deref().map(|persona| seat_of(review, persona)).transpose()?;
-    if let Some(seat) = review.seats.iter().find(|seat| seat.is_held_by(&claim.by)) {
-        return if wanted.is_none_or(|wanted| wanted.persona == seat.persona) {
-            Ok(Admission::Held)
+    let wanted = claim.persona.as_deref().map(|persona| seat_of_persona(review, persona)).transpose()?;
+    let is_wanted = |index: usize| wanted.is_none_or(|(wanted, _)| wanted == index);
+    let seats = || review.seats.iter().enumerate();
+    if let Some((index, seat)) = seats().find(|(_, seat)| seat.is_held_by(&claim.by)) {
+        return if is_wanted(index) {
+            Ok(Admission::Held(index))
         } else {
             let persona = seat.persona.clone();
             Err(Refusal::HoldsAnotherSeat { number, reviewer: claim.by.clone(), persona })
         };
     }
-    let candidates = || review.seats.iter().filter(|seat| wanted.is_none_or(|wanted| wanted.persona == seat.persona));
-    let free = || candidates().filter(|seat| seat.is_free());
-    let open_to_me = |seat: &&Seat| seat.reserved_at(tick).is_none_or(|r| r.reviewer == claim.by);
-    let mine = |seat: &&Seat| seat.reserved_at(tick).is_some_and(|r| r.reviewer == claim.by);
-    if let Some(seat) = free().find(mine).or_else(|| free().find(open_to_me)) {
-        return Ok(Admission::Free(seat));
+    let candidates = || seats().filter(|(index, _)| is_wanted(*index));
+    let free = || candidates().filter(|(_, seat)| seat.is_free());
+    let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(|reservation| reservation.reviewer.clone());
+    let own = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| reviewer == claim.by);
+    let unreserved = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_none();
+    if let Some((index, seat)) = free().find(own).or_else(|| free().find(unreserved)) {
+        return Ok(Admission::Free(index, seat));
     }
-    if let Some(reservation) = free().find_map(|seat| seat.reserved_at(tick)) {
-        return Err(Refusal::Reserved { number, reviewer: reservation.reviewer.clone() });
+    if let Some(reviewer) = free().find_map(|(_, seat)| reserved_for(seat)) {
+        return Err(Refusal::Reserved { number, reviewer });
     }
-    match candidates().find_map(|seat| seat.claim.as_ref()) {
+    match candidates().find_map(|(_, seat)| seat.claim.as_ref()) {
         Some(holder) => Err(Refusal::AlreadyClaimed { number, by: holder.by.clone() }),
         None => Err(wrong_status(review, CommandKind::Claim)),
     }

@@ -1,35 +1,32 @@
-//! Counter-patches: offered with a verdict, answered by the proposer.
+//! Counter-patches: a reviewer offers one with a verdict, the proposer accepts or rejects it.
 
 use super::{
-    Check, CheckNeeded, CommandKind, Event, Refusal, Review, Seat, Status, diff_is_checked, findings, or_proposer,
-    seat_of, wrong_status,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, or_proposer,
+    seat_of_persona, wrong_status,
 };
 use crate::{
     review::{AcceptCounterPatch, PendingPatch},
     verdict::Verdict,
 };
 
-pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<Option<CheckNeeded>, Refusal> {
+pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<CheckNeeded, Refusal> {
     let (_, patch) = admit(review, accept.persona.as_deref())?;
-    let id = patch.id;
-    Ok(diff_is_checked(review).then_some(CheckNeeded::PendingPatch { id }))
+    Ok(CheckNeeded::PendingPatch { id: patch.id })
 }
 
-pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<Event>, Refusal> {
+pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Decided {
     let (persona, patch) = admit(review, accept.persona.as_deref())?;
-    let looked_at =
-        accept.checked.as_ref().is_some_and(|(id, hash)| *id == patch.id && *hash == review.round.content_hash);
-    match accept.check {
-        _ if !looked_at => return Err(Refusal::ContentMoved),
-        Check::Fails { words } => return Err(Refusal::PatchFails { words }),
-        Check::NotNeeded if diff_is_checked(review) => return Err(Refusal::ContentMoved),
-        Check::NotNeeded | Check::Applies { .. } => {}
+    let is_current = |replaces, id| replaces == review.round.content_hash && id == patch.id;
+    let patched = accept.patched.filter(|patched| is_current(patched.replaces.clone(), patched.patch));
+    let patched = patched.ok_or(Refusal::ContentMoved)?;
+    match &patched.diff.check {
+        DiffCheck::Fails { message } => return Err(Refusal::PatchFails { message: message.clone() }),
+        DiffCheck::Skipped if review.checks_diffs() => return Err(Refusal::ContentMoved),
+        DiffCheck::Unknown { .. } => return Err(Refusal::ContentMoved),
+        DiffCheck::Skipped | DiffCheck::Applies { .. } => {}
     }
-    let (Some(content_hash), Some(diff)) = (accept.content_hash, accept.diff) else {
-        return Err(Refusal::ContentMoved);
-    };
-    // An approval was for the old content, so it no longer stands and its seat is free again. So is
-    // the seat of a reviewer who reads the old content: its claim would let it sign the new one unseen.
+    // Approvals of the old content no longer count, so their seats are freed. So are the seats of reviewers that are
+    // reading the old content: their claims would let them approve the new one unseen.
     let of_old_content = |seat: &&Seat| match seat.vote {
         Some(vote) => vote == Verdict::Approved,
         None => seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by),
@@ -37,11 +34,20 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Result<Vec<
     let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
     let generation = review.claim_generation + u32::from(!freed.is_empty());
     let by = or_proposer(review, accept.by);
-    let (patch, anchors) = (patch.id, findings::follow(review, &accept.anchors));
-    Ok(vec![Event::CounterPatchAccepted { by, persona, patch, content_hash, diff, freed, generation, anchors }])
+    let accepted = Event::CounterPatchAccepted {
+        by,
+        persona,
+        patch: patch.id,
+        content_hash: patched.content_hash,
+        diff: patched.diff,
+        freed,
+        generation,
+        anchors: findings::reanchor(review, &patched.anchors),
+    };
+    Ok((vec![accepted], Reply::Done))
 }
 
-pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>) -> Decided {
     match review.status {
         Status::Rejected | Status::Cancelled | Status::Closed => {
             return Err(wrong_status(review, CommandKind::RejectCounterPatch));
@@ -49,7 +55,8 @@ pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>)
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
     }
     let (persona, patch) = pending(review, persona)?;
-    Ok(vec![Event::CounterPatchRejected { by: or_proposer(review, by), persona, patch: patch.id }])
+    let rejected = Event::CounterPatchRejected { by: or_proposer(review, by), persona, patch: patch.id };
+    Ok((vec![rejected], Reply::Done))
 }
 
 fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
@@ -63,7 +70,7 @@ fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a P
 
 fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
     if let Some(persona) = persona {
-        seat_of(review, persona)?;
+        seat_of_persona(review, persona)?;
     }
     let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
     let mut found = review

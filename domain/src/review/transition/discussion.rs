@@ -1,8 +1,8 @@
-//! Messages: strict turns, per seat.
+//! Messages: proposer and reviewer take turns on each seat.
 
 use super::{
-    AddMessage, CommandKind, Event, Refusal, Review, Role, Seat, Status, proposer_only, seat_names, seat_of,
-    wrong_status,
+    super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Role, Seat, Status, proposer_only,
+    seat_names, seat_of_persona, wrong_status,
 };
 use crate::{
     content::digest,
@@ -10,10 +10,12 @@ use crate::{
     time::Tick,
 };
 
-pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> Result<Vec<Event>, Refusal> {
-    let seat = addressed_seat(review, &message);
-    if seat.as_ref().is_ok_and(|seat| is_repeat(review, seat, &message)) {
-        return Ok(Vec::new());
+pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick) -> Decided {
+    let addressed = addressed_seat(review, &message);
+    if let Ok((seat, addressed)) = &addressed
+        && let Some(id) = repeated_message(review, addressed, &message)
+    {
+        return Ok((Vec::new(), Reply::MessageAdded { seat: *seat, id }));
     }
     match review.status {
         Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
@@ -21,7 +23,7 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
             return Err(wrong_status(review, CommandKind::Message));
         }
     }
-    let seat = seat?;
+    let (index, seat) = addressed?;
     let by = match message.role {
         Role::Proposer => {
             proposer_only(review, message.by.as_deref(), CommandKind::Message)?;
@@ -29,9 +31,9 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         }
         Role::Reviewer => holder(review, seat, message.by.as_deref())?.into(),
     };
-    let digest = digest_of(&message, &by);
+    let digest = message_digest(&message, &by);
     let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
-    // A request for changes was the reviewer's turn, also where it came without a message.
+    // A request for changes was the reviewer's turn, even without a message.
     if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role && !asks_back) {
         return Err(Refusal::OutOfTurn { role: last.role });
     }
@@ -39,39 +41,41 @@ pub(super) fn decide(review: &Review, message: AddMessage, lease_ends: Tick) -> 
         reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
         generation: review.claim_generation + 1,
     });
-    let working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
-    Ok(vec![Event::MessageAdded {
+    let is_working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
+    let added = Event::MessageAdded {
         persona: seat.persona.clone(),
         role: message.role,
-        by: Some(by),
+        by,
         round: review.round.number,
         body: message.body,
         metadata: message.metadata,
         digest,
-        lease_ends: working.then_some(lease_ends),
+        lease_ends: is_working.then_some(lease_ends),
         requeued,
-    }])
+    };
+    Ok((vec![added], Reply::MessageAdded { seat: index, id: review.version + 1 }))
 }
 
-/// The side's last words of this round once more: a repeat after a lost answer, whatever has happened
-/// since. The other side may have answered them, or the status may have moved on.
-fn is_repeat(review: &Review, seat: &Seat, message: &AddMessage) -> bool {
+/// The id of the sender's last message in this round, if `message` repeats it after a lost response. The other side may
+/// have answered since, and the status may have changed.
+fn repeated_message(review: &Review, seat: &Seat, message: &AddMessage) -> Option<u64> {
     let by = message.by.as_deref().or_else(|| match message.role {
         Role::Proposer => Some(review.proposer.identity()),
         Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.as_str()),
-    });
-    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number);
-    match (by, last.and_then(|last| last.said_by(message.role))) {
-        (Some(by), Some((_, digest))) => digest == digest_of(message, by),
-        _ => false,
-    }
+    })?;
+    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number)?;
+    let (id, digest) = last.last_of(message.role)?;
+    (digest == message_digest(message, by)).then_some(id)
 }
 
-pub(super) fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<&'a Seat, Refusal> {
-    let own = || review.seats.iter().find(|seat| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)));
+fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<(usize, &'a Seat), Refusal> {
+    let own = || {
+        let mut seats = review.seats.iter().enumerate();
+        seats.find(|(_, seat)| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)))
+    };
     match (&message.persona, review.seats.as_slice()) {
-        (Some(persona), _) => seat_of(review, persona),
-        (None, [only]) => Ok(only),
+        (Some(persona), _) => seat_of_persona(review, persona),
+        (None, [only]) => Ok((0, only)),
         (None, _) => own().ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
     }
 }
@@ -86,7 +90,7 @@ fn holder<'a>(review: &Review, seat: &'a Seat, id: Option<&str>) -> Result<&'a s
     }
 }
 
-fn digest_of(message: &AddMessage, by: &str) -> String {
+fn message_digest(message: &AddMessage, by: &str) -> String {
     let metadata = message.metadata.as_ref().map(ToString::to_string).unwrap_or_default();
     digest(&[message.role.as_str(), by, &message.body, &metadata])
 }

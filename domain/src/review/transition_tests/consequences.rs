@@ -1,16 +1,16 @@
 //! What goes along with a change of status.
 
 use super::{
-    LEASE, RULES, START, accept, acceptance, after, approved, asked_back, auto_rejected, cancel, cancelled,
+    LEASE, RULES, START, accept, acceptance, after, after_all, approved, asked_back, auto_rejected, cancel, cancelled,
     changes_requested, claim, claim_of, claim_with, claimed, close, decide, facts, fails, gone, hash, in_review, later,
-    offers, proposal, propose, reject, release, revise, says, seats, told, with_patch, writes, writes_to,
+    offers, proposal, propose, reject, release, revise, says, seats, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::{Escalation, Rule},
     ids::VALIDATOR,
     review::{
-        AddMessage, Check, Command, DiffCheck, Event, Review, Reviewed, Role, Seat, Status,
-        transition::{Transition, spoken_for, transition},
+        AddMessage, Command, DiffCheck, Event, Refusal, Reply, Review, Reviewed, Role, Seat, Status,
+        transition::{Transition, transition},
     },
     time::Tick,
     verdict::Verdict,
@@ -23,7 +23,7 @@ fn lease(review: &Review, seat: usize) -> Option<Tick> {
 /// The review at another moment; `START` is when all else happens.
 #[track_caller]
 fn at(tick: i64, review: &Review, command: Command) -> Transition {
-    match transition(review, command, super::now(tick), &super::RULES) {
+    match transition(Some(review), command, super::now(tick), &super::RULES) {
         Ok(transition) => transition,
         Err(refusal) => panic!("refused: {refusal}"),
     }
@@ -40,7 +40,7 @@ fn a_claim_names_its_holder_generation_and_end() {
 #[test]
 fn a_claim_without_persona_takes_the_seat_kept_for_it() {
     let votes = [claim("bob"), says("ada", Verdict::Approved), offers("bob", Verdict::ChangesRequested)];
-    let refused = told(&in_review(), votes);
+    let refused = after_all(&in_review(), votes);
     let first_seat_free = after(&refused, accept(&refused));
     let bob_asked_back = after(&first_seat_free, writes_to("security", Role::Proposer, "why?"));
     let claim_now = |by| claim_of(bob_asked_back.round.content_hash.clone(), by, None, super::applies());
@@ -76,7 +76,7 @@ fn several_leases_that_end_together_raise_the_generation_one_by_one() {
 
 #[test]
 fn a_vote_owes_nothing_more() {
-    let voted = told(&in_review(), [claim("bob"), says("ada", Verdict::Approved)]);
+    let voted = after_all(&in_review(), [claim("bob"), says("ada", Verdict::Approved)]);
     assert_eq!(lease(&voted, 0), None);
     let left = decide(&voted, release(1));
     assert_eq!(decide(&voted, gone("ada")).map(|t| t.events), Ok(Vec::new()), "its vote stands");
@@ -91,13 +91,13 @@ fn an_automatic_rejection_speaks_with_gits_words_and_leaves_no_holder() {
     assert_eq!(review.claimed_by(), Some(VALIDATOR));
     assert_eq!((review.holders().count(), review.claim_generation), (0, 1));
     assert_eq!(review.decision.and_then(|decision| decision.reason).as_deref(), Some(words));
-    assert_eq!(review.round.diff, Some(facts(DiffCheck::Fails { words: words.into() })));
+    assert_eq!(review.round.diff, Some(facts(DiffCheck::Fails { message: words.into() })));
 }
 
 #[test]
-fn where_the_check_is_skipped_gits_words_do_not_count() {
-    let skipped = propose(proposal(&["general"], Rule::RequireAll, Some(facts(DiffCheck::Skipped))), START).next;
-    for check in [Check::NotNeeded, fails(), super::applies()] {
+fn without_a_check_the_answer_of_git_does_not_count() {
+    let skipped = propose(proposal(&["general"], Rule::RequireAll, Some(facts(DiffCheck::Skipped))));
+    for check in [DiffCheck::Skipped, fails(), super::applies()] {
         let review = after(&skipped, claim_with("ada", None, check));
         assert_eq!(review.status, Status::Claimed);
         assert_eq!(review.round.diff, skipped.round.diff);
@@ -130,10 +130,10 @@ fn a_revision_starts_over_and_keeps_the_rest() {
 fn a_revision_and_a_verdict_are_turns() {
     let spoken = after(&changes_requested(), writes(Role::Reviewer, "see line 3"));
     let content = hash(1_000 + spoken.version);
-    let next_round = told(&spoken, [revise(&spoken), claim_of(content, "bob", None, super::applies())]);
+    let next_round = after_all(&spoken, [revise(&spoken), claim_of(content, "bob", None, super::applies())]);
     assert!(decide(&next_round, writes(Role::Reviewer, "and line 4?")).is_ok());
 
-    let asked_twice = told(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
+    let asked_twice = after_all(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
     assert!(decide(&asked_twice, writes(Role::Proposer, "still: why?")).is_ok());
 }
 
@@ -151,9 +151,9 @@ fn a_question_keeps_round_reason_and_counter_patch() {
 
 #[test]
 fn a_counter_patch_outlives_its_reviewer() {
-    let review = told(&claimed(), [offers("ada", Verdict::Comment), release(1)]);
+    let review = after_all(&claimed(), [offers("ada", Verdict::Comment), release(1)]);
     assert_eq!(review.seats[0].patch.as_ref().map(|patch| patch.by.as_str()), Some("ada"));
-    let replaced = told(&review, [claim("bob"), offers("bob", Verdict::Comment)]);
+    let replaced = after_all(&review, [claim("bob"), offers("bob", Verdict::Comment)]);
     assert_eq!(replaced.seats[0].patch.as_ref().map(|patch| (patch.id, patch.by.as_str())), Some((6, "bob")));
 }
 
@@ -170,8 +170,8 @@ fn an_accepted_counter_patch_becomes_the_content() {
 
 #[test]
 fn accepting_a_counter_patch_undoes_approvals_and_half_done_reviews() {
-    let three = told(&seats(3, Rule::RequireAll), [claim("ada"), claim("bob"), claim("cyd")]);
-    let before = told(&three, [offers("ada", Verdict::Comment), says("bob", Verdict::Approved)]);
+    let three = after_all(&seats(3, Rule::RequireAll), [claim("ada"), claim("bob"), claim("cyd")]);
+    let before = after_all(&three, [offers("ada", Verdict::Comment), says("bob", Verdict::Approved)]);
     let review = after(&before, accept(&before));
     let held: Vec<_> = review.holders().collect();
     assert_eq!((held, review.status), (vec!["ada"], Status::InReview));
@@ -192,7 +192,8 @@ fn a_rejected_counter_patch_changes_nothing_else() {
 
 #[test]
 fn one_of_two_counter_patches_is_accepted_by_its_seat() {
-    let both = told(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
+    let both =
+        after_all(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
     let review = after(&both, Command::AcceptCounterPatch(acceptance(&both, Some("security"))));
     assert_eq!(review.seats.iter().map(|seat| seat.patch.is_some()).collect::<Vec<_>>(), [true, false]);
     assert_eq!(review.holders().collect::<Vec<_>>(), ["bob"]);
@@ -200,7 +201,8 @@ fn one_of_two_counter_patches_is_accepted_by_its_seat() {
 
 #[test]
 fn a_decided_review_stays_so_when_a_reviewer_leaves_without_a_vote() {
-    let enough = told(&seats(3, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    let enough =
+        after_all(&seats(3, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
     assert_eq!((enough.status, lease(&enough, 1), enough.next_deadline()), (Status::Approved, None, None));
     let left = after(&enough, release(2));
     assert_eq!((left.status, left.approved_hash.as_ref()), (Status::Approved, Some(&hash(1))));
@@ -215,7 +217,8 @@ fn a_decided_review_stays_so_when_a_reviewer_leaves_without_a_vote() {
 
 #[test]
 fn a_reopened_review_gives_time_to_those_who_owe_a_vote() {
-    let enough = told(&seats(2, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    let enough =
+        after_all(&seats(2, Rule::MinApprovals(1)), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
     let reopened = at(60_000, &enough, says("ada", Verdict::ChangesRequested)).next;
     assert_eq!(reopened.status, Status::InReview);
     assert_eq!((lease(&reopened, 0), lease(&reopened, 1)), (None, Some(Tick(60_000).plus(LEASE))));
@@ -237,7 +240,7 @@ fn from_the_last_round_on_a_person_is_asked_for() {
         let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
         let mut proposal = proposal(&["general"], Rule::RequireAll, Some(diff));
         proposal.policy.max_rounds = 1;
-        propose(proposal, START).next
+        propose(proposal)
     };
     assert_eq!((changes_requested().escalated, auto_rejected().escalated), (None, None));
     let last = after(&in_last_round(), claim("ada"));
@@ -280,56 +283,92 @@ fn the_log_says_who_did_it() {
     let anonymous = super::Revise { proposer_id: None, ..super::revision(&changes_requested()) };
     assert_eq!(actor(&changes_requested(), Command::Revise(anonymous)), paul);
     // The broker's own doing has no actor.
-    let ended = transition(&claimed(), Command::Expire, later(&claimed()), &RULES).map(|ended| ended.events);
+    let ended = transition(Some(&claimed()), Command::Expire, later(&claimed()), &RULES).map(|ended| ended.events);
     assert!(ended.is_ok_and(|events| events.len() == 1 && events[0].event.actor().is_none()));
 }
 
 #[test]
-fn what_comes_without_a_name_speaks_for_the_holder() {
-    let review = in_review();
-    let verdict = |by: Option<&str>, generation| {
-        let by = by.map(Into::into);
-        Command::GiveVerdict(super::GiveVerdict { by, generation, ..super::verdict("ada", Verdict::Approved) })
+fn the_reply_names_the_seat_that_the_caller_acted_for() {
+    let review = after(&in_review(), super::claim_as("bob", "security"));
+    let unnamed = |generation| {
+        super::give(super::GiveVerdict {
+            by: None,
+            generation: Some(generation),
+            ..super::verdict("ada", Verdict::Approved)
+        })
     };
-    let current = Some(review.claim_generation);
-    for unnamed in
-        [verdict(None, current), release(review.claim_generation), writes_to("general", Role::Reviewer, "hello")]
-    {
-        assert_eq!(spoken_for(&review, &unnamed), Some("ada"), "{unnamed:?}");
-    }
-    for other in [
-        verdict(Some("ada"), current),
-        verdict(None, None),
-        verdict(None, Some(review.claim_generation + 1)),
-        writes_to("general", Role::Proposer, "hello"),
-        writes_to("security", Role::Reviewer, "hello"),
-        writes(Role::Reviewer, "to whom?"),
-        close(),
+    for (command, persona) in [
+        (unnamed(1), "general"),
+        (unnamed(2), "security"),
+        (release(2), "security"),
+        (writes_to("general", Role::Reviewer, "hello"), "general"),
+        (claim("bob"), "security"),
     ] {
-        assert_eq!(spoken_for(&review, &other), None, "{other:?}");
+        let reply = decide(&review, command.clone()).map(|taken| taken.reply);
+        let seat = reply.as_ref().ok().and_then(|reply| reply.seat(&review));
+        assert_eq!(seat.map(|seat| seat.persona.as_str()), Some(persona), "{command:?}");
+    }
+    assert_eq!(decide(&review, super::cancel()).map(|taken| taken.reply), Ok(Reply::Done));
+}
+
+#[test]
+fn a_command_without_a_name_is_known_by_its_generation() {
+    let verdict = |by: Option<&str>| {
+        super::give(super::GiveVerdict { by: by.map(Into::into), ..super::verdict("ada", Verdict::Approved) })
+    };
+    for unnamed in [verdict(None), release(1), writes_to("general", Role::Reviewer, "hello")] {
+        assert!(unnamed.is_unnamed_reviewer(), "{unnamed:?}");
+    }
+    for other in [verdict(Some("ada")), writes_to("general", Role::Proposer, "hello"), close()] {
+        assert!(!other.is_unnamed_reviewer(), "{other:?}");
     }
 }
 
-/// As the first release wrote them, without a name.
+/// The same key creates a review once. What it was created from decides whether a later call is a repeat.
 #[test]
-fn an_old_log_is_still_read_and_names_the_role() {
-    for text in [
-        r#"{"kind":"revised","round":{"number":2,"content_hash":"00","intent":"again","diff":null,"request_key":null},"generation":3}"#,
-        r#"{"kind":"counter_patch_accepted","persona":"general","patch":4,"content_hash":"00","diff":{"base_commit":null,"patch_id":null,"check":{"result":"skipped"}},"freed":[],"generation":1}"#,
-        r#"{"kind":"counter_patch_rejected","persona":"general","patch":4}"#,
-        r#"{"kind":"cancelled","by":null,"reason":"enough","detached":[],"generation":2}"#,
-        r#"{"kind":"closed","by":"proposer"}"#,
-    ] {
-        match serde_json::from_str::<Event>(text) {
-            Ok(event) => assert_eq!(event.actor(), Some("proposer"), "{text}"),
-            Err(error) => panic!("{text}: {error}"),
-        }
-    }
+fn a_repeated_proposal_is_answered_and_another_one_is_refused() {
+    let first = proposal(&["general"], Rule::RequireAll, None);
+    let created = propose(first.clone());
+    let again = |change: fn(&mut super::Proposal)| {
+        let mut again = first.clone();
+        change(&mut again);
+        decide(&created, Command::Propose(Box::new(again))).map(|taken| (taken.events.len(), taken.reply))
+    };
+    assert_eq!(again(|_| ()), Ok((0, Reply::Submitted)));
+    let key_reused = Err(Refusal::KeyReused { number: created.number });
+    assert_eq!(again(|again| again.personas.push("security".into())), key_reused);
+    assert_eq!(again(|again| again.proposer.phase = "4".into()), key_reused);
+    // Prepared before the review existed: it must be prepared again.
+    assert_eq!(again(|again| again.draft.content_hash = hash(9)), Err(Refusal::ContentMoved));
+    let prepared_again = |again: &mut super::Proposal| {
+        again.draft.content_hash = hash(9);
+        again.first_content = Some(hash(1));
+    };
+    assert_eq!(again(prepared_again), key_reused);
+}
+
+#[test]
+fn a_proposal_is_recognised_after_a_revision() {
+    let first = proposal(&["general"], Rule::RequireAll, None);
+    let revised = after_all(
+        &propose(first.clone()),
+        [claim("ada"), says("ada", Verdict::ChangesRequested), super::revise(&propose(first.clone()))],
+    );
+    assert_eq!(revised.round.number, 2);
+    let again = super::Proposal { first_content: Some(hash(1)), ..first };
+    let answer = decide(&revised, Command::Propose(Box::new(again))).map(|taken| taken.events.len());
+    assert_eq!(answer, Ok(0));
+}
+
+#[test]
+fn a_review_that_was_not_proposed_refuses_every_command() {
+    let refused = transition(None, claim("ada"), START, &RULES).err();
+    assert_eq!(refused, Some(Refusal::UnknownReview));
 }
 
 #[test]
 fn seats_are_one_per_persona_and_never_none() {
-    let names = |personas: &[&str]| propose(proposal(personas, Rule::MinApprovals(1), None), START).next.personas();
+    let names = |personas: &[&str]| propose(proposal(personas, Rule::MinApprovals(1), None)).personas();
     assert_eq!(names(&["security", "general", "security"]), ["security", "general"]);
     assert_eq!(names(&[]), ["general"]);
 }

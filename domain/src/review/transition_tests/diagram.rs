@@ -40,7 +40,7 @@ pub(super) fn explore(begin: Review, mut see: impl FnMut(&Review, &[(Step, Trans
     let mut open = VecDeque::from([begin]);
     while let Some(review) = open.pop_front() {
         let outcome = |step: Step| {
-            let taken = transition(&review, step.0.clone(), step.1, &super::RULES).ok()?;
+            let taken = transition(Some(&review), step.0.clone(), step.1, &super::RULES).ok()?;
             (!taken.events.is_empty()).then_some((step, taken))
         };
         let taken: Vec<_> = steps(&review).into_iter().filter_map(outcome).collect();
@@ -53,7 +53,7 @@ pub(super) fn explore(begin: Review, mut see: impl FnMut(&Review, &[(Step, Trans
 pub(super) fn worlds() -> [Review; 3] {
     let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
     let two = proposal(&["general", "security"], Rule::MinApprovals(1), Some(diff));
-    [pending(), seats(2, Rule::RequireAll), propose(two, super::START).next]
+    [pending(), seats(2, Rule::RequireAll), propose(two)]
 }
 
 fn edges() -> Edges {
@@ -114,6 +114,7 @@ fn possible_is_what_would_be_taken() {
 
 const fn asked(command: &Command) -> Option<CommandKind> {
     match command {
+        Command::Propose(_) => None,
         Command::Revise(_) => Some(CommandKind::Revise),
         Command::Claim(_) => Some(CommandKind::Claim),
         Command::Release(_) | Command::ReviewerGone { .. } | Command::Expire => None,

@@ -1,6 +1,6 @@
 //! Findings: what they do to a review, who may say what of them, and that no circle of them is endless.
 
-use super::{START, after, claim_as, decide, found, now, proposal, propose, revise, says, seats, verdict};
+use super::{START, after, claim_as, decide, found, now, proposal, revise, says, seats, verdict};
 use crate::{
     consensus::{Escalation, Rule},
     content::ContentHash,
@@ -28,27 +28,35 @@ fn panel(rule: Rule) -> Review {
 }
 
 fn at(found: NewFinding, start: u32) -> NewFinding {
-    NewFinding { place: Some(Location { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
+    NewFinding { location: Some(Location { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
 }
 
 fn offer(review: &Review, by: &str, word: Verdict, list: Vec<OfferedFinding>) -> GiveVerdict {
-    let first = review.version as i64 * 10;
-    let (checked, digest) = (Some(review.round.content_hash.clone()), Some(format!("{list:?}")));
-    GiveVerdict { findings: OfferedFindings { first, digest, checked, list }, ..verdict(by, word) }
+    let numbers = (review.version as i64 * 10..).map(FindingNumber);
+    let list = numbers.zip(list).map(|(number, offered)| OfferedFinding { number, ..offered }).collect();
+    let findings = Some(OfferedFindings { content_hash: review.round.content_hash.clone(), list });
+    GiveVerdict { findings, ..verdict(by, word) }
 }
 
 fn grounded(found: NewFinding) -> OfferedFinding {
-    OfferedFinding { found, grounding: Grounding::Grounded { note: None }, on_changed_lines: None }
+    let grounding = Grounding::Grounded { note: None };
+    OfferedFinding { number: FindingNumber(0), found, grounding, on_changed_lines: None }
 }
 
 /// What `by` says, with these findings, all of them grounded.
 fn raises(review: &Review, by: &str, word: Verdict, list: Vec<NewFinding>) -> Command {
-    Command::GiveVerdict(offer(review, by, word, list.into_iter().map(grounded).collect()))
+    super::give(offer(review, by, word, list.into_iter().map(grounded).collect()))
 }
 
-fn updates(number: FindingNumber, role: Authority, by: &str, wish: RequestedStatus, note: Option<&str>) -> Command {
+fn updates(
+    number: FindingNumber,
+    role: Authority,
+    by: &str,
+    requested: RequestedStatus,
+    note: Option<&str>,
+) -> Command {
     let (by, note) = (Some(by.into()), note.map(Into::into));
-    Command::UpdateFinding(UpdateFinding { number, role, by, wish, duplicate_of: None, note })
+    Command::UpdateFinding(UpdateFinding { number, role, by, requested, duplicate_of: None, note })
 }
 
 fn only(review: &Review) -> &Finding {
@@ -89,8 +97,8 @@ fn while_a_vote_is_missing_what_is_blocked_is_undecided() {
 fn settling_what_blocks_lets_the_votes_count() {
     let review = blocked();
     let number = only(&review).number;
-    for wish in [RequestedStatus::Fixed, RequestedStatus::WontFix] {
-        let settled = after(&review, updates(number, Authority::Reviewer, "cyd", wish, Some("I was wrong")));
+    for requested in [RequestedStatus::Fixed, RequestedStatus::WontFix] {
+        let settled = after(&review, updates(number, Authority::Reviewer, "cyd", requested, Some("I was wrong")));
         assert_eq!((settled.status, settled.approved_hash.is_some()), (Status::Approved, true));
         let back = after(
             &settled,
@@ -121,7 +129,7 @@ fn what_is_not_there_blocks_unless_the_policy_says_otherwise() {
             ..grounded(at(found("reads freed memory", Severity::Critical), 3))
         };
         let given = offer(&review, "cyd", Verdict::Approved, vec![invented]);
-        let review = after(&review, Command::GiveVerdict(given));
+        let review = after(&review, super::give(given));
         let review = after(&after(&review, says("ada", Verdict::Approved)), says("bob", Verdict::Approved));
         assert_eq!(review.status, expected);
         assert_eq!(only(&review).anchor, None);
@@ -157,12 +165,12 @@ fn who_may_say_what_of_a_finding() {
     use Authority::{Operator, Proposer, Reviewer};
     let review = blocked();
     let number = only(&review).number;
-    let code = |role, by, wish, note| match decide(&review, updates(number, role, by, wish, note)) {
+    let code = |role, by, requested, note| match decide(&review, updates(number, role, by, requested, note)) {
         Ok(_) => "",
         Err(refusal) => refusal.code(),
     };
     let because = Some("because");
-    for (role, by, wish, note, expected) in [
+    for (role, by, requested, note, expected) in [
         (Proposer, "paul", RequestedStatus::Fixed, None, ""),
         (Proposer, "paul", RequestedStatus::Disputed, None, "note_needed"),
         (Proposer, "paul", RequestedStatus::WontFix, None, "note_needed"),
@@ -175,7 +183,7 @@ fn who_may_say_what_of_a_finding() {
         (Operator, "eva", RequestedStatus::Fixed, None, ""),
         (Operator, "eva", RequestedStatus::Disputed, because, "not_the_proposer"),
     ] {
-        assert_eq!(code(role, by, wish, note), expected, "{role} {by} {wish}");
+        assert_eq!(code(role, by, requested, note), expected, "{role} {by} {requested}");
     }
     let other = updates(FindingNumber(7), Operator, "eva", RequestedStatus::Fixed, None);
     assert_eq!(decide(&review, other).map_err(|refusal| refusal.code()), Err("unknown_issue"));
@@ -189,8 +197,8 @@ fn revised(review: &Review, anchor: Option<Anchor>) -> Review {
 }
 
 fn anchored(state: AnchorState) -> Anchor {
-    let place = Location { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
-    Anchor { state, place: (state != AnchorState::Gone).then_some(place), likely_fixed: false }
+    let location = Location { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
+    Anchor { state, location: (state != AnchorState::Gone).then_some(location), likely_fixed: false }
 }
 
 #[test]
@@ -314,22 +322,24 @@ fn a_later_round_raises_only_what_changed() {
         let review = after(&after(&review, revise(&review)), claim_as("cyd", "tests"));
         let offered = OfferedFinding { on_changed_lines: changed, ..grounded(at(found("new", severity), 3)) };
         let given = offer(&review, "cyd", Verdict::ChangesRequested, vec![offered]);
-        let review = after(&review, Command::GiveVerdict(given));
+        let review = after(&review, super::give(given));
         assert_eq!(only(&review).late, late, "{changed:?} {severity}");
     }
     // Whoever looks for the first time may say anything.
     let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
     let offered = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::Low), 3)) };
     let given = offer(&review, "ada", Verdict::ChangesRequested, vec![offered]);
-    assert!(!only(&after(&review, Command::GiveVerdict(given))).late);
+    assert!(!only(&after(&review, super::give(given))).late);
 }
 
 #[test]
 fn findings_of_another_content_are_refused_whole() {
     let review = panel(Rule::RequireAll);
     let mut given = offer(&review, "ada", Verdict::Comment, vec![grounded(found("new", Severity::Low))]);
-    given.findings.checked = Some(ContentHash("0".repeat(64)));
-    assert_eq!(decide(&review, Command::GiveVerdict(given)).err(), Some(Refusal::ContentMoved));
+    if let Some(findings) = &mut given.findings {
+        findings.content_hash = ContentHash("0".repeat(64));
+    }
+    assert_eq!(decide(&review, super::give(given)).err(), Some(Refusal::ContentMoved));
 }
 
 #[test]
@@ -341,12 +351,12 @@ fn time_and_money_end_in_a_person() {
         (None, Some(250_001), None),
     ] {
         let mut review = panel(Rule::RequireAll);
-        (review.policy.max_minutes, review.policy.max_cost) = (minutes, cost);
+        (review.policy.max_minutes, review.policy.max_cost_micro_usd) = (minutes, cost);
         let metrics = Some(ReviewMetrics { cost_usd: Some(0.25), ..ReviewMetrics::default() });
-        let given = Command::GiveVerdict(GiveVerdict { metrics, ..verdict("ada", Verdict::ChangesRequested) });
+        let given = super::give(GiveVerdict { metrics, ..verdict("ada", Verdict::ChangesRequested) });
         let moment = now(START.tick.0 + 5 * 60_000);
-        let next = transition(&review, given, moment, &super::RULES).map(|taken| taken.next);
-        assert_eq!(next.map(|next| (next.escalated, next.cost)), Ok((expected, 250_000)));
+        let next = transition(Some(&review), given, moment, &super::RULES).map(|taken| taken.next);
+        assert_eq!(next.map(|next| (next.escalated, next.cost_micro_usd)), Ok((expected, 250_000)));
     }
 }
 
@@ -381,7 +391,7 @@ proptest! {
         let mut first = proposal(&personas[..scripts.len()], rule, None);
         first.policy.max_rounds = max_rounds;
         first.policy.block_on_critical = scripts.len() > 1;
-        let begun = propose(first, START);
+        let begun = super::propose_at(first, START);
         let (mut review, mut log) = (begun.next, begun.events);
         let mut say = |review: &mut Review, command: Command| -> Result<(), TestCaseError> {
             let taken = decide(review, command).map_err(|refusal| TestCaseError::fail(refusal.to_string()))?;
@@ -416,12 +426,12 @@ proptest! {
 fn what_is_said_twice_counts_once() {
     let review = blocked();
     let number = only(&review).number;
-    for (role, by, wish) in [
+    for (role, by, requested) in [
         (Authority::Proposer, "paul", RequestedStatus::Disputed),
         (Authority::Reviewer, "cyd", RequestedStatus::Fixed),
         (Authority::Operator, "eva", RequestedStatus::WontFix),
     ] {
-        let command = updates(number, role, by, wish, Some("because"));
+        let command = updates(number, role, by, requested, Some("because"));
         let once = after(&review, command.clone());
         assert_eq!(after(&once, command), once, "{role}");
     }
@@ -487,7 +497,7 @@ fn what_is_there_is_not_lost_in_what_is_not() {
         ..grounded(found("no check of rights", Severity::Critical))
     };
     let given = offer(&review, "ada", Verdict::Approved, vec![invented]);
-    let review = after(&review, Command::GiveVerdict(given));
+    let review = after(&review, super::give(given));
     assert_eq!(review.blocking().count(), 0);
     let true_one = vec![found("no check of rights", Severity::Critical)];
     let review = after(&review, raises(&review, "bob", Verdict::Approved, true_one));
@@ -501,7 +511,7 @@ fn saying_it_twice_does_not_make_it_early() {
     let review = after(&after(&review, revise(&review)), claim_as("ada", "general"));
     let late = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::High), 3)) };
     let given = offer(&review, "ada", Verdict::ChangesRequested, vec![late.clone(), late]);
-    let review = after(&review, Command::GiveVerdict(given));
+    let review = after(&review, super::give(given));
     assert!(review.findings[0].late);
 }
 
@@ -511,8 +521,8 @@ fn settling_what_does_not_block_leaves_the_status_alone() {
     let review = after(&after(&review, claim_as("ada", "general")), claim_as("bob", "security"));
     let advice = NewFinding { is_issue: false, ..found("use a map", Severity::Low) };
     let mut given = offer(&review, "ada", Verdict::ChangesRequested, vec![grounded(advice)]);
-    given.patch = Some(super::OfferedPatch { digest: "patch".into(), check: super::applies() });
-    let review = after(&after(&review, Command::GiveVerdict(given)), says("bob", Verdict::Approved));
+    given.patch = Some(super::OfferedPatch { check: Some(super::applies()) });
+    let review = after(&after(&review, super::give(given)), says("bob", Verdict::Approved));
     let review = after(&review, super::accept(&review));
     assert_eq!(review.status, Status::ChangesRequested);
     let number = only(&review).number;

@@ -8,8 +8,9 @@ use crate::{
     finding::{FindingNumber, Grounding, Lines, Location, NewFinding, RequestedStatus, Severity},
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, Check, ClaimEndReason, ClaimSeat, Command, DiffCheck, GiveVerdict,
-        OfferedFinding, OfferedFindings, OfferedPatch, Proposal, ReleaseSeat, Review, Revise, Role, UpdateFinding,
+        AcceptCounterPatch, AddMessage, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck, Draft, GiveVerdict,
+        OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Review, Revise, Role,
+        UpdateFinding,
     },
     verdict::{ReviewMetrics, Verdict},
 };
@@ -63,14 +64,14 @@ pub(super) enum Aim {
 #[derive(Debug, Clone)]
 pub(super) enum Move {
     Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
-    Claim { by: &'static str, persona: Aim, checked: Aim, check: Check },
+    Claim { by: &'static str, persona: Aim, checked: Aim, check: DiffCheck },
     Release { by: Aim, generation: Aim },
     Gone { reviewer: &'static str, why: ClaimEndReason },
     Expire,
     Verdict(Given),
-    Update { finding: usize, role: Authority, by: Aim, wish: RequestedStatus, of: usize, note: bool },
+    Update { finding: usize, role: Authority, by: Aim, requested: RequestedStatus, of: usize, note: bool },
     Message { role: Role, by: Aim, persona: Aim, words: u8 },
-    Accept { persona: Aim, checked: Aim, check: Check },
+    Accept { persona: Aim, checked: Aim, check: DiffCheck },
     Reject { persona: Aim },
     Cancel,
     Close { by: Role },
@@ -83,17 +84,17 @@ pub(super) struct Given {
     content: Aim,
     verdict: Verdict,
     reason: Option<&'static str>,
-    patch: Option<Check>,
+    patch: Option<DiffCheck>,
     metrics: Option<ReviewMetrics>,
     findings: Vec<(NewFinding, Option<bool>)>,
 }
 
-fn offered(found: &NewFinding, on_changed_lines: Option<bool>) -> OfferedFinding {
+fn offered(number: i64, found: &NewFinding, on_changed_lines: Option<bool>) -> OfferedFinding {
     let grounding = match found.title.as_str() {
         "b" => Grounding::Ungrounded { why: "no such file".into() },
         _ => Grounding::Grounded { note: None },
     };
-    OfferedFinding { found: found.clone(), grounding, on_changed_lines }
+    OfferedFinding { number: FindingNumber(number), found: found.clone(), grounding, on_changed_lines }
 }
 
 /// Moves with the milliseconds before each.
@@ -128,7 +129,14 @@ fn a_move() -> impl Strategy<Value = Move> {
         0..5_usize,
         proptest::bool::weighted(0.7),
     )
-        .prop_map(|(finding, role, by, wish, of, note)| Move::Update { finding, role, by, wish, of, note });
+        .prop_map(|(finding, role, by, requested, of, note)| Move::Update {
+            finding,
+            role,
+            by,
+            requested,
+            of,
+            note,
+        });
     prop_oneof![
         6 => revise,
         24 => claim,
@@ -176,7 +184,7 @@ fn a_finding() -> impl Strategy<Value = NewFinding> {
     (select(vec!["a", "b", "c"]), severity, proptest::bool::weighted(0.8), proptest::bool::ANY).prop_map(
         |(title, severity, is_issue, placed)| NewFinding {
             is_issue,
-            place: placed.then(|| Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
+            location: placed.then(|| Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
             ..super::super::found(title, severity)
         },
     )
@@ -191,8 +199,8 @@ fn a_sure_aim() -> impl Strategy<Value = Aim> {
     prop_oneof![1 => Just(Aim::Left), 18 => Just(Aim::Right(0)), 1 => Just(Aim::Wrong(0))]
 }
 
-fn a_check() -> impl Strategy<Value = Check> {
-    prop_oneof![8 => Just(applies()), 1 => Just(fails()), 1 => Just(Check::NotNeeded)]
+fn a_check() -> impl Strategy<Value = DiffCheck> {
+    prop_oneof![8 => Just(applies()), 1 => Just(fails()), 1 => Just(DiffCheck::Skipped)]
 }
 
 fn a_name() -> impl Strategy<Value = &'static str> {
@@ -231,16 +239,18 @@ impl Move {
                 // The proposer, or nobody in particular, or one who may not.
                 proposer_id: by.map(|by| if may_review(by) { "paul".into() } else { by.into() }),
                 completes: content(*completes).unwrap_or_else(|| hash(9)),
-                content_hash: same.map_or_else(|| revision(review).content_hash, |n| hash(u64::from(n))),
-                diff: diff.clone().map(facts),
-                request_key: key.map(|key| format!("call {key}")),
+                draft: Draft {
+                    content_hash: same.map_or_else(|| revision(review).draft.content_hash, |n| hash(u64::from(n))),
+                    diff: diff.clone().map(facts),
+                    request_key: key.map(|key| format!("call {key}")),
+                    ..revision(review).draft
+                },
                 ..revision(review)
             }),
             Self::Claim { by, persona, checked, check } => Command::Claim(ClaimSeat {
                 by: (*by).into(),
                 persona: seat(*persona),
-                checked: content(*checked),
-                check: check.clone(),
+                check: content(*checked).map(|content_hash| CheckedDiff { content_hash, check: check.clone() }),
             }),
             Self::Release { by, generation: aim } => Command::Release(ReleaseSeat {
                 by: holder(*by),
@@ -253,7 +263,7 @@ impl Move {
                 Command::ReviewerGone { reviewer: (*reviewer).into(), why: *why, detail }
             }
             Self::Expire => Command::Expire,
-            Self::Verdict(given) => Command::GiveVerdict(GiveVerdict {
+            Self::Verdict(given) => super::super::give(GiveVerdict {
                 by: holder(given.by),
                 generation: generation(given.generation),
                 content_hash: content(given.content).map(|hash| hash.0),
@@ -261,22 +271,24 @@ impl Move {
                 reason: given.reason.map(Into::into),
                 summary: None,
                 metrics: given.metrics.clone(),
-                patch: given.patch.clone().map(|check| OfferedPatch { digest: "patch".into(), check }),
-                findings: OfferedFindings {
-                    // Minted like versions here: nobody else has them.
-                    first: review.version as i64 * 10,
-                    digest: (!given.findings.is_empty()).then(|| format!("{:?}", given.findings)),
-                    checked: Some(review.round.content_hash.clone()),
-                    list: given.findings.iter().map(|(found, changed)| offered(found, *changed)).collect(),
-                },
+                patch: given.patch.clone().map(|check| OfferedPatch { check: Some(check) }),
+                findings: (!given.findings.is_empty()).then(|| OfferedFindings {
+                    content_hash: review.round.content_hash.clone(),
+                    // Derived from the version, so that no other verdict has these numbers.
+                    list: (review.version as i64 * 10..)
+                        .zip(&given.findings)
+                        .map(|(number, (found, changed))| offered(number, found, *changed))
+                        .collect(),
+                }),
+                digest: String::new(),
             }),
-            Self::Update { finding, role, by, wish, of, note } => {
+            Self::Update { finding, role, by, requested, of, note } => {
                 let number = |n: usize| review.findings.get(n).map_or(FindingNumber(999), |finding| finding.number);
                 Command::UpdateFinding(UpdateFinding {
                     number: number(*finding),
                     role: *role,
                     by: holder(*by),
-                    wish: *wish,
+                    requested: *requested,
                     duplicate_of: (*of > 0).then(|| number(*of - 1)),
                     note: note.then(|| "because".into()),
                 })
@@ -290,8 +302,9 @@ impl Move {
             Self::Accept { persona, checked, check } => {
                 let right = acceptance(review, seat(*persona).as_deref());
                 Command::AcceptCounterPatch(AcceptCounterPatch {
-                    checked: content(*checked).and_then(|hash| right.checked.as_ref().map(|(id, _)| (*id, hash))),
-                    check: check.clone(),
+                    patched: content(*checked).and_then(|replaces| {
+                        right.patched.map(|patched| PatchedContent { replaces, diff: facts(check.clone()), ..patched })
+                    }),
                     ..right
                 })
             }

@@ -11,9 +11,9 @@ use super::{
 use crate::{
     consensus::Outcome,
     review::{
-        AddMessage, Check, CheckNeeded, Command, Event, LoggedEvent, Refusal, Review, Role, Status, apply,
-        check_needed, replay, transition,
-        transition::{Transition, is_possible, propose},
+        AddMessage, CheckNeeded, CheckedDiff, Command, DiffCheck, Event, LoggedEvent, Refusal, Review, Role, Status,
+        apply, check_needed, replay, transition,
+        transition::{Transition, is_possible},
     },
     time::Now,
     verdict::Verdict,
@@ -40,7 +40,7 @@ struct History {
 
 impl History {
     fn begin(world: World) -> Self {
-        let Transition { next, events } = propose(world.into_proposal(), now(0));
+        let Transition { next, events, .. } = super::propose_at(world.into_proposal(), now(0));
         Self { from_json: next.clone(), review: next, log: events, tick: 0, said: HashMap::new() }
     }
 
@@ -49,11 +49,11 @@ impl History {
         let moment = now(self.tick);
         let command = next_move.command(&self.review);
         asks_git_only_for_what_it_would_take(&self.review, &command, moment)?;
-        let outcome = transition(&self.review, command.clone(), moment, &RULES);
-        prop_assert_eq!(&outcome, &transition(&self.review, command.clone(), moment, &RULES), "not pure");
+        let outcome = transition(Some(&self.review), command.clone(), moment, &RULES);
+        prop_assert_eq!(&outcome, &transition(Some(&self.review), command.clone(), moment, &RULES), "not pure");
         match outcome {
             Err(refusal) => refused(&self.review, &refusal),
-            Ok(Transition { next, events }) => {
+            Ok(Transition { next, events, .. }) => {
                 moves_forward(&self.review, &next, &events)?;
                 agrees_with_itself(&next)?;
                 has_no_second_effect(&next, command, moment)?;
@@ -78,7 +78,7 @@ impl History {
     fn knows_what_was_said(&self, moment: Now) -> Checked {
         let this_round = self.said.values().filter(|(round, _)| *round == self.review.round.number);
         for (_, message) in this_round {
-            let again = transition(&self.review, Command::AddMessage(message.clone()), moment, &RULES);
+            let again = transition(Some(&self.review), Command::AddMessage(message.clone()), moment, &RULES);
             prop_assert!(again.is_ok_and(|again| again.events.is_empty()), "not known again: {:?}", message);
         }
         Ok(())
@@ -88,7 +88,7 @@ impl History {
 /// A message as its sender would repeat it, saying who it is and which seat it means.
 fn spoken(event: &Event) -> Option<((String, Role), (u32, AddMessage))> {
     let Event::MessageAdded { persona, role, by, round, body, metadata, .. } = event else { return None };
-    let (by, body, metadata) = (by.clone(), body.clone(), metadata.clone());
+    let (by, body, metadata) = (Some(by.clone()), body.clone(), metadata.clone());
     let message = AddMessage { role: *role, by, persona: Some(persona.clone()), body, metadata };
     Some(((persona.clone(), *role), (*round, message)))
 }
@@ -103,9 +103,9 @@ fn through_json(recorded: &LoggedEvent) -> Result<LoggedEvent, TestCaseError> {
 }
 
 fn refused(review: &Review, refusal: &Refusal) -> Checked {
-    if let Refusal::WrongStatus { asked, status, .. } = refusal {
+    if let Refusal::WrongStatus { command, status, .. } = refusal {
         prop_assert_eq!(*status, review.status);
-        prop_assert!(!is_possible(review, *asked), "{} is refused, yet called possible", asked);
+        prop_assert!(!is_possible(review, *command), "{} is refused, yet called possible", command);
     }
     Ok(())
 }
@@ -196,12 +196,12 @@ fn agrees_with_itself(review: &Review) -> Checked {
 /// A call repeated because its answer was lost is answered, or refused; it never counts twice. A
 /// revision is known again by its key alone.
 fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Checked {
-    if matches!(&command, Command::Revise(revise) if revise.request_key.is_none()) {
+    if matches!(&command, Command::Revise(revise) if revise.draft.request_key.is_none()) {
         return Ok(());
     }
     let told_apart =
         matches!(command, Command::Claim(_) | Command::GiveVerdict(_) | Command::AddMessage(_) | Command::Close { .. });
-    match transition(review, command, moment, &RULES) {
+    match transition(Some(review), command, moment, &RULES) {
         Ok(again) => prop_assert_eq!((&again.next, again.events.len()), (review, 0), "a repeat had an effect"),
         // An automatic rejection ends the claim that caused it, so there is nothing to answer with.
         Err(refusal) => prop_assert!(!told_apart || review.auto_rejected(), "a repeat was refused: {}", refusal),
@@ -211,17 +211,17 @@ fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Check
 
 /// Git runs only where its word decides, and nothing gets past it unasked.
 fn asks_git_only_for_what_it_would_take(review: &Review, command: &Command, moment: Now) -> Checked {
-    let decide = |command: Command| transition(review, command, moment, &RULES);
+    let decide = |command: Command| transition(Some(review), command, moment, &RULES);
     match check_needed(review, command, moment) {
         Err(refusal) => prop_assert_eq!(decide(command.clone()), Err(refusal)),
         Ok(None) if matches!(command, Command::Claim(_) | Command::GiveVerdict(_)) => {
-            prop_assert!(decide(with_git(review, command, Check::NotNeeded, None)).is_ok());
+            prop_assert!(decide(with_git(review, command, None, None)).is_ok());
         }
         Ok(None) => {}
         Ok(Some(needed)) => {
-            let unasked = decide(with_git(review, command, Check::NotNeeded, Some(&needed)));
+            let unasked = decide(with_git(review, command, None, Some(&needed)));
             prop_assert_eq!(unasked, Err(Refusal::ContentMoved));
-            let asked = decide(with_git(review, command, applies(), Some(&needed)));
+            let asked = decide(with_git(review, command, Some(applies()), Some(&needed)));
             prop_assert!(asked.is_ok_and(|taken| !taken.events.is_empty()), "git was asked for nothing");
         }
     }
@@ -229,23 +229,26 @@ fn asks_git_only_for_what_it_would_take(review: &Review, command: &Command, mome
 }
 
 /// The command once git has looked at what it had to look at.
-fn with_git(review: &Review, command: &Command, check: Check, needed: Option<&CheckNeeded>) -> Command {
+fn with_git(review: &Review, command: &Command, check: Option<DiffCheck>, needed: Option<&CheckNeeded>) -> Command {
     let mut command = command.clone();
     let content = review.round.content_hash.clone();
     match (&mut command, needed) {
         (Command::Claim(claim), _) => {
-            claim.checked = needed.map(|_| content);
-            claim.check = check;
+            claim.check = check.map(|check| CheckedDiff { content_hash: content, check });
         }
         (Command::GiveVerdict(verdict), _) => {
-            verdict.findings.checked = Some(content);
+            if let Some(findings) = &mut verdict.findings {
+                findings.content_hash = content;
+            }
             if let Some(patch) = &mut verdict.patch {
                 patch.check = check;
             }
         }
-        (Command::AcceptCounterPatch(accept), Some(CheckNeeded::PendingPatch { id })) => {
-            let complete = super::acceptance(review, accept.persona.as_deref());
-            *accept = super::AcceptCounterPatch { checked: Some((*id, content)), check, ..complete };
+        (Command::AcceptCounterPatch(accept), Some(CheckNeeded::PendingPatch { .. })) => {
+            *accept = super::acceptance(review, accept.persona.as_deref());
+            if check.is_none() {
+                accept.patched = None;
+            }
         }
         _ => {}
     }
@@ -267,7 +270,7 @@ proptest! {
 fn every_state_keeps_the_rules() {
     for world in worlds() {
         explore(world, |before, taken| {
-            for ((command, moment), Transition { next, events }) in taken {
+            for ((command, moment), Transition { next, events, .. }) in taken {
                 let kept = moves_forward(before, next, events)
                     .and_then(|()| agrees_with_itself(next))
                     .and_then(|()| has_no_second_effect(next, command.clone(), *moment));
@@ -289,11 +292,11 @@ fn the_histories_reach_every_status_event_and_refusal() {
         }
         let Ok(tree) = (a_world(), a_history()).new_tree(&mut runner) else { panic!("no history") };
         let (world, history) = tree.current();
-        let mut review = propose(world.into_proposal(), now(0)).next;
+        let mut review = super::propose_at(world.into_proposal(), now(0)).next;
         let mut tick = 0;
         for (wait, next_move) in history {
             tick += i64::from(wait);
-            match transition(&review, next_move.command(&review), now(tick), &RULES) {
+            match transition(Some(&review), next_move.command(&review), now(tick), &RULES) {
                 Ok(taken) => {
                     events.extend(taken.events.iter().map(|recorded| recorded.event.kind().as_str()));
                     review = taken.next;

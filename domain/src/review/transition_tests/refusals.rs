@@ -1,16 +1,17 @@
 //! Every "no", with the code a program sees.
 
 use super::{
-    accept, acceptance, after, applies, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
-    claim, claim_as, claim_of, claim_with, claimed, close, closed, decide, fails, hash, in_review, later, message,
-    offers, pending, reject, rejected, release, revise, revision, says, told, verdict, with_patch, writes, writes_to,
+    accept, acceptance, after, after_all, applies, approved, asked_back, auto_rejected, cancel, cancelled,
+    changes_requested, claim, claim_as, claim_of, claim_with, claimed, close, closed, decide, fails, hash, in_review,
+    later, message, offers, pending, reject, rejected, release, revise, revision, says, verdict, with_patch, writes,
+    writes_to,
 };
 use crate::{
     consensus::Rule,
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, Check, Command, GiveVerdict, OfferedPatch, Review, Revise, Role, Status,
-        transition,
+        AcceptCounterPatch, AddMessage, Command, DiffCheck, Draft, GiveVerdict, OfferedPatch, PatchedContent, Review,
+        Revise, Role, Status, transition,
     },
     verdict::Verdict,
 };
@@ -31,20 +32,20 @@ fn words(from: &Review, command: Command) -> String {
 /// `ada` with this generation, and nothing else to show who speaks.
 fn fenced(by: Option<&str>, generation: Option<u32>) -> Command {
     let given = verdict("ada", Verdict::Approved);
-    Command::GiveVerdict(GiveVerdict { by: by.map(Into::into), generation, ..given })
+    super::give(GiveVerdict { by: by.map(Into::into), generation, ..given })
 }
 
 fn on_content(content: &str) -> Command {
-    Command::GiveVerdict(GiveVerdict { content_hash: Some(content.into()), ..verdict("ada", Verdict::Approved) })
+    super::give(GiveVerdict { content_hash: Some(content.into()), ..verdict("ada", Verdict::Approved) })
 }
 
 fn reasoned(word: Verdict, reason: Option<&str>) -> Command {
-    Command::GiveVerdict(GiveVerdict { reason: reason.map(Into::into), ..verdict("ada", word) })
+    super::give(GiveVerdict { reason: reason.map(Into::into), ..verdict("ada", word) })
 }
 
-fn patched(word: Verdict, check: Check) -> Command {
-    let patch = Some(OfferedPatch { digest: "patch".into(), check });
-    Command::GiveVerdict(GiveVerdict { patch, ..verdict("ada", word) })
+fn patched(word: Verdict, check: DiffCheck) -> Command {
+    let patch = Some(OfferedPatch { check: Some(check) });
+    super::give(GiveVerdict { patch, ..verdict("ada", word) })
 }
 
 fn signed(role: Role, by: &str) -> Command {
@@ -79,13 +80,13 @@ fn claims_of_the_wrong_reviewer() {
 fn without_an_id_the_agent_type_is_the_proposer() {
     let mut proposal = super::proposal(&["general"], Rule::RequireAll, None);
     proposal.proposer.proposer_id = None;
-    let review = super::propose(proposal, super::START).next;
+    let review = super::propose(proposal);
     check(&review, claim("gsd-executor"), "own_proposal");
 }
 
 #[test]
 fn claims_that_git_did_not_look_at() {
-    check(&pending(), claim_with("ada", None, Check::NotNeeded), "content_moved");
+    check(&pending(), claim_with("ada", None, DiffCheck::Skipped), "content_moved");
     check(&pending(), claim_of(hash(9), "ada", None, applies()), "content_moved");
     check(&pending(), claim_of(hash(9), "ada", None, fails()), "content_moved");
 }
@@ -101,7 +102,7 @@ fn verdicts_from_behind_the_fence() {
     check(&pending(), fenced(Some("ada"), None), "not_claimed");
     check(&auto_rejected(), fenced(Some("ada"), None), "not_claimed");
 
-    let retaken = told(&claimed(), [release(1), claim("bob")]);
+    let retaken = after_all(&claimed(), [release(1), claim("bob")]);
     check(&retaken, fenced(Some("ada"), Some(1)), "stale_claim");
     let stale = words(&retaken, fenced(Some("ada"), Some(1)));
     assert!(stale.contains("claim_generation 1") && stale.contains("now 3"), "{stale}");
@@ -124,7 +125,7 @@ fn verdicts_without_what_they_must_carry() {
     check(&claimed(), patched(Verdict::Approved, applies()), "counter_patch_not_allowed");
     check(&claimed(), patched(Verdict::Rejected, applies()), "counter_patch_not_allowed");
     check(&claimed(), patched(Verdict::Comment, fails()), "counter_patch_fails");
-    check(&claimed(), patched(Verdict::ChangesRequested, Check::NotNeeded), "content_moved");
+    check(&claimed(), patched(Verdict::ChangesRequested, DiffCheck::Skipped), "content_moved");
     assert!(words(&claimed(), patched(Verdict::Comment, fails())).contains("patch failed: a.rs:1"));
 }
 
@@ -145,7 +146,7 @@ fn messages_out_of_turn() {
     check(&answered, writes(Role::Proposer, "nearly"), "out_of_turn");
     let spoken = after(&changes_requested(), writes(Role::Reviewer, "see line 3"));
     check(&spoken, writes(Role::Reviewer, "and line 4"), "out_of_turn");
-    let other_seat = told(&in_review(), [claim("bob"), writes_to("general", Role::Reviewer, "which case?")]);
+    let other_seat = after_all(&in_review(), [claim("bob"), writes_to("general", Role::Reviewer, "which case?")]);
     assert!(decide(&other_seat, writes_to("security", Role::Reviewer, "is it checked?")).is_ok());
 }
 
@@ -170,15 +171,20 @@ fn revisions_that_come_too_early_or_too_late() {
         check(&from, revise(&from), "wrong_status");
     }
     let from = changes_requested();
-    let taken = told(&from, [revise(&from), claim_of(hash(1_000 + from.version), "ada", None, applies())]);
+    let taken = after_all(&from, [revise(&from), claim_of(hash(1_000 + from.version), "ada", None, applies())]);
     check(&taken, revise(&taken), "wrong_status");
     check(&from, Command::Revise(Revise { completes: hash(9), ..revision(&from) }), "content_moved");
     let by_another = Revise { proposer_id: Some("ada".into()), ..revision(&from) };
     check(&from, Command::Revise(by_another), "not_the_proposer");
 
-    let keyed = Revise { request_key: Some("call 7".into()), ..revision(&from) };
+    let draft = Draft { request_key: Some("call 7".into()), ..revision(&from).draft };
+    let keyed = Revise { draft, ..revision(&from) };
     let revised = after(&from, Command::Revise(keyed.clone()));
-    check(&revised, Command::Revise(Revise { content_hash: hash(9), ..keyed }), "idempotency_key_reused");
+    check(
+        &revised,
+        Command::Revise(Revise { draft: Draft { content_hash: hash(9), ..keyed.draft.clone() }, ..keyed }),
+        "idempotency_key_reused",
+    );
 }
 
 #[test]
@@ -201,23 +207,23 @@ fn counter_patches_that_are_not_there() {
 #[test]
 fn counter_patches_that_cannot_be_accepted_now() {
     let from = with_patch();
-    let but = |change: fn(&mut AcceptCounterPatch)| {
+    let but = |change: fn(&mut PatchedContent)| {
         let mut accept = acceptance(&from, None);
-        change(&mut accept);
+        accept.patched.as_mut().map(change);
         Command::AcceptCounterPatch(accept)
     };
-    check(&from, but(|accept| accept.check = fails()), "counter_patch_fails");
-    check(&from, but(|accept| accept.check = Check::NotNeeded), "content_moved");
-    check(&from, but(|accept| accept.checked = None), "content_moved");
-    check(&from, but(|accept| accept.checked = Some((99, hash(1)))), "content_moved");
-    check(&from, but(|accept| accept.checked = accept.checked.take().map(|(id, _)| (id, hash(9)))), "content_moved");
-    check(&from, but(|accept| accept.content_hash = None), "content_moved");
-    check(&from, but(|accept| accept.diff = None), "content_moved");
+    check(&from, but(|patched| patched.diff.check = fails()), "counter_patch_fails");
+    check(&from, but(|patched| patched.diff.check = DiffCheck::Skipped), "content_moved");
+    check(&from, but(|patched| patched.patch = 99), "content_moved");
+    check(&from, but(|patched| patched.replaces = hash(9)), "content_moved");
+    let unprepared = AcceptCounterPatch { patched: None, ..acceptance(&from, None) };
+    check(&from, Command::AcceptCounterPatch(unprepared), "content_moved");
 
-    let approved = told(&claimed(), [offers("ada", Verdict::Comment), says("ada", Verdict::Approved)]);
+    let approved = after_all(&claimed(), [offers("ada", Verdict::Comment), says("ada", Verdict::Approved)]);
     check(&approved, accept(&approved), "wrong_status");
 
-    let offered = told(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
+    let offered =
+        after_all(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
     check(&offered, accept(&offered), "persona_needed");
     check(&offered, reject(), "persona_needed");
 }
@@ -226,7 +232,7 @@ fn counter_patches_that_cannot_be_accepted_now() {
 fn releases_of_what_is_not_held() {
     check(&pending(), release(0), "stale_claim");
     check(&claimed(), release(2), "stale_claim");
-    check(&told(&claimed(), [release(1), claim("bob")]), release(1), "stale_claim");
+    check(&after_all(&claimed(), [release(1), claim("bob")]), release(1), "stale_claim");
     check(&cancelled(), release(1), "wrong_status");
 }
 
@@ -245,7 +251,7 @@ fn ends_that_are_not_possible() {
 fn a_reservation_lasts_one_lease() {
     let from = asked_back();
     let moment = later(&from);
-    let taken = |tick| transition(&from, claim("bob"), super::now(tick), &super::RULES).map(|t| t.next.status);
+    let taken = |tick| transition(Some(&from), claim("bob"), super::now(tick), &super::RULES).map(|t| t.next.status);
     assert_eq!(taken(moment.tick.0 - 1).map_err(|refusal| refusal.code()), Err("reserved"));
     assert_eq!(taken(moment.tick.0), Ok(Status::Claimed));
 }
@@ -253,7 +259,7 @@ fn a_reservation_lasts_one_lease() {
 /// The words name the status, what was asked, and what is possible instead.
 #[test]
 fn a_refusal_helps() {
-    let thrown_out = told(&claimed(), [offers("ada", Verdict::Comment), says("ada", Verdict::Rejected)]);
+    let thrown_out = after_all(&claimed(), [offers("ada", Verdict::Comment), says("ada", Verdict::Rejected)]);
     let refusals = [
         words(&pending(), close()),
         words(&asked_back(), close()),

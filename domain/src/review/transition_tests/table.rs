@@ -1,9 +1,9 @@
 //! SPEC 3's table, a line per row.
 
 use super::{
-    accept, after, applies, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested, claim, claim_as,
-    claim_of, claim_with, claimed, close, decide, fails, gone, hash, in_review, later, offers, pending, proposal,
-    propose, reject, rejected, release, revise, says, seats, told, with_patch, writes, writes_to,
+    accept, after, after_all, applies, approved, asked_back, auto_rejected, cancel, cancelled, changes_requested,
+    claim, claim_as, claim_of, claim_with, claimed, close, decide, fails, gone, hash, in_review, later, offers,
+    pending, proposal, propose, reject, rejected, release, revise, says, seats, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::Rule,
@@ -29,7 +29,7 @@ fn check(from: &Review, command: Command, expected: Status) {
 /// What runs out by itself, at the moment it does.
 #[track_caller]
 fn check_expiry(from: &Review, expected: Status) {
-    match transition(from, Command::Expire, later(from), &super::RULES) {
+    match transition(Some(from), Command::Expire, later(from), &super::RULES) {
         Ok(transition) => assert_eq!(transition.next.status, expected),
         Err(refusal) => panic!("refused: {refusal}"),
     }
@@ -37,7 +37,7 @@ fn check_expiry(from: &Review, expected: Status) {
 
 #[test]
 fn a_proposal_is_pending_in_round_1() {
-    let review = propose(proposal(&["general"], Rule::RequireAll, None), super::START).next;
+    let review = propose(proposal(&["general"], Rule::RequireAll, None));
     assert_eq!((review.status, review.round.number, review.version, review.claim_generation), (Pending, 1, 1, 0));
 }
 
@@ -95,7 +95,8 @@ fn verdicts_of_several_seats() {
     check(&no, says("bob", Verdict::Approved), ChangesRequested);
 
     check(&after(&seats(3, Rule::MinApprovals(1)), claim("ada")), says("ada", Verdict::Approved), Approved);
-    let two_of_three = told(&seats(3, Rule::Majority), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
+    let two_of_three =
+        after_all(&seats(3, Rule::Majority), [claim("ada"), claim("bob"), says("ada", Verdict::Approved)]);
     check(&two_of_three, says("bob", Verdict::Approved), Approved);
 }
 
@@ -112,11 +113,11 @@ fn revisions() {
 fn a_question_instead_of_a_revision() {
     check(&changes_requested(), writes(Role::Proposer, "why?"), Pending);
     check(&auto_rejected(), writes(Role::Proposer, "against which base?"), Pending);
-    let answered = told(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
+    let answered = after_all(&asked_back(), [claim("ada"), says("ada", Verdict::ChangesRequested)]);
     check(&answered, writes(Role::Proposer, "I still think it is right"), Pending);
 
     let votes = [says("ada", Verdict::ChangesRequested), says("bob", Verdict::Approved)];
-    let both = told(&after(&in_review(), claim("bob")), votes);
+    let both = after_all(&after(&in_review(), claim("bob")), votes);
     check(&both, writes_to("general", Role::Proposer, "why?"), InReview);
 }
 
@@ -129,7 +130,7 @@ fn changes_of_mind() {
     check(&changes_requested(), says("ada", Verdict::Approved), Approved);
     check(&approved(), says("ada", Verdict::ChangesRequested), ChangesRequested);
 
-    let one_is_enough = told(&seats(2, Rule::MinApprovals(1)), [claim("ada"), says("ada", Verdict::Approved)]);
+    let one_is_enough = after_all(&seats(2, Rule::MinApprovals(1)), [claim("ada"), says("ada", Verdict::Approved)]);
     check(&one_is_enough, says("ada", Verdict::ChangesRequested), InReview);
 }
 
@@ -155,7 +156,7 @@ fn counter_patches() {
     check(&asked_about, accept(&asked_about), Pending);
     check(&asked_about, reject(), Pending);
 
-    let offered = told(&in_review(), [offers("ada", Verdict::Comment), claim("bob")]);
+    let offered = after_all(&in_review(), [offers("ada", Verdict::Comment), claim("bob")]);
     check(&offered, accept(&offered), InReview);
     check(&after(&commented, says("ada", Verdict::Approved)), reject(), Approved);
 
@@ -197,7 +198,8 @@ fn repeats() {
     check(&changes_requested(), &writes(Role::Proposer, "why?"));
     check(&pending(), &cancel());
     check(&approved(), &close());
-    let keyed = super::Revise { request_key: Some("call 7".into()), ..super::revision(&changes_requested()) };
+    let mut keyed = super::revision(&changes_requested());
+    keyed.draft.request_key = Some("call 7".into());
     check(&changes_requested(), &Command::Revise(keyed));
 }
 
@@ -213,7 +215,7 @@ fn a_message_is_known_again_after_the_other_side_has_spoken() {
     }
     let ask = || writes(Role::Reviewer, "on purpose?");
     let answer = || writes(Role::Proposer, "yes");
-    let answered = told(&claimed(), [ask(), answer()]);
+    let answered = after_all(&claimed(), [ask(), answer()]);
     check(&answered, ask());
     check(&answered, answer());
     // Also where the status has moved on, and no new message would be taken.
@@ -221,13 +223,13 @@ fn a_message_is_known_again_after_the_other_side_has_spoken() {
     check(&refused, ask());
     check(&refused, answer());
     // Only the last words of a side are known: older ones are said anew.
-    let further = told(&answered, [writes(Role::Reviewer, "why?"), writes(Role::Proposer, "for you")]);
+    let further = after_all(&answered, [writes(Role::Reviewer, "why?"), writes(Role::Proposer, "for you")]);
     assert_eq!(after(&further, ask()).version, further.version + 1);
 }
 
 #[test]
 fn the_same_words_may_be_said_in_every_round() {
-    let first = told(
+    let first = after_all(
         &claimed(),
         [writes(Role::Reviewer, "please fix"), writes(Role::Proposer, "fixed"), says("ada", Verdict::ChangesRequested)],
     );
@@ -241,17 +243,17 @@ fn the_same_words_may_be_said_in_every_round() {
 #[test]
 fn a_repeat_is_known_by_more_than_its_words() {
     // another caller
-    let taken_over = told(&claimed(), [writes(Role::Reviewer, "reading"), release(1), claim("bob")]);
+    let taken_over = after_all(&claimed(), [writes(Role::Reviewer, "reading"), release(1), claim("bob")]);
     assert_eq!(decide(&taken_over, writes(Role::Reviewer, "reading")).map_err(|r| r.code()), Err("out_of_turn"));
     // another generation
-    let again = told(&claimed(), [says("ada", Verdict::Comment), release(1), claim("ada")]);
+    let again = after_all(&claimed(), [says("ada", Verdict::Comment), release(1), claim("ada")]);
     check(&again, says("ada", Verdict::Comment), Claimed);
     // another content
     let on = |content| {
         let verdict = super::verdict("ada", Verdict::ChangesRequested);
-        Command::GiveVerdict(super::GiveVerdict { content_hash: Some(content), ..verdict })
+        super::give(super::GiveVerdict { content_hash: Some(content), ..verdict })
     };
-    let refused_before = told(&claimed(), [offers("ada", Verdict::Comment), on(hash(1).0)]);
+    let refused_before = after_all(&claimed(), [offers("ada", Verdict::Comment), on(hash(1).0)]);
     let accepted = after(&refused_before, accept(&refused_before));
     check(&accepted, on(accepted.round.content_hash.0.clone()), ChangesRequested);
 }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     review::{
-        AddMessage, Check, ClaimSeat, Command, GiveVerdict, OfferedPatch, Refusal, Review, Role, Status,
+        AddMessage, CheckedDiff, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedPatch, Refusal, Review, Role,
+        Status,
         transition::{Transition, transition},
     },
     time::Now,
@@ -40,10 +41,10 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
             // A new reason each time, so that it is never taken for a repeat.
             let reason = word.needs_reason().then(|| format!("at version {}", review.version));
             let given = GiveVerdict { reason, summary: Some(review.version.to_string()), ..verdict(reviewer, word) };
-            steps.push(now(Command::GiveVerdict(given.clone())));
+            steps.push(now(super::give(given.clone())));
             if word.may_offer_patch() {
-                let patch = Some(OfferedPatch { digest: "patch".into(), check: applies() });
-                steps.push(now(Command::GiveVerdict(GiveVerdict { patch, ..given })));
+                let patch = Some(OfferedPatch { check: Some(applies()) });
+                steps.push(now(super::give(GiveVerdict { patch, ..given })));
             }
         }
     }
@@ -64,8 +65,11 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
 /// [`steps`] is then the place to give it.
 pub(super) const fn name(command: &Command) -> &'static str {
     match command {
+        Command::Propose(_) => "propose",
         Command::Revise(_) => "revise",
-        Command::Claim(ClaimSeat { check: Check::Fails { .. }, .. }) => "claim (diff does not apply)",
+        Command::Claim(ClaimSeat { check: Some(CheckedDiff { check: DiffCheck::Fails { .. }, .. }), .. }) => {
+            "claim (diff does not apply)"
+        }
         Command::Claim(_) => "claim",
         Command::Release(_) => "release",
         Command::ReviewerGone { .. } => "reviewer gone",
@@ -115,7 +119,7 @@ fn specimens(status: Status) -> Vec<(&'static str, Review)> {
 
 fn answer(outcome: Result<Transition, Refusal>) -> String {
     match outcome {
-        Ok(Transition { next, events }) if events.is_empty() => format!("{}, nothing new", next.status),
+        Ok(Transition { next, events, .. }) if events.is_empty() => format!("{}, nothing new", next.status),
         Ok(Transition { next, .. }) => next.status.to_string(),
         Err(refusal) => format!("refused {}", refusal.code()),
     }
@@ -131,7 +135,7 @@ fn one_of_each(review: &Review) -> Vec<(String, Step)> {
 
     let mut commands =
         vec![super::claim_of(content(), "cyd", None, fails()), release(generation), super::gone(&holder)];
-    commands.extend(Verdict::ALL.iter().map(|word| Command::GiveVerdict(given(*word))));
+    commands.extend(Verdict::ALL.iter().map(|word| super::give(given(*word))));
     commands.extend(Role::ALL.iter().map(|role| Command::AddMessage(said(*role))));
     commands.extend([
         Command::AcceptCounterPatch(acceptance(review, None)),
@@ -156,7 +160,7 @@ fn every_status_with_every_command() {
         for (detail, review) in specimens(*status) {
             assert_eq!(review.status, *status);
             for (label, (command, moment)) in one_of_each(&review) {
-                let answer = answer(transition(&review, command, moment, &super::RULES));
+                let answer = answer(transition(Some(&review), command, moment, &super::RULES));
                 table.push(format!("{status}{detail} × {label} -> {answer}"));
             }
             table.push(String::new());

@@ -38,8 +38,8 @@ impl Truth {
             file: change.old.clone(),
             renamed: change.new.as_ref() != Some(&change.old),
             old: old.lines().map(str::to_owned).collect(),
-            plainly_at: places(&plain, &change.old),
-            moved_at: places(&moved, &change.old),
+            plainly_at: locations(&plain, &change.old),
+            moved_at: locations(&moved, &change.old),
             plain,
             moved,
             replaced: if change.new.is_some() { history.replaced(from, to, change) } else { Vec::new() },
@@ -99,19 +99,19 @@ fn rank(answer: Answer) -> u8 {
     }
 }
 
-fn places(origins: &[Option<Origin>], file: &str) -> HashMap<u32, Vec<u32>> {
-    let mut places: HashMap<_, Vec<_>> = HashMap::new();
+fn locations(origins: &[Option<Origin>], file: &str) -> HashMap<u32, Vec<u32>> {
+    let mut locations: HashMap<_, Vec<_>> = HashMap::new();
     for (at, origin) in (1..).zip(origins) {
         if let Some(origin) = origin.as_ref().filter(|origin| origin.file == file) {
-            places.entry(origin.line).or_default().push(at);
+            locations.entry(origin.line).or_default().push(at);
         }
     }
-    places
+    locations
 }
 
 /// Where all of the lines stand, one after the other.
-fn whole(places: &HashMap<u32, Vec<u32>>, lines: Lines) -> Option<u32> {
-    let stands = |old: u32, new: u32| places.get(&old).is_some_and(|at| at.contains(&new));
-    let starts = places.get(&lines.start)?;
+fn whole(locations: &HashMap<u32, Vec<u32>>, lines: Lines) -> Option<u32> {
+    let stands = |old: u32, new: u32| locations.get(&old).is_some_and(|at| at.contains(&new));
+    let starts = locations.get(&lines.start)?;
     starts.iter().copied().find(|start| (lines.start..=lines.end).zip(*start..).all(|(old, new)| stands(old, new)))
 }

@@ -1,0 +1,86 @@
+//! Submitting content: the proposal that creates a review, and its revisions.
+
+use super::{
+    super::{DiffFacts, Proposal, Proposed, Revise},
+    CommandKind, Decided, DiffCheck, Event, LoggedEvent, Refusal, Reply, Review, Status, Transition, apply, findings,
+    or_proposer, proposer_only, wrong_status,
+};
+use crate::{ids::DEFAULT_PERSONA, time::Now};
+
+pub(super) fn propose(proposal: Proposal, now: Now) -> Transition {
+    let Proposal { id, number, proposer, category, priority, personas, policy, draft, first_content: _ } = proposal;
+    let personas = distinct_personas(personas);
+    let proposed = Proposed { id, number, proposer, category, priority, round: draft.into_round(1), personas, policy };
+    let next = apply::begin(&proposed, now.at, 1);
+    let events = vec![LoggedEvent { at: now.at, version: 1, event: Event::Proposed(proposed) }];
+    Transition { next, events, reply: Reply::Submitted }
+}
+
+/// A proposal whose request key has created `review` already: a repeat if it is the same request.
+pub(super) fn repeat(review: &Review, proposal: &Proposal) -> Decided {
+    let same_origin = review.proposer == proposal.proposer
+        && review.category == proposal.category
+        && review.priority == proposal.priority
+        && review.policy == proposal.policy
+        && review.personas() == proposal.personas;
+    let content_hash = &proposal.draft.content_hash;
+    match &proposal.first_content {
+        _ if !same_origin => Err(Refusal::KeyReused { number: review.number }),
+        _ if review.round.content_hash == *content_hash => Ok((Vec::new(), Reply::Submitted)),
+        Some(first) if first == content_hash => Ok((Vec::new(), Reply::Submitted)),
+        Some(_) => Err(Refusal::KeyReused { number: review.number }),
+        // The review was created while this draft was prepared; the caller prepares it again.
+        None => Err(Refusal::ContentMoved),
+    }
+}
+
+/// One seat per persona: without duplicates, and at least one, because a review without seats could not be claimed.
+pub fn distinct_personas(personas: Vec<String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::with_capacity(personas.len().max(1));
+    for persona in personas {
+        if !distinct.contains(&persona) {
+            distinct.push(persona);
+        }
+    }
+    if distinct.is_empty() {
+        distinct.push(DEFAULT_PERSONA.into());
+    }
+    distinct
+}
+
+pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
+    let Revise { proposer_id, completes, draft, anchors } = revise;
+    if draft.request_key.is_some() && draft.request_key == review.round.request_key {
+        let same = draft.content_hash == review.round.content_hash;
+        return if same {
+            Ok((Vec::new(), Reply::Submitted))
+        } else {
+            Err(Refusal::KeyReused { number: review.number })
+        };
+    }
+    if !is_revisable(review) {
+        return Err(wrong_status(review, CommandKind::Revise));
+    }
+    // The active content again, without a request key: a repeat after a lost response.
+    let skips = |diff: Option<&DiffFacts>| diff.map(|diff| diff.check == DiffCheck::Skipped);
+    let same_check = skips(draft.diff.as_ref()) == skips(review.round.diff.as_ref());
+    if review.status == Status::Pending && draft.content_hash == review.round.content_hash && same_check {
+        return Ok((Vec::new(), Reply::Submitted));
+    }
+    proposer_only(review, proposer_id.as_deref(), CommandKind::Revise)?;
+    if completes != review.round.content_hash {
+        return Err(Refusal::ContentMoved);
+    }
+    let revised = Event::Revised {
+        by: or_proposer(review, proposer_id),
+        round: draft.into_round(review.round.number + 1),
+        generation: review.claim_generation + 1,
+        anchors: findings::reanchor(review, &anchors),
+    };
+    Ok((vec![revised], Reply::Submitted))
+}
+
+/// Changes were requested, and no reviewer is working on the content.
+pub(super) fn is_revisable(review: &Review) -> bool {
+    review.status == Status::ChangesRequested || (review.status == Status::Pending && review.returned)
+}
