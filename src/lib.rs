@@ -4,7 +4,6 @@ pub mod broker;
 pub mod events;
 pub mod http;
 pub mod mcp;
-mod outbound;
 pub mod serve;
 pub mod service;
 pub mod telemetry;

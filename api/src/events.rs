@@ -343,7 +343,7 @@ impl Event {
                 };
                 let issues = match issue_count {
                     0 => String::new(),
-                    some => format!(", {}", count(*some as u64, "issue")),
+                    some => format!(", {}", count(*some as u64, "finding")),
                 };
                 let patch = if *counter_patch { ", with a counter-patch" } else { "" };
                 let status = self.status.map_or(String::new(), |status| format!("; it is {status}"));

@@ -1,4 +1,4 @@
-//! The secret that a receiver shares with the broker: a file that only its owner can read.
+//! The secret that signs a webhook's requests, in a file that only its owner can read.
 
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -9,10 +9,10 @@ use std::{
 };
 use uuid::Uuid;
 
-/// As Standard Webhooks writes it, so that its libraries take the file's line as it is.
+/// The prefix of Standard Webhooks. Its libraries accept the file's line as it is.
 const PREFIX: &str = "whsec_";
 
-/// Bytes that Standard Webhooks allows.
+/// Number of bytes that Standard Webhooks allows.
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
 pub(super) struct Secret(Vec<u8>);
@@ -22,41 +22,41 @@ impl Secret {
         &self.0
     }
 
-    /// One of the broker's own, in a folder that is made with it.
-    pub(super) fn read_or_make_in(folder: &Path, name: &str) -> anyhow::Result<Self> {
+    /// Loads or creates a secret in the broker's own folder, which is created too.
+    pub(super) fn load_or_create_in(folder: &Path, name: &str) -> anyhow::Result<Self> {
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         match builder.recursive(true).create(folder) {
-            Ok(()) => Self::read_or_make(&folder.join(format!("{name}.secret"))),
+            Ok(()) => Self::load_or_create(&folder.join(format!("{name}.secret"))),
             Err(error) => Err(error).with_context(|| folder.display().to_string()),
         }
     }
 
-    pub(super) fn read_or_make(path: &Path) -> anyhow::Result<Self> {
-        let shown = || format!("secret_file {}", path.display());
-        let is_there = path.try_exists().with_context(shown)?;
-        if !is_there {
-            make(path).with_context(shown)?;
-            tracing::info!(file = %path.display(), "made the secret of a webhook; its receiver needs it, too");
+    pub(super) fn load_or_create(path: &Path) -> anyhow::Result<Self> {
+        let context = || format!("secret_file {}", path.display());
+        let exists = path.try_exists().with_context(context)?;
+        if !exists {
+            create(path).with_context(context)?;
+            tracing::info!(file = %path.display(), "created the secret of a webhook; its receiver needs it too");
         }
-        is_private(path).with_context(shown)?;
-        let text = fs::read_to_string(path).with_context(shown)?;
-        read(&text).with_context(shown)
+        check_private(path).with_context(context)?;
+        let text = fs::read_to_string(path).with_context(context)?;
+        parse(&text).with_context(context)
     }
 }
 
-fn read(text: &str) -> anyhow::Result<Secret> {
+fn parse(text: &str) -> anyhow::Result<Secret> {
     let text = text.trim();
     let bytes = BASE64_STANDARD.decode(text.strip_prefix(PREFIX).unwrap_or(text)).ok();
     match bytes.filter(|bytes| LENGTHS.contains(&bytes.len())) {
         Some(bytes) => Ok(Secret(bytes)),
-        None => bail!("expected {PREFIX} and 24 to 64 bytes in base64; without the file, a new one is made"),
+        None => bail!("expected {PREFIX} and 24 to 64 bytes in base64; delete the file to create a new secret"),
     }
 }
 
-/// Under another name until it is whole.
-fn make(path: &Path) -> std::io::Result<()> {
+/// Writes to another name first, so that the file is never incomplete.
+fn create(path: &Path) -> std::io::Result<()> {
     let mut bytes = Uuid::new_v4().into_bytes().to_vec();
     bytes.extend(Uuid::new_v4().into_bytes());
     let draft = path.with_added_extension(format!("{}.tmp", std::process::id()));
@@ -76,22 +76,22 @@ fn make(path: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn is_private(path: &Path) -> anyhow::Result<()> {
+fn check_private(path: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
     let meta = fs::metadata(path)?;
     if !meta.is_file() {
-        bail!("this is no file");
+        bail!("not a file");
     }
     if meta.mode() & 0o077 != 0 {
-        bail!("others can read or change it (mode {:o}); chmod 600 it", meta.mode() & 0o777);
+        bail!("other users can read or change it (mode {:o}); run chmod 600 on it", meta.mode() & 0o777);
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn is_private(path: &Path) -> anyhow::Result<()> {
+fn check_private(path: &Path) -> anyhow::Result<()> {
     if !fs::metadata(path)?.is_file() {
-        bail!("this is no file");
+        bail!("not a file");
     }
     Ok(())
 }

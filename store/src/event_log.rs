@@ -125,6 +125,11 @@ impl LogFollower {
         Self { reader, committed: feed.committed.clone(), cursor: after, page_size }
     }
 
+    /// Whether the log has events behind the cursor.
+    pub fn has_more(&self) -> bool {
+        *self.committed.borrow() > self.cursor
+    }
+
     /// Waits until the log has events behind the cursor and returns the last one's number. `None` when the writer has
     /// ended. Cancel safe.
     pub async fn wait(&mut self) -> Option<u64> {

@@ -145,7 +145,7 @@ async fn the_audit_log_has_actor_action_and_resulting_status() {
     assert_eq!((&rows[0]["actor"], &rows[6]["actor"], &rows[7]["round"]), (&json!("eve"), &json!("ada"), &json!(2)));
     assert_eq!(rows[2]["detail"], "the claim of bob on R-1 ended: released (not my field)");
     let detail =
-        "ada requested changes to R-1 as general, 1 issue; it is changes_requested (changes_requested, says ada)";
+        "ada requested changes to R-1 as general, 2 findings; it is changes_requested (changes_requested, says ada)";
     assert_eq!(rows[6]["detail"], detail);
     assert_eq!(rows[4]["detail"], "ada wrote on R-1 as the reviewer, seat general (why?\\u{202e})");
 
@@ -249,7 +249,7 @@ async fn the_activity_feed_has_one_line_per_event() {
         texts[..3],
         ["eve proposed R-1", "bob claimed R-1 as general", "the claim of bob on R-1 ended: released"]
     );
-    assert_eq!(texts[6], "ada requested changes to R-1 as general, 1 issue; it is changes_requested");
+    assert_eq!(texts[6], "ada requested changes to R-1 as general, 2 findings; it is changes_requested");
     assert_eq!(texts[10], "eve closed R-1");
     assert_eq!((&rows[7]["preview"], &rows[7]["kind"]), (&json!("why?\\u{202e}"), &json!("message_added")));
     assert_eq!(rows[11]["preview"], "make it fast");
