@@ -1,4 +1,4 @@
-//! `countersign serve`: the broker, from lock to last answer.
+//! `countersign serve`: starts the broker and runs it until a signal.
 
 use crate::{
     broker::{self, Started},
@@ -20,11 +20,11 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-/// What requests under way are given at the end; clients give up soon after.
-const GRACE: Duration = Duration::from_secs(10);
+/// Time for pending requests at shutdown.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// Room for everything in a request that is not the diff.
-const BODY_SLACK: usize = 2 << 20;
+/// Size of a request apart from its diff.
+const MAX_BYTES_BESIDE_DIFF: usize = 2 << 20;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -39,7 +39,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
     telemetry::init(&config.log)?;
     let mut signals = Signals::catch()?;
-    // Before the database is opened: two brokers on one would reclaim each other's claims.
+    // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {
         LockError::Taken { .. } => Failure::new(TAKEN, error),
         LockError::Io { .. } => Failure::from(error),
@@ -49,7 +49,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     let mut started = broker::start(&config, repo.as_deref(), address).await?;
 
     let stop = CancellationToken::new();
-    let body_bytes = config.limits.diff_bytes * 2 + BODY_SLACK;
+    let body_bytes = config.limits.diff_bytes * 2 + MAX_BYTES_BESIDE_DIFF;
     let settings = service::Settings {
         page_chars: config.limits.page_chars,
         wait_default: config.wait.default,
@@ -69,15 +69,15 @@ pub async fn run(args: Args) -> Result<(), Failure> {
         max_connections: config.server.max_connections,
         header_timeout: config.server.header_timeout,
         write_timeout: config.server.write_timeout,
-        grace: GRACE,
+        grace: SHUTDOWN_GRACE,
     };
     let mut server = tokio::spawn(http::serve(listener, app, limits, stop.clone()));
-    let url = format!("http://{}", reachable(address));
+    let url = format!("http://{}", client_address(address));
     let operator = started.running.broker.credentials().issue_local_operator();
-    lock.announce(&url, &operator).context("cannot say where the broker listens")?;
+    lock.announce(&url, &operator).context("cannot write the address of the broker")?;
     match config.log.format {
         LogFormat::Text => banner(&url, &started, &config),
-        // Who collects lines of JSON could not read it.
+        // The banner is not JSON.
         LogFormat::Json => info!(url, database = %started.database.display(), "listening"),
     }
     let mut out = io::stdout().lock();
@@ -95,21 +95,21 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     started.running.begin_shutdown();
     stop.cancel();
     if failed {
-        error!("the broker failed and stops; everything acknowledged is saved");
-        return Err(anyhow!("the broker failed; its log says why").into());
+        error!("the broker failed and stops; every acknowledged change is saved");
+        return Err(anyhow!("the broker failed; see its log").into());
     }
     let ended = async {
         let _ = server.await;
-        // A WebSocket is no request under way any more.
-        events.ended(GRACE).await;
-        webhooks.ended(GRACE).await;
-        // They hold the broker, whose end waits for that of everybody who does.
+        // A WebSocket does not count as a pending request.
+        events.ended(SHUTDOWN_GRACE).await;
+        webhooks.ended(SHUTDOWN_GRACE).await;
+        // Shutdown waits until every handle of the broker is dropped.
         drop((events, webhooks));
         started.running.shutdown().await;
     };
     tokio::select! {
         () = ended => info!("stopped"),
-        name = signals.next() => return Err(anyhow!("{name} again: stopped at once; everything acknowledged is saved").into()),
+        name = signals.next() => return Err(anyhow!("{name} again: stopped at once; every acknowledged change is saved").into()),
     }
     drop(lock);
     Ok(())
@@ -124,8 +124,8 @@ async fn bind(config: &Config) -> Result<TcpListener, Failure> {
     })
 }
 
-/// "Any address" cannot be called by clients; on this machine loopback is one of them.
-fn reachable(address: SocketAddr) -> SocketAddr {
+/// The address for clients on this machine: loopback if the broker listens on all addresses.
+fn client_address(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -137,22 +137,22 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn banner(url: &str, started: &Started, config: &Config) {
     let project = match &started.project {
         Some((name, path)) => format!("{name} ({})", path.display()),
-        None => "none: not started in a git repository, so diffs are refused".into(),
+        None => "none (not started in a git repository, so diffs are refused)".into(),
     };
     let pool = &config.pool;
     let reviewers = if pool.enabled {
         format!("{}, at most {}, started when reviews wait", pool.runtime, pool.max_size)
     } else {
-        "come by themselves: the pool is off (pool.enabled)".into()
+        "external only; the reviewer pool is off (pool.enabled)".into()
     };
     let tokens = if config.auth.required {
-        "needed by every caller; `countersign token create --role ROLE --name NAME` makes one"
+        "required; create one with `countersign token create --role ROLE --name NAME`"
     } else {
-        "not required: whoever reaches the port is taken at its word"
+        "not required: any process that reaches the port can act under any name"
     };
     let version = env!("CARGO_PKG_VERSION");
     let database = started.database.display();
-    // A terminal or a disk that takes no more is no reason to stop.
+    // A closed stderr must not stop the broker.
     let _ = writeln!(
         io::stderr(),
         "countersign {version}

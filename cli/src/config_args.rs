@@ -45,7 +45,7 @@ impl Place {
             repo: repo.clone(),
             config_file: self.config.clone(),
             flags: flags.into_iter().flatten().collect(),
-            ..Sources::of_this_process()
+            ..Sources::from_process()
         };
         let loaded = Config::load(&sources).map_err(|error| Failure::new(USAGE, error))?;
         Ok((loaded, repo))

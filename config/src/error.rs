@@ -1,17 +1,17 @@
-//! What is wrong with a configuration, and where it was said.
+//! Problems of a configuration, and the origins of settings.
 
 use std::fmt;
 
 use crate::key::Key;
-use domain::text::escape;
+use domain::text::{ellipsize, escape};
 
-/// Longer values are cut in messages.
-const SHOWN_CHARS: usize = 80;
+/// Longest value in a message.
+const MAX_VALUE_CHARS: usize = 81;
 
 /// The built-in file with the defaults of every persona.
 pub(crate) const PERSONA_DEFAULTS: &str = "persona";
 
-/// Where a setting was given its value.
+/// Where the value of a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Default,
@@ -24,7 +24,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Nobody has said anything.
+    /// Whether the value is a built-in default.
     pub fn is_default(&self) -> bool {
         matches!(self, Self::Default | Self::BuiltIn(PERSONA_DEFAULTS))
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Everything wrong with one load, a line each.
+/// All problems found by one load, one per line.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError {
@@ -55,14 +55,14 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// About a whole file or variable.
-    pub(crate) fn at(origin: &Origin, text: impl Into<String>) -> Self {
+    /// A problem with a whole file or variable.
+    pub(crate) fn in_source(origin: &Origin, text: impl Into<String>) -> Self {
         Self { origin: origin.clone(), setting: None, text: text.into() }
     }
 
-    /// About one setting; `text` says what is allowed.
-    pub(crate) fn of(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
-        Self { origin: origin.clone(), setting: Some(format!("{key} = {}", show(value))), text: text.into() }
+    /// A problem with one setting. `text` says what is allowed.
+    pub(crate) fn in_setting(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
+        Self { origin: origin.clone(), setting: Some(format!("{key} = {}", display_value(value))), text: text.into() }
     }
 
     pub(crate) fn is_about(&self, section: &str) -> bool {
@@ -81,20 +81,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// On one line, and safe to print: a project's file may have been written by an agent.
-pub(crate) fn show(value: &toml::Value) -> String {
+/// The value on one line, escaped and truncated: an agent may have written the project's file.
+pub(crate) fn display_value(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(text) => format!("{text:?}"),
         toml::Value::Array(items) => {
-            format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", "))
+            format!("[{}]", items.iter().map(display_value).collect::<Vec<_>>().join(", "))
         }
         toml::Value::Table(_) => "{ … }".to_owned(),
         toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {
             value.to_string()
         }
     };
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    ellipsize(&text, MAX_VALUE_CHARS).into_owned()
 }

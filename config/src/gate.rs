@@ -1,4 +1,4 @@
-//! How gates behave where nobody says it on the command line.
+//! Defaults of gates and hooks. Options of the command line take precedence.
 
 use domain::glob::{GlobError, Globs};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub struct Gate {
     pub receipt: Receipt,
 }
 
-/// What a hook does when a gate cannot tell.
+/// What a hook does if the gate cannot decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fail {
@@ -19,7 +19,7 @@ pub enum Fail {
     Closed,
 }
 
-/// Where a hook writes an approval down.
+/// Where a hook records an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Receipt {
@@ -29,7 +29,7 @@ pub enum Receipt {
 }
 
 impl Gate {
-    /// The patterns were checked when they were read.
+    /// Fails only for patterns that were not validated on load.
     pub fn exempt(&self) -> Result<Globs, GlobError> {
         Globs::new(self.exempt.clone())
     }

@@ -1,4 +1,4 @@
-//! The name of a setting: `claims.lease`, `projects."my.app".path`.
+//! Names of settings: `claims.lease`, `projects."my.app".path`.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Key {
         &self.0
     }
 
-    /// As it stands in the table of rules, where one row covers every project.
+    /// The key in the table of rules, where one row covers every project.
     pub(crate) fn pattern(&self) -> String {
         match self.0.as_slice() {
             [section, _, setting] if section == "projects" => format!("projects.*.{setting}"),
@@ -54,9 +54,9 @@ fn is_bare(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// The settings of a file, one by one: two levels deep, three for projects.
+/// The settings of a file: two levels deep, three for projects.
 ///
-/// What is no table where one should be comes out under its short name, for the caller to refuse.
+/// A value in the place of a section is returned under the section's name, for the caller to refuse.
 pub(crate) fn settings(file: toml::Table) -> Vec<(Key, toml::Value)> {
     let mut found = Vec::new();
     for (section, value) in file {
@@ -82,7 +82,7 @@ pub(crate) fn settings(file: toml::Table) -> Vec<(Key, toml::Value)> {
     found
 }
 
-/// The other way round: puts a setting back into its section.
+/// Puts a setting back into its section.
 pub(crate) fn insert(tree: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}

@@ -1,7 +1,7 @@
-//! Settings, in layers: `config/default.toml` < the user's file < the project's file < `--config` <
-//! `COUNTERSIGN_*` < flags.
+//! Settings, personas and the data folder.
 //!
-//! The embedded `default.toml` is the only home of the defaults, `rules` that of the bounds.
+//! Settings come in layers: `default.toml` < the user's file < the project's file < `--config` < `COUNTERSIGN_*` < flags.
+//! The embedded `default.toml` defines all defaults, the table in `schema` all bounds.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ pub use webhooks::{Receiver, Webhooks};
 
 const DEFAULTS: &str = include_str!("../default.toml");
 
-/// Every setting, checked. Get one from [`Config::load`]; `default()` is `config/default.toml`.
+/// All settings, validated. [`Config::load`] reads them; `default()` is `config/default.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -58,10 +58,10 @@ pub struct Config {
     pub panel: Panel,
     pub gate: Gate,
     pub pool: Pool,
-    /// From files of their own.
+    /// Read from their own files.
     #[serde(skip, default = "personas::built_in")]
     pub personas: Personas,
-    /// Registered beside the repository the broker was started in.
+    /// Projects in addition to the repository that the broker was started in.
     #[serde(default)]
     pub projects: BTreeMap<String, Project>,
 }
@@ -70,7 +70,7 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub listen: SocketAddr,
-    /// Further names the Host header may have.
+    /// Additional allowed values of the Host header.
     pub hosts: Vec<String>,
     /// Absolute once loaded; empty only in `Config::default()`.
     pub data_dir: DataDir,
@@ -151,7 +151,7 @@ pub struct Git {
     #[serde(with = "duration")]
     pub time_limit: Duration,
     pub concurrency: usize,
-    /// What a diff must not be flagged for.
+    /// Flags for which a diff is refused.
     pub refuse: Vec<FlagKind>,
 }
 
@@ -173,13 +173,13 @@ pub struct Events {
 #[serde(deny_unknown_fields)]
 pub struct Project {
     pub path: PathBuf,
-    /// May a diff be tried on the live working tree? That runs the project's own git filters.
+    /// Whether git filters of the project may run when a diff is checked.
     #[serde(default)]
     pub trusted: bool,
 }
 
 impl Config {
-    /// Reads and merges every layer. All that is wrong is reported at once.
+    /// Reads and merges all layers. The error lists all problems.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         merge::load(sources)
     }

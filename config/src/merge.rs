@@ -1,4 +1,4 @@
-//! Merges the layers, remembering for each setting who said it last.
+//! Merges the layers of settings and records the origin of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use domain::runtime::{MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, TOKEN_VARIABLE};
 use serde::Deserialize;
 use toml::Value;
 
-use crate::error::{ConfigError, Origin, Problem, show};
+use crate::error::{ConfigError, Origin, Problem, display_value};
 use crate::key::{Key, insert, settings};
 use crate::panel;
 use crate::personas::{self, Configured};
@@ -16,17 +16,16 @@ use crate::pool;
 use crate::schema::{RULES, Rule, Scope, find};
 use crate::sources::Sources;
 use crate::suggest::{unknown_setting, unknown_variable};
-use crate::validate::{Place, duration};
+use crate::validate::{PathContext, duration};
 use crate::{Config, DEFAULTS};
 
 const PREFIX: &str = "COUNTERSIGN_";
-/// Ours, but no settings: whom a client is to speak to and as whom, and what the tests are told. A broker
-/// that such a client starts inherits them.
+/// Variables of the program that are not settings. A broker that a client starts inherits them.
 const OTHER_VARIABLES: &[&str] =
     &["COUNTERSIGN_SKIP_CLIENTS", "COUNTERSIGN_NAME", TOKEN_VARIABLE, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE];
 const TEST_PREFIX: &str = "COUNTERSIGN_TEST_";
 
-/// A configuration, and where each of its settings came from.
+/// A configuration with the origin of each setting.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
@@ -36,7 +35,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Who set `key` (`server.listen`), for a value that turns out to be wrong only in use.
+    /// The origin of `key` (`server.listen`), for an error that shows only in use.
     pub fn origin(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&Origin::Default)
     }
@@ -49,11 +48,11 @@ struct Merge<'a> {
     problems: Vec<Problem>,
 }
 
-/// Who speaks: decides what may be said and how paths are read.
+/// The kind of source: decides what it may set and how its paths are resolved.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaker {
-    OperatorsFile,
-    ProjectsFile,
+pub(crate) enum SourceKind {
+    OperatorFile,
+    ProjectFile,
     CommandLine,
 }
 
@@ -65,27 +64,27 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         Merge { sources, settings: defaults.iter().map(with_origin).collect(), defaults, problems: Vec::new() };
     let file = |path: Option<&std::path::PathBuf>| path.map(|path| sources.origin_of(path));
     let user = file(sources.user_file.as_ref());
-    merge.file(user, Speaker::OperatorsFile, sources.read_user_file());
+    merge.file(user, SourceKind::OperatorFile, sources.read_user_file());
     let project = file(sources.project_file().as_ref());
-    merge.file(project, Speaker::ProjectsFile, sources.read_project_file());
+    merge.file(project, SourceKind::ProjectFile, sources.read_project_file());
     let named = file(sources.config_file.as_ref());
-    merge.file(named, Speaker::OperatorsFile, sources.read_config_file());
+    merge.file(named, SourceKind::OperatorFile, sources.read_config_file());
     merge.variables();
     merge.flags();
     merge.finish()
 }
 
 fn internal(text: String) -> ConfigError {
-    ConfigError { problems: vec![Problem::at(&Origin::Default, text)] }
+    ConfigError { problems: vec![Problem::in_source(&Origin::Default, text)] }
 }
 
 impl Merge<'_> {
-    fn file(&mut self, origin: Option<Origin>, speaker: Speaker, read: Result<Option<toml::Table>, Problem>) {
+    fn file(&mut self, origin: Option<Origin>, source_kind: SourceKind, read: Result<Option<toml::Table>, Problem>) {
         match (origin, read) {
             (_, Err(problem)) => self.problems.push(problem),
             (Some(origin), Ok(Some(table))) => {
                 for (key, value) in settings(table) {
-                    self.set(&key, &value, &origin, speaker);
+                    self.set(&key, &value, &origin, source_kind);
                 }
             }
             (_, Ok(_)) => {}
@@ -103,8 +102,8 @@ impl Merge<'_> {
             let rule = RULES.iter().find(|rule| rule.variable().as_deref() == Some(&*name));
             match (rule, value.to_str()) {
                 (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
-                (Some(_), None) => self.problems.push(Problem::at(&origin, "expected UTF-8")),
-                (None, _) => self.problems.push(Problem::at(&origin, unknown_variable(&name))),
+                (Some(_), None) => self.problems.push(Problem::in_source(&origin, "expected UTF-8")),
+                (None, _) => self.problems.push(Problem::in_source(&origin, unknown_variable(&name))),
             }
         }
     }
@@ -116,49 +115,49 @@ impl Merge<'_> {
             let rule = RULES.iter().find(|rule| rule.key == flag.key);
             match (rule, flag.value.to_str()) {
                 (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
-                (Some(_), None) => self.problems.push(Problem::at(&origin, "expected UTF-8")),
-                (None, _) => {
-                    self.problems.push(Problem::at(&origin, format!("stands for the unknown setting {}", flag.key)))
-                }
+                (Some(_), None) => self.problems.push(Problem::in_source(&origin, "expected UTF-8")),
+                (None, _) => self
+                    .problems
+                    .push(Problem::in_source(&origin, format!("stands for the unknown setting {}", flag.key))),
             }
         }
     }
 
     fn set_text(&mut self, rule: &Rule, text: &str, origin: &Origin) {
         let key = Key::new(rule.key.split('.'));
-        self.set(&key, &rule.read(text), origin, Speaker::CommandLine);
+        self.set(&key, &rule.parse(text), origin, SourceKind::CommandLine);
     }
 
-    /// Takes the value over, or notes what is wrong with it; then the layer below stays.
-    fn set(&mut self, key: &Key, value: &Value, origin: &Origin, speaker: Speaker) {
-        match self.checked(key, value, speaker) {
+    /// Sets the value, or records the problem and keeps the value of the layer below.
+    fn set(&mut self, key: &Key, value: &Value, origin: &Origin, source_kind: SourceKind) {
+        match self.checked(key, value, source_kind) {
             Ok(value) => {
                 self.settings.insert(key.clone(), (value, origin.clone()));
             }
-            Err(text) => self.problems.push(Problem::of(origin, key, value, text)),
+            Err(text) => self.problems.push(Problem::in_setting(origin, key, value, text)),
         }
     }
 
-    fn checked(&self, key: &Key, value: &Value, speaker: Speaker) -> Result<Value, String> {
+    fn checked(&self, key: &Key, value: &Value, source_kind: SourceKind) -> Result<Value, String> {
         let Some(rule) = find(key) else {
             return Err(unknown_setting(key));
         };
         if key.project().is_some_and(|name| !is_project_name(name)) {
             return Err("expected a project name of 1 to 64 letters, digits and the characters . _ -".to_owned());
         }
-        if speaker == Speaker::ProjectsFile && rule.scope == Scope::OperatorOnly {
+        if source_kind == SourceKind::ProjectFile && rule.scope == Scope::OperatorOnly {
             return Err(self.not_for_projects(rule));
         }
-        let place = Place {
+        let place = PathContext {
             home: self.sources.home.as_deref(),
-            working_dir: match speaker {
-                Speaker::CommandLine => self.sources.working_dir.as_deref(),
-                Speaker::OperatorsFile | Speaker::ProjectsFile => None,
+            working_dir: match source_kind {
+                SourceKind::CommandLine => self.sources.working_dir.as_deref(),
+                SourceKind::OperatorFile | SourceKind::ProjectFile => None,
             },
         };
         let value = rule.check(value, self.defaults.get(key), &place)?;
-        match (speaker, self.settings.get(key)) {
-            (Speaker::ProjectsFile, Some((below, origin))) => tightened(rule, value, below, origin),
+        match (source_kind, self.settings.get(key)) {
+            (SourceKind::ProjectFile, Some((below, origin))) => tightened(rule, value, below, origin),
             _ => Ok(value),
         }
     }
@@ -179,14 +178,14 @@ impl Merge<'_> {
         self.name_projects_without_path();
         self.in_order("wait.default", "wait.max");
         self.in_order("limits.page_items", "limits.max_page_items");
-        // A value that was refused is not there to compare with.
+        // Refused values are missing and cannot be compared.
         if !self.problems.iter().any(|problem| problem.is_about("pool")) {
             self.problems.extend(pool::contradictions(&self.settings));
         }
         let Configured { personas, origins: persona_origins, problems } = personas::load(self.sources, &self.settings);
         self.problems.extend(problems);
-        self.known_panels(persona_origins.keys().cloned().collect());
-        self.tokens_beyond_loopback();
+        self.check_panels(persona_origins.keys().cloned().collect());
+        self.require_auth_beyond_loopback();
         if !self.problems.is_empty() {
             return Err(ConfigError { problems: self.problems });
         }
@@ -200,14 +199,14 @@ impl Merge<'_> {
         Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, origins })
     }
 
-    /// Panels are of personas that are there, and fit around one review.
-    fn known_panels(&mut self, known: BTreeSet<String>) {
+    /// Checks that panels name known personas and fit into one review.
+    fn check_panels(&mut self, known: BTreeSet<String>) {
         let mut seats = BTreeSet::new();
         for name in ["personas", "rules"] {
             let key = Key::new(["panel", name]);
             let Some((value, origin)) = self.settings.get(&key) else { continue };
             if let Some(text) = panel::unknown_personas(value, &known) {
-                self.problems.push(Problem::of(origin, &key, value, text));
+                self.problems.push(Problem::in_setting(origin, &key, value, text));
                 continue;
             }
             seats.extend(panel::named(value).map(str::to_owned));
@@ -216,7 +215,7 @@ impl Merge<'_> {
                     "panel.personas and panel.rules name {} different personas; expected at most {MAX_SEATS}",
                     seats.len()
                 );
-                self.problems.push(Problem::of(origin, &key, value, text));
+                self.problems.push(Problem::in_setting(origin, &key, value, text));
             }
         }
     }
@@ -231,7 +230,7 @@ impl Merge<'_> {
         }
         match self.sources.data_dir.as_ref().and_then(|dir| dir.to_str()) {
             Some(dir) => *value = Value::String(dir.to_owned()),
-            None => self.problems.push(Problem::of(
+            None => self.problems.push(Problem::in_setting(
                 origin,
                 &key,
                 value,
@@ -244,14 +243,14 @@ impl Merge<'_> {
         for (key, (value, origin)) in &self.settings {
             let Some(name) = key.project() else { continue };
             if !self.settings.contains_key(&Key::new(["projects", name, "path"])) {
-                let text = "expected a path beside it: a project needs one";
-                self.problems.push(Problem::of(origin, key, value, text));
+                let text = "expected path as well: a project needs one";
+                self.problems.push(Problem::in_setting(origin, key, value, text));
             }
         }
     }
 
-    /// What others can reach is open only to those who show a token.
-    fn tokens_beyond_loopback(&mut self) {
+    /// An address other than loopback requires authentication.
+    fn require_auth_beyond_loopback(&mut self) {
         let (listen, required) = (Key::new(["server", "listen"]), Key::new(["auth", "required"]));
         let (Some((address, origin)), Some((tokens, tokens_origin))) =
             (self.settings.get(&listen), self.settings.get(&required))
@@ -263,14 +262,14 @@ impl Merge<'_> {
             return;
         }
         let text = format!(
-            "expected a loopback address, since auth.required is {} ({tokens_origin}) and whoever reaches the port \
-             could act as any agent; set auth.required = true to listen elsewhere",
-            show(tokens)
+            "expected a loopback address, since auth.required is {} ({tokens_origin}) and any \
+             process that reaches the port could act as any agent; set auth.required = true to listen elsewhere",
+            display_value(tokens)
         );
-        self.problems.push(Problem::of(origin, &listen, address, text));
+        self.problems.push(Problem::in_setting(origin, &listen, address, text));
     }
 
-    /// Blames the one that was set by somebody; the other may be a default.
+    /// Reports the setting that is not a default, if one of them is.
     fn in_order(&mut self, low: &str, high: &str) {
         let key = |name: &str| Key::new(name.split('.'));
         let (Some((less, low_origin)), Some((more, high_origin))) =
@@ -282,23 +281,23 @@ impl Merge<'_> {
             return;
         }
         self.problems.push(if *low_origin == Origin::Default {
-            let text = format!("expected at least {low}, which is {} ({low_origin})", show(less));
-            Problem::of(high_origin, &key(high), more, text)
+            let text = format!("expected at least {low}, which is {} ({low_origin})", display_value(less));
+            Problem::in_setting(high_origin, &key(high), more, text)
         } else {
-            let text = format!("expected at most {high}, which is {} ({high_origin})", show(more));
-            Problem::of(low_origin, &key(low), less, text)
+            let text = format!("expected at most {high}, which is {} ({high_origin})", display_value(more));
+            Problem::in_setting(low_origin, &key(low), less, text)
         });
     }
 }
 
-/// What a project's file makes of a setting that it may only tighten.
+/// Merges a project's value for a setting that the project may only tighten.
 pub(crate) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
     match (rule.scope, value, below) {
         (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
-            Err(format!("a project's file may only lower it; it is {} ({origin})", show(below)))
+            Err(format!("a project's file may only lower it; it is {} ({origin})", display_value(below)))
         }
-        (Scope::ProjectSays(word), value, below) if value.as_str() != Some(word) && value != *below => {
-            Err(format!("a project's file may only say {word:?}; it is {} ({origin})", show(below)))
+        (Scope::ProjectTightensTo(word), value, below) if value.as_str() != Some(word) && value != *below => {
+            Err(format!("a project's file may only say {word:?}; it is {} ({origin})", display_value(below)))
         }
         (Scope::ProjectAdds, Value::Array(more), _) if more.iter().any(panel::replaces) => {
             Err("a project's file may add rules, but none with replace = true".to_owned())

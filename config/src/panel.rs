@@ -1,4 +1,4 @@
-//! Who is to sign where the proposer names nobody.
+//! The default panel: personas of proposals that name none.
 
 use std::collections::BTreeSet;
 
@@ -48,21 +48,21 @@ impl Panel {
     }
 }
 
-/// All that is wrong with a value of `panel.rules`.
+/// Problems of a value of `panel.rules`.
 pub(crate) fn faults(value: &Value) -> Vec<String> {
     let tables = value.as_array().and_then(|rules| rules.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
-    let Some(tables) = tables else { return vec!["this is no list of rules".to_owned()] };
+    let Some(tables) = tables else { return vec!["this is not a list of rules".to_owned()] };
     let mut faults = Vec::new();
     if tables.len() > MAX_RULES {
-        faults.push(format!("these are {} rules, of at most {MAX_RULES}", tables.len()));
+        faults.push(format!("{} rules are too many; at most {MAX_RULES} are allowed", tables.len()));
     }
     for (i, rule) in tables.into_iter().enumerate() {
-        faults.extend(faults_of(rule).into_iter().map(|fault| format!("rule {}: {fault}", i + 1)));
+        faults.extend(problems_of(rule).into_iter().map(|fault| format!("rule {}: {fault}", i + 1)));
     }
     faults
 }
 
-fn faults_of(rule: &Table) -> Vec<String> {
+fn problems_of(rule: &Table) -> Vec<String> {
     let mut faults: Vec<String> = rule
         .keys()
         .filter(|key| !KEYS.contains(&key.as_str()))
@@ -71,39 +71,39 @@ fn faults_of(rule: &Table) -> Vec<String> {
     let is_category = |value: &Value| value.as_str().and_then(Category::parse).is_some();
     if rule.get("category").is_some_and(|value| !is_category(value)) {
         let all: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
-        faults.push(format!("category is none of {}", all.join(", ")));
+        faults.push(format!("category must be one of {}", all.join(", ")));
     }
     match rule.get("paths").map(globs) {
         None if !rule.contains_key("category") && faults.is_empty() => {
-            faults.push("has neither category nor paths; what always holds stands in panel.personas".to_owned());
+            faults.push("needs category or paths; personas for every review belong in panel.personas".to_owned());
         }
         None => {}
         Some(Some(Ok(globs))) if (1..=MAX_GLOBS).contains(&globs.len()) => {}
         Some(Some(Err(error))) => faults.push(format!("paths: {error}")),
-        Some(Some(Ok(_)) | None) => faults.push(format!("paths is no list of 1 to {MAX_GLOBS} patterns")),
+        Some(Some(Ok(_)) | None) => faults.push(format!("paths must be a list of 1 to {MAX_GLOBS} patterns")),
     }
     if !rule.get("personas").is_some_and(is_persona_list) {
-        faults.push(format!("personas is no list of 1 to {MAX_SEATS} names"));
+        faults.push(format!("personas must be a list of 1 to {MAX_SEATS} names"));
     }
     if rule.get("replace").is_some_and(|value| !value.is_bool()) {
-        faults.push("replace is neither true nor false".to_owned());
+        faults.push("replace must be true or false".to_owned());
     }
     faults
 }
 
-/// A project's file must not keep the operator's personas away.
+/// Whether a rule replaces the operator's personas, which a project's file must not do.
 pub(crate) fn replaces(rule: &Value) -> bool {
     rule.get("replace").and_then(Value::as_bool) == Some(true)
 }
 
-/// What is wrong with the personas that `panel.personas` or `panel.rules` name, given those that are there.
+/// Names of unknown personas in `panel.personas` or `panel.rules`, as a message.
 pub(crate) fn unknown_personas(value: &Value, known: &BTreeSet<String>) -> Option<String> {
     let missing: Vec<_> = named(value).filter(|name| !known.contains(*name)).map(|name| format!("{name:?}")).collect();
     if missing.is_empty() {
         return None;
     }
     let known: Vec<_> = known.iter().map(String::as_str).collect();
-    Some(format!("there is no persona {}; expected some of {}", missing.join(", "), known.join(", ")))
+    Some(format!("unknown persona {}; expected some of {}", missing.join(", "), known.join(", ")))
 }
 
 /// The names in a value of `panel.personas` or `panel.rules`.

@@ -1,5 +1,5 @@
-//! Personas, in layers: `config/persona.toml` < built in < the user's folder < the project's. A file says only what it
-//! changes.
+//! Personas, in layers: `persona.toml` < built in < the user's folder < the project's folder. A file contains only what
+//! it changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,17 +14,17 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::error::{Origin, PERSONA_DEFAULTS, Problem, show};
+use crate::error::{Origin, PERSONA_DEFAULTS, Problem, display_value};
 use crate::key::Key;
-use crate::merge::{Speaker, tightened};
+use crate::merge::{SourceKind, tightened};
 use crate::pool::or_empty;
 use crate::schema::{PERSONA_RULES, Scope};
-use crate::sources::{Folder, Sources};
+use crate::sources::{PersonaFolder, Sources};
 use crate::suggest::unknown_key;
-use crate::validate::{Place, is_program};
+use crate::validate::{PathContext, is_program};
 
 const DEFAULTS: &str = include_str!("../persona.toml");
-/// How findings are reported is the broker's to say, whoever wrote the prompt; and it is the last word.
+/// Appended to every prompt: how to report findings.
 const FINDINGS: &str = include_str!("../personas/findings.md");
 
 macro_rules! built_in {
@@ -38,7 +38,7 @@ macro_rules! built_in {
 }
 const BUILT_IN: [(&str, &str, &str); 5] = built_in!("general", "security", "performance", "architecture", "tests");
 
-/// All that was found, and where each setting of it came from.
+/// The personas, and the origin of each of their settings.
 #[derive(Default)]
 pub(crate) struct Configured {
     pub(crate) personas: Personas,
@@ -48,20 +48,20 @@ pub(crate) struct Configured {
 
 type Settings = BTreeMap<Key, (Value, Origin)>;
 
-/// Those of the binary, for a configuration that nobody has changed.
+/// The personas of an unchanged configuration.
 pub(crate) fn built_in() -> Personas {
     let drafts = Drafts::built_in().drafts;
     drafts.into_iter().filter_map(|(name, draft)| Some((name.clone(), Arc::new(draft.finish(name).ok()?)))).collect()
 }
 
-/// Reads every folder. `settings` are those of the rest of the configuration.
+/// Reads every folder. `settings` is the rest of the configuration.
 pub(crate) fn load(sources: &Sources, settings: &Settings) -> Configured {
     let mut all = Drafts { sources: Some(sources), ..Drafts::built_in() };
     if let Some(folder) = sources.user_personas() {
-        all.folder(&folder, Speaker::OperatorsFile);
+        all.folder(&folder, SourceKind::OperatorFile);
     }
     if let Some(folder) = sources.project_personas() {
-        all.folder(&folder, Speaker::ProjectsFile);
+        all.folder(&folder, SourceKind::ProjectFile);
     }
     let Drafts { drafts, mut problems, .. } = all;
     let mut configured = Configured::default();
@@ -74,7 +74,7 @@ pub(crate) fn load(sources: &Sources, settings: &Settings) -> Configured {
                 Ok(persona) => {
                     configured.personas.insert(name, Arc::new(persona));
                 }
-                Err(text) => problems.push(Problem::at(&Origin::Default, text)),
+                Err(text) => problems.push(Problem::in_source(&Origin::Default, text)),
             }
         }
     }
@@ -88,12 +88,12 @@ struct Drafts<'a> {
     problems: Vec<Problem>,
 }
 
-/// A persona as far as it has been read.
+/// A persona while its layers are merged.
 #[derive(Clone, Default)]
 struct Draft {
     values: BTreeMap<String, (Value, Origin)>,
     prompt: String,
-    /// The last file that spoke of it.
+    /// The last file that changed it.
     last: Option<Origin>,
 }
 
@@ -111,7 +111,7 @@ impl Drafts<'_> {
         all
     }
 
-    fn folder(&mut self, folder: &Folder<'_>, speaker: Speaker) {
+    fn folder(&mut self, folder: &PersonaFolder<'_>, source_kind: SourceKind) {
         let files = folder.files().unwrap_or_else(|problem| {
             self.problems.push(problem);
             Vec::new()
@@ -123,33 +123,33 @@ impl Drafts<'_> {
                     "a persona is called like its file; expected 1 to {MAX_PERSONA_NAME_CHARS} letters, digits and the \
                      characters . _ - before .toml"
                 );
-                self.problems.push(Problem::at(&origin, text));
+                self.problems.push(Problem::in_source(&origin, text));
                 continue;
             }
             match folder.read(&path) {
-                Ok(table) => self.file(&name, table, &origin, folder, speaker),
+                Ok(table) => self.file(&name, table, &origin, folder, source_kind),
                 Err(problem) => {
                     self.problems.push(problem);
-                    // It is there, whatever it says.
+                    // Panels may name it although its file is invalid.
                     self.drafts.entry(name).or_insert_with(Draft::unreadable);
                 }
             }
         }
     }
 
-    fn file(&mut self, name: &str, table: Table, origin: &Origin, folder: &Folder<'_>, speaker: Speaker) {
+    fn file(&mut self, name: &str, table: Table, origin: &Origin, folder: &PersonaFolder<'_>, source_kind: SourceKind) {
         let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::fresh);
         for (key, value) in table {
-            let checked = self.checked(&draft, &key, &value, speaker, name);
-            let taken = checked.and_then(|value| {
+            let checked = self.checked(&draft, &key, &value, source_kind, name);
+            let accepted = checked.and_then(|value| {
                 if key == "prompt" {
-                    draft.tell(&folder.read_prompt(value.as_str().unwrap_or_default())?, speaker);
+                    draft.add_prompt(&folder.read_prompt(value.as_str().unwrap_or_default())?, source_kind);
                 }
                 Ok(value)
             });
-            // What is wrong counts as said, so that nothing else is blamed for it.
-            let kept = taken.unwrap_or_else(|text| {
-                self.problems.push(Problem::of(origin, &Key::new([key.as_str()]), &value, text));
+            // An invalid value counts as set, so that only one problem is reported for it.
+            let kept = accepted.unwrap_or_else(|text| {
+                self.problems.push(Problem::in_setting(origin, &Key::new([key.as_str()]), &value, text));
                 draft.values.get(&key).map_or(value, |(below, _)| below.clone())
             });
             draft.values.insert(key, (kept, origin.clone()));
@@ -163,22 +163,22 @@ impl Drafts<'_> {
         draft: &Draft,
         key: &str,
         value: &Value,
-        speaker: Speaker,
+        source_kind: SourceKind,
         persona: &str,
     ) -> Result<Value, String> {
         let Some(rule) = PERSONA_RULES.iter().find(|rule| rule.key == key) else {
             let known: Vec<_> = PERSONA_RULES.iter().map(|rule| rule.key).collect();
             return Err(unknown_key(key, &known));
         };
-        if speaker == Speaker::ProjectsFile && rule.scope == Scope::OperatorOnly {
+        if source_kind == SourceKind::ProjectFile && rule.scope == Scope::OperatorOnly {
             return Err(self.not_for_projects(persona));
         }
-        let place = Place { home: self.sources.and_then(|sources| sources.home.as_deref()), working_dir: None };
+        let place = PathContext { home: self.sources.and_then(|sources| sources.home.as_deref()), working_dir: None };
         let below = draft.values.get(key);
         let value = rule.check(value, below.map(|(below, _)| below), &place)?;
-        match (speaker, below) {
-            (Speaker::ProjectsFile, Some((below, origin))) => tightened(rule, value, below, origin),
-            (Speaker::ProjectsFile | Speaker::OperatorsFile | Speaker::CommandLine, _) => Ok(value),
+        match (source_kind, below) {
+            (SourceKind::ProjectFile, Some((below, origin))) => tightened(rule, value, below, origin),
+            (SourceKind::ProjectFile | SourceKind::OperatorFile | SourceKind::CommandLine, _) => Ok(value),
         }
     }
 
@@ -198,14 +198,14 @@ impl Draft {
         Self { values: values.collect(), ..Self::default() }
     }
 
-    /// Stands for a file that was refused as a whole.
+    /// Placeholder for a file that was refused as a whole.
     fn unreadable() -> Self {
         Self::default()
     }
 
-    /// A project adds to what the operator has said, and takes nothing of it back.
-    fn tell(&mut self, text: &str, speaker: Speaker) {
-        if speaker == Speaker::ProjectsFile && !self.prompt.is_empty() {
+    /// A project's prompt is added to the operator's and does not replace it.
+    fn add_prompt(&mut self, text: &str, source_kind: SourceKind) {
+        if source_kind == SourceKind::ProjectFile && !self.prompt.is_empty() {
             self.prompt = format!("{}\n\n## Of this project\n\n{}", self.prompt.trim_end(), text.trim());
         } else {
             self.prompt = text.to_owned();
@@ -221,18 +221,17 @@ impl Draft {
         self.values.get(name).is_some_and(|(value, _)| !empty(value))
     }
 
-    /// What is wrong although each value by itself is allowed. A setting that would have no effect counts: who wrote it
-    /// expects one.
+    /// Problems between settings that are valid by themselves. A setting without effect counts as a problem.
     fn contradictions(&self, settings: &Settings) -> Vec<Problem> {
         let Some(last) = &self.last else { return Vec::new() };
         let missing = ["focus", "prompt"].into_iter().filter(|name| !self.is_given(name));
         let mut problems: Vec<Problem> = missing
-            .map(|name| Problem::at(last, format!("expected {name} = \"…\": a persona of your own needs it")))
+            .map(|name| Problem::in_source(last, format!("expected {name} = \"…\": a persona of your own needs it")))
             .collect();
-        let faults = if self.text("mode") == "agent" { self.without_effect() } else { self.unfit_to_run(settings) };
+        let faults = if self.text("mode") == "agent" { self.without_effect() } else { self.runtime_problems(settings) };
         for (name, text) in faults {
             if let Some((value, origin)) = self.values.get(name) {
-                problems.push(Problem::of(origin, &Key::new([name]), value, text));
+                problems.push(Problem::in_setting(origin, &Key::new([name]), value, text));
             }
         }
         problems
@@ -250,8 +249,8 @@ impl Draft {
         runs.into_iter().filter(|name| self.is_given(name)).map(|name| (name, text.to_owned())).collect()
     }
 
-    /// The same rules as for the pool, with what is left out taken from there.
-    fn unfit_to_run(&self, settings: &Settings) -> Vec<(&'static str, String)> {
+    /// Checks a one-shot persona like the pool. Settings that it leaves out come from the pool.
+    fn runtime_problems(&self, settings: &Settings) -> Vec<(&'static str, String)> {
         let mut faults = Vec::new();
         let pool = |name: &str| settings.get(&Key::new(["pool", name]));
         let own = self.text("runtime");
@@ -277,7 +276,10 @@ impl Draft {
         if let Some((models, origin)) = pool("models").filter(|_| self.is_given("model")) {
             let mut known = models.as_array().into_iter().flatten().filter_map(Value::as_str);
             if !known.any(|known| known == self.text("model")) {
-                faults.push(("model", format!("expected one of pool.models, which is {} ({origin})", show(models))));
+                faults.push((
+                    "model",
+                    format!("expected one of pool.models, which is {} ({origin})", display_value(models)),
+                ));
             }
         }
         faults

@@ -1,7 +1,7 @@
-//! How a project wants to be worked on, as its `.planning/config.json` says.
+//! The project's `.planning/config.json`: whether and when changes need a review.
 //!
-//! The file belongs to the user's own workflow: of its keys we read a few, and of those nothing is guessed. A word we do
-//! not know is an error, because the guess would be whether a change is reviewed.
+//! The file belongs to the user's workflow, and only a few of its keys are read. An unknown value is an error, because a
+//! wrong guess could skip a review.
 
 use domain::review::Category;
 use serde::Serialize;
@@ -12,61 +12,61 @@ use std::{
 };
 
 /// Below the project's root.
-pub const FILE: &str = ".planning/config.json";
+pub const PLANNING_FILE: &str = ".planning/config.json";
 
 /// The settings in effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tandem {
-    /// Off unless the project says so: then nobody calls the broker.
+pub struct PlanningConfig {
+    /// Whether agents ask the broker for reviews.
     pub tandem_enabled: bool,
-    pub review_granularity: Granularity,
-    pub execution_mode: Mode,
-    /// As it stands there. The broker's own settings decide about its pool.
+    pub review_granularity: ReviewGranularity,
+    pub execution_mode: ExecutionMode,
+    /// Not interpreted: the broker's own settings decide about its pool.
     pub reviewer_pool: Option<Value>,
-    pub review: Review,
+    pub review: ReviewSettings,
 }
 
-/// When an executor asks for a review: for each task, or once for a plan.
+/// Whether an executor asks for a review per task or per plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Granularity {
+pub enum ReviewGranularity {
     #[default]
     PerTask,
     PerPlan,
 }
 
-/// Whether an executor waits before it commits, or commits and hears later.
+/// Whether an executor waits for the verdict before it commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ExecutionMode {
     #[default]
     Blocking,
     Optimistic,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Review {
-    /// Where an approval is needed to go on: everywhere, unless some gates are named.
-    pub required_gates: Vec<Gate>,
+pub struct ReviewSettings {
+    /// Where an approval is required [default: everywhere].
+    pub required_gates: Vec<RequiredGate>,
 }
 
-/// A point of the work: a kind of proposal, or what git is about to do.
+/// A point at which an approval can be required: a category of proposals or a git operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Gate {
+pub enum RequiredGate {
     Proposal(Category),
-    Git(Point),
+    Git(GitPoint),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Point {
+pub enum GitPoint {
     Commit,
     Push,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum TandemError {
+pub enum PlanningError {
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
     #[error("{path}: line {line}, column {column}: {what}")]
@@ -75,37 +75,37 @@ pub enum TandemError {
     Value { path: PathBuf, key: &'static str, found: String, expected: String },
 }
 
-impl Default for Tandem {
+impl Default for PlanningConfig {
     fn default() -> Self {
         Self {
             tandem_enabled: false,
-            review_granularity: Granularity::default(),
-            execution_mode: Mode::default(),
+            review_granularity: ReviewGranularity::default(),
+            execution_mode: ExecutionMode::default(),
             reviewer_pool: None,
-            review: Review { required_gates: Gate::all().collect() },
+            review: ReviewSettings { required_gates: RequiredGate::all().collect() },
         }
     }
 }
 
-impl Tandem {
-    /// Of the project with this root. Without the file, and without a key, the default holds.
-    pub fn of(root: &Path) -> Result<Self, TandemError> {
-        let path = root.join(FILE);
+impl PlanningConfig {
+    /// Loads the file of the project with this root. Missing files and keys have default values.
+    pub fn load(root: &Path) -> Result<Self, PlanningError> {
+        let path = root.join(PLANNING_FILE);
         match fs::read_to_string(&path) {
-            Ok(text) => Self::read(&path, &text),
+            Ok(text) => Self::parse(&path, &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(TandemError::Io { path, source }),
+            Err(source) => Err(PlanningError::Io { path, source }),
         }
     }
 
-    /// Of this text; the path is for the words of an error.
-    pub fn read(path: &Path, text: &str) -> Result<Self, TandemError> {
+    /// Parses a text. `path` appears in errors.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, PlanningError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let unreadable = |error: serde_json::Error| TandemError::Unreadable {
+        let unreadable = |error: serde_json::Error| PlanningError::Unreadable {
             path: path.to_owned(),
             line: error.line(),
             column: error.column(),
-            // Serde says the place at the end of its words.
+            // serde_json appends the position to its message.
             what: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
         };
         let all: Map<String, Value> = serde_json::from_str(text).map_err(unreadable)?;
@@ -116,46 +116,48 @@ impl Tandem {
             review_granularity: keys.word("review_granularity", &GRANULARITIES)?.unwrap_or_default(),
             execution_mode: keys.word("execution_mode", &MODES)?.unwrap_or_default(),
             reviewer_pool: keys.find("reviewer_pool").cloned(),
-            review: Review { required_gates: keys.gates()?.unwrap_or(default.review.required_gates) },
+            review: ReviewSettings { required_gates: keys.gates()?.unwrap_or(default.review.required_gates) },
         })
     }
 
-    /// Whether a proposal of this kind has to be approved before work goes on.
+    /// Whether a proposal of this category must be approved before work continues.
     pub fn requires(&self, category: Category) -> bool {
-        self.tandem_enabled && self.review.required_gates.contains(&Gate::Proposal(category))
+        self.tandem_enabled && self.review.required_gates.contains(&RequiredGate::Proposal(category))
     }
 
-    /// Whether git's hooks, where they are installed, ask for an approval here. A project that commits first and hears
-    /// later is asked when it pushes.
-    pub fn asks_at(&self, point: Point) -> bool {
-        let commits_first = self.execution_mode == Mode::Optimistic || self.review_granularity == Granularity::PerPlan;
+    /// Whether installed git hooks require an approval at this point. A project that commits before the verdict is checked
+    /// when it pushes.
+    pub fn requires_approval_at(&self, point: GitPoint) -> bool {
+        let commits_first =
+            self.execution_mode == ExecutionMode::Optimistic || self.review_granularity == ReviewGranularity::PerPlan;
         match point {
-            Point::Commit if self.tandem_enabled && commits_first => false,
-            Point::Commit | Point::Push => self.review.required_gates.contains(&Gate::Git(point)),
+            GitPoint::Commit if self.tandem_enabled && commits_first => false,
+            GitPoint::Commit | GitPoint::Push => self.review.required_gates.contains(&RequiredGate::Git(point)),
         }
     }
 }
 
-impl Gate {
+impl RequiredGate {
     pub fn all() -> impl Iterator<Item = Self> {
-        let git = [Point::Commit, Point::Push].map(Self::Git);
+        let git = [GitPoint::Commit, GitPoint::Push].map(Self::Git);
         Category::ALL.iter().copied().map(Self::Proposal).chain(git)
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Proposal(category) => category.as_str(),
-            Self::Git(Point::Commit) => "commit",
-            Self::Git(Point::Push) => "push",
+            Self::Git(GitPoint::Commit) => "commit",
+            Self::Git(GitPoint::Push) => "push",
         }
     }
 }
 
-const GRANULARITIES: [(&str, Granularity); 2] =
-    [("per_task", Granularity::PerTask), ("per_plan", Granularity::PerPlan)];
-const MODES: [(&str, Mode); 2] = [("blocking", Mode::Blocking), ("optimistic", Mode::Optimistic)];
+const GRANULARITIES: [(&str, ReviewGranularity); 2] =
+    [("per_task", ReviewGranularity::PerTask), ("per_plan", ReviewGranularity::PerPlan)];
+const MODES: [(&str, ExecutionMode); 2] =
+    [("blocking", ExecutionMode::Blocking), ("optimistic", ExecutionMode::Optimistic)];
 
-impl Granularity {
+impl ReviewGranularity {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::PerTask => "per_task",
@@ -164,7 +166,7 @@ impl Granularity {
     }
 }
 
-impl Mode {
+impl ExecutionMode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Blocking => "blocking",
@@ -179,7 +181,7 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// `review.required_gates` may stand in an object, or under its whole name.
+    /// Finds `review.required_gates` both as a nested key and under its full name.
     fn find(&self, key: &str) -> Option<&'a Value> {
         let nested = || key.split_once('.').and_then(|(outer, inner)| self.all.get(outer)?.get(inner));
         self.all.get(key).or_else(nested).filter(|value| !value.is_null())
@@ -190,9 +192,9 @@ impl<'a> Keys<'a> {
         key: &'static str,
         expected: &str,
         read: impl Fn(&'a Value) -> Option<T>,
-    ) -> Result<Option<T>, TandemError> {
+    ) -> Result<Option<T>, PlanningError> {
         let Some(value) = self.find(key) else { return Ok(None) };
-        let wrong = || TandemError::Value {
+        let wrong = || PlanningError::Value {
             path: self.path.to_owned(),
             key,
             found: value.to_string(),
@@ -201,7 +203,7 @@ impl<'a> Keys<'a> {
         read(value).ok_or_else(wrong).map(Some)
     }
 
-    fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>, TandemError> {
+    fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>, PlanningError> {
         let quoted: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         self.read(key, &quoted.join(" or "), |value| {
             let word = value.as_str()?;
@@ -209,11 +211,11 @@ impl<'a> Keys<'a> {
         })
     }
 
-    fn gates(&self) -> Result<Option<Vec<Gate>>, TandemError> {
-        let words: Vec<_> = Gate::all().map(Gate::as_str).collect();
+    fn gates(&self) -> Result<Option<Vec<RequiredGate>>, PlanningError> {
+        let words: Vec<_> = RequiredGate::all().map(RequiredGate::as_str).collect();
         let expected = format!("a list of {}", words.join(", "));
         self.read("review.required_gates", &expected, |value| {
-            let named = |word: &Value| Gate::all().find(|gate| Some(gate.as_str()) == word.as_str());
+            let named = |word: &Value| RequiredGate::all().find(|gate| Some(gate.as_str()) == word.as_str());
             value.as_array()?.iter().map(named).collect()
         })
     }

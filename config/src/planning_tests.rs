@@ -1,19 +1,19 @@
-use super::{Granularity, Mode, Point, Tandem};
+use super::{ExecutionMode, GitPoint, PlanningConfig, ReviewGranularity};
 use domain::review::Category;
 use std::path::Path;
 
-fn read(text: &str) -> Result<Tandem, String> {
-    Tandem::read(Path::new("config.json"), text).map_err(|error| error.to_string())
+fn read(text: &str) -> Result<PlanningConfig, String> {
+    PlanningConfig::parse(Path::new("config.json"), text).map_err(|error| error.to_string())
 }
 
 #[test]
 fn a_project_that_says_nothing_works_solo() {
-    let solo = Tandem::default();
+    let solo = PlanningConfig::default();
     assert!(!solo.tandem_enabled && !solo.requires(Category::CodeChange));
     assert_eq!(read("{}"), Ok(solo.clone()));
     assert_eq!(read(r#"{"mode": "yolo", "workflow": {"research": true}, "tandem_enabled": null}"#), Ok(solo));
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(Tandem::of(dir.path()).unwrap(), Tandem::default());
+    assert_eq!(PlanningConfig::load(dir.path()).unwrap(), PlanningConfig::default());
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn every_key_is_read() {
     let tandem = read(text).unwrap();
     assert_eq!(
         (tandem.tandem_enabled, tandem.review_granularity, tandem.execution_mode),
-        (true, Granularity::PerPlan, Mode::Optimistic)
+        (true, ReviewGranularity::PerPlan, ExecutionMode::Optimistic)
     );
     assert_eq!(tandem.reviewer_pool, Some(serde_json::json!({"max": 2})));
     assert!(tandem.requires(Category::PlanReview) && tandem.requires(Category::CodeChange));
@@ -36,13 +36,13 @@ fn every_key_is_read() {
 fn hooks_ask_where_the_project_wants_them_to() {
     let asks = |text: &str| {
         let tandem = read(text).unwrap();
-        (tandem.asks_at(Point::Commit), tandem.asks_at(Point::Push))
+        (tandem.requires_approval_at(GitPoint::Commit), tandem.requires_approval_at(GitPoint::Push))
     };
-    assert_eq!(asks("{}"), (true, true), "who installs hooks wants them to ask");
+    assert_eq!(asks("{}"), (true, true), "installed hooks require approvals by default");
     assert_eq!(asks(r#"{"tandem_enabled": true}"#), (true, true));
     assert_eq!(asks(r#"{"tandem_enabled": true, "execution_mode": "optimistic"}"#), (false, true));
     assert_eq!(asks(r#"{"tandem_enabled": true, "review_granularity": "per_plan"}"#), (false, true));
-    assert_eq!(asks(r#"{"execution_mode": "optimistic"}"#), (true, true), "nobody reviews what is committed first");
+    assert_eq!(asks(r#"{"execution_mode": "optimistic"}"#), (true, true), "what is committed first is checked at push");
     assert_eq!(asks(r#"{"review": {"required_gates": ["code_change", "push"]}}"#), (false, true));
 }
 

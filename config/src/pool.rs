@@ -1,4 +1,4 @@
-//! The reviewer pool: its settings, and where they contradict each other.
+//! Settings of the reviewer pool, and checks between them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,11 +12,10 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use crate::error::{Origin, Problem, show};
+use crate::error::{Origin, Problem, display_value};
 use crate::key::Key;
 use crate::validate::is_program;
 
-/// No prompt comes near it.
 const MAX_PROMPT_BYTES: u64 = 256 << 10;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,11 +33,11 @@ pub struct Pool {
     pub models: Vec<String>,
     #[serde(with = "or_empty")]
     pub effort: Option<Effort>,
-    /// Absolute, and there when it was loaded.
+    /// Absolute; existed when it was loaded.
     #[serde(with = "or_empty")]
     pub workspace: Option<PathBuf>,
     pub environment: Vec<String>,
-    /// A file with a template that was good when it was loaded.
+    /// A file with a template that was valid when it was loaded.
     #[serde(with = "or_empty")]
     pub prompt: Option<PathBuf>,
     pub max_size: usize,
@@ -76,8 +75,7 @@ impl Pool {
     }
 }
 
-/// What is wrong although each value by itself is allowed. A setting that would have no effect counts: who
-/// wrote it expects one.
+/// Problems between settings that are valid by themselves. A setting without effect counts as a problem.
 pub(crate) fn contradictions(settings: &BTreeMap<Key, (Value, Origin)>) -> Vec<Problem> {
     let all = Settings(settings);
     let is_command = all.text("runtime") == "command";
@@ -93,17 +91,17 @@ pub(crate) fn contradictions(settings: &BTreeMap<Key, (Value, Origin)>) -> Vec<P
         }
     }
     if !is_command && !command.is_empty() {
-        blame("command", format!("expected [], since pool.runtime is {}", all.said("runtime")));
+        blame("command", format!("expected [], since pool.runtime is {}", all.describe("runtime")));
     }
     for name in ["program", "model", "effort"] {
         if is_command && !all.text(name).is_empty() {
             let text = "expected \"\", since pool.command says it all when pool.runtime is";
-            blame(name, format!("{text} {}", all.said("runtime")));
+            blame(name, format!("{text} {}", all.describe("runtime")));
         }
     }
     let model = all.text("model");
     if !model.is_empty() && !all.list("models").iter().any(|allowed| allowed.as_str() == Some(model)) {
-        blame("model", format!("expected one of pool.models, which is {}", all.said("models")));
+        blame("model", format!("expected one of pool.models, which is {}", all.describe("models")));
     }
     for (name, other) in [("wsl_distro", "workspace_wsl_path"), ("workspace_wsl_path", "wsl_distro")] {
         if !all.text(name).is_empty() && all.text(other).is_empty() {
@@ -124,7 +122,9 @@ fn check_prompt(file: &str) -> Result<(), String> {
     let read = File::open(file).and_then(|file| file.take(MAX_PROMPT_BYTES + 1).read_to_string(&mut template));
     match read {
         Err(error) => Err(format!("cannot be read: {error}")),
-        Ok(_) if template.len() as u64 > MAX_PROMPT_BYTES => Err("expected a file of at most 256 KiB".to_owned()),
+        Ok(_) if template.len() as u64 > MAX_PROMPT_BYTES => {
+            Err(format!("expected a file of at most {} KiB", MAX_PROMPT_BYTES >> 10))
+        }
         Ok(_) if template.trim().is_empty() => Err("expected a file with text in it".to_owned()),
         Ok(_) => reviewer_prompt::check(&template).map_err(|error| error.to_string()),
     }
@@ -146,18 +146,18 @@ impl<'a> Settings<'a> {
         self.get(name).and_then(|(value, _)| value.as_array()).map_or(&[], Vec::as_slice)
     }
 
-    /// The value, and who gave it.
-    fn said(&self, name: &str) -> String {
-        self.get(name).map_or_else(String::new, |(value, origin)| format!("{} ({origin})", show(value)))
+    /// The value and its origin.
+    fn describe(&self, name: &str) -> String {
+        self.get(name).map_or_else(String::new, |(value, origin)| format!("{} ({origin})", display_value(value)))
     }
 
     fn problem(&self, name: &str, text: String) -> Option<Problem> {
         let (value, origin) = self.get(name)?;
-        Some(Problem::of(origin, &Key::new(["pool", name]), value, text))
+        Some(Problem::in_setting(origin, &Key::new(["pool", name]), value, text))
     }
 }
 
-/// A setting that is not given is an empty text.
+/// Serialises `None` as an empty string.
 pub(crate) mod or_empty {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
 

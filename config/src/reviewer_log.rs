@@ -1,4 +1,4 @@
-//! The files that the output of reviewers is kept in.
+//! Log files of reviewer processes.
 
 use std::{
     fs::{self, File},
@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-/// The newest log of a reviewer with this name, or else of one whose id begins so.
+/// The newest log of a reviewer with this name, else of one whose id begins with it.
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let rest = |path: &PathBuf| {
         let stem = path.file_stem()?.to_str()?;
@@ -22,9 +22,9 @@ pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     fitting.max().map(|(_, _, path)| path)
 }
 
-/// All that is kept, and the file, to go on with.
+/// The whole log, and the open file for following it.
 pub fn read(path: &Path) -> io::Result<(Vec<u8>, File)> {
-    // What was turned over before comes first; between the two reads it may be turned over once more.
+    // The rotated file comes first. It may be rotated again between the two reads.
     let mut text = fs::read(path.with_extension("log.1")).unwrap_or_default();
     let mut file = File::open(path)?;
     file.read_to_end(&mut text)?;

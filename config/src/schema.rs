@@ -1,11 +1,11 @@
-//! What each setting may be, and whether a project's file may say it. The only home of the bounds.
+//! The table of settings: type, bounds, and whether a project's file may set them.
 
 use std::time::Duration;
 
 use crate::key::Key;
 
 pub(crate) struct Rule {
-    /// `section.key`; `*` stands for the name of a project.
+    /// `section.key`; `*` is the name of a project.
     pub(crate) key: &'static str,
     pub(crate) kind: Kind,
     pub(crate) scope: Scope,
@@ -16,10 +16,10 @@ pub(crate) enum Kind {
     Address,
     /// A list of host names and addresses without ports.
     Hosts,
-    /// A folder; absolute when it comes from a file. May be empty.
+    /// A folder; absolute if it comes from a file. May be empty.
     DataDir,
     Folder,
-    /// A folder that is there.
+    /// A folder that exists.
     ExistingFolder,
     /// A file that can be read.
     ReadableFile,
@@ -30,47 +30,47 @@ pub(crate) enum Kind {
     Integer(i64, i64),
     Duration(Duration, Duration),
     OneOf(&'static [&'static str]),
-    /// A list of what a diff can be flagged for.
+    /// A list of kinds of diff flags.
     FlagKinds,
     /// One item of an argv.
     Argument,
-    /// As clients take it on their command line, so it must not look like an option.
+    /// Passed to clients on the command line, so it must not look like an option.
     ModelName,
-    /// A variable that a reviewer may be given.
+    /// A variable that may be passed to a reviewer.
     VariableName,
-    /// As `wsl.exe --distribution` takes it.
+    /// An argument of `wsl.exe --distribution`.
     DistroName,
     /// An absolute path on another system.
     LinuxPath,
-    /// Text of at most so many characters, on one line.
+    /// Text on one line, with a maximum number of characters.
     Line(usize),
-    /// A file in the same folder.
+    /// The name of a file beside the persona's.
     FileName,
-    /// A list of at most so many patterns of paths.
+    /// A list of path patterns, with a maximum length.
     Globs(usize),
     /// US dollars.
     Amount(f64, f64),
-    /// A list of some, each by its name.
+    /// A list of persona names.
     Personas,
-    /// When which personas are asked for.
+    /// Rules that add personas to a panel.
     PanelRules,
-    /// Who is told of events.
+    /// Receivers of webhooks.
     Receivers,
-    /// That, or empty.
+    /// The inner kind, or empty.
     Optional(&'static Kind),
     ListOf(&'static Kind),
 }
 
-/// What a project's file may do with a setting. It lies in the repository, so an agent may have
-/// written it: it may tune what concerns only its reviews, and tighten guards, but never loosen one.
+/// What a project's file may do with a setting. An agent may have written that file, so it may tune its own reviews and
+/// tighten limits, but never loosen one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     OperatorOnly,
     ProjectSets,
     ProjectLowers,
     ProjectAdds,
-    /// It may say this word, the stricter one.
-    ProjectSays(&'static str),
+    /// A project may set this value, the stricter one.
+    ProjectTightensTo(&'static str),
 }
 
 use Kind::{
@@ -78,7 +78,7 @@ use Kind::{
     Integer, Line, LinuxPath, ListOf, LogFilter, ModelName, OneOf, Optional, PanelRules, Personas, Program,
     ReadableFile, Receivers, VariableName,
 };
-use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSays, ProjectSets};
+use Scope::{OperatorOnly, ProjectAdds, ProjectLowers, ProjectSets, ProjectTightensTo};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -121,19 +121,19 @@ pub(crate) const RULES: &[Rule] = &[
     rule("store.max_batch", Integer(1, 10_000), OperatorOnly),
     rule("events.max_streams", Integer(1, 65_536), OperatorOnly),
     rule("events.queue", Integer(512, 1_000_000), OperatorOnly),
-    // Whoever names an address could have everything sent there.
+    // A receiver gets all events, so only the operator may name one.
     rule("webhooks.attempts", Integer(1, 100), OperatorOnly),
     rule("webhooks.first_pause", millis(10, HOUR), OperatorOnly),
     rule("webhooks.timeout", millis(100, 5 * MINUTE), OperatorOnly),
     rule("webhooks.receivers", Receivers, OperatorOnly),
-    // More of them tighten; rules of a project replace nothing.
+    // A project may only add personas and rules.
     rule("panel.personas", Personas, ProjectAdds),
     rule("panel.rules", PanelRules, ProjectAdds),
-    rule("gate.fail", OneOf(&["open", "closed"]), ProjectSays("closed")),
-    // What needs no approval must not be for an agent to say.
+    rule("gate.fail", OneOf(&["open", "closed"]), ProjectTightensTo("closed")),
+    // An agent must not exempt its own changes.
     rule("gate.exempt", Globs(MAX_GLOBS), OperatorOnly),
     rule("gate.receipt", OneOf(&["none", "note", "trailer"]), ProjectSets),
-    // All of it is the operator's: it says what is run, with which rights, and what it may cost.
+    // These settings decide what runs, with which rights and at what cost.
     rule("pool.enabled", Bool, OperatorOnly),
     rule("pool.runtime", OneOf(&["codex", "claude", "command"]), OperatorOnly),
     rule("pool.program", Optional(&Program), OperatorOnly),
@@ -158,10 +158,10 @@ pub(crate) const RULES: &[Rule] = &[
     rule("projects.*.trusted", Bool, OperatorOnly),
 ];
 
-/// The same for the file of a persona.
+/// The settings of a persona's file.
 pub(crate) const PERSONA_RULES: &[Rule] = &[
     rule("focus", Line(200), ProjectSets),
-    // The text is added to that of the operator.
+    // A project's text is added to the operator's.
     rule("prompt", FileName, ProjectSets),
     rule("ignore", Globs(MAX_GLOBS), ProjectAdds),
     rule("mode", OneOf(&["agent", "one_shot"]), OperatorOnly),
@@ -197,7 +197,7 @@ pub(crate) fn is_section(name: &str) -> bool {
 }
 
 impl Rule {
-    /// `COUNTERSIGN_CLAIMS_LEASE`; none for projects, whose names a variable cannot spell.
+    /// `COUNTERSIGN_CLAIMS_LEASE`. `None` for projects: a variable cannot contain their names.
     pub(crate) fn variable(&self) -> Option<String> {
         (!self.key.contains('*')).then(|| format!("COUNTERSIGN_{}", self.key.replace('.', "_").to_uppercase()))
     }

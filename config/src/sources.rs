@@ -1,5 +1,5 @@
-//! Where settings are read from. Everything of the process (home, variables) is a field, so that a
-//! test can say what it is.
+//! Sources of settings: files, variables, flags. Everything that belongs to the process (home, variables) is a field, so
+//! that tests can set it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,13 +13,13 @@ use domain::text::{escape, is_hidden};
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
 const PERSONAS: &str = "personas";
-/// No honest file comes near it, and the project's may be anything.
+/// Bounds the memory for a project's file, which an agent may have written.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_PROMPT_BYTES: u64 = 64 << 10;
 const MAX_PERSONAS: usize = 100;
-const LEADS_OUT: &str = "is a link that leads out of the repository";
+const LEAVES_REPOSITORY: &str = "is a link that leads out of the repository";
 
-/// A flag of the command line that stands for a setting.
+/// A command-line flag that sets a setting.
 #[derive(Debug, Clone)]
 pub struct Flag {
     /// As the user typed it: `--listen`.
@@ -47,8 +47,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The user's folders and variables. Repository, `--config` and flags are the caller's to add.
-    pub fn of_this_process() -> Self {
+    /// The user's folders and variables. The caller adds repository, `--config` and flags.
+    pub fn from_process() -> Self {
         let folders = choose_base_strategy().ok();
         let below = |folder: fn(&_) -> PathBuf| Some(folder(folders.as_ref()?).join("countersign"));
         Self {
@@ -73,7 +73,7 @@ impl Sources {
         })
     }
 
-    /// `None` when there is no such file.
+    /// `None` if the file does not exist.
     pub(crate) fn read_user_file(&self) -> Result<Option<toml::Table>, Problem> {
         self.user_file.as_ref().map_or(Ok(None), |file| self.read_optional(file))
     }
@@ -82,7 +82,7 @@ impl Sources {
         let (Some(repo), Some(file)) = (&self.repo, self.project_file()) else {
             return Ok(None);
         };
-        let refuse = |text: &str| Problem::at(&self.origin_of(&file), text);
+        let refuse = |text: &str| Problem::in_source(&self.origin_of(&file), text);
         if !is_inside(repo, &file).map_err(refuse)? {
             return Ok(None);
         }
@@ -91,14 +91,14 @@ impl Sources {
     }
 
     /// The user's own personas, beside the user's settings.
-    pub(crate) fn user_personas(&self) -> Option<Folder<'_>> {
+    pub(crate) fn user_personas(&self) -> Option<PersonaFolder<'_>> {
         let path = self.user_file.as_ref()?.parent()?.join(PERSONAS);
-        Some(Folder { sources: self, path, within: None })
+        Some(PersonaFolder { sources: self, path, within: None })
     }
 
-    pub(crate) fn project_personas(&self) -> Option<Folder<'_>> {
+    pub(crate) fn project_personas(&self) -> Option<PersonaFolder<'_>> {
         let path = self.project_file()?.parent()?.join(PERSONAS);
-        Some(Folder { sources: self, path, within: self.repo.as_deref() })
+        Some(PersonaFolder { sources: self, path, within: self.repo.as_deref() })
     }
 
     pub(crate) fn read_config_file(&self) -> Result<Option<toml::Table>, Problem> {
@@ -107,12 +107,12 @@ impl Sources {
         };
         match self.read_optional(file)? {
             Some(table) => Ok(Some(table)),
-            None => Err(Problem::at(&self.origin_of(file), "there is no such file (given by --config)")),
+            None => Err(Problem::in_source(&self.origin_of(file), "file not found (given by --config)")),
         }
     }
 
     fn read_optional(&self, file: &Path) -> Result<Option<toml::Table>, Problem> {
-        let problem = |text: String| Problem::at(&self.origin_of(file), text);
+        let problem = |text: String| Problem::in_source(&self.origin_of(file), text);
         let text = match read_bounded(file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -128,23 +128,23 @@ impl Sources {
     }
 }
 
-/// A folder of personas, each a file of settings with its prompt beside it.
-pub(crate) struct Folder<'a> {
+/// A folder of personas. Each has a file of settings with its prompt beside it.
+pub(crate) struct PersonaFolder<'a> {
     sources: &'a Sources,
     path: PathBuf,
-    /// What its files must not lead out of.
+    /// The repository that its files must not lead out of.
     within: Option<&'a Path>,
 }
 
-impl Folder<'_> {
-    /// Name and path of each file of settings, in order of their names.
+impl PersonaFolder<'_> {
+    /// Name and path of each file of settings, sorted by name.
     pub(crate) fn files(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
-        let refuse = |text: &str| Problem::at(&self.origin_of(&self.path), text);
+        let refuse = |text: &str| Problem::in_source(&self.origin_of(&self.path), text);
         if self
             .within
             .is_some_and(|repo| fs::symlink_metadata(&self.path).is_ok() && is_inside(repo, &self.path).is_err())
         {
-            return Err(refuse(LEADS_OUT));
+            return Err(refuse(LEAVES_REPOSITORY));
         }
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -155,7 +155,7 @@ impl Folder<'_> {
         for entry in entries {
             let path = entry.map_err(|error| refuse(&format!("cannot be read: {error}")))?.path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            // Editors keep files of their own beside those that they edit.
+            // Editors keep hidden files beside those that they edit.
             if path.extension().is_some_and(|extension| extension == "toml") && !name.starts_with('.') {
                 files.push((name, path));
             }
@@ -176,15 +176,15 @@ impl Folder<'_> {
     }
 
     pub(crate) fn read(&self, file: &Path) -> Result<toml::Table, Problem> {
-        self.guard(file).map_err(|text| Problem::at(&self.origin_of(file), text))?;
+        self.guard(file).map_err(|text| Problem::in_source(&self.origin_of(file), text))?;
         Ok(self.sources.read_optional(file)?.unwrap_or_default())
     }
 
-    /// The text of a prompt, or what was expected.
+    /// Reads a prompt. The error says what was expected.
     pub(crate) fn read_prompt(&self, name: &str) -> Result<String, String> {
         let file = self.path.join(name);
         if fs::symlink_metadata(&file).is_err() {
-            return Err(format!("expected the name of a file in {}; there is none", self.origin_of(&self.path)));
+            return Err(format!("expected the name of an existing file in {}", self.origin_of(&self.path)));
         }
         self.guard(&file)?;
         match read_at_most(&file, MAX_PROMPT_BYTES) {
@@ -208,17 +208,17 @@ impl Folder<'_> {
     }
 }
 
-/// Whether it is there, and no link leads out of the repository: that could make the broker quote a private file in
-/// an error, or in a prompt.
+/// Whether the file exists. A link out of the repository is an error: it could make the broker quote a private file in
+/// an error or a prompt.
 fn is_inside(repo: &Path, file: &Path) -> Result<bool, &'static str> {
     match (fs::canonicalize(repo), fs::canonicalize(file)) {
         (Ok(repo), Ok(file)) if file.starts_with(&repo) => Ok(true),
         _ if fs::symlink_metadata(file).is_err() => Ok(false),
-        _ => Err(LEADS_OUT),
+        _ => Err(LEAVES_REPOSITORY),
     }
 }
 
-/// A pipe could make the broker wait for ever.
+/// Refuses pipes, which could block the broker forever.
 fn is_plain(file: &Path) -> Result<(), &'static str> {
     if fs::metadata(file).is_ok_and(|meta| meta.is_file()) { Ok(()) } else { Err("is not a plain file") }
 }

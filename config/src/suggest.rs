@@ -1,4 +1,4 @@
-//! "Did you mean": what to say about a name that stands for no setting.
+//! "Did you mean": suggestions for unknown settings.
 
 use crate::key::Key;
 use crate::schema::{RULES, Rule};
@@ -21,13 +21,13 @@ pub(crate) fn unknown_setting(key: &Key) -> String {
 
 pub(crate) fn unknown_variable(name: &str) -> String {
     if name.starts_with("COUNTERSIGN_PROJECTS_") {
-        return "projects stand in a file, as [projects.NAME], not in variables".to_owned();
+        return "projects cannot be set in variables; use [projects.NAME] in a file".to_owned();
     }
     let known: Vec<_> = RULES.iter().filter_map(Rule::variable).collect();
-    suggest("stands for no setting", &near(name, known.iter().map(String::as_str)))
+    suggest("is not a setting", &near(name, known.iter().map(String::as_str)))
 }
 
-/// The same for a key of a table that has no section of its own.
+/// For a key in a table such as a panel rule.
 pub(crate) fn unknown_key(given: &str, known: &[&str]) -> String {
     match near(given, known.iter().copied()).as_slice() {
         [] => format!("unknown key; allowed are {}", known.join(", ")),
@@ -42,7 +42,7 @@ fn suggest(text: &str, near: &[&str]) -> String {
     }
 }
 
-/// Up to three of `known`, closest first; none when nothing is close.
+/// Up to three similar names, closest first.
 fn near<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut ranked: Vec<_> = known
         .map(|name| (strsim::levenshtein(given, name), name))

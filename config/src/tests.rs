@@ -188,10 +188,10 @@ fn variables_carry_every_kind_of_value() {
 
 #[test]
 fn an_unknown_variable_is_refused_with_near_names() {
-    assert_snapshot!(variable_error("COUNTERSIGN_CLAIM_LEASE", "10m"), @"config: COUNTERSIGN_CLAIM_LEASE: stands for no setting; did you mean COUNTERSIGN_CLAIMS_LEASE?");
-    assert_snapshot!(variable_error("COUNTERSIGN_WAIT_MIN", "10m"), @"config: COUNTERSIGN_WAIT_MIN: stands for no setting; did you mean COUNTERSIGN_WAIT_MAX?");
-    assert_snapshot!(variable_error("COUNTERSIGN_QUITE_ELSE", "10m"), @"config: COUNTERSIGN_QUITE_ELSE: stands for no setting; config/default.toml lists all");
-    assert_snapshot!(variable_error("COUNTERSIGN_PROJECTS_APP_PATH", "/x"), @"config: COUNTERSIGN_PROJECTS_APP_PATH: projects stand in a file, as [projects.NAME], not in variables");
+    assert_snapshot!(variable_error("COUNTERSIGN_CLAIM_LEASE", "10m"), @"config: COUNTERSIGN_CLAIM_LEASE: is not a setting; did you mean COUNTERSIGN_CLAIMS_LEASE?");
+    assert_snapshot!(variable_error("COUNTERSIGN_WAIT_MIN", "10m"), @"config: COUNTERSIGN_WAIT_MIN: is not a setting; did you mean COUNTERSIGN_WAIT_MAX?");
+    assert_snapshot!(variable_error("COUNTERSIGN_QUITE_ELSE", "10m"), @"config: COUNTERSIGN_QUITE_ELSE: is not a setting; config/default.toml lists all");
+    assert_snapshot!(variable_error("COUNTERSIGN_PROJECTS_APP_PATH", "/x"), @"config: COUNTERSIGN_PROJECTS_APP_PATH: projects cannot be set in variables; use [projects.NAME] in a file");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_bad_value_is_answered_with_place_key_value_and_what_is_allowed() {
     assert_snapshot!(user_error("git.refuse = ['symlink', 'tabs']"), @r#"config: ~/.config/countersign/config.toml: git.refuse = ["symlink", "tabs"]: expected a list of any of symlink, gitlink, mode_change, agent_config, ci_config, git_config, control_characters, bidi_characters, text_outside_hunks"#);
     assert_snapshot!(user_error("git.refuse = 'symlink'"), @r#"config: ~/.config/countersign/config.toml: git.refuse = "symlink": expected a list of any of symlink, gitlink, mode_change, agent_config, ci_config, git_config, control_characters, bidi_characters, text_outside_hunks"#);
     assert_snapshot!(user_error("projects.app = { path = '/x', trusted = 'yes' }"), @r#"config: ~/.config/countersign/config.toml: projects.app.trusted = "yes": expected true or false"#);
-    assert_snapshot!(user_error("projects.app.trusted = true"), @"config: ~/.config/countersign/config.toml: projects.app.trusted = true: expected a path beside it: a project needs one");
+    assert_snapshot!(user_error("projects.app.trusted = true"), @"config: ~/.config/countersign/config.toml: projects.app.trusted = true: expected path as well: a project needs one");
     assert_snapshot!(user_error("projects.'my app'.path = '/x'"), @r#"config: ~/.config/countersign/config.toml: projects."my app".path = "/x": expected a project name of 1 to 64 letters, digits and the characters . _ -"#);
     assert_snapshot!(variable_error("COUNTERSIGN_STORE_READERS", "four"), @r#"config: COUNTERSIGN_STORE_READERS: store.readers = "four": expected a whole number between 1 and 64"#);
 }
@@ -234,8 +234,8 @@ fn settings_that_contradict_each_other_name_both() {
 
 #[test]
 fn an_address_that_others_reach_needs_tokens() {
-    assert_snapshot!(user_error("server.listen = '0.0.0.0:8321'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "0.0.0.0:8321": expected a loopback address, since auth.required is false (default.toml) and whoever reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
-    assert_snapshot!(World::new().user("auth.required = false").flag("--listen", "server.listen", "192.168.0.9:80").error(), @r#"config: --listen: server.listen = "192.168.0.9:80": expected a loopback address, since auth.required is false (~/.config/countersign/config.toml) and whoever reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
+    assert_snapshot!(user_error("server.listen = '0.0.0.0:8321'"), @r#"config: ~/.config/countersign/config.toml: server.listen = "0.0.0.0:8321": expected a loopback address, since auth.required is false (default.toml) and any process that reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
+    assert_snapshot!(World::new().user("auth.required = false").flag("--listen", "server.listen", "192.168.0.9:80").error(), @r#"config: --listen: server.listen = "192.168.0.9:80": expected a loopback address, since auth.required is false (~/.config/countersign/config.toml) and any process that reaches the port could act as any agent; set auth.required = true to listen elsewhere"#);
     let world = World::new()
         .user("server.listen = '0.0.0.0:8321'\nauth.required = true\nserver.hosts = ['broker.lan', 'fd00::1']");
     let config = world.load();
@@ -268,7 +268,7 @@ fn a_broken_file_is_named_with_line_and_column() {
     assert_snapshot!(user_error("[claims]\nlease = = 1"), @"config: ~/.config/countersign/config.toml: line 2, column 9: extra `=`, expected nothing");
     let mut world = World::new();
     world.sources.config_file = Some(world.home.path().join("absent.toml"));
-    assert_snapshot!(world.error(), @"config: ~/absent.toml: there is no such file (given by --config)");
+    assert_snapshot!(world.error(), @"config: ~/absent.toml: file not found (given by --config)");
     assert!(user_error(&"#".repeat(2 << 20)).contains("larger than 1 MiB"));
 }
 
@@ -342,7 +342,7 @@ fn without_a_home_the_data_folder_must_be_named() {
 
 #[test]
 fn the_process_has_a_users_file_and_a_data_folder_of_ours() {
-    let sources = Sources::of_this_process();
+    let sources = Sources::from_process();
     let user_file = sources.user_file.unwrap();
     assert!(user_file.ends_with("countersign/config.toml"), "{user_file:?}");
     assert!(sources.data_dir.unwrap().ends_with("countersign"));

@@ -1,4 +1,4 @@
-//! Is this value allowed? Answers with the value to use, or with what was expected.
+//! Validates values. Returns the value to use, or what was expected.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,27 +13,27 @@ use jiff::SignedDuration;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
 
-use crate::error::show;
+use crate::error::display_value;
 use crate::panel;
 use crate::schema::{Kind, Rule};
 use crate::webhooks;
 use domain::text::is_hidden;
 
-/// Where relative things in a value start.
-pub(crate) struct Place<'a> {
+/// What relative paths in a value are resolved against.
+pub(crate) struct PathContext<'a> {
     pub(crate) home: Option<&'a Path>,
-    /// Only for flags and variables: in a file, "here" would depend on where the broker started.
+    /// Only for flags and variables. In a file, a relative path would depend on where the broker was started.
     pub(crate) working_dir: Option<&'a Path>,
 }
 
 impl Rule {
-    /// The value as typed in a flag or a variable. What does not fit stays text, for `check`.
-    pub(crate) fn read(&self, text: &str) -> Value {
+    /// Parses the text of a flag or a variable. An invalid text stays a string, for `check` to refuse.
+    pub(crate) fn parse(&self, text: &str) -> Value {
         let as_text = || Value::String(text.to_owned());
         match self.kind {
             Kind::Integer(..) => text.parse().map_or_else(|_| as_text(), Value::Integer),
             Kind::Bool => text.parse().map_or_else(|_| as_text(), Value::Boolean),
-            // Words may hold spaces and commas, so only a list as in a file says where each one ends.
+            // Arguments may contain spaces and commas, so they need the list syntax of a file.
             Kind::ListOf(Kind::Argument) => list(text).unwrap_or_else(as_text),
             Kind::PanelRules | Kind::Receivers => list(text).unwrap_or_else(as_text),
             Kind::FlagKinds | Kind::Hosts | Kind::Globs(_) | Kind::Personas | Kind::ListOf(_) => {
@@ -60,7 +60,12 @@ impl Rule {
         }
     }
 
-    pub(crate) fn check(&self, value: &Value, example: Option<&Value>, place: &Place<'_>) -> Result<Value, String> {
+    pub(crate) fn check(
+        &self,
+        value: &Value,
+        example: Option<&Value>,
+        place: &PathContext<'_>,
+    ) -> Result<Value, String> {
         self.kind.accept(value, place).ok_or_else(|| {
             let expected = format!("expected {}", self.kind.expected(example));
             match self.kind.fault(value) {
@@ -72,7 +77,7 @@ impl Rule {
 }
 
 impl Kind {
-    fn accept(&self, value: &Value, place: &Place<'_>) -> Option<Value> {
+    fn accept(&self, value: &Value, place: &PathContext<'_>) -> Option<Value> {
         let text = value.as_str().filter(|text| !text.contains(is_hidden));
         let fits = match self {
             Kind::Address => return address(text?),
@@ -116,7 +121,7 @@ impl Kind {
         fits.then(|| value.clone())
     }
 
-    /// What exactly is wrong, where `expected` alone would leave people looking for it.
+    /// The exact problem, if `expected` alone is not precise enough.
     fn fault(&self, value: &Value) -> Option<String> {
         match self {
             Kind::Globs(max) => match globs(value)? {
@@ -154,7 +159,7 @@ impl Kind {
     }
 
     fn expected(&self, example: Option<&Value>) -> String {
-        let such_as = example.map(|value| format!(" such as {}", show(value)));
+        let such_as = example.map(|value| format!(" such as {}", display_value(value)));
         let such_as = such_as.unwrap_or_default();
         match self {
             Kind::Address => format!("an address and a port{such_as}"),
@@ -162,8 +167,8 @@ impl Kind {
             Kind::DataDir | Kind::Folder => "an absolute path to a folder, or one that begins \
                  with \"~/\", without control characters"
                 .to_owned(),
-            Kind::ExistingFolder => "an absolute path to a folder that is there".to_owned(),
-            Kind::ReadableFile => "an absolute path to a file that is there and can be read".to_owned(),
+            Kind::ExistingFolder => "an absolute path to an existing folder".to_owned(),
+            Kind::ReadableFile => "an absolute path to a readable file".to_owned(),
             Kind::Program => format!("the name of a program{such_as}, or its absolute path"),
             Kind::LogFilter => format!("a log filter{such_as} or \"warn,countersign=debug\""),
             Kind::Bool => "true or false".to_owned(),
@@ -177,7 +182,7 @@ impl Kind {
                 let words: Vec<_> = FlagKind::ALL.iter().map(|kind| kind.as_str()).collect();
                 format!("a list of any of {}", words.join(", "))
             }
-            Kind::Argument => format!("text without control characters, of at most {MAX_ARGUMENT_BYTES} bytes"),
+            Kind::Argument => format!("text without control characters, at most {MAX_ARGUMENT_BYTES} bytes"),
             Kind::ModelName => {
                 "a model's name of 1 to 100 letters, digits and the characters . _ : / @ -, not beginning with -"
                     .to_owned()
@@ -205,14 +210,14 @@ impl Kind {
             Kind::Receivers => "a list of receivers with name and url, such as \
                  [{ name = \"ci\", url = \"https://ci.example/hook\", events = [\"verdict_given\"] }]"
                 .to_owned(),
-            // An empty value is no example.
+            // An empty value is not a useful example.
             Kind::Optional(kind) => format!("{}, or \"\"", kind.expected(None)),
             Kind::ListOf(kind) => format!("a list, each item {}", kind.expected(None)),
         }
     }
 }
 
-/// `None` where it is no list of texts.
+/// `None` if the value is not a list of strings.
 pub(crate) fn globs(value: &Value) -> Option<Result<Globs, GlobError>> {
     let texts = value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned));
     let texts = texts.collect::<Option<Vec<_>>>()?;
@@ -231,10 +236,9 @@ fn is_file_name(text: &str) -> bool {
     (1..=200).contains(&text.len()) && !text.contains(['/', '\\']) && !matches!(text, "." | "..")
 }
 
-/// Longer ones are a mistake, and the system takes only so much.
 const MAX_ARGUMENT_BYTES: usize = 4096;
 
-/// No reviewer is given these, whatever the settings say. With a `*`, all that begin so.
+/// Variables that are never passed to a reviewer. `*` matches any ending.
 const GUARDED: &[&str] =
     &["COUNTERSIGN_*", "LD_*", "DYLD_*", "PATH", "BASH_ENV", "ENV", "NODE_OPTIONS", "BUN_OPTIONS", "WSLENV"];
 
@@ -255,7 +259,7 @@ pub(crate) fn is_word(text: &str, more: &str) -> bool {
     (1..=100).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-/// A list as it stands in a file: `["a", "b"]`.
+/// A list in the syntax of a file: `["a", "b"]`.
 fn list(text: &str) -> Option<Value> {
     let table: toml::Table = toml::from_str(&format!("list = {text}")).ok()?;
     table.get("list").filter(|value| value.is_array()).cloned()
@@ -270,12 +274,12 @@ fn there(path: &Value) -> PathBuf {
     path.as_str().unwrap_or_default().into()
 }
 
-/// A plain file: to open a pipe would wait for whoever writes to it.
+/// Whether this is a regular file that can be opened. Opening a pipe could block.
 fn is_readable(file: &Path) -> bool {
     file.is_file() && File::open(file).is_ok()
 }
 
-/// `localhost` is taken for its IPv4 form, without asking a resolver.
+/// `localhost` means 127.0.0.1; no resolver is used.
 fn address(text: &str) -> Option<Value> {
     let address: SocketAddr = match text.strip_prefix("localhost:") {
         Some(port) => (Ipv4Addr::LOCALHOST, port.parse().ok()?).into(),
@@ -289,12 +293,12 @@ fn is_host(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok() || ((1..=253).contains(&text.len()) && text.chars().all(plain))
 }
 
-/// A relative path would name another program in every folder.
+/// A relative path would mean another program in each folder.
 pub(crate) fn is_program(text: &str) -> bool {
     !text.is_empty() && (Path::new(text).is_absolute() || !text.contains(['/', '\\']))
 }
 
-pub(crate) fn absolute(text: &str, place: &Place<'_>) -> Option<Value> {
+pub(crate) fn absolute(text: &str, place: &PathContext<'_>) -> Option<Value> {
     let path = match text.strip_prefix("~/") {
         Some(below) => place.home?.join(below),
         None if text == "~" => place.home?.to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::{Failure, USAGE, config_args::Place, terminal};
 use anyhow::anyhow;
-use config::planning::{FILE, Tandem};
+use config::planning::{PLANNING_FILE, PlanningConfig};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(repo) => repo,
         None => std::env::current_dir()?,
     };
-    let tandem = Tandem::of(&root).map_err(|error| Failure::new(USAGE, error))?;
-    let file = root.join(FILE);
+    let tandem = PlanningConfig::load(&root).map_err(|error| Failure::new(USAGE, error))?;
+    let file = root.join(PLANNING_FILE);
     let written = if args.json {
         let mut all = json!(tandem);
         all["file"] = json!(file.exists().then_some(&file));
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// One setting per line, as shell assignments.
-fn render(tandem: &Tandem) -> String {
+fn render(tandem: &PlanningConfig) -> String {
     let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.as_str()).collect();
     format!(
         "tandem_enabled={}\nreview_granularity={}\nexecution_mode={}\nrequired_gates={}\n",

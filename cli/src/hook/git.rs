@@ -2,7 +2,7 @@
 
 use super::{
     Gated, Message, Plain, PrePush,
-    required_approvals::{Point, is_required},
+    required_approvals::{GitPoint, is_required},
 };
 use crate::{
     Failure,
@@ -22,7 +22,7 @@ const REFUSED: u8 = 1;
 pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
     let decisions = async {
         let (repo, config) = repo_and_config(&args.place).await?;
-        if !is_required(Point::Commit, &repo).await {
+        if !is_required(GitPoint::Commit, &repo).await {
             return Ok(Vec::new());
         }
         Ok(vec![open_gate(&repo, &config).await?.decide_staged().await?])
@@ -37,7 +37,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
         let (repo, config) = repo_and_config(&gated.place).await?;
-        if !is_required(Point::Push, &repo).await {
+        if !is_required(GitPoint::Push, &repo).await {
             return Ok(Vec::new());
         }
         let updates = PushUpdate::parse_lines(&lines)?;

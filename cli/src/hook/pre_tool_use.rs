@@ -6,7 +6,7 @@ use super::{
     git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
     index_simulation::{CommitOptions, IndexSimulation},
     protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
-    required_approvals::{Point, is_required},
+    required_approvals::{GitPoint, is_required},
     shell::Word,
 };
 use crate::{
@@ -120,7 +120,7 @@ async fn check_commit(
     action: &GitAction,
 ) -> anyhow::Result<Option<String>> {
     let options = CommitOptions::parse(&action.args);
-    if (options.commits_nothing && !options.is_uncertain) || !is_required(Point::Commit, repo).await {
+    if (options.commits_nothing && !options.is_uncertain) || !is_required(GitPoint::Commit, repo).await {
         return Ok(None);
     }
     let decision = open_repo_gate(place, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
@@ -140,7 +140,7 @@ async fn check_commit(
 }
 
 async fn check_push(place: &Place, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
-    if !is_required(Point::Push, repo).await {
+    if !is_required(GitPoint::Push, repo).await {
         return Ok(None);
     }
     let words: Vec<&str> = action.args.iter().filter(|word| !word.uncertain).map(|word| word.text.as_str()).collect();

@@ -179,7 +179,7 @@ fn a_prompt_is_a_file_in_the_same_folder_with_text_in_it() {
     assert_snapshot!(wrong("prompt = '../secret.md'"), @r#"prompt = "../secret.md": expected the name of a file in the same folder, without a path"#);
     assert_snapshot!(wrong("prompt = '..'"), @r#"prompt = "..": expected the name of a file in the same folder, without a path"#);
     assert_snapshot!(wrong("prompt = '/etc/passwd'"), @r#"prompt = "/etc/passwd": expected the name of a file in the same folder, without a path"#);
-    assert_snapshot!(wrong("prompt = 'nowhere.md'"), @r#"prompt = "nowhere.md": expected the name of a file in ~/.config/countersign/personas; there is none"#);
+    assert_snapshot!(wrong("prompt = 'nowhere.md'"), @r#"prompt = "nowhere.md": expected the name of an existing file in ~/.config/countersign/personas"#);
     assert_snapshot!(wrong("prompt = ''"), @r#"prompt = "": expected the name of a file in the same folder, without a path"#);
     let with = |bytes: &[u8]| {
         let world = World::new().user_persona("security.toml", "prompt = 'p.md'");
@@ -304,15 +304,15 @@ fn every_bad_panel_is_named_with_what_is_allowed() {
     };
     assert_snapshot!(user_error("panel.personas = []"), @"config: ~/.config/countersign/config.toml: panel.personas = []: expected a list of 1 to 10 personas, each 1 to 64 letters, digits and the characters . _ -");
     assert_snapshot!(user_error("panel.personas = ['a b']"), @r#"config: ~/.config/countersign/config.toml: panel.personas = ["a b"]: expected a list of 1 to 10 personas, each 1 to 64 letters, digits and the characters . _ -"#);
-    assert_snapshot!(user_error("panel.personas = ['genral']"), @r#"config: ~/.config/countersign/config.toml: panel.personas = ["genral"]: there is no persona "genral"; expected some of architecture, general, performance, security, tests"#);
-    assert_snapshot!(user_error("panel.rules = 3"), @r#"config: ~/.config/countersign/config.toml: panel.rules = 3: this is no list of rules; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
+    assert_snapshot!(user_error("panel.personas = ['genral']"), @r#"config: ~/.config/countersign/config.toml: panel.personas = ["genral"]: unknown persona "genral"; expected some of architecture, general, performance, security, tests"#);
+    assert_snapshot!(user_error("panel.rules = 3"), @r#"config: ~/.config/countersign/config.toml: panel.rules = 3: this is not a list of rules; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
     assert_snapshot!(user_error("panel.rule = []"), @"config: ~/.config/countersign/config.toml: panel.rule = []: unknown setting; did you mean panel.rules?");
     assert_snapshot!(rule("path = ['x']\npersonas = ['tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: "path": unknown key; did you mean paths?; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
-    assert!(rule("personas = ['tests']").contains("rule 2: has neither category nor paths; what always holds stands"));
-    assert_snapshot!(rule("category = 'code'\npersonas = []"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: category is none of plan_review, code_change, verification, handoff; rule 2: personas is no list of 1 to 10 names; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
-    assert_snapshot!(rule("paths = []\npersonas = ['tests']\nreplace = 'no'"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: paths is no list of 1 to 100 patterns; rule 2: replace is neither true nor false; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
+    assert!(rule("personas = ['tests']").contains("rule 2: needs category or paths; personas for every review"));
+    assert_snapshot!(rule("category = 'code'\npersonas = []"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: category must be one of plan_review, code_change, verification, handoff; rule 2: personas must be a list of 1 to 10 names; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
+    assert_snapshot!(rule("paths = []\npersonas = ['tests']\nreplace = 'no'"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: paths must be a list of 1 to 100 patterns; rule 2: replace must be true or false; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
     assert_snapshot!(rule("paths = ['src/[a']\npersonas = ['tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: paths: "src/[a": unclosed character class; missing ']'; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
-    assert_snapshot!(rule("paths = ['b']\npersonas = ['nobody', 'tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: there is no persona "nobody"; expected some of architecture, general, performance, security, tests"#);
+    assert_snapshot!(rule("paths = ['b']\npersonas = ['nobody', 'tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: unknown persona "nobody"; expected some of architecture, general, performance, security, tests"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who is told of events.
+//! Receivers of webhooks.
 
 use super::*;
 
@@ -53,14 +53,14 @@ fn what_is_wrong_with_a_receiver_is_said_without_its_address() {
     assert!(!error.contains("hunter2"), "{error}");
     for fault in [
         "webhooks.receivers = [{ … }, { … }]",
-        "receiver 1: name is no word",
-        "receiver 1: allow_http is neither true nor false",
-        "receiver 1: url holds credentials",
+        "receiver 1: name must be 1 to 64",
+        "receiver 1: allow_http must be true or false",
+        "receiver 1: url must not contain credentials",
         "receiver 1: events: \"verdict\" is not known; allowed: proposed, ",
-        "receiver 2: another one has its name",
+        "receiver 2: another receiver has this name",
         "receiver 2: \"key\": unknown key; allowed are name, url, ",
-        "receiver 2: url is no text",
-        "receiver 2: project is no name",
+        "receiver 2: url must be a string",
+        "receiver 2: project must be a name",
     ] {
         assert!(error.contains(fault), "{fault}: {error}");
     }
