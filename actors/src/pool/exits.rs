@@ -119,7 +119,8 @@ impl ReviewerPool {
                 last_words = output,
                 "crash loop: no more reviewers are started"
             );
-            self.write(None, Some(PoolEvent::CrashLoop { project, persona, failures, last_words }));
+            // Awaited, so that the state of the pool shows the crash loop only after its event is committed.
+            self.record_event(PoolEvent::CrashLoop { project, persona, failures, last_words }).await;
         }
         spawn::remove_old_logs(self.settings().folder.clone());
         workspace::remove(workspace::reviewer_folder(&self.settings().folder, &id));
@@ -128,6 +129,15 @@ impl ReviewerPool {
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
         let waiting = self.context.reader.list_waiting_reviews(project, &self.one_shot_personas(), 1).await;
         waiting.is_ok_and(|waiting| !waiting.is_empty())
+    }
+
+    /// Writes an event and waits until it is committed.
+    pub(crate) async fn record_event(&self, event: PoolEvent) {
+        let now = self.context.clock.now();
+        let change = PoolChange { at: now.at, tick: now.tick, reviewer: None, event: Some(event) };
+        if let Err(error) = record(&self.context, change).await {
+            tracing::error!(%error, "cannot record an event of the pool");
+        }
     }
 
     /// Writes a row or an event without waiting for it, in the order of the calls. If it fails, the next start finds out

@@ -223,7 +223,7 @@ impl ReviewerPool {
             _ => {}
         }
         if state.health.reset(project.as_ref()) {
-            self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone() }));
+            self.record_event(PoolEvent::CrashLoopCleared { project: project.clone() }).await;
         }
         let spawn = Spawn { project, why: SpawnReason::Operator };
         let spawned = self.spawn_agent(myself, state, &spawn).await;
