@@ -29,7 +29,7 @@ impl Candidate {
         Ok(Self { commit: None, subject: String::new(), parents, tree })
     }
 
-    /// The same tree as an amendment of the last commit. Git does not tell its hooks that a commit is amended.
+    /// This tree as an amendment of the last commit. Git does not tell its hooks that a commit is amended.
     pub async fn as_amendment(&self, repo: &UserRepo) -> Result<Option<Self>, GateError> {
         let [head] = self.parents.as_slice() else { return Ok(None) };
         let last = Self::from_commit(repo, head).await?;

@@ -1,4 +1,4 @@
-//! Locates a repository by its files. Git does not run, so it is always told explicitly where to work.
+//! Locates a repository by its files, without running git. Later git commands get the exact paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ impl Repository {
         Ok(versions.map(|(after, before)| FileVersions { after: content(after), before: content(before) }).collect())
     }
 
-    /// The blobs that `names` resolve to, in the same order.
+    /// The blobs that `names` resolve to, in the order of `names`.
     async fn find_blobs(&self, session: &mut Session, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
         let mut input = String::new();
         for name in names.iter().flatten() {

@@ -41,12 +41,12 @@ impl UserRepo {
         &self.root
     }
 
-    /// The same repository with another index, so that the user's staged changes stay as they are.
+    /// This repository with another index, so that the user's staged changes stay as they are.
     pub fn with_index(&self, index: &Path) -> Self {
         Self { index: Some(index.to_owned()), ..self.clone() }
     }
 
-    /// The same repository, with git running in `folder`. Relative paths are resolved there.
+    /// This repository, with git running in `folder`. Relative paths are resolved there.
     pub fn in_folder(&self, folder: &Path) -> Self {
         Self { root: folder.to_owned(), ..self.clone() }
     }

@@ -5,7 +5,7 @@
 use crate::{
     Failure, USAGE,
     config_args::Place,
-    render::gate::{report, to_json},
+    render::gate::{GateAnswer, report},
     terminal,
 };
 
@@ -14,7 +14,7 @@ use config::{Config, Fail};
 use domain::text::escape;
 use gate::{Approvals, Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::io::{self, Read as _};
 use store::read_only::ReadOnlyStore;
 
@@ -74,13 +74,13 @@ impl FailModeArgs {
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let result = decide(&args).await;
     let printed = match &result {
-        Ok(decisions) if args.json => print_json(&to_json(decisions)),
+        Ok(decisions) if args.json => print_json(&GateAnswer::from_decisions(decisions)),
         Ok(_) if args.quiet => Ok(()),
         Ok(decisions) => terminal::write(&report(decisions)),
         Err(error) => {
             let message = escape(&format!("could not tell: {error:#}")).into_owned();
             if args.json {
-                print_json(&json!({ "answer": "unknown", "message": message, "changes": [] }))
+                print_json(&GateAnswer::unknown(&message))
             } else {
                 if !args.quiet {
                     terminal::remark(&message);
@@ -98,8 +98,8 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-fn print_json(answer: &Value) -> Result<(), Failure> {
-    terminal::write_json(&format!("{answer:#}\n"))
+pub(crate) fn print_json(answer: &impl Serialize) -> Result<(), Failure> {
+    terminal::write_json(&format!("{}\n", serde_json::to_string_pretty(answer)?))
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {

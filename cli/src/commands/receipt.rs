@@ -4,7 +4,7 @@
 
 use crate::{
     Failure,
-    commands::gate::{cannot_tell, open_gate, repo_and_config},
+    commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
     config_args::Place,
     render::gate::{describe, name, short_id},
     terminal,
@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use domain::text::escape;
 use gate::{Candidate, Decision, Outcome, Receipt};
 use git::UserRepo;
-use serde_json::json;
+use serde::Serialize;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -37,6 +37,21 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     place: Place,
+}
+
+/// A line of `receipt --json`.
+#[derive(Serialize)]
+struct Written<'a> {
+    commit: Option<&'a str>,
+    receipt: Option<&'a Receipt>,
+    message: &'a str,
+}
+
+/// The answer of `receipt --show --json`.
+#[derive(Serialize)]
+struct Receipts<'a> {
+    commit: Option<&'a str>,
+    receipts: &'a [Receipt],
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
@@ -87,8 +102,8 @@ fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<
         }
     };
     if args.json {
-        let value = json!({ "commit": decision.candidate.commit, "receipt": receipt, "message": message });
-        terminal::write_json(&format!("{value}\n"))
+        let line = Written { commit: decision.candidate.commit.as_deref(), receipt, message: &message };
+        terminal::write_json(&format!("{}\n", serde_json::to_string(&line)?))
     } else {
         terminal::write(&format!("{message}\n"))
     }
@@ -98,7 +113,7 @@ async fn show(args: &Args, repo: &UserRepo) -> Result<(), Failure> {
     let commit = Candidate::from_commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
     if args.json {
-        return terminal::write_json(&format!("{:#}\n", json!({ "commit": commit.commit, "receipts": receipts })));
+        return print_json(&Receipts { commit: commit.commit.as_deref(), receipts: &receipts });
     }
     let text = match receipts.is_empty() {
         true => format!("{} has no receipt\n", name(&commit)),

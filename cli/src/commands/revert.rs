@@ -1,11 +1,11 @@
 //! `countersign revert`: reverts commits that landed before their review ended without an approval.
 //!
 //! In optimistic mode a change is committed first and reviewed later. If it is not approved, this command reverts its
-//! commits and the later commits of the same plan, and stages an accepted counter-patch.
+//! commits and the later commits of its plan, and stages an accepted counter-patch.
 
 use crate::{
     Failure,
-    commands::gate::{cannot_tell, open_gate, repo_and_config},
+    commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
     config_args::Place,
     render::{
         clipped,
@@ -17,7 +17,7 @@ use anyhow::{Context as _, anyhow};
 use domain::diff::{ZeroContext, apply_parts};
 use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
-use serde_json::{Value, json};
+use serde::Serialize;
 use store::{ReviewMatch, read_only::ReadOnlyStore};
 
 const SUBJECT_CHARS: usize = 60;
@@ -202,7 +202,7 @@ async fn stage_patch(repo: &UserRepo, patch: &str) -> PatchResult {
 
 fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), Failure> {
     if args.json {
-        return terminal::write_json(&format!("{:#}\n", to_json(args, plan, patched)));
+        return print_json(&RevertAnswer::new(args, plan, patched));
     }
     let number = plan.review.number;
     let verb = if args.dry_run { "would revert" } else { "reverted" };
@@ -232,16 +232,39 @@ fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), Failure>
     terminal::write(&out)
 }
 
-fn to_json(args: &Args, plan: &Plan, patched: &PatchResult) -> Value {
-    let commit = |commit: &Candidate| json!({ "commit": commit.commit, "subject": commit.subject });
-    let patch = match (patched, &plan.patch) {
-        (PatchResult::Staged, _) => "staged",
-        (PatchResult::Failed(_), _) => "failed",
-        (PatchResult::NotApplied, Some(_)) => "accepted",
-        (PatchResult::NotApplied, None) => "none",
-    };
-    json!({
-        "number": plan.review.number.to_string(), "review_id": plan.review.id.to_string(), "dry_run": args.dry_run,
-        "commits": plan.commits.iter().map(commit).collect::<Vec<_>>(), "counter_patch": patch,
-    })
+/// The answer of `revert --json`.
+#[derive(Serialize)]
+struct RevertAnswer<'a> {
+    number: String,
+    review_id: String,
+    dry_run: bool,
+    commits: Vec<RevertedCommit<'a>>,
+    counter_patch: &'static str,
+}
+
+#[derive(Serialize)]
+struct RevertedCommit<'a> {
+    commit: Option<&'a str>,
+    subject: &'a str,
+}
+
+impl<'a> RevertAnswer<'a> {
+    fn new(args: &Args, plan: &'a Plan, patched: &PatchResult) -> Self {
+        let commits = plan
+            .commits
+            .iter()
+            .map(|commit| RevertedCommit { commit: commit.commit.as_deref(), subject: &commit.subject });
+        Self {
+            number: plan.review.number.to_string(),
+            review_id: plan.review.id.to_string(),
+            dry_run: args.dry_run,
+            commits: commits.collect(),
+            counter_patch: match (patched, &plan.patch) {
+                (PatchResult::Staged, _) => "staged",
+                (PatchResult::Failed(_), _) => "failed",
+                (PatchResult::NotApplied, Some(_)) => "accepted",
+                (PatchResult::NotApplied, None) => "none",
+            },
+        }
+    }
 }

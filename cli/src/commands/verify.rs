@@ -2,18 +2,18 @@
 
 use crate::{
     Failure,
-    commands::gate::{cannot_tell, open_gate_with, repo_and_config},
+    commands::gate::{cannot_tell, open_gate_with, print_json, repo_and_config},
     config_args::Place,
     render::{
         clipped,
-        gate::{describe, describe_near_miss, short_id},
+        gate::{describe, describe_near_miss, short_id, yes_or_no},
         table,
     },
     terminal,
 };
 use anyhow::anyhow;
 use gate::{Candidate, Evidence, Outcome, Receipt, Standing, VerifiedCommit, default_range};
-use serde_json::{Value, json};
+use serde::Serialize;
 use store::read_only::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 50;
@@ -40,10 +40,27 @@ struct Report {
     trust_receipts: bool,
 }
 
+/// The answer of `verify --json`.
+#[derive(Serialize)]
+struct VerifyAnswer<'a> {
+    answer: &'static str,
+    commits: Vec<CommitAnswer<'a>>,
+}
+
+#[derive(Serialize)]
+struct CommitAnswer<'a> {
+    commit: Option<&'a str>,
+    subject: &'a str,
+    tree: &'a str,
+    standing: &'static str,
+    review: Option<String>,
+    why: String,
+}
+
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let report = verify(&args).await.map_err(cannot_tell)?;
     let printed = match args.json {
-        true => terminal::write_json(&format!("{:#}\n", report.to_json())),
+        true => print_json(&report.to_answer()),
         false => terminal::write(&report.to_text()),
     };
     // The exit code says no even if the output could not be written.
@@ -105,16 +122,19 @@ impl Report {
         out
     }
 
-    fn to_json(&self) -> Value {
-        let commit = |commit: &VerifiedCommit| {
+    fn to_answer(&self) -> VerifyAnswer<'_> {
+        let commits = self.commits.iter().map(|commit| {
             let Candidate { commit: id, subject, tree, .. } = &commit.decision.candidate;
-            json!({
-                "commit": id, "subject": subject, "tree": tree, "standing": commit.standing().as_str(),
-                "review": commit.review(), "why": describe_evidence(commit),
-            })
-        };
-        let answer = if self.passes() { "yes" } else { "no" };
-        json!({ "answer": answer, "commits": self.commits.iter().map(commit).collect::<Vec<_>>() })
+            CommitAnswer {
+                commit: id.as_deref(),
+                subject,
+                tree,
+                standing: commit.standing().as_str(),
+                review: commit.review(),
+                why: describe_evidence(commit),
+            }
+        });
+        VerifyAnswer { answer: yes_or_no(self.passes()), commits: commits.collect() }
     }
 }
 

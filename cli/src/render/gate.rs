@@ -6,7 +6,7 @@ use gate::{
     Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, ReviewedContent, SkipReason,
 };
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// How many refused commits are reported in full; the rest are counted.
@@ -191,67 +191,159 @@ fn next_step_for_one(candidate: &Candidate, near_misses: &[NearMiss]) -> String 
     }
 }
 
-pub(crate) fn to_json(decisions: &[Decision]) -> Value {
-    let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
-    let mut answer = json!({
-        "answer": if refused.is_empty() { "yes" } else { "no" },
-        "changes": decisions.iter().map(decision_to_json).collect::<Vec<_>>(),
-    });
-    if !refused.is_empty() {
-        answer["next"] = next_step(&refused).into();
-    }
-    answer
+/// The answer of `gate --json`.
+#[derive(Serialize)]
+pub(crate) struct GateAnswer<'a> {
+    answer: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    changes: Vec<Change<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
-fn decision_to_json(decision: &Decision) -> Value {
-    let Candidate { commit, parents, tree, .. } = &decision.candidate;
-    let mut value = json!({
-        "commit": commit, "parents": parents, "tree": tree, "message": describe(decision),
-        "answer": if decision.passes() { "yes" } else { "no" },
-    });
-    match &decision.outcome {
-        Outcome::Approved(approval) => {
-            value["because"] = "approved".into();
-            value["review"] = review_to_json(&approval.review);
-            value["commits"] = approval.commits.into();
+#[derive(Serialize)]
+struct Change<'a> {
+    answer: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'static str>,
+    message: String,
+    commit: Option<&'a str>,
+    parents: &'a [String],
+    tree: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review: Option<ApprovedReview<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<Vec<NearReview<'a>>>,
+}
+
+#[derive(Serialize)]
+struct ApprovedReview<'a> {
+    number: String,
+    review_id: String,
+    status: &'static str,
+    content_hash: &'a str,
+    patch_id: Option<&'a str>,
+    tree_id: Option<&'a str>,
+    base: Option<&'a str>,
+    project: Option<&'a str>,
+    approvers: Vec<ApproverOfReview<'a>>,
+}
+
+#[derive(Serialize)]
+struct ApproverOfReview<'a> {
+    reviewer_id: &'a str,
+    persona: &'a str,
+    at: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NearReview<'a> {
+    number: String,
+    review_id: String,
+    status: &'static str,
+    approved: bool,
+    how: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'a [String]>,
+    message: String,
+}
+
+impl<'a> GateAnswer<'a> {
+    pub(crate) fn from_decisions(decisions: &'a [Decision]) -> Self {
+        let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
+        Self {
+            answer: yes_or_no(refused.is_empty()),
+            message: None,
+            changes: decisions.iter().map(Change::from_decision).collect(),
+            next: (!refused.is_empty()).then(|| next_step(&refused)),
         }
-        Outcome::Exempt(Exemption::NoChange) => value["because"] = "empty".into(),
-        Outcome::Exempt(Exemption::CleanMerge) => value["because"] = "merge".into(),
-        Outcome::Exempt(Exemption::ExemptFiles) => value["because"] = "exempt".into(),
-        Outcome::Unapproved(near_misses) => value["nearest"] = near_misses.iter().map(near_miss_to_json).collect(),
-        Outcome::NotExamined(SkipReason::EarlierUnapproved) => value["because"] = "after_no".into(),
-        Outcome::NotExamined(SkipReason::TooManyCommits) => value["because"] = "too_many".into(),
     }
-    value
+
+    /// The gate could not tell.
+    pub(crate) fn unknown(message: &'a str) -> Self {
+        Self { answer: "unknown", message: Some(message), changes: Vec::new(), next: None }
+    }
 }
 
-fn review_to_json(review: &ReviewedContent) -> Value {
-    let approvers = review.approvers.iter().map(|approver| {
-        let at = jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok();
-        json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": at })
-    });
-    json!({
-        "number": review.number.to_string(), "review_id": review.id.to_string(), "status": review.status.as_str(),
-        "content_hash": review.content_hash, "patch_id": review.patch_id, "tree_id": review.tree_id,
-        "base": review.base, "project": review.project, "approvers": approvers.collect::<Vec<_>>(),
-    })
+pub(crate) fn yes_or_no(passes: bool) -> &'static str {
+    if passes { "yes" } else { "no" }
 }
 
-fn near_miss_to_json(near_miss: &NearMiss) -> Value {
-    let NearMiss { review, difference } = near_miss;
-    let mut value = json!({
-        "number": review.number.to_string(), "review_id": review.id.to_string(),
-        "status": review.status.as_str(), "approved": review.approved, "message": describe_near_miss(near_miss),
-    });
-    match difference {
-        Difference::None => value["how"] = "exactly".into(),
-        Difference::Files(files) => {
-            value["how"] = "except".into();
-            value["files"] = files.clone().into();
+impl<'a> Change<'a> {
+    fn from_decision(decision: &'a Decision) -> Self {
+        let Candidate { commit, parents, tree, .. } = &decision.candidate;
+        let mut change = Self {
+            answer: yes_or_no(decision.passes()),
+            because: None,
+            message: describe(decision),
+            commit: commit.as_deref(),
+            parents,
+            tree,
+            review: None,
+            commits: None,
+            nearest: None,
+        };
+        match &decision.outcome {
+            Outcome::Approved(approval) => {
+                change.because = Some("approved");
+                change.review = Some(ApprovedReview::from_content(&approval.review));
+                change.commits = Some(approval.commits);
+            }
+            Outcome::Exempt(Exemption::NoChange) => change.because = Some("empty"),
+            Outcome::Exempt(Exemption::CleanMerge) => change.because = Some("merge"),
+            Outcome::Exempt(Exemption::ExemptFiles) => change.because = Some("exempt"),
+            Outcome::Unapproved(near_misses) => {
+                change.nearest = Some(near_misses.iter().map(NearReview::from_near_miss).collect());
+            }
+            Outcome::NotExamined(SkipReason::EarlierUnapproved) => change.because = Some("after_no"),
+            Outcome::NotExamined(SkipReason::TooManyCommits) => change.because = Some("too_many"),
         }
-        Difference::DoesNotApply => value["how"] = "does_not_apply".into(),
+        change
     }
-    value
+}
+
+impl<'a> ApprovedReview<'a> {
+    fn from_content(review: &'a ReviewedContent) -> Self {
+        let approvers = review.approvers.iter().map(|approver| ApproverOfReview {
+            reviewer_id: &approver.reviewer,
+            persona: &approver.persona,
+            at: jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok(),
+        });
+        Self {
+            number: review.number.to_string(),
+            review_id: review.id.to_string(),
+            status: review.status.as_str(),
+            content_hash: &review.content_hash,
+            patch_id: review.patch_id.as_deref(),
+            tree_id: review.tree_id.as_deref(),
+            base: review.base.as_deref(),
+            project: review.project.as_deref(),
+            approvers: approvers.collect(),
+        }
+    }
+}
+
+impl<'a> NearReview<'a> {
+    fn from_near_miss(near_miss: &'a NearMiss) -> Self {
+        let NearMiss { review, difference } = near_miss;
+        let (how, files) = match difference {
+            Difference::None => ("exactly", None),
+            Difference::Files(files) => ("except", Some(files.as_slice())),
+            Difference::DoesNotApply => ("does_not_apply", None),
+        };
+        Self {
+            number: review.number.to_string(),
+            review_id: review.id.to_string(),
+            status: review.status.as_str(),
+            approved: review.approved,
+            how,
+            files,
+            message: describe_near_miss(near_miss),
+        }
+    }
 }
 
 #[cfg(test)]

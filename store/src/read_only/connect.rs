@@ -32,13 +32,6 @@ impl ReadOnlyStore {
         Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
-    /// An empty store, for when there is no database.
-    pub async fn empty() -> Result<Self, StoreError> {
-        let mut connection = SqliteConnectOptions::new().in_memory(true).connect().await?;
-        MIGRATIONS.run(&mut connection).await?;
-        Ok(Self(connection))
-    }
-
     pub async fn close(self) {
         // Nothing was written, so an error has no consequence.
         let _ = self.0.close().await;
