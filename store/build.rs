@@ -1,4 +1,4 @@
-//! Rebuilds when a migration is added: `migrate!` reads the folder at compile time.
+//! Rebuilds when a migration changes: `migrate!` reads the folder at compile time.
 fn main() {
     println!("cargo:rerun-if-changed=../migrations");
 }

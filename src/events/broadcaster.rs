@@ -17,7 +17,7 @@ const PAGE_SIZE: u32 = 500;
 /// Most recent events kept in memory, for subscribers that reconnect or have nearly caught up.
 const MAX_RECENT: usize = 512;
 
-/// Pages read at the same time for subscribers that catch up. The database has other readers.
+/// Pages read concurrently for subscribers that catch up. The database has other readers.
 const MAX_CATCH_UP_READS: usize = 2;
 
 pub(super) struct Broadcaster {

@@ -38,7 +38,7 @@ impl StreamLimits {
         Self { max, permits: Arc::new(Semaphore::new(max)), open_by_token: Arc::default() }
     }
 
-    /// Callers without a token share the total: they cannot be told apart.
+    /// Callers without a token share the total: the broker cannot distinguish them.
     pub(super) fn acquire(&self, token: Option<&SecretHash>) -> Result<StreamPermit, CallError> {
         let busy = |message: &str, limit: usize| {
             let body = ErrorBody::new(ErrorCode::Busy, format!("{message} {limit}"));

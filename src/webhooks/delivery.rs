@@ -25,7 +25,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Sends one event. Every attempt has the same `id`, but its own time and signature.
+    /// Sends one event. All attempts share the `id`; each has its own time and signature.
     pub(super) async fn send(&self, id: &str, event: &EncodedEvent, now_ms: i64) -> Result<(), String> {
         let request = self.request(id, event, now_ms / 1000).ok_or("the request cannot be built")?;
         let status = self.client.post(request, self.timeout).await?;

@@ -1,19 +1,19 @@
-//! What can go wrong with the database, each a decision the caller can make.
+//! Errors of the database. Each variant is a decision the caller can make.
 
-/// Why something was not stored or not read.
+/// Why a read or a write failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// The change did not happen.
+    /// The change was not written.
     #[error("the database refused the change: {0}")]
     Write(String),
     #[error("the database cannot be read: {0}")]
     Read(String),
-    /// A row that does not make sense; nothing is guessed in its place.
+    /// A row has a value that the schema does not allow.
     #[error("corrupt row: {0}")]
     Corrupt(String),
     #[error("the database cannot be migrated: {0}")]
     Migrate(String),
-    /// More changes wait than the writer takes on.
+    /// The writer's queue is full.
     #[error("too many changes are waiting to be written")]
     Full,
     /// The writer has ended.
@@ -24,8 +24,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
-        Self::Corrupt(what.to_string())
+    pub(crate) fn corrupt(message: impl std::fmt::Display) -> Self {
+        Self::Corrupt(message.to_string())
     }
 }
 

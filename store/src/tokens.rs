@@ -1,5 +1,5 @@
-//! Bearer tokens. They are made and revoked by the command line, beside a running broker or without one,
-//! on a connection of its own; the broker only looks them up.
+//! Bearer tokens. The command line creates and revokes them on a connection of its own, with or without a running broker.
+//! The broker only looks them up.
 
 use crate::{
     Reader, StoreError,
@@ -12,7 +12,7 @@ use domain::{
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use std::{collections::HashSet, path::Path};
 
-/// Every secret begins with this, so that people and scanners recognise one.
+/// The prefix of every secret, by which people and scanners recognise one.
 pub const SECRET_PREFIX: &str = "cs_";
 
 /// Number of hex digits after the prefix.
@@ -31,13 +31,13 @@ pub fn new_secret() -> String {
     format!("{SECRET_PREFIX}{}", domain::text::hex(&bytes))
 }
 
-/// A token as stored: everything but its secret, which nobody has kept.
+/// A stored token. Its secret is not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub id: i64,
     pub authority: Authority,
     pub identity: String,
-    /// `None`: good for every project.
+    /// `None`: valid for every project.
     pub project: Option<String>,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
@@ -52,7 +52,7 @@ impl Token {
     }
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone, Copy)]
 pub struct NewToken<'a> {
     pub hash: &'a SecretHash,
@@ -65,7 +65,7 @@ pub struct NewToken<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenSelector {
     Id(i64),
-    /// All of this name.
+    /// All tokens of this identity.
     Identity(String),
 }
 
@@ -84,8 +84,7 @@ impl Reader {
         row.map(Row::into_token).transpose()
     }
 
-    /// Whether one of these is a live token's. Of those there are few, so they are read and not asked for one
-    /// by one.
+    /// Whether one of these hashes belongs to a live token. There are few live tokens, so all of them are read.
     pub async fn has_live_token(&self, hashes: &[SecretHash]) -> Result<bool, StoreError> {
         let live = sqlx::query!("SELECT hash FROM tokens WHERE revoked_at_ms IS NULL").fetch_all(&self.pool).await?;
         let live: HashSet<String> = live.into_iter().map(|row| row.hash).collect();
@@ -93,11 +92,11 @@ impl Reader {
     }
 }
 
-/// The table of tokens, open for changes. Each is one short transaction that waits for the broker's.
+/// The table of tokens, open for changes. Each change is one short transaction, which waits for the broker's.
 pub struct Tokens(SqliteConnection);
 
 impl Tokens {
-    /// `None` if there is no database, or one that no broker has brought up to date yet.
+    /// `None` if the database does not exist or was never migrated.
     pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         if !path.exists() {
             return Ok(None);
@@ -109,7 +108,7 @@ impl Tokens {
         Ok(table.map(|_| Self(connection)))
     }
 
-    /// The new token's id.
+    /// Creates a token and returns its id.
     pub async fn create(&mut self, token: NewToken<'_>, now: Timestamp) -> Result<i64, StoreError> {
         let NewToken { hash, authority, identity, project } = token;
         let (hash, role) = (hash.as_str(), authority.as_str());
@@ -123,11 +122,11 @@ impl Tokens {
         )
         .execute(&mut self.0)
         .await
-        .map_err(not_written)?;
+        .map_err(write_error)?;
         Ok(done.last_insert_rowid())
     }
 
-    /// All, also those that are revoked; oldest first.
+    /// All tokens, including revoked ones; oldest first.
     pub async fn list(&mut self) -> Result<Vec<Token>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
@@ -138,9 +137,9 @@ impl Tokens {
         rows.into_iter().map(Row::into_token).collect()
     }
 
-    /// How many were live and are not any more.
-    pub async fn revoke(&mut self, which: &TokenSelector, now: Timestamp) -> Result<u64, StoreError> {
-        let done = match which {
+    /// Returns the number of tokens revoked.
+    pub async fn revoke(&mut self, selector: &TokenSelector, now: Timestamp) -> Result<u64, StoreError> {
+        let done = match selector {
             TokenSelector::Id(id) => {
                 sqlx::query!("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", now.0, id)
                     .execute(&mut self.0)
@@ -156,7 +155,7 @@ impl Tokens {
                 .await
             }
         };
-        Ok(done.map_err(not_written)?.rows_affected())
+        Ok(done.map_err(write_error)?.rows_affected())
     }
 
     pub async fn close(self) -> Result<(), StoreError> {
@@ -164,7 +163,7 @@ impl Tokens {
     }
 }
 
-fn not_written(error: sqlx::Error) -> StoreError {
+fn write_error(error: sqlx::Error) -> StoreError {
     StoreError::Write(error.to_string())
 }
 

@@ -6,7 +6,7 @@ use domain::{
 };
 
 #[tokio::test]
-async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
+async fn a_token_created_beside_an_open_store_is_found_until_it_is_revoked() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("countersign.db");
     assert!(Tokens::open(&path).await.expect("readable").is_none());
@@ -16,7 +16,7 @@ async fn a_token_made_beside_an_open_store_is_found_until_it_is_revoked() {
     let hash = SecretHash::from_secret("cs_secret");
     let token = NewToken { hash: &hash, authority: Authority::Reviewer, identity: "ada", project: Some("app") };
     let id = tokens.create(token, Timestamp(5)).await.expect("made");
-    assert!(tokens.create(token, Timestamp(6)).await.is_err(), "the same secret twice");
+    assert!(tokens.create(token, Timestamp(6)).await.is_err(), "a secret can be used once");
     let found = reader.find_live_token(&hash).await.expect("read").expect("there");
     assert_eq!((found.id, found.identity.as_str(), found.authority), (id, "ada", Authority::Reviewer));
     assert_eq!(found.scope(), Scope::Project(Some("app".into())));

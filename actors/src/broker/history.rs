@@ -6,7 +6,7 @@ use domain::{ids::ReviewId, query::GroupBy, stats::Stats};
 use store::{EventFilter, EventRecord, Page, StatsPeriod, TimelineRecord};
 
 impl Broker {
-    /// Events of the log. A page may be short, or empty, and have others after it.
+    /// Events of the log by filter. A page may be short or empty although more pages follow.
     pub async fn history(&self, query: HistoryQuery) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
         let limits = &self.0.context.settings.limits;
@@ -21,14 +21,14 @@ impl Broker {
         self.0.context.reader.list_events_by(&filter, query.order, cursor, limit).await.map_err(unreadable)
     }
 
-    /// What happened to a review after that version, oldest first.
+    /// The events of a review after version `after`, oldest first.
     pub async fn timeline(&self, id: ReviewId, after: u64, limit: u32) -> Answer<Vec<TimelineRecord>> {
         let _call = self.admit()?;
         let review = self.review(id).await?;
         self.0.context.reader.list_timeline(review.number, after, limit).await.map_err(unreadable)
     }
 
-    /// One at a time: they look at every review, and all else that is read shares a few connections with them.
+    /// Statistics run one at a time: they read every review, and all other reads share the same few connections.
     pub async fn stats(&self, period: StatsPeriod, by: GroupBy) -> Answer<Stats> {
         let _call = self.admit()?;
         let busy = |_| BrokerError::Busy { what: "too many statistics are being made" };

@@ -1,4 +1,4 @@
-//! The log of all events, for those who follow it, and what is counted.
+//! Following the log of events, and the figures that metrics report.
 
 use super::{Answer, Broker};
 use crate::{
@@ -27,7 +27,7 @@ impl Broker {
         self.0.context.reader.list_events(after, review, limit).await.map_err(unreadable)
     }
 
-    /// What this broker counts.
+    /// The broker's metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.0.context.metrics
     }
@@ -37,17 +37,17 @@ impl Broker {
         self.0.feed.sync_times()
     }
 
-    /// How many reviews can be claimed, by project and priority.
+    /// The number of claimable reviews by project and priority.
     pub async fn queue(&self) -> Answer<Vec<(Option<String>, Priority, u64)>> {
         self.0.context.reader.count_queue().await.map_err(unreadable)
     }
 
-    /// The pool alone, from memory.
+    /// The pool's status, from memory.
     pub async fn live_reviewers(&self) -> Answer<PoolStatus> {
         self.show_pool().await
     }
 
-    /// Whether whoever has shown this secret may still come in.
+    /// Whether the token or credential with this hash is still valid.
     pub async fn is_still_known(&self, hash: &SecretHash) -> Answer<bool> {
         Ok(self.identify_hashed(hash).await?.is_some())
     }

@@ -4,7 +4,7 @@ use super::{MAX_WALK, select};
 use crate::{
     LogEntry, PoolChange, StoreError, TimelineRecord,
     rows::{EventFilter, ProcessIdentity, ReviewerRow},
-    sqlite::stats::tests::{Lives, lived},
+    sqlite::stats::tests::{ReviewFixture, known_reviews},
 };
 use domain::{
     event_kind::EventKind,
@@ -19,10 +19,10 @@ use sqlx::Execute as _;
 use std::path::Path;
 use tokio::sync::oneshot;
 
-async fn page(lives: &Lives, filter: &EventFilter, order: EventOrder, limit: u32) -> Vec<u64> {
+async fn page(fixture: &ReviewFixture, filter: &EventFilter, order: EventOrder, limit: u32) -> Vec<u64> {
     let (mut seqs, mut cursor) = (Vec::new(), None);
     loop {
-        let page = lives.store.reader.list_events_by(filter, order, cursor, limit).await.unwrap();
+        let page = fixture.store.reader.list_events_by(filter, order, cursor, limit).await.unwrap();
         seqs.extend(page.items.iter().map(|row| row.seq));
         match page.next_cursor {
             Some(next) => cursor = Some(next.parse().unwrap()),
@@ -32,7 +32,7 @@ async fn page(lives: &Lives, filter: &EventFilter, order: EventOrder, limit: u32
 }
 
 /// Stores a reviewer of a project, with an event about it.
-async fn add_reviewer(lives: &Lives, project: Option<&str>, event: impl Fn(String) -> PoolEvent) {
+async fn add_reviewer(fixture: &ReviewFixture, project: Option<&str>, event: impl Fn(String) -> PoolEvent) {
     let id = format!("codex-r1-{}", project.unwrap_or("none"));
     let process = ProcessIdentity { pid: 1, start_time: 1, boot_id: "b".into() };
     let reviewer = ReviewerRow {
@@ -49,33 +49,33 @@ async fn add_reviewer(lives: &Lives, project: Option<&str>, event: impl Fn(Strin
     };
     let (done, saved) = oneshot::channel();
     let change = PoolChange { at: Timestamp(1), tick: Tick(1), reviewer: Some(reviewer), event: Some(event(id)) };
-    lives.store.writer.commit_pool_change(Box::new(change), done);
+    fixture.store.writer.commit_pool_change(Box::new(change), done);
     saved.await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn pages_of_any_size_add_up_to_the_log_in_either_order() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
-    let all: Vec<u64> = (1..=lives.store.reader.last_seq().await.unwrap()).collect();
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
+    let all: Vec<u64> = (1..=fixture.store.reader.last_seq().await.unwrap()).collect();
     let newest: Vec<u64> = all.iter().rev().copied().collect();
     for limit in [1, 2, 3, 7, 200] {
-        assert_eq!(page(&lives, &EventFilter::default(), EventOrder::Oldest, limit).await, all);
-        assert_eq!(page(&lives, &EventFilter::default(), EventOrder::Newest, limit).await, newest);
+        assert_eq!(page(&fixture, &EventFilter::default(), EventOrder::Oldest, limit).await, all);
+        assert_eq!(page(&fixture, &EventFilter::default(), EventOrder::Newest, limit).await, newest);
         let one = EventFilter { review: Some(ReviewNumber(2)), ..EventFilter::default() };
-        assert_eq!(page(&lives, &one, EventOrder::Oldest, limit).await, [9, 10, 11, 12]);
-        assert_eq!(page(&lives, &one, EventOrder::Newest, limit).await, [12, 11, 10, 9]);
+        assert_eq!(page(&fixture, &one, EventOrder::Oldest, limit).await, [9, 10, 11, 12]);
+        assert_eq!(page(&fixture, &one, EventOrder::Newest, limit).await, [12, 11, 10, 9]);
     }
-    lives.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn filters_can_be_combined() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
     let all = EventFilter::default;
     let project = |name: &str| Some(Some(name.to_owned()));
-    let found = async |filter: EventFilter| page(&lives, &filter, EventOrder::Oldest, 5).await;
+    let found = async |filter: EventFilter| page(&fixture, &filter, EventOrder::Oldest, 5).await;
     assert_eq!(found(EventFilter { project: project("web"), ..all() }).await, [16, 17, 18]);
     assert_eq!(found(EventFilter { project: Some(None), ..all() }).await, [0_u64; 0]);
     assert_eq!(found(EventFilter { kind: Some(EventKind::Closed), ..all() }).await, [8, 12]);
@@ -88,47 +88,47 @@ async fn filters_can_be_combined() {
     assert_eq!(found(EventFilter { since: at(86_401), until: at(86_403), ..all() }).await, [17]);
     assert_eq!(found(EventFilter { until: at(0), ..all() }).await, [0_u64; 0]);
     assert_eq!(found(EventFilter { since: at(50), until: at(100), ..all() }).await, [11, 14]);
-    lives.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn a_pool_event_belongs_to_the_project_of_its_reviewer() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = Lives::on(&folder.path().join("countersign.db")).await;
+    let fixture = ReviewFixture::on(&folder.path().join("countersign.db")).await;
     let ended = |reviewer| PoolEvent::ReviewerTerminated { reviewer, exit: "exit code 0".into(), ran_ms: None };
-    add_reviewer(&lives, Some("web"), ended).await;
-    add_reviewer(&lives, None, ended).await;
+    add_reviewer(&fixture, Some("web"), ended).await;
+    add_reviewer(&fixture, None, ended).await;
     let looping =
         |_| PoolEvent::CrashLoop { project: Some("web".into()), persona: None, failures: 5, last_words: vec![] };
-    add_reviewer(&lives, Some("app"), looping).await;
+    add_reviewer(&fixture, Some("app"), looping).await;
     let kind = |kind| EventFilter { kind: Some(kind), ..EventFilter::default() };
     let of =
         |filter: EventFilter, project: Option<&str>| EventFilter { project: Some(project.map(Into::into)), ..filter };
     for filter in [EventFilter::default(), kind(EventKind::ReviewerTerminated)] {
-        let seqs = page(&lives, &of(filter, None), EventOrder::Newest, 1).await;
+        let seqs = page(&fixture, &of(filter, None), EventOrder::Newest, 1).await;
         assert_eq!(seqs, [2]);
     }
-    assert_eq!(page(&lives, &of(kind(EventKind::CrashLoop), Some("web")), EventOrder::Newest, 1).await, [3]);
-    assert_eq!(page(&lives, &of(EventFilter::default(), Some("web")), EventOrder::Newest, 1).await, [3, 1]);
+    assert_eq!(page(&fixture, &of(kind(EventKind::CrashLoop), Some("web")), EventOrder::Newest, 1).await, [3]);
+    assert_eq!(page(&fixture, &of(EventFilter::default(), Some("web")), EventOrder::Newest, 1).await, [3, 1]);
     let activity = EventFilter { activity: true, ..EventFilter::default() };
-    assert_eq!(page(&lives, &activity, EventOrder::Newest, 9).await, [3]);
-    lives.end().await;
+    assert_eq!(page(&fixture, &activity, EventOrder::Newest, 9).await, [3]);
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn a_timeline_says_how_long_claims_were_held() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
-    let records = lives.store.reader.list_timeline(ReviewNumber(1), 0, 100).await.unwrap();
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
+    let records = fixture.store.reader.list_timeline(ReviewNumber(1), 0, 100).await.unwrap();
     let held = |record: &TimelineRecord| record.claimed_at.map(|at| record.event.at.0 - at.0);
     assert_eq!(records.iter().filter_map(held).collect::<Vec<_>>(), [10_000, 30_000, 20_000]);
     let rounds: Vec<_> = records.iter().filter_map(|record| record.event.round).collect();
     assert_eq!(rounds, [1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!((records[0].previous_at, records[4].previous_at), (None, Some(records[3].event.at)));
-    let rest = lives.store.reader.list_timeline(ReviewNumber(1), 6, 1).await.unwrap();
+    let rest = fixture.store.reader.list_timeline(ReviewNumber(1), 6, 1).await.unwrap();
     let versions: Vec<_> = rest.iter().filter_map(|record| record.event.review()).map(|review| review.2).collect();
     assert_eq!(versions, [7]);
-    lives.end().await;
+    fixture.end().await;
 }
 
 /// Appends pool events until the log has `events` of them.
@@ -147,20 +147,20 @@ fn stretch(path: &Path, events: i64) {
 async fn a_page_looks_at_a_bounded_number_of_events_and_the_next_continues_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    let lives = lived(&path).await;
+    let fixture = known_reviews(&path).await;
     stretch(&path, 2 * MAX_WALK + 100);
     let web = EventFilter { project: Some(Some("web".into())), ..EventFilter::default() };
     let (mut cursor, mut sizes, mut seqs) = (None, Vec::new(), Vec::new());
     loop {
-        let page = lives.store.reader.list_events_by(&web, EventOrder::Newest, cursor, 2).await.unwrap();
+        let page = fixture.store.reader.list_events_by(&web, EventOrder::Newest, cursor, 2).await.unwrap();
         sizes.push(page.items.len());
         seqs.extend(page.items.iter().map(|row| row.seq));
         let Some(next) = page.next_cursor else { break };
         cursor = Some(next.parse().unwrap());
     }
     assert_eq!((sizes, seqs), (vec![0, 0, 2, 1], vec![18, 17, 16]));
-    assert_eq!(page(&lives, &web, EventOrder::Oldest, 2).await, [16, 17, 18]);
-    lives.end().await;
+    assert_eq!(page(&fixture, &web, EventOrder::Oldest, 2).await, [16, 17, 18]);
+    fixture.end().await;
 }
 
 /// Appends four events of more than a mebibyte each.
@@ -177,8 +177,8 @@ fn add_long_events(path: &Path) {
 async fn a_page_of_long_events_ends_early_and_the_next_continues() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    let lives = lived(&path).await;
-    let reader = &lives.store.reader;
+    let fixture = known_reviews(&path).await;
+    let reader = &fixture.store.reader;
     let first = reader.last_seq().await.unwrap();
     add_long_events(&path);
     let (mut after, mut sizes) = (first, Vec::new());
@@ -198,7 +198,7 @@ async fn a_page_of_long_events_ends_early_and_the_next_continues() {
         cursor = Some(next.parse().unwrap());
     }
     assert_eq!((seqs, pages), ((1..=first + 4).collect(), 3));
-    lives.end().await;
+    fixture.end().await;
 }
 
 /// Every page is a search along a key: with `SCAN events` its time would grow with the log.
@@ -206,7 +206,7 @@ async fn a_page_of_long_events_ends_early_and_the_next_continues() {
 async fn no_page_scans_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    lived(&path).await.end().await;
+    known_reviews(&path).await.end().await;
     let all = EventFilter::default;
     let filters = [
         ("all", all()),
@@ -237,7 +237,7 @@ async fn no_page_scans_the_log() {
 async fn the_log_can_only_grow() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    lived(&path).await.end().await;
+    known_reviews(&path).await.end().await;
     let connection = Connection::open(&path).unwrap();
     let rows = || {
         connection.query_row("SELECT count(*), total(length(payload)) FROM events", [], |row| {
@@ -260,11 +260,11 @@ async fn the_log_can_only_grow() {
 #[tokio::test]
 async fn a_record_has_the_columns_beside_the_event() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
-    let page = lives.store.reader.list_events_by(&EventFilter::default(), EventOrder::Oldest, None, 5).await.unwrap();
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
+    let page = fixture.store.reader.list_events_by(&EventFilter::default(), EventOrder::Oldest, None, 5).await.unwrap();
     let last = page.items.last().unwrap();
     let LogEntry::Review { number, recorded, .. } = &last.entry else { panic!("{last:?}") };
     assert_eq!((number.0, recorded.version, recorded.event.kind()), (1, 5, EventKind::Revised));
     assert_eq!((last.round, last.intent.as_deref()), (Some(2), Some("change 1, better")));
-    lives.end().await;
+    fixture.end().await;
 }

@@ -1,7 +1,7 @@
 //! Pages of findings across reviews.
 
 use super::{MAX_WALK, select};
-use crate::{rows::FindingFilter, sqlite::stats::tests::lived};
+use crate::{rows::FindingFilter, sqlite::stats::tests::known_reviews};
 use domain::ids::ReviewNumber;
 use rusqlite::Connection;
 use sqlx::Execute as _;
@@ -22,12 +22,12 @@ fn stretch(path: &Path, findings: i64) {
 async fn a_page_looks_at_a_bounded_number_of_findings_and_the_next_continues_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    let lives = lived(&path).await;
+    let fixture = known_reviews(&path).await;
     stretch(&path, 2 * MAX_WALK + 100);
     let read = async |filter: FindingFilter, limit| {
         let (mut cursor, mut sizes, mut numbers) = (None, Vec::new(), Vec::new());
         loop {
-            let page = lives.store.reader.list_findings(&filter, cursor, limit).await.unwrap();
+            let page = fixture.store.reader.list_findings(&filter, cursor, limit).await.unwrap();
             sizes.push(page.items.len());
             numbers.extend(page.items.iter().map(|found| found.finding.number.0));
             let Some(next) = page.next_cursor else { break };
@@ -42,16 +42,16 @@ async fn a_page_looks_at_a_bounded_number_of_findings_and_the_next_continues_the
     assert_eq!(read(of_review, 5).await, (vec![1], vec![3]));
     let (_, all) = read(FindingFilter::default(), 5000).await;
     assert_eq!(all, (1..=2 * MAX_WALK + 100).rev().collect::<Vec<_>>());
-    let beyond = lives.store.reader.list_findings(&FindingFilter::default(), Some(i64::MAX), 1).await.unwrap();
+    let beyond = fixture.store.reader.list_findings(&FindingFilter::default(), Some(i64::MAX), 1).await.unwrap();
     assert_eq!(beyond.items[0].finding.number.0, 2 * MAX_WALK + 100);
-    lives.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn no_page_scans_the_findings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
-    lived(&path).await.end().await;
+    known_reviews(&path).await.end().await;
     let connection = Connection::open(&path).unwrap();
     let all = FindingFilter::default;
     for filter in [

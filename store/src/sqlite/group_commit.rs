@@ -149,7 +149,7 @@ fn enters_queue(recorded: &LoggedEvent, review: &Review) -> bool {
         Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
         Event::MessageAdded { requeued, .. } => requeued.is_some(),
         Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
-        // While git checked the diff for this claim, other claims were told to retry.
+        // While git checked the diff for this claim, other claims had to retry.
         Event::Claimed { .. } => review.free_seats().next().is_some(),
         Event::VerdictGiven { reopens, .. } => *reopens,
         Event::FindingUpdated(updated) => updated.lease_ends.is_some(),

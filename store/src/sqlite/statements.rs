@@ -141,13 +141,13 @@ type DiffColumns<'a> =
 
 fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
     let Some(facts) = diff else { return (None, None, None, None, None, None) };
-    let (tree, result, to, words) = match &facts.check {
+    let (tree, result, to, message) = match &facts.check {
         DiffCheck::Skipped => (None, "skipped", None, None),
         DiffCheck::Applies { to, tree_id } => (tree_id.as_deref(), "applies", Some(to.as_str()), None),
         DiffCheck::Fails { message } => (None, "fails", None, Some(message.as_str())),
         DiffCheck::Unknown { why } => (None, "unknown", None, Some(why.as_str())),
     };
-    (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, words)
+    (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, message)
 }
 
 fn target_column(review: &Review) -> Result<Option<String>, StoreError> {
@@ -155,7 +155,7 @@ fn target_column(review: &Review) -> Result<Option<String>, StoreError> {
 }
 
 pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq: u64) -> Result<(), StoreError> {
-    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    let (base, patch_id, tree, result, to, message) = diff_columns(review.round.diff.as_ref());
     connection.prepare_cached(INSERT_REVIEW)?.execute(params![
         review.number.0,
         review.id.to_string(),
@@ -178,7 +178,7 @@ pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq
         tree,
         result,
         to,
-        words,
+        message,
         review.round.request_key,
         review.returned,
         serde_json::to_string(&review.policy)?,
@@ -201,7 +201,7 @@ pub(super) fn update_review_if_version(
 ) -> Result<(), StoreError> {
     let review = &change.review;
     let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
-    let (base, patch_id, tree, result, to, words) = diff_columns(review.round.diff.as_ref());
+    let (base, patch_id, tree, result, to, message) = diff_columns(review.round.diff.as_ref());
     let decision = review.decision.as_ref();
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
         review.number.0,
@@ -216,7 +216,7 @@ pub(super) fn update_review_if_version(
         tree,
         result,
         to,
-        words,
+        message,
         review.round.request_key,
         review.returned,
         review.claim_generation,

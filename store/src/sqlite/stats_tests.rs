@@ -29,12 +29,12 @@ fn at(seconds: i64) -> Now {
     Now { at: Timestamp(START + seconds * 1000), tick: Tick(seconds * 1000) }
 }
 
-pub(crate) struct Lives {
+pub(crate) struct ReviewFixture {
     pub(crate) store: Store,
     last_finding: i64,
 }
 
-impl Lives {
+impl ReviewFixture {
     pub(crate) async fn on(path: &Path) -> Self {
         Self { store: open(path, Settings::default()).await.unwrap(), last_finding: 0 }
     }
@@ -69,13 +69,13 @@ impl Lives {
         .await
     }
 
-    pub(crate) async fn tell(&self, review: &Review, command: Command, when: i64) -> Review {
+    pub(crate) async fn apply(&self, review: &Review, command: Command, when: i64) -> Review {
         self.commit(transition(Some(review), command, at(when), &RULES).unwrap(), None, when).await
     }
 
     pub(crate) async fn claim(&self, review: &Review, by: &str, when: i64) -> Review {
         let claim = ClaimSeat { by: by.into(), persona: None, check: None };
-        self.tell(review, Command::Claim(claim), when).await
+        self.apply(review, Command::Claim(claim), when).await
     }
 
     async fn vote(&mut self, review: &Review, by: &str, verdict: Verdict, issues: &[Severity], when: i64) -> Review {
@@ -102,7 +102,7 @@ impl Lives {
             findings: offered,
             digest: format!("{by} {when}"),
         };
-        self.tell(review, Command::GiveVerdict(command), when).await
+        self.apply(review, Command::GiveVerdict(command), when).await
     }
 
     async fn revise(&self, review: &Review, intent: &str, when: i64) -> Review {
@@ -113,12 +113,12 @@ impl Lives {
             draft: draft(&content),
             anchors: Vec::new(),
         };
-        let told = transition(Some(review), Command::Revise(revise), at(when), &RULES).unwrap();
-        self.commit(told, Some(content), when).await
+        let transition = transition(Some(review), Command::Revise(revise), at(when), &RULES).unwrap();
+        self.commit(transition, Some(content), when).await
     }
 
     pub(crate) async fn close(&self, review: &Review, when: i64) -> Review {
-        self.tell(review, Command::Close { by: Role::Proposer, identity: None }, when).await
+        self.apply(review, Command::Close { by: Role::Proposer, identity: None }, when).await
     }
 
     async fn commit(&self, Transition { next, events, .. }: Transition, content: Option<Content>, when: i64) -> Review {
@@ -175,27 +175,27 @@ fn finding(severity: Severity) -> OfferedFinding {
 }
 
 /// Two rounds and a close; rejected and closed; cancelled; pending since a day later; approved, of another project.
-pub(crate) async fn lived(path: &Path) -> Lives {
-    let mut lives = Lives::on(path).await;
-    let one = lives.propose(1, Some("app"), 0).await;
-    let one = lives.claim(&one, "ada", 10).await;
-    let one = lives.vote(&one, "ada", Verdict::Comment, &[], 20).await;
-    let one = lives.vote(&one, "ada", Verdict::ChangesRequested, &[Severity::High, Severity::Low], 40).await;
-    let one = lives.revise(&one, "change 1, better", 100).await;
-    let one = lives.claim(&one, "bob", 110).await;
-    let one = lives.vote(&one, "bob", Verdict::Approved, &[], 130).await;
-    lives.close(&one, 200).await;
-    let two = lives.propose(2, Some("app"), 0).await;
-    let two = lives.claim(&two, "ada", 30).await;
-    let two = lives.vote(&two, "ada", Verdict::Rejected, &[Severity::Critical], 90).await;
-    lives.close(&two, 100).await;
-    let three = lives.propose(3, Some("app"), 0).await;
-    lives.tell(&three, Command::Cancel { by: None, reason: "no".into() }, 50).await;
-    lives.propose(4, Some("app"), 86_400).await;
-    let five = lives.propose(5, Some("web"), 86_400).await;
-    let five = lives.claim(&five, "ada", 86_401).await;
-    lives.vote(&five, "ada", Verdict::Approved, &[], 86_403).await;
-    lives
+pub(crate) async fn known_reviews(path: &Path) -> ReviewFixture {
+    let mut fixture = ReviewFixture::on(path).await;
+    let one = fixture.propose(1, Some("app"), 0).await;
+    let one = fixture.claim(&one, "ada", 10).await;
+    let one = fixture.vote(&one, "ada", Verdict::Comment, &[], 20).await;
+    let one = fixture.vote(&one, "ada", Verdict::ChangesRequested, &[Severity::High, Severity::Low], 40).await;
+    let one = fixture.revise(&one, "change 1, better", 100).await;
+    let one = fixture.claim(&one, "bob", 110).await;
+    let one = fixture.vote(&one, "bob", Verdict::Approved, &[], 130).await;
+    fixture.close(&one, 200).await;
+    let two = fixture.propose(2, Some("app"), 0).await;
+    let two = fixture.claim(&two, "ada", 30).await;
+    let two = fixture.vote(&two, "ada", Verdict::Rejected, &[Severity::Critical], 90).await;
+    fixture.close(&two, 100).await;
+    let three = fixture.propose(3, Some("app"), 0).await;
+    fixture.apply(&three, Command::Cancel { by: None, reason: "no".into() }, 50).await;
+    fixture.propose(4, Some("app"), 86_400).await;
+    let five = fixture.propose(5, Some("web"), 86_400).await;
+    let five = fixture.claim(&five, "ada", 86_401).await;
+    fixture.vote(&five, "ada", Verdict::Approved, &[], 86_403).await;
+    fixture
 }
 
 fn of_app() -> StatsPeriod {
@@ -205,8 +205,8 @@ fn of_app() -> StatsPeriod {
 #[tokio::test]
 async fn the_statistics_of_known_reviews_are_exact() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
-    let stats = lives.stats(of_app(), GroupBy::None).await;
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
+    let stats = fixture.stats(of_app(), GroupBy::None).await;
     let reviews = &stats.reviews;
     let counted: Vec<_> =
         reviews.by_status.iter().filter(|(_, count)| **count > 0).map(|(status, n)| (status.as_str(), *n)).collect();
@@ -253,41 +253,41 @@ async fn the_statistics_of_known_reviews_are_exact() {
     assert_eq!(stats.issues.by_severity, counts(&[("low", 1), ("high", 1), ("critical", 1)]));
     // An approval in a later round resolves the findings of its own persona. Without lines they count as fixed.
     assert_eq!(stats.issues.by_status, counts(&[("open", 1), ("fixed", 2)]));
-    lives.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn statistics_are_grouped_by_reviewer_day_category_and_persona() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
     let all = StatsPeriod { now: Timestamp(START + 2 * DAY), ..StatsPeriod::default() };
     let named = |stats: &Stats| stats.groups.iter().map(|group| group.group.clone()).collect::<Vec<_>>();
-    let by_reviewer = lives.stats(all.clone(), GroupBy::Reviewer).await;
+    let by_reviewer = fixture.stats(all.clone(), GroupBy::Reviewer).await;
     assert_eq!(named(&by_reviewer), ["ada", "bob"]);
     let ada = &by_reviewer.groups[0];
     assert_eq!((ada.work.votes, ada.work.approvals, ada.work.reviews, ada.issues.total), (3, 1, 3, 3));
     assert_eq!((ada.work.average_ms, ada.reviews.is_none()), (Some(30_667), true));
     assert_eq!(by_reviewer.groups[1].work.average_ms, Some(20_000));
-    let by_day = lives.stats(all.clone(), GroupBy::Day).await;
+    let by_day = fixture.stats(all.clone(), GroupBy::Day).await;
     assert_eq!(named(&by_day), ["2023-11-16", "2023-11-15"]);
     let reviews = by_day.groups[0].reviews.as_ref().unwrap();
     assert_eq!((reviews.total, reviews.approved, reviews.time_to_first_claim.max_ms), (2, 1, Some(1_000)));
-    let by_category = lives.stats(all.clone(), GroupBy::Category).await;
+    let by_category = fixture.stats(all.clone(), GroupBy::Category).await;
     assert_eq!(named(&by_category), ["code_change", "none"]);
     assert_eq!(by_category.groups[0].work.votes, 3);
-    let by_persona = lives.stats(all, GroupBy::Persona).await;
+    let by_persona = fixture.stats(all, GroupBy::Persona).await;
     assert_eq!((named(&by_persona), by_persona.groups[0].work.votes), (vec!["general".to_owned()], 4));
-    lives.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn a_period_counts_the_reviews_submitted_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = lived(&folder.path().join("countersign.db")).await;
+    let fixture = known_reviews(&folder.path().join("countersign.db")).await;
     let total = async |since: Option<i64>, until: Option<i64>| {
         let moment = |seconds: i64| Timestamp(START + seconds * 1000);
         let period = StatsPeriod { since: since.map(moment), until: until.map(moment), ..of_app() };
-        let stats = lives.stats(period, GroupBy::None).await;
+        let stats = fixture.stats(period, GroupBy::None).await;
         (stats.reviews.total, stats.work.verdicts, stats.issues.total)
     };
     assert_eq!(total(None, None).await, (4, 4, 3));
@@ -297,17 +297,17 @@ async fn a_period_counts_the_reviews_submitted_in_it() {
     assert_eq!(total(Some(86_400), Some(86_401)).await, (1, 0, 0));
     assert_eq!(total(Some(90_000), None).await, (0, 0, 0));
     let none = StatsPeriod { project: Some(None), ..of_app() };
-    assert_eq!(lives.stats(none, GroupBy::Day).await, Stats::default());
-    lives.end().await;
+    assert_eq!(fixture.stats(none, GroupBy::Day).await, Stats::default());
+    fixture.end().await;
 }
 
 #[tokio::test]
 async fn an_empty_database_has_statistics() {
     let folder = tempfile::tempdir().unwrap();
-    let lives = Lives::on(&folder.path().join("countersign.db")).await;
+    let fixture = ReviewFixture::on(&folder.path().join("countersign.db")).await;
     let since = StatsPeriod { since: Some(Timestamp(START)), ..StatsPeriod::default() };
     for period in [StatsPeriod::default(), since] {
-        assert_eq!(lives.stats(period, GroupBy::Category).await, Stats::default());
+        assert_eq!(fixture.stats(period, GroupBy::Category).await, Stats::default());
     }
-    lives.end().await;
+    fixture.end().await;
 }
