@@ -2,6 +2,7 @@
 
 use crate::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
 use domain::text::escape;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
 
@@ -96,6 +97,12 @@ impl Failure {
             (None, _) => "failed".into(),
         }
     }
+}
+
+/// Parses an option that names a variant of an enum. An unknown name is refused like an invalid argument.
+pub(super) fn parse_variant<T: DeserializeOwned>(option: &str, name: &str) -> Result<T, Failure> {
+    let refuse = |error| Failure::refuse("invalid_params", format!("{option}: {error}"));
+    serde_json::from_value(name.into()).map_err(refuse)
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {

@@ -8,26 +8,40 @@ mod table;
 mod time;
 
 pub(crate) use table::{Cell, table};
-pub(crate) use time::{age, duration, local, local_short};
+pub(crate) use time::{age, duration, format_age, format_local, format_local_short};
 
 use crate::{
     Failure,
     client::rest::{At, Remote},
     terminal,
 };
+use api::Operation;
 use domain::text::escape;
 pub(crate) use domain::text::one_line;
+use serde::Serialize;
 use serde_json::Value;
 
-/// Writes an answer as JSON, or as the text that `show` makes of it.
-pub(crate) fn print(json: bool, answer: &Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    if json { terminal::write_json(&format!("{answer:#}\n")) } else { terminal::write(&show(answer)) }
+/// Writes a response as JSON, or as the text that `render` makes of it.
+pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) -> String) -> Result<(), Failure> {
+    if json {
+        return terminal::write_json(&format!("{:#}\n", serde_json::to_value(response)?));
+    }
+    terminal::write(&render(response))
 }
 
-/// Calls a tool of the running broker and writes its answer.
-pub(crate) async fn ask(at: At, tool: &str, arguments: Value, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+/// Calls an operation of the running broker and writes its response.
+pub(crate) async fn execute_and_print<O: Operation>(
+    at: At,
+    request: &O::Request,
+    render: impl Fn(&O::Response) -> String,
+) -> Result<(), Failure> {
     let json = at.json;
-    print(json, &Remote::find(at).await?.call(tool, arguments).await?, show)
+    print(json, &Remote::find(at).await?.execute::<O>(request).await?, render)
+}
+
+/// The line that tells how to read the next page of a list.
+pub(crate) fn next_page(cursor: Option<&str>) -> String {
+    cursor.map(|cursor| format!("there are more: --cursor {}\n", escape(cursor))).unwrap_or_default()
 }
 
 /// At most `max_columns` wide, with control characters escaped.

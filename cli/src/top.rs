@@ -4,6 +4,8 @@
 
 mod app;
 mod data;
+#[cfg(test)]
+mod fixtures;
 mod view;
 
 use crate::{
@@ -15,6 +17,7 @@ use crate::{
     render::print,
 };
 use anyhow::anyhow;
+use api::{operation::KillReviewer, reviewers::KillReviewerRequest};
 use app::{Action, App};
 use crossterm::event::{Event, EventStream};
 use futures::StreamExt as _;
@@ -40,7 +43,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let state = data::fetch(&caller).await?;
     if args.by.at.json {
-        return print(true, &state.to_json(), |_| String::new());
+        return print(true, &state, |_| String::new());
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         let message = "top needs a terminal; use `countersign top --json` or `countersign list --watch`";
@@ -112,7 +115,8 @@ async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Optio
             Some(format!("commented on {id}"))
         }
         Action::Kill(reviewer) => {
-            caller.call("kill_reviewer", json!({ "reviewer_id": reviewer })).await?;
+            let request = KillReviewerRequest { reviewer_id: reviewer.clone(), force: None };
+            caller.remote.execute::<KillReviewer>(&request).await?;
             Some(format!("stopping {reviewer}"))
         }
     };

@@ -1,4 +1,4 @@
-//! The running broker, as our own commands speak to it.
+//! Client of the running broker: calls operations over REST, and tools over MCP where a command is not converted yet.
 
 use crate::{
     Failure, NO_BROKER,
@@ -8,6 +8,7 @@ use crate::{
     progress,
 };
 use anyhow::{Context as _, anyhow};
+use api::{Operation, operation::EncodedRequest};
 use domain::text::escape;
 use git::ClientRepo;
 use reqwest::{
@@ -85,15 +86,32 @@ impl Remote {
         self.answer(self.client.get(format!("{}{path}", self.url))).await
     }
 
-    /// What a route of the API says.
-    pub(crate) async fn read(&self, path: &str) -> Result<Value, Failure> {
-        let text = self.get(path).await?;
-        Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
+    /// Calls an operation.
+    pub(crate) async fn execute<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
+        progress::during(O::ID.name(), self.execute_quietly::<O>(request)).await
     }
 
-    /// The same of one that changes something.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let text = self.answer(self.client.post(format!("{}{path}", self.url)).json(body)).await?;
+    /// Calls an operation without showing progress.
+    pub(crate) async fn execute_quietly<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
+        let Value::Object(arguments) = serde_json::to_value(request)? else {
+            return Err(anyhow!("the request of {} is not an object", O::ID.name()).into());
+        };
+        let missing = || anyhow!("{} has no route for these arguments", O::ID.name());
+        let route = O::ID.route_for(&arguments).ok_or_else(missing)?;
+        let EncodedRequest { target, body } = route.encode(arguments);
+        let mut http = self.client.request(route.method.clone(), format!("{}{target}", self.url));
+        if let Some(body) = body {
+            http = http.json(&body);
+        }
+        if let Some((name, value)) = &self.workplace {
+            http = http.header(name, value.clone());
+        }
+        let response = self.send(http).await?;
+        let status = response.status();
+        let text = response.text().await?;
+        if !status.is_success() {
+            return Err(problem(status, &text));
+        }
         Ok(serde_json::from_str(&text).with_context(|| unreadable(&text))?)
     }
 
@@ -159,7 +177,7 @@ impl Remote {
     }
 
     /// An answer that goes on and on. With a failure comes whether the broker itself says no.
-    pub(crate) async fn open(&self, path: &str, query: &[(&str, String)]) -> Result<Response, (Failure, bool)> {
+    pub(super) async fn open(&self, path: &str, query: &[(&str, String)]) -> Result<Response, (Failure, bool)> {
         let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let request = self.client.get(format!("{}{path}?{}", self.url, query.join("&")));
         let answer = self.send(request).await.map_err(|failure| (failure, false))?;
@@ -188,7 +206,7 @@ impl Remote {
 }
 
 /// As a value in the query of an address.
-pub(crate) fn encoded(value: &str) -> String {
+fn encoded(value: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     value
         .bytes()
@@ -209,6 +227,22 @@ fn given(mut arguments: Value) -> Value {
 
 fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> Failure {
     Refused { words: words.to_owned(), code: code.to_owned(), beside }.into()
+}
+
+/// The refusal in a problem response of the API.
+fn problem(status: StatusCode, text: &str) -> Failure {
+    let Ok(Value::Object(mut body)) = serde_json::from_str(text) else { return refused(status, text) };
+    for key in ["type", "title", "status", "detail", "trace_id"] {
+        body.remove(key);
+    }
+    // Problem details use `status` for the HTTP status.
+    if let Some(current) = body.remove("current_status") {
+        body.insert("status".into(), current);
+    }
+    match (body.remove("error"), body.remove("code")) {
+        (Some(Value::String(message)), Some(Value::String(code))) => refusal(&message, &code, body),
+        _ => refused(status, text),
+    }
 }
 
 fn refused(status: StatusCode, text: &str) -> Failure {

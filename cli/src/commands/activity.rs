@@ -1,21 +1,26 @@
-//! `countersign activity`: what happened lately, one line each.
+//! `countersign activity`: lists recent activity, one line each.
 
 use crate::{
     Failure,
+    client::pagination::collect,
     client::rest::{At, Remote},
-    render::{age, one_line, print, rows, table, text},
+    render::{format_age, next_page, one_line, print, table},
 };
-use serde_json::{Value, json};
+use api::{
+    history::{ActivityEntry, ActivityRequest, ActivityResponse},
+    operation::GetActivityFeed,
+};
+use domain::text::escape;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only of this project
+    /// Show only activity in this project
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// At most so many
+    /// Maximum number of entries
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Go on after an earlier answer: its next_cursor
+    /// Continue after an earlier page: its next_cursor
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -24,21 +29,25 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
-    let what = json!({ "project": args.project, "cursor": args.cursor });
-    let feed = Remote::find(args.at).await?.pages("get_activity_feed", what, "entries", args.limit).await?;
-    print(json, &feed, shown)
+    let broker = Remote::find(args.at).await?;
+    let (entries, next_cursor) = collect(args.limit, args.cursor, async |cursor, limit| {
+        let request = ActivityRequest { project: args.project.clone(), limit: Some(limit), cursor };
+        let page = broker.execute::<GetActivityFeed>(&request).await?;
+        Ok((page.entries, page.next_cursor))
+    })
+    .await?;
+    print(json, &ActivityResponse { entries, next_cursor }, render)
 }
 
-fn shown(feed: &Value) -> String {
-    let line = |entry: &Value| {
-        let words = [text(entry, "text"), entry["preview"].as_str().map(one_line).unwrap_or_default()];
-        let words = words.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-        [entry["seq"].to_string(), age(entry, "at"), text(entry, "number"), words]
+fn render(feed: &ActivityResponse) -> String {
+    let line = |entry: &ActivityEntry| {
+        let mut what = escape(&entry.text).into_owned();
+        if let Some(preview) = &entry.preview {
+            what.push_str(&format!(": {}", one_line(preview)));
+        }
+        let number = escape(entry.number.as_deref().unwrap_or_default()).into_owned();
+        [entry.seq.to_string(), format_age(entry.at), number, what]
     };
-    let lines: Vec<_> = rows(feed, "entries").iter().map(line).collect();
-    let mut out = table(["SEQ", "AGE", "REVIEW", "WHAT"], &lines);
-    if feed["next_cursor"].is_string() {
-        out.push_str(&format!("there are more: --cursor {}\n", text(feed, "next_cursor")));
-    }
-    out
+    let lines: Vec<_> = feed.entries.iter().map(line).collect();
+    table(["SEQ", "AGE", "REVIEW", "WHAT"], &lines) + &next_page(feed.next_cursor.as_deref())
 }

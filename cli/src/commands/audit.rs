@@ -1,40 +1,46 @@
-//! `countersign audit`: the log of everything that happened.
+//! `countersign audit`: lists the log of events, with filters.
 
 use crate::{
     Failure,
+    client::pagination::collect,
     client::rest::{At, Remote},
-    render::{local_short, print, rows, table, text},
+    error::parse_variant,
+    render::{format_local_short, next_page, print, table},
     review_arg as which,
 };
-use serde_json::{Value, json};
+use api::{
+    history::{AuditEntry, AuditRequest, AuditResponse},
+    operation::GetAuditLog,
+};
+use domain::{query::EventOrder, text::escape};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only of this review: R-12, its id, or the beginning of it
+    /// Show only events of this review: R-12, its id, or a prefix of the id
     #[arg(long, value_name = "REVIEW")]
     review: Option<String>,
-    /// Only what this one did
+    /// Show only events caused by this actor
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
-    /// Only events of this kind, such as verdict_given
+    /// Show only events of this kind, such as verdict_given
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only of this project
+    /// Show only events of this project
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// From then on: a time, a date (in UTC), or how long ago (30m, 24h, 7d)
+    /// Show only events since a time, a date (in UTC), or an age (30m, 24h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before then
+    /// Show only events before a time, a date or an age
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The oldest first
+    /// Show the oldest events first
     #[arg(long)]
     oldest: bool,
-    /// At most so many events
+    /// Maximum number of events
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Go on after an earlier answer: its next_cursor
+    /// Continue after an earlier page: its next_cursor
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -43,32 +49,40 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
-    let arguments = json!({
-        "review_id": args.review.as_deref().map(which::id), "actor": args.actor, "kind": args.kind, "project": args.project,
-        "since": args.since, "until": args.until, "order": if args.oldest { "oldest" } else { "newest" },
-        "cursor": args.cursor,
-    });
-    let answer = Remote::find(args.at).await?.pages("get_audit_log", arguments, "events", args.limit).await?;
-    print(json, &answer, shown)
+    let request = AuditRequest {
+        review_id: args.review.as_deref().map(which::id),
+        actor: args.actor,
+        kind: args.kind.as_deref().map(|name| parse_variant("--kind", name)).transpose()?,
+        project: args.project,
+        since: args.since,
+        until: args.until,
+        order: Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest }),
+        limit: None,
+        cursor: None,
+    };
+    let broker = Remote::find(args.at).await?;
+    let (events, next_cursor) = collect(args.limit, args.cursor, async |cursor, limit| {
+        let page =
+            broker.execute::<GetAuditLog>(&AuditRequest { cursor, limit: Some(limit), ..request.clone() }).await?;
+        Ok((page.events, page.next_cursor))
+    })
+    .await?;
+    print(json, &AuditResponse { events, next_cursor }, render)
 }
 
-fn shown(answer: &Value) -> String {
-    let line = |event: &Value| {
-        let actor = event["actor"].as_str().map_or_else(|| "(broker)".to_owned(), |_| text(event, "actor"));
+fn render(log: &AuditResponse) -> String {
+    let line = |event: &AuditEntry| {
         [
-            event["seq"].to_string(),
-            local_short(event, "at"),
-            text(event, "number"),
-            text(event, "kind"),
-            actor,
-            text(event, "status"),
-            text(event, "detail"),
+            event.seq.to_string(),
+            format_local_short(event.at),
+            escape(event.number.as_deref().unwrap_or_default()).into_owned(),
+            event.kind.to_string(),
+            escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(),
+            event.status.map(|status| status.to_string()).unwrap_or_default(),
+            escape(&event.detail).into_owned(),
         ]
     };
-    let lines: Vec<_> = rows(answer, "events").iter().map(line).collect();
-    let mut out = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], &lines);
-    if answer["next_cursor"].is_string() {
-        out.push_str(&format!("there are more: --cursor {}\n", text(answer, "next_cursor")));
-    }
-    out
+    let lines: Vec<_> = log.events.iter().map(line).collect();
+    let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], &lines);
+    table + &next_page(log.next_cursor.as_deref())
 }

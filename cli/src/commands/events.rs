@@ -1,123 +1,126 @@
-//! `countersign events`: the log of the running broker, one line for each event, to its end or on and on.
+//! `countersign events`: prints the events of the running broker, one line each, once or continuously.
 
 use crate::{
     Failure,
+    client::event_stream::{EventStream, StreamMessage},
     client::rest::{At, Remote},
     review_arg as which, terminal,
 };
-use anyhow::{Context as _, anyhow};
-use domain::text::escape;
-use serde_json::Value;
+use anyhow::anyhow;
+use api::events::Event;
+use domain::text::{escape, truncate};
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
-/// Between two attempts to reach a broker that restarts.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Delay between attempts to reach a broker that restarts.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
-/// Three heartbeats: who is silent for so long is no longer there.
-const SILENCE: Duration = Duration::from_secs(45);
+const PREVIEW_CHARS: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Wait for what comes; also through a restart of the broker
+    /// Wait for further events, across restarts of the broker
     #[arg(long)]
     follow: bool,
-    /// Begin after this sequence number [default: the first event, or with --follow the next one]
+    /// Start after this sequence number [default: the first event, or with --follow the next one]
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
-    /// Only of this review: its id, R-12 or a unique prefix
+    /// Show only events of this review: R-12, its id, or a prefix of the id
     #[arg(long)]
     review: Option<String>,
-    /// Only of this project
+    /// Show only events of this project
     #[arg(long)]
     project: Option<String>,
-    /// Only of these kinds or types, separated by commas
+    /// Show only events of these kinds or types, separated by commas
     #[arg(long)]
     kind: Option<String>,
     #[command(flatten)]
     at: At,
 }
 
-/// How a connection to the broker came to its end.
-enum Ended {
-    /// All that was asked for is there.
+/// How a connection ended.
+enum StreamEnd {
+    /// All requested events were received.
     Complete,
-    /// To be taken up again.
-    Cut,
+    /// The connection was lost.
+    Lost,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let mut since = args.since.or((!args.follow).then_some(0));
-    let mut was_there = false;
+    let mut was_connected = false;
     loop {
-        let ended = match connect(&args, since).await {
-            Ok(answer) => {
-                was_there = true;
-                read(answer, &args, &mut since).await?
+        let end = match connect(&args, since).await {
+            Ok(stream) => {
+                was_connected = true;
+                read(stream, &args, &mut since).await?
             }
-            // It was there before, so it will be again.
-            Err((failure, is_refusal)) if !args.follow || !was_there || is_refusal => return Err(failure),
-            Err(_) => Ended::Cut,
+            // A broker that answered before will be back.
+            Err((failure, is_refusal)) if !args.follow || !was_connected || is_refusal => return Err(failure),
+            Err(_) => StreamEnd::Lost,
         };
-        match ended {
-            Ended::Complete => return Ok(()),
-            Ended::Cut if !args.follow => return Err(anyhow!("the broker ended before all was read").into()),
-            Ended::Cut => sleep(PAUSE).await,
+        match end {
+            StreamEnd::Complete => return Ok(()),
+            StreamEnd::Lost if !args.follow => {
+                return Err(anyhow!("the broker ended before all events were read").into());
+            }
+            StreamEnd::Lost => sleep(RECONNECT_DELAY).await,
         }
     }
 }
 
-/// With whether the broker itself says no.
-async fn connect(args: &Args, since: Option<u64>) -> Result<reqwest::Response, (Failure, bool)> {
+/// A failure comes with whether the broker refused the request.
+async fn connect(args: &Args, since: Option<u64>) -> Result<EventStream, (Failure, bool)> {
     let remote = Remote::find(args.at.clone()).await.map_err(|failure| (failure, false))?;
     let mut query = vec![("follow", args.follow.to_string())];
     let review = args.review.as_deref().map(which::id);
-    let texts = [("review", review), ("project", args.project.clone()), ("kind", args.kind.clone())];
-    query.extend(texts.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    let filters = [("review", review), ("project", args.project.clone()), ("kind", args.kind.clone())];
+    query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value?))));
     query.extend(since.map(|since| ("since", since.to_string())));
-    remote.open("/api/v1/events", &query).await
+    remote.subscribe(&query).await
 }
 
-async fn read(mut answer: reqwest::Response, args: &Args, since: &mut Option<u64>) -> Result<Ended, Failure> {
-    let mut rest = Vec::new();
-    loop {
-        let Ok(Ok(Some(chunk))) = timeout(SILENCE, answer.chunk()).await else { return Ok(Ended::Cut) };
-        rest.extend_from_slice(&chunk);
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let part: Vec<u8> = rest.drain(..=end).collect();
-            let Some(data) = part.strip_prefix(b"data: ") else { continue };
-            let event: Value = serde_json::from_slice(data).context("the broker's events cannot be read")?;
-            match event["type"].as_str() {
-                Some("dropped") if event["reason"] == "complete" => return Ok(Ended::Complete),
-                Some("dropped") if event["reason"] == "token_revoked" => {
-                    return Err(anyhow!("the token was revoked").into());
+async fn read(mut stream: EventStream, args: &Args, since: &mut Option<u64>) -> Result<StreamEnd, Failure> {
+    while let Some(message) = stream.next().await? {
+        match message {
+            StreamMessage::Ready { seq } => *since = Some(seq),
+            StreamMessage::Event { event, json } => {
+                if args.at.json {
+                    terminal::write_json(&format!("{json}\n"))?;
+                } else {
+                    terminal::write(&format!("{}\n", line(&event)))?;
                 }
-                Some("dropped") => return Ok(Ended::Cut),
-                Some("ready") => {}
-                _ if args.at.json => terminal::write_json(&format!("{event}\n"))?,
-                _ => terminal::write(&format!("{}\n", line(&event)))?,
+                *since = Some(event.seq);
             }
-            *since = event["seq"].as_u64().or(*since);
+            StreamMessage::Dropped { reason } => match reason.as_str() {
+                "complete" => return Ok(StreamEnd::Complete),
+                "token_revoked" => return Err(anyhow!("the token was revoked").into()),
+                _ => return Ok(StreamEnd::Lost),
+            },
         }
     }
+    Ok(StreamEnd::Lost)
 }
 
-/// Agents have written much of it, so nothing in it may move the cursor.
-fn line(event: &Value) -> String {
-    let text = |field: &str| event[field].as_str().unwrap_or("-").to_owned();
-    let said = ["intent", "summary", "reason", "body", "note", "words", "why", "exit"];
-    let said = said.iter().find_map(|field| event["data"][*field].as_str()).unwrap_or_default();
-    let said = domain::text::truncate(said, 100);
+/// One line about an event. Agents wrote parts of it, so control characters are escaped.
+fn line(event: &Event) -> String {
     let line = format!(
-        "{:>7}  {}  {:<7} {:<22} {:<17} {}  {said}",
-        event["seq"].as_u64().unwrap_or_default(),
-        text("at"),
-        text("number"),
-        text("kind"),
-        text("status"),
-        text("actor"),
+        "{:>7}  {:.3}  {:<7} {:<22} {:<17} {}  {}",
+        event.seq,
+        event.at,
+        event.number.as_deref().unwrap_or("-"),
+        event.kind().as_str(),
+        event.status.map_or("-", |status| status.as_str()),
+        event.actor.as_deref().unwrap_or("-"),
+        truncate(&description(event), PREVIEW_CHARS),
     );
     escape(line.trim_end()).to_string()
+}
+
+/// The text that the event is about. Events of the pool are described by a sentence.
+pub(crate) fn description(event: &Event) -> String {
+    let summary = || event.number.is_none().then(|| event.summary());
+    event.preview().or_else(summary).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -126,12 +129,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_event_is_one_harmless_line() {
+    fn an_event_is_one_line_without_control_characters() {
         let event = json!({
-            "seq": 7, "at": "2026-11-16T10:00:00.000Z", "number": "R-1", "kind": "message_added", "status": "claimed",
-            "actor": "second-mind", "data": { "body": "two\nlines\u{1b}[31m" },
+            "seq": 7, "at": "2026-11-16T10:00:00.000Z", "type": "message_added", "review_id": null, "number": "R-1",
+            "project": null, "actor": "second-mind", "status": "claimed", "round": 1, "version": 3,
+            "kind": "message_added",
+            "data": { "persona": "general", "role": "reviewer", "body": "two\nlines\u{1b}[31m", "requeued": false },
         });
-        let line = line(&event);
+        let line = line(&serde_json::from_value(event).unwrap());
         assert!(!line.contains('\n') && !line.contains('\u{1b}'), "{line:?}");
         assert!(line.starts_with("      7  2026-11-16T10:00:00.000Z  R-1     message_added "), "{line:?}");
     }

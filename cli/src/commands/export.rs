@@ -6,13 +6,16 @@ mod sarif;
 
 use crate::{
     Failure, USAGE,
+    client::pagination::collect,
     client::rest::{At, Remote},
-    render::{rows, text},
+    error::parse_variant,
     terminal,
 };
 use anyhow::{Context as _, anyhow};
+use api::{operation::ListReviews, reviews::ListReviewsRequest};
+use bundle::ReviewBundle;
 use domain::text::count;
-use serde_json::json;
+use serde::Serialize;
 use std::{
     fs,
     io::{self, Write as _},
@@ -65,15 +68,15 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         bundles.push(bundle::gather(&broker, id).await?);
     }
     let text = match format {
-        Format::Json => format!("{:#}\n", json!({ "reviews": bundles })),
-        Format::Sarif => format!("{:#}\n", sarif::render(&bundles)),
+        Format::Json => pretty_json(&Export { reviews: &bundles })?,
+        Format::Sarif => pretty_json(&sarif::render(&bundles))?,
         Format::Markdown => markdown::render(&bundles),
     };
     match args.output {
         None => terminal::write_raw(text.as_bytes())?,
         Some(file) => {
             fs::write(&file, text).with_context(|| file.display().to_string())?;
-            let issues: usize = bundles.iter().map(|bundle| rows(bundle, "issues").len()).sum();
+            let issues: usize = bundles.iter().map(|bundle| bundle.issues.len()).sum();
             let _ = writeln!(
                 io::stderr(),
                 "{}, {} → {}",
@@ -121,9 +124,25 @@ fn parse_number(name: &str) -> Option<u64> {
 }
 
 async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, Failure> {
-    let filter = json!({ "status": status, "project": project });
-    let found = broker.pages("list_reviews", filter, "reviews", MAX_REVIEWS).await?;
-    Ok(rows(&found, "reviews").iter().map(|review| text(review, "review_id")).collect())
+    let status = status.map(|status| parse_variant("--status", status)).transpose()?;
+    let (reviews, _) = collect(MAX_REVIEWS, None, async |cursor, limit| {
+        let project = project.map(str::to_owned);
+        let request = ListReviewsRequest { status, project, limit: Some(limit), cursor, ..Default::default() };
+        let page = broker.execute::<ListReviews>(&request).await?;
+        Ok((page.reviews, page.next_cursor))
+    })
+    .await?;
+    Ok(reviews.iter().map(|review| review.review_id.to_string()).collect())
+}
+
+/// The JSON format.
+#[derive(Serialize)]
+struct Export<'a> {
+    reviews: &'a [ReviewBundle],
+}
+
+fn pretty_json(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(format!("{:#}\n", serde_json::to_value(value)?))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `countersign reviewer`: the pool of the running broker, and the logs of its reviewers.
+//! `countersign reviewer`: lists, starts and stops the reviewers of the pool, and prints their logs.
 
 mod logs;
 mod table;
@@ -7,9 +7,12 @@ use crate::{
     Failure,
     client::rest::{At, Remote},
     commands::watch,
-    render::ask,
+    render::execute_and_print,
 };
-use serde_json::json;
+use api::{
+    operation::{KillReviewer, ListReviewers, SpawnReviewer},
+    reviewers::{KillReviewerRequest, ListReviewersRequest, SpawnReviewerRequest},
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -19,19 +22,19 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The pool, its live reviewers with what they have done, and the last that ended
+    /// List the pool, its running reviewers with statistics, and the last that ended
     List(ListArgs),
-    /// Start one more, within the pool's limits; also ends a crash loop
+    /// Start one more reviewer within the pool's limits; also ends a crash loop
     Spawn(SpawnArgs),
-    /// End one, once it has finished the review it has
+    /// Stop a reviewer after its current review
     Stop(StopArgs),
-    /// What a reviewer has printed
+    /// Print the output of a reviewer
     Logs(logs::Args),
 }
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Show it anew whenever something happens, until interrupted
+    /// Update the view after every event, until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
@@ -40,7 +43,7 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct SpawnArgs {
-    /// The project it is to review for [default: the repository the broker was started in]
+    /// Project to review for [default: the repository the broker was started in]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     #[command(flatten)]
@@ -49,9 +52,9 @@ struct SpawnArgs {
 
 #[derive(Debug, clap::Args)]
 struct StopArgs {
-    /// Its id, or its short name (codex-r1)
+    /// Id or short name of the reviewer (codex-r1)
     reviewer: String,
-    /// End it now; its review goes back to the queue
+    /// Stop it now; its review returns to the queue
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -61,18 +64,19 @@ struct StopArgs {
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     match args.command {
         Command::List(args) if args.watch => {
-            let ask = async || Remote::find(args.at.clone()).await?.call("list_reviewers", json!({})).await;
-            watch::redraw(&args.at, &[], table::pool, ask).await
+            let fetch =
+                async || Remote::find(args.at.clone()).await?.execute::<ListReviewers>(&ListReviewersRequest {}).await;
+            watch::redraw(&args.at, &[], table::pool, fetch).await
         }
-        Command::List(args) => ask(args.at, "list_reviewers", json!({}), table::pool).await,
+        Command::List(args) => execute_and_print::<ListReviewers>(args.at, &ListReviewersRequest {}, table::pool).await,
         Command::Spawn(args) => {
-            let project = args.project.map_or_else(|| json!({}), |project| json!({ "project": project }));
-            ask(args.at, "spawn_reviewer", project, |reviewer| table::told("starting", reviewer)).await
+            let request = SpawnReviewerRequest { project: args.project };
+            execute_and_print::<SpawnReviewer>(args.at, &request, |reviewer| table::one("starting", reviewer)).await
         }
         Command::Stop(args) => {
-            let what = json!({ "reviewer_id": args.reviewer, "force": args.force });
-            let word = if args.force { "ending" } else { "draining" };
-            ask(args.at, "kill_reviewer", what, |reviewer| table::told(word, reviewer)).await
+            let action = if args.force { "ending" } else { "draining" };
+            let request = KillReviewerRequest { reviewer_id: args.reviewer, force: Some(args.force) };
+            execute_and_print::<KillReviewer>(args.at, &request, |reviewer| table::one(action, reviewer)).await
         }
         Command::Logs(args) => logs::run(args).await,
     }

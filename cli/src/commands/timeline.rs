@@ -1,20 +1,21 @@
-//! `countersign timeline`: what has happened to one review.
+//! `countersign timeline`: shows what happened to one review.
 
 use crate::{
     Failure,
-    client::pagination as whole,
+    client::pagination,
     client::rest::{At, Remote},
-    render::{clipped, duration, local, number, print, rows, text},
+    render::{clipped, duration, format_local, print},
     review_arg as which,
 };
-use serde_json::{Value, json};
+use api::history::{TimelineEvent, TimelineResponse};
+use domain::text::escape;
 use std::fmt::Write as _;
 
-const TEXT_CHARS: usize = 160;
+const TEXT_COLUMNS: usize = 160;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// R-12, its id, or the beginning of it
+    /// Review to show: R-12, its id, or a prefix of the id
     review: String,
     #[command(flatten)]
     at: At,
@@ -23,18 +24,17 @@ pub struct Args {
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let json = args.at.json;
     let broker = Remote::find(args.at).await?;
-    let whole = whole::timeline(&broker, json!({ "review_id": which::id(&args.review) })).await?;
-    print(json, &whole, shown)
+    print(json, &pagination::timeline(&broker, &which::id(&args.review)).await?, render)
 }
 
-fn shown(timeline: &Value) -> String {
-    let head = (text(timeline, "number"), text(timeline, "status"), duration(number(timeline, "took_ms")));
-    let mut out = format!("{} {}, {} from the first event to the last\n", head.0, head.1, head.2);
-    for round in rows(timeline, "rounds") {
-        let _ = writeln!(out, "\nround {}", round["round"]);
-        for event in rows(round, "events") {
-            let waited = event["after_ms"].as_u64().map(|ms| format!("+{}", duration(ms))).unwrap_or_default();
-            let _ = writeln!(out, "  {}  {waited:>8}  {}", local(event, "at"), line(event));
+fn render(timeline: &TimelineResponse) -> String {
+    let TimelineResponse { number, status, took_ms, rounds, .. } = timeline;
+    let mut out = format!("{} {status}, {} from the first event to the last\n", escape(number), duration(*took_ms));
+    for round in rounds {
+        let _ = writeln!(out, "\nround {}", round.round);
+        for event in &round.events {
+            let waited = event.after_ms.map(|ms| format!("+{}", duration(ms))).unwrap_or_default();
+            let _ = writeln!(out, "  {}  {waited:>8}  {}", format_local(event.at), line(event));
             for detail in details(event) {
                 let _ = writeln!(out, "  {:31}{detail}", "");
             }
@@ -43,37 +43,41 @@ fn shown(timeline: &Value) -> String {
     out
 }
 
-/// Who did what, and what the review is since then.
-fn line(event: &Value) -> String {
-    let actor = event["actor"].as_str().map_or_else(|| "(broker)".to_owned(), |_| text(event, "actor"));
-    let mut words = vec![actor, text(event, "kind")];
-    for key in ["verdict", "ended", "counter_patch", "sender_role"] {
-        words.extend(event[key].as_str().map(|_| text(event, key)));
-    }
-    if let Some(persona) = event["persona"].as_str() {
-        words.push(format!("[{}]", clipped(persona, TEXT_CHARS)));
-    }
-    if let Some(ms) = event["held_ms"].as_u64() {
-        words.push(format!("after {}", duration(ms)));
-    }
-    format!("{} -> {}", words.join(" "), text(event, "status"))
+/// The actor, what it did, and the status of the review after it.
+fn line(event: &TimelineEvent) -> String {
+    let mut parts = vec![escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(), event.kind.to_string()];
+    parts.extend(event.verdict.map(|verdict| verdict.to_string()));
+    parts.extend(event.ended.map(|reason| reason.to_string()));
+    parts.extend(event.counter_patch.as_deref().map(|action| escape(action).into_owned()));
+    parts.extend(event.sender_role.map(|role| role.to_string()));
+    parts.extend(event.persona.as_deref().map(|persona| format!("[{}]", clipped(persona, TEXT_COLUMNS))));
+    parts.extend(event.held_ms.map(|ms| format!("after {}", duration(ms))));
+    format!("{} -> {}", parts.join(" "), event.status)
 }
 
-fn details(event: &Value) -> Vec<String> {
+fn details(event: &TimelineEvent) -> Vec<String> {
     let mut lines = Vec::new();
-    for key in ["intent", "reason", "summary", "body", "note"] {
-        lines.extend(event[key].as_str().map(|text| format!("{key}: {}", clipped(text, TEXT_CHARS))));
+    let texts = [
+        ("intent", &event.intent),
+        ("reason", &event.reason),
+        ("summary", &event.summary),
+        ("body", &event.body),
+        ("note", &event.note),
+    ];
+    for (name, text) in texts {
+        lines.extend(text.as_ref().map(|text| format!("{name}: {}", clipped(text, TEXT_COLUMNS))));
     }
-    for raised in rows(event, "raised") {
-        let place = raised["file"].as_str().map(|file| format!(" ({})", clipped(file, TEXT_CHARS))).unwrap_or_default();
-        let title = clipped(raised["title"].as_str().unwrap_or_default(), TEXT_CHARS);
-        lines.push(format!("{} {}: {title}{place}", text(raised, "issue_id"), text(raised, "severity")));
+    for raised in &event.raised {
+        let file = raised.file.as_ref().map(|file| format!(" ({})", clipped(file, TEXT_COLUMNS))).unwrap_or_default();
+        let title = clipped(&raised.title, TEXT_COLUMNS);
+        lines.push(format!("{} {}: {title}{file}", escape(&raised.issue_id), raised.severity));
     }
-    for settled in rows(event, "settled") {
-        let became = if settled["status"].is_string() { text(settled, "status") } else { text(settled, "said") };
-        lines.push(format!("{} {became}", text(settled, "issue_id")));
+    for resolved in &event.settled {
+        let requested = resolved.said.map(|requested| requested.to_string()).unwrap_or_default();
+        let status = resolved.status.map_or(requested, |status| status.to_string());
+        lines.push(format!("{} {status}", escape(&resolved.issue_id)));
     }
-    if let Some(cost) = event["metrics"]["cost_usd"].as_f64() {
+    if let Some(cost) = event.metrics.as_ref().and_then(|metrics| metrics.cost_usd) {
         lines.push(format!("cost: ${cost:.2}"));
     }
     lines
@@ -81,32 +85,55 @@ fn details(event: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
-    use crate::client::pagination::join;
-    use serde_json::json;
+    use super::render;
+    use crate::client::pagination::append_timeline;
+    use api::history::TimelineResponse;
+    use serde_json::{Value, json};
+
+    fn page(rounds: Value) -> TimelineResponse {
+        let at = "2026-11-16T10:00:00Z";
+        serde_json::from_value(json!({
+            "review_id": "00000000-0000-0000-0000-000000000007", "number": "R-7", "status": "approved",
+            "current_round": 2, "created_at": at, "updated_at": at, "took_ms": 61_500, "rounds": rounds,
+        }))
+        .unwrap()
+    }
 
     #[test]
-    fn a_story_reads_round_by_round() {
-        let mut whole = json!({
-            "number": "R-7", "status": "approved", "took_ms": 61_500, "next_cursor": "2",
-            "rounds": [{ "round": 1, "events": [
-                { "at": "?", "kind": "proposed", "actor": "eve", "status": "pending", "intent": "two\nlines \u{202e}" },
-                { "at": "?", "after_ms": 1_000, "kind": "claimed", "actor": "ada", "status": "claimed", "persona": "general" },
-            ] }],
-        });
-        join(
-            &mut whole,
-            json!({ "rounds": [
-            { "round": 1, "events": [{
-                "at": "?", "after_ms": 60_500, "kind": "verdict_given", "actor": "ada", "status": "changes_requested",
-                "persona": "general", "verdict": "changes_requested", "reason": "no", "held_ms": 60_500,
-                "metrics": { "cost_usd": 0.5 },
-                "raised": [{ "issue_id": "I-1", "severity": "high", "title": "wrong", "file": "a.rs" }],
-            }] },
-            { "round": 2, "events": [{ "at": "?", "kind": "revised", "actor": "eve", "status": "pending" },
-                                     { "at": "?", "kind": "claim_ended", "status": "pending", "ended": "lease_expired" }] },
-        ] }),
+    fn a_timeline_is_grouped_by_round() {
+        let at = "2026-11-16T10:00:00Z";
+        let mut timeline = page(json!([{ "round": 1, "events": [
+            { "version": 1, "at": at, "kind": "proposed", "actor": "eve", "status": "pending",
+              "intent": "two\nlines \u{202e}" },
+            { "version": 2, "at": at, "after_ms": 1_000, "kind": "claimed", "actor": "ada", "status": "claimed",
+              "persona": "general" },
+        ] }]));
+        append_timeline(
+            &mut timeline,
+            page(json!([
+                { "round": 1, "events": [{
+                    "version": 3, "at": at, "after_ms": 60_500, "kind": "verdict_given", "actor": "ada",
+                    "status": "changes_requested", "persona": "general", "verdict": "changes_requested", "reason": "no",
+                    "held_ms": 60_500, "metrics": { "cost_usd": 0.5 },
+                    "raised": [{ "issue_id": "I-1", "severity": "high", "title": "wrong", "file": "a.rs" }],
+                }] },
+                { "round": 2, "events": [
+                    { "version": 4, "at": at, "kind": "revised", "actor": "eve", "status": "pending" },
+                    { "version": 5, "at": at, "kind": "claim_ended", "status": "pending", "ended": "lease_expired" },
+                ] },
+            ])),
         );
-        insta::assert_snapshot!(anstream::adapter::strip_str(&shown(&whole)));
+        let text = render(&timeline).lines().map(|line| line.replacen("2026-11-16 ", "", 1)).collect::<Vec<_>>();
+        assert!(text.iter().all(|line| !line.contains('\u{202e}')), "{text:#?}");
+        let has = |part: &str| assert!(text.iter().any(|line| line.contains(part)), "{part}: {text:#?}");
+        assert_eq!(text[0], "R-7 approved, 1m 1s from the first event to the last");
+        assert_eq!(text.iter().filter(|line| line.starts_with("round ")).count(), 2);
+        has("eve proposed -> pending");
+        has("intent: two\\nlines \\u{202e}");
+        has("+1s  ada claimed [general] -> claimed");
+        has("ada verdict_given changes_requested [general] after 1m 0s -> changes_requested");
+        has("I-1 high: wrong (a.rs)");
+        has("cost: $0.50");
+        has("(broker) claim_ended lease_expired -> pending");
     }
 }

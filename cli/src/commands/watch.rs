@@ -1,81 +1,76 @@
-//! What is shown anew whenever the broker says that something has happened.
+//! Redraws a view whenever an event arrives, across restarts of the broker.
 
 use crate::{
     Failure,
+    client::event_stream::StreamMessage,
     client::rest::{At, Remote},
     terminal,
 };
+use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Between two attempts to reach a broker that restarts.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Delay between attempts to reach a broker that restarts.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
-/// What comes in one go is shown in one go.
-const TOGETHER: Duration = Duration::from_millis(50);
+/// Events within this time cause one redraw.
+const BATCH_TIME: Duration = Duration::from_millis(50);
 
-/// Draws, and again after every event that the filter takes, also through restarts of the broker, until nobody reads.
-pub(crate) async fn redraw(
+/// Draws the view, and again after every event that matches the filter, until the output is closed.
+pub(crate) async fn redraw<T: Serialize>(
     at: &At,
     filter: &[(&str, String)],
-    show: impl Fn(&Value) -> String,
-    mut ask: impl AsyncFnMut() -> Result<Value, Failure>,
+    render: impl Fn(&T) -> String,
+    mut fetch: impl AsyncFnMut() -> Result<T, Failure>,
 ) -> Result<(), Failure> {
-    let mut shown = None;
+    let mut drawn = None;
     loop {
-        match follow(at, filter, &show, &mut ask, &mut shown).await {
+        match follow(at, filter, &render, &mut fetch, &mut drawn).await {
             Ok(()) => {}
-            // It was there before, so it will be again.
-            Err(failure) if shown.is_some() && failure.is_passing() => {}
+            // The broker answered before, so it will be back.
+            Err(failure) if drawn.is_some() && failure.is_passing() => {}
             Err(failure) => return Err(failure),
         }
-        sleep(PAUSE).await;
+        sleep(RECONNECT_DELAY).await;
     }
 }
 
-/// One connection, until it is cut.
-async fn follow(
+/// Draws until the connection is lost.
+async fn follow<T: Serialize>(
     at: &At,
     filter: &[(&str, String)],
-    show: &impl Fn(&Value) -> String,
-    ask: &mut impl AsyncFnMut() -> Result<Value, Failure>,
-    shown: &mut Option<Value>,
+    render: &impl Fn(&T) -> String,
+    fetch: &mut impl AsyncFnMut() -> Result<T, Failure>,
+    drawn: &mut Option<Value>,
 ) -> Result<(), Failure> {
     let query: Vec<_> = filter.iter().cloned().chain([("follow", "true".to_owned())]).collect();
-    let mut feed =
-        Remote::find(at.clone()).await?.open("/api/v1/events", &query).await.map_err(|(failure, _)| failure)?;
+    let mut stream = Remote::find(at.clone()).await?.subscribe(&query).await.map_err(|(failure, _)| failure)?;
     loop {
-        let answer = ask().await?;
-        if shown.as_ref() != Some(&answer) {
-            draw(at.json, &answer, show)?;
-            *shown = Some(answer);
+        let response = fetch().await?;
+        let json = serde_json::to_value(&response)?;
+        if drawn.as_ref() != Some(&json) {
+            draw(at.json, &json, || render(&response))?;
+            *drawn = Some(json);
         }
-        let news = loop {
-            match feed.chunk().await {
-                Ok(Some(chunk)) if tells(&chunk) => break true,
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break false,
+        match stream.next().await? {
+            Some(StreamMessage::Ready { .. } | StreamMessage::Event { .. }) => {}
+            Some(StreamMessage::Dropped { .. }) | None => return Ok(()),
+        }
+        while let Ok(Ok(Some(message))) = timeout(BATCH_TIME, stream.next()).await {
+            if matches!(message, StreamMessage::Dropped { .. }) {
+                return Ok(());
             }
-        };
-        while let Ok(Ok(Some(_))) = timeout(TOGETHER, feed.chunk()).await {}
-        if !news {
-            return Ok(());
         }
     }
 }
 
-/// An event, and not only a sign of life.
-fn tells(chunk: &[u8]) -> bool {
-    chunk.windows(6).any(|part| part == b"data: ")
-}
-
-/// Over the last one on a terminal, else below it.
-fn draw(json: bool, answer: &Value, show: &impl Fn(&Value) -> String) -> Result<(), Failure> {
+/// Replaces the previous view on a terminal; otherwise appends.
+fn draw(json: bool, value: &Value, render: impl Fn() -> String) -> Result<(), Failure> {
     if json {
-        return terminal::write_json(&format!("{answer}\n"));
+        return terminal::write_json(&format!("{value}\n"));
     }
-    let before = if terminal::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
-    terminal::write_raw(before.as_bytes())?;
-    terminal::write(&show(answer))
+    let clear = if terminal::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
+    terminal::write_raw(clear.as_bytes())?;
+    terminal::write(&render())
 }

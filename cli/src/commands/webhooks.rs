@@ -1,12 +1,21 @@
-//! `countersign webhooks`: who is told of events, and what could not be told.
+//! `countersign webhooks`: lists webhooks and handles deliveries that failed.
 
 use crate::{
     Failure,
-    client::rest::{At, Remote, encoded},
-    render::{local, number, print, rows, strings, table, text},
+    client::rest::{At, Remote},
+    render::{execute_and_print, format_local, next_page, print, table},
+};
+use api::{
+    Operation,
+    admin::NoArguments,
+    operation::{DropDeadDeliveries, ListDeadDeliveries, ListWebhooks, Redeliver},
+    webhooks::{
+        DeadDeliveriesRequest, DeadDeliveriesResponse, DeadDelivery, ListDeadDeliveriesRequest,
+        ListDeadDeliveriesResponse, ListWebhooksResponse, Webhook,
+    },
 };
 use clap::Subcommand;
-use serde_json::{Value, json};
+use domain::text::escape;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,24 +25,24 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Every webhook, how far it has been told, and what is wrong
+    /// List the webhooks with the state of their deliveries
     List(At),
-    /// The events that a webhook could not be told
+    /// List the events that could not be delivered to a webhook
     Dead(DeadArgs),
-    /// Have dead ones tried again
-    Redeliver(Chosen),
-    /// Forget dead ones; the events stay in the log
-    Drop(Chosen),
+    /// Retry failed deliveries
+    Redeliver(Selection),
+    /// Drop failed deliveries; the events stay in the log
+    Drop(Selection),
 }
 
 #[derive(Debug, clap::Args)]
 struct DeadArgs {
-    /// The webhook's name
+    /// Name of the webhook
     name: String,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
-    /// Go on after an earlier answer: its next_cursor
+    /// Continue after an earlier page: its next_cursor
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -41,13 +50,13 @@ struct DeadArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct Chosen {
-    /// The webhook's name
+struct Selection {
+    /// Name of the webhook
     name: String,
-    /// Places in the log, as `dead` shows them
+    /// Sequence numbers of events, as listed by `dead`
     #[arg(value_name = "SEQ", required_unless_present = "all", conflicts_with = "all")]
     seqs: Vec<u64>,
-    /// All there are
+    /// Select all failed deliveries of the webhook
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -56,76 +65,71 @@ struct Chosen {
 
 pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     match args.command {
-        Command::List(at) => ask(at, "/api/v1/webhooks", shown).await,
+        Command::List(at) => execute_and_print::<ListWebhooks>(at, &NoArguments {}, render).await,
         Command::Dead(DeadArgs { name, limit, cursor, at }) => {
-            let cursor = cursor.map(|cursor| format!("&cursor={}", encoded(&cursor))).unwrap_or_default();
-            ask(at, &format!("/api/v1/webhooks/{}/dead?limit={limit}{cursor}", encoded(&name)), shown_dead).await
+            let request = ListDeadDeliveriesRequest { webhook: name, limit: Some(limit), cursor };
+            execute_and_print::<ListDeadDeliveries>(at, &request, render_dead).await
         }
-        Command::Redeliver(chosen) => change(chosen, "redeliver", "will be tried again").await,
-        Command::Drop(chosen) => change(chosen, "drop", "dropped").await,
+        Command::Redeliver(selection) => change::<Redeliver>(selection, "will be tried again").await,
+        Command::Drop(selection) => change::<DropDeadDeliveries>(selection, "dropped").await,
     }
 }
 
-async fn ask(at: At, path: &str, show: impl Fn(&Value) -> String) -> Result<(), Failure> {
+async fn change<O>(selection: Selection, what: &str) -> Result<(), Failure>
+where
+    O: Operation<Request = DeadDeliveriesRequest, Response = DeadDeliveriesResponse>,
+{
+    let Selection { name, seqs, all, at } = selection;
+    let request = DeadDeliveriesRequest { webhook: name, seqs: (!all).then_some(seqs), all: all.then_some(true) };
     let json = at.json;
-    print(json, &Remote::find(at).await?.read(path).await?, show)
+    let response = Remote::find(at).await?.execute::<O>(&request).await?;
+    print(json, &response, |response| format!("{} {what}\n", response.count))
 }
 
-async fn change(chosen: Chosen, act: &str, what: &str) -> Result<(), Failure> {
-    let json = chosen.at.json;
-    let which = if chosen.all { json!({ "all": true }) } else { json!({ "seqs": chosen.seqs }) };
-    let path = format!("/api/v1/webhooks/{}/{act}", encoded(&chosen.name));
-    let done = Remote::find(chosen.at).await?.post(&path, &which).await?;
-    print(json, &done, |done| format!("{} {what}\n", number(done, "count")))
-}
-
-fn shown(answer: &Value) -> String {
-    let hooks = rows(answer, "webhooks");
-    if hooks.is_empty() {
+fn render(response: &ListWebhooksResponse) -> String {
+    if response.webhooks.is_empty() {
         return "no webhooks; see [webhooks] in the settings\n".to_owned();
     }
-    let line = |hook: &Value| {
-        let events = strings(hook, "events").join(" ");
-        let state = match (&hook["configured"], hook["failing"].as_object()) {
-            (Value::Bool(false), _) => "not configured".to_owned(),
-            (_, Some(_)) => format!("failing: {}", text(hook, "last_error")),
-            (_, None) => "ok".to_owned(),
+    let line = |webhook: &Webhook| {
+        let text = |text: &Option<String>| escape(text.as_deref().unwrap_or_default()).into_owned();
+        let events = escape(&webhook.events.join(" ")).into_owned();
+        let state = match (webhook.configured, &webhook.failing) {
+            (false, _) => "not configured".to_owned(),
+            (true, Some(_)) => format!("failing: {}", text(&webhook.last_error)),
+            (true, None) => "ok".to_owned(),
         };
+        let last_delivery = webhook.last_delivery.as_deref().and_then(|at| at.parse().ok()).map(format_local);
         [
-            text(hook, "name"),
-            text(hook, "url"),
+            escape(&webhook.name).into_owned(),
+            text(&webhook.url),
             if events.is_empty() { "all".to_owned() } else { events },
-            number(hook, "cursor").to_string(),
-            number(hook, "lag").to_string(),
-            number(hook, "dead").to_string(),
-            local(hook, "last_delivery"),
+            webhook.cursor.to_string(),
+            webhook.lag.to_string(),
+            webhook.dead.to_string(),
+            last_delivery.unwrap_or_default(),
             state,
         ]
     };
-    let lines: Vec<_> = hooks.iter().map(line).collect();
+    let lines: Vec<_> = response.webhooks.iter().map(line).collect();
     table(["NAME", "URL", "EVENTS", "CURSOR", "LAG", "DEAD", "LAST DELIVERY", "STATE"], &lines)
 }
 
-fn shown_dead(answer: &Value) -> String {
-    let line = |dead: &Value| {
-        let waiting = if dead["waiting"] == true { "waits to be tried again" } else { "" };
+fn render_dead(response: &ListDeadDeliveriesResponse) -> String {
+    if response.dead.is_empty() {
+        return "no failed deliveries\n".to_owned();
+    }
+    let line = |dead: &DeadDelivery| {
         [
-            number(dead, "seq").to_string(),
-            local(dead, "at"),
-            text(dead, "kind"),
-            text(dead, "number"),
-            number(dead, "attempts").to_string(),
-            text(dead, "last_error"),
-            waiting.to_owned(),
+            dead.seq.to_string(),
+            format_local(dead.at),
+            escape(&dead.kind).into_owned(),
+            escape(dead.number.as_deref().unwrap_or_default()).into_owned(),
+            dead.attempts.to_string(),
+            escape(&dead.last_error).into_owned(),
+            if dead.waiting { "waits for a retry".to_owned() } else { String::new() },
         ]
     };
-    let lines: Vec<_> = rows(answer, "dead").iter().map(line).collect();
-    if lines.is_empty() {
-        return "nothing is dead\n".to_owned();
-    }
-    let mut out = table(["SEQ", "AT", "KIND", "REVIEW", "ATTEMPTS", "LAST ERROR", ""], &lines);
-    if answer["next_cursor"].is_string() {
-        out.push_str(&format!("there are more: --cursor {}\n", text(answer, "next_cursor")));
-    }
-    out
+    let lines: Vec<_> = response.dead.iter().map(line).collect();
+    let table = table(["SEQ", "AT", "KIND", "REVIEW", "ATTEMPTS", "LAST ERROR", ""], &lines);
+    table + &next_page(response.next_cursor.as_deref())
 }

@@ -15,20 +15,17 @@ pub(crate) fn duration(ms: u64) -> String {
 }
 
 /// A timestamp in local time.
-pub(crate) fn local(of: &Value, key: &str) -> String {
-    let Some(at) = instant(of, key) else { return text(of, key) };
+pub(crate) fn format_local(at: Timestamp) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// A timestamp in local time without the year, for lists.
-pub(crate) fn local_short(of: &Value, key: &str) -> String {
-    let local = local(of, key);
-    local.get(5..).filter(|_| instant(of, key).is_some()).map(str::to_owned).unwrap_or(local)
+pub(crate) fn format_local_short(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::system()).strftime("%m-%d %H:%M:%S").to_string()
 }
 
 /// The time since a timestamp in one unit: `14m`.
-pub(crate) fn age(of: &Value, key: &str) -> String {
-    let Some(at) = instant(of, key) else { return text(of, key) };
+pub(crate) fn format_age(at: Timestamp) -> String {
     let seconds = Timestamp::now().duration_since(at).as_secs().max(0);
     match seconds {
         ..60 => format!("{seconds}s"),
@@ -36,6 +33,11 @@ pub(crate) fn age(of: &Value, key: &str) -> String {
         3_600..86_400 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", seconds / 86_400),
     }
+}
+
+/// The age of a timestamp field of a response.
+pub(crate) fn age(of: &Value, key: &str) -> String {
+    instant(of, key).map_or_else(|| text(of, key), format_age)
 }
 
 fn instant(of: &Value, key: &str) -> Option<Timestamp> {

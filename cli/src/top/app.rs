@@ -2,13 +2,10 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
 use super::data::BrokerState;
-use crate::{
-    Failure,
-    render::{one_line, rows, text},
-};
+use crate::{Failure, render::one_line};
+use api::{events::Event, reviewers::Reviewer};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use domain::text::escape;
-use serde_json::Value;
 use std::collections::VecDeque;
 
 /// Events kept for scrolling back.
@@ -72,7 +69,7 @@ pub(super) enum Action {
 #[derive(Debug)]
 pub(super) struct App {
     pub state: BrokerState,
-    pub events: VecDeque<Value>,
+    pub events: VecDeque<Event>,
     pub pane: Pane,
     /// The selected line of each pane.
     selected: [usize; Pane::ALL.len()],
@@ -102,7 +99,7 @@ impl App {
     }
 
     /// Keeps the newest event first.
-    pub(super) fn add_events(&mut self, events: impl Iterator<Item = Value>) {
+    pub(super) fn add_events(&mut self, events: impl Iterator<Item = Event>) {
         for event in events {
             self.events.push_front(event);
         }
@@ -130,8 +127,8 @@ impl App {
         self.mode = Mode::Detail { title: review.to_owned(), lines, first: 0 };
     }
 
-    pub(super) fn reviewers(&self) -> &[Value] {
-        rows(&self.state.pool, "reviewers")
+    pub(super) fn reviewers(&self) -> &[Reviewer] {
+        self.state.pool.as_ref().map_or(&[], |pool| &pool.reviewers)
     }
 
     fn length(&self, pane: Pane) -> usize {
@@ -139,7 +136,7 @@ impl App {
             Pane::Reviews => self.state.reviews.len(),
             Pane::Reviewers => self.reviewers().len(),
             Pane::Events => self.events.len(),
-            Pane::Actors => self.state.actors.lines().count(),
+            Pane::Actors => self.state.actors.len(),
         }
     }
 
@@ -150,17 +147,16 @@ impl App {
 
     /// The selected review, or the review of the selected event.
     fn review(&self) -> Option<String> {
-        let row = match self.pane {
-            Pane::Reviews => self.state.reviews.get(self.selected(Pane::Reviews)),
-            Pane::Events => self.events.get(self.selected(Pane::Events)),
+        match self.pane {
+            Pane::Reviews => self.state.reviews.get(self.selected(Pane::Reviews)).map(|review| review.number.clone()),
+            Pane::Events => self.events.get(self.selected(Pane::Events)).and_then(|event| event.number.clone()),
             Pane::Reviewers | Pane::Actors => None,
-        };
-        row.map(|row| text(row, "number")).filter(|number| !number.is_empty())
+        }
     }
 
     fn reviewer(&self) -> Option<String> {
-        let row = (self.pane == Pane::Reviewers).then(|| self.reviewers().get(self.selected(Pane::Reviewers)))?;
-        row.map(|row| text(row, "reviewer_id"))
+        let selected = self.reviewers().get(self.selected(Pane::Reviewers));
+        selected.filter(|_| self.pane == Pane::Reviewers).map(|reviewer| reviewer.reviewer_id.clone())
     }
 
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Option<Action> {

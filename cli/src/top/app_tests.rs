@@ -1,12 +1,15 @@
 use super::{Action, App, Mode, Pane};
-use crate::top::data::BrokerState;
+use crate::top::{
+    data::BrokerState,
+    fixtures::{claimed, pool, review},
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 fn app() -> App {
-    let reviews = vec![json!({ "number": "R-2" }), json!({ "number": "R-1" })];
-    let pool = json!({ "reviewers": [{ "reviewer_id": "codex-r1-a7f3" }] });
-    App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() })
+    let reviews = vec![review("R-2", "pending", "one", None), review("R-1", "pending", "two", None)];
+    let pool = Some(pool(json!({ "reviewer_id": "codex-r1-a7f3", "name": "codex-r1", "state": "idle" })));
+    App::new(BrokerState { reviews, pool, actors: vec!["broker".into(), "└─ store".into()] })
 }
 
 fn press(app: &mut App, keys: &str) -> Option<Action> {
@@ -49,7 +52,7 @@ fn keys_act_on_the_selected_pane() {
     assert!(app.message.contains("Tab"), "{}", app.message);
     assert_eq!(press(&mut app, "\tKy"), Some(Action::Kill("codex-r1-a7f3".into())));
     assert_eq!(press(&mut app, "a"), None, "no review is selected");
-    app.add_events([json!({ "number": "R-9", "seq": 4 })].into_iter());
+    app.add_events([claimed("R-9", 4)].into_iter());
     assert_eq!(press(&mut app, "\t\n"), Some(Action::Open("R-9".into())), "an event leads to its review");
     assert_eq!((app.pane, press(&mut app, "\t\t")), (Pane::Events, None));
     assert_eq!(app.pane, Pane::Reviews);

@@ -2,64 +2,67 @@
 
 use crate::{
     Failure,
+    client::event_stream::StreamMessage,
     client::rest::{At, Remote},
     identity::Caller,
-    render::rows,
 };
-use serde_json::{Value, json};
+use api::{
+    events::Event,
+    operation::{ListReviewers, ListReviews},
+    reviewers::{ListReviewersRequest, ListReviewersResponse},
+    reviews::{ListReviewsRequest, ReviewRow},
+};
+use domain::review::Status;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::{sync::mpsc, time::sleep};
 
 /// Reviews per status, more than fit on a screen.
-const ROWS: usize = 50;
+const ROWS: u32 = 50;
 
 /// Delay between attempts to reach a broker that restarts.
 const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 /// Statuses in the order of their urgency.
-const OPEN: [&str; 5] = ["changes_requested", "approved", "in_review", "claimed", "pending"];
+const OPEN: [Status; 5] =
+    [Status::ChangesRequested, Status::Approved, Status::InReview, Status::Claimed, Status::Pending];
 
 /// A snapshot of the broker.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct BrokerState {
-    pub reviews: Vec<Value>,
-    /// Null for a caller who is not an operator.
-    pub pool: Value,
-    pub actors: String,
-}
-
-impl BrokerState {
-    pub(super) fn to_json(&self) -> Value {
-        let actors: Vec<_> = self.actors.lines().collect();
-        json!({ "reviews": self.reviews, "pool": self.pool, "actors": actors })
-    }
+    pub reviews: Vec<ReviewRow>,
+    /// Absent for a caller who is not an operator.
+    pub pool: Option<ListReviewersResponse>,
+    /// The actor tree, line by line. Empty for a caller who is not an operator.
+    pub actors: Vec<String>,
 }
 
 pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, Failure> {
     let mut reviews = Vec::new();
     for status in OPEN {
-        let page = caller.remote.call_quietly("list_reviews", json!({ "status": status, "limit": ROWS })).await?;
-        reviews.extend(rows(&page, "reviews").iter().filter(|review| review["status"] == status).cloned());
+        let request = ListReviewsRequest { status: Some(status), limit: Some(ROWS), ..Default::default() };
+        let page = caller.remote.execute_quietly::<ListReviews>(&request).await?;
+        reviews.extend(page.reviews.into_iter().filter(|review| review.status == status));
     }
-    // Only operators may see these.
-    let pool = optional(caller.remote.call_quietly("list_reviewers", json!({})).await)?.unwrap_or_default();
+    let pool = optional(caller.remote.execute_quietly::<ListReviewers>(&ListReviewersRequest {}).await)?;
     let actors = optional(caller.remote.get("/debug/actors?format=text").await)?.unwrap_or_default();
-    Ok(BrokerState { reviews, pool, actors })
+    Ok(BrokerState { reviews, pool, actors: actors.lines().map(str::to_owned).collect() })
 }
 
+/// The result of a call that only operators may make.
 fn optional<T>(result: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match result {
-        Ok(answer) => Ok(Some(answer)),
+        Ok(response) => Ok(Some(response)),
         Err(failure) if failure.is_passing() => Err(failure),
         Err(_) => Ok(None),
     }
 }
 
 /// Sends every event, across restarts of the broker, until the receiver is dropped.
-pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Value>) {
+pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Event>) {
     let mut since = None;
     loop {
-        if stream(at, &events, &mut since).await.is_err() {
+        if follow_connection(at, &events, &mut since).await.is_err() {
             return;
         }
         sleep(RECONNECT_DELAY).await;
@@ -67,23 +70,18 @@ pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Value>) {
 }
 
 /// Reads one connection until it ends. An error means that the receiver was dropped.
-async fn stream(at: &At, events: &mpsc::Sender<Value>, since: &mut Option<u64>) -> Result<(), ()> {
+async fn follow_connection(at: &At, events: &mpsc::Sender<Event>, since: &mut Option<u64>) -> Result<(), ()> {
     let query: Vec<_> = since.iter().map(|since| ("since", since.to_string())).collect();
     let Ok(remote) = Remote::find(at.clone()).await else { return Ok(()) };
-    let Ok(mut feed) = remote.open("/api/v1/events", &query).await else { return Ok(()) };
-    let mut rest = Vec::new();
-    while let Ok(Some(chunk)) = feed.chunk().await {
-        rest.extend_from_slice(&chunk);
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = rest.drain(..=end).collect();
-            let Some(event) = line.strip_prefix(b"data: ").and_then(|data| serde_json::from_slice::<Value>(data).ok())
-            else {
-                continue;
-            };
-            *since = event["seq"].as_u64().or(*since);
-            if event["kind"].is_string() && events.send(event).await.is_err() {
-                return Err(());
+    let Ok(mut stream) = remote.subscribe(&query).await else { return Ok(()) };
+    while let Ok(Some(message)) = stream.next().await {
+        match message {
+            StreamMessage::Ready { seq } => *since = Some(seq),
+            StreamMessage::Event { event, .. } => {
+                *since = Some(event.seq);
+                events.send(*event).await.map_err(|_| ())?;
             }
+            StreamMessage::Dropped { .. } => return Ok(()),
         }
     }
     Ok(())

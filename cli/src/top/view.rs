@@ -1,8 +1,12 @@
 //! Draws the screen.
 
 use super::app::{App, Mode, Pane};
-use crate::render::{Cell, age, clipped, number, one_line, rows, strings, style, text};
-use domain::text::count;
+use crate::{
+    commands::events::description,
+    render::{clipped, format_age, one_line, style},
+};
+use api::{events::Event, reviewers::Reviewer, reviews::ReviewRow};
+use domain::text::{count, escape};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -10,7 +14,6 @@ use ratatui::{
     text::Line,
     widgets::{Block, Clear, List, ListState, Paragraph, Wrap},
 };
-use serde_json::Value;
 
 const KEYS: &str = " Tab pane  j/k move  Enter open  a approve  c comment  K stop reviewer  ? help  q quit";
 
@@ -40,12 +43,12 @@ pub(super) fn draw(app: &App, frame: &mut Frame) {
 }
 
 fn header(app: &App) -> String {
-    let waiting: u64 = rows(&app.state.pool, "waiting").iter().map(|row| number(row, "pending")).sum();
-    let pool = match text(&app.state.pool, "state") {
-        state if state.is_empty() => String::new(),
-        state => format!(" · pool {state}, {waiting} waiting"),
-    };
-    let seq = app.events.front().map(|event| format!(" · ● {}", number(event, "seq"))).unwrap_or_default();
+    let pool = app.state.pool.as_ref().map(|pool| {
+        let waiting: u64 = pool.waiting.iter().map(|project| project.pending).sum();
+        format!(" · pool {}, {waiting} waiting", escape(&pool.state))
+    });
+    let pool = pool.unwrap_or_default();
+    let seq = app.events.front().map(|event| format!(" · ● {}", event.seq)).unwrap_or_default();
     let live = if app.is_disconnected() { " · ○ no broker answers".to_owned() } else { seq };
     format!("countersign · {}{pool}{live}", count(app.state.reviews.len(), "open review"))
 }
@@ -86,7 +89,7 @@ fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
         Pane::Reviews => app.state.reviews.iter().map(|row| review(row, width)).collect(),
         Pane::Reviewers => app.reviewers().iter().map(|row| reviewer(row, width)).collect(),
         Pane::Events => app.events.iter().map(|row| event(row, width)).collect(),
-        Pane::Actors => app.state.actors.lines().map(|line| Line::from(clipped(line, width))).collect(),
+        Pane::Actors => app.state.actors.iter().map(|line| Line::from(clipped(line, width))).collect(),
     };
     let is_selected = app.pane == pane;
     let border = if is_selected { Style::new().bold() } else { Style::new().dim() };
@@ -103,42 +106,36 @@ fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
 fn empty_text(app: &App, pane: Pane) -> String {
     match pane {
         Pane::Reviews => "No open reviews. `countersign request` submits one.".to_owned(),
-        Pane::Reviewers if app.state.pool.is_null() => "Visible to operators only.".to_owned(),
-        Pane::Reviewers => one_line(app.state.pool["message"].as_str().unwrap_or("No reviewer is running.")),
+        Pane::Reviewers if app.state.pool.is_none() => "Visible to operators only.".to_owned(),
+        Pane::Reviewers => {
+            let message = app.state.pool.as_ref().and_then(|pool| pool.message.as_deref());
+            one_line(message.unwrap_or("No reviewer is running."))
+        }
         Pane::Events => "No events yet.".to_owned(),
         Pane::Actors => "Visible to operators only.".to_owned(),
     }
 }
 
-fn review(row: &Value, width: usize) -> Line<'static> {
-    let status: Cell = style::status(row["status"].as_str().unwrap_or_default());
-    let who = text(row, "claimed_by");
-    let head = format!(
-        "{:<6} {:<20} r{} {:>4} ",
-        text(row, "number"),
-        status.plain(),
-        number(row, "current_round"),
-        age(row, "updated_at")
-    );
-    let holder = if who.is_empty() { String::new() } else { format!("[{}] ", clipped(&who, 14)) };
-    Line::from(clipped(&format!("{head}{holder}{}", one_line(row["intent"].as_str().unwrap_or_default())), width))
+fn review(review: &ReviewRow, width: usize) -> Line<'static> {
+    let status = style::status(review.status.as_str());
+    let (number, round, age) = (escape(&review.number), review.current_round, format_age(review.updated_at));
+    let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.plain());
+    let holder = review.claimed_by.as_deref().map(|holder| format!("[{}] ", clipped(holder, 14))).unwrap_or_default();
+    Line::from(clipped(&format!("{head}{holder}{}", one_line(&review.intent)), width))
 }
 
-fn reviewer(row: &Value, width: usize) -> Line<'static> {
-    let held = strings(row, "reviews").join(" ");
-    let done = format!("{} done", number(row, "completed"));
-    let cost = row["cost_usd"].as_f64().map(|cost| format!("  ${cost:.2}")).unwrap_or_default();
-    let line = format!("{:<12} {:<9} {held:<8} {done}{cost}", text(row, "name"), text(row, "state"));
+fn reviewer(reviewer: &Reviewer, width: usize) -> Line<'static> {
+    let (name, state, held) = (&reviewer.name, &reviewer.state, reviewer.reviews.join(" "));
+    let cost = reviewer.cost_usd.map(|cost| format!("  ${cost:.2}")).unwrap_or_default();
+    let line = format!("{name:<12} {state:<9} {held:<8} {} done{cost}", reviewer.completed);
     Line::from(clipped(&line, width))
 }
 
-fn event(row: &Value, width: usize) -> Line<'static> {
-    let at = text(row, "at");
-    let time = at.get(11..19).unwrap_or(&at);
-    let fields = ["intent", "summary", "reason", "body", "note", "verdict", "exit"];
-    let text_of_event = fields.iter().find_map(|field| row["data"][*field].as_str()).map(one_line).unwrap_or_default();
-    let line =
-        format!("{time} {:<6} {:<22} {}  {text_of_event}", text(row, "number"), text(row, "kind"), text(row, "actor"));
+fn event(event: &Event, width: usize) -> Line<'static> {
+    let time = event.at.strftime("%H:%M:%S");
+    let (number, kind) = (event.number.as_deref().unwrap_or_default(), event.kind().as_str());
+    let actor = event.actor.as_deref().unwrap_or_default();
+    let line = format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&description(event)));
     Line::from(clipped(&line, width))
 }
 

@@ -1,25 +1,23 @@
 use super::draw;
-use crate::top::{app::App, data::BrokerState};
+use crate::top::{
+    app::App,
+    data::BrokerState,
+    fixtures::{claimed, pool, review},
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{Terminal, backend::TestBackend};
 use serde_json::json;
 
 fn app() -> App {
-    let at = (jiff::Timestamp::now() - jiff::SignedDuration::from_secs(200)).to_string();
-    let review = |number: &str, status: &str, intent: &str, by: Option<&str>| {
-        json!({ "number": number, "status": status, "current_round": 2, "updated_at": at,
-                "intent": intent, "claimed_by": by })
-    };
     let reviews = vec![
         review("R-3", "changes_requested", "Sandbox reads", None),
         review("R-12", "claimed", "say it in German\u{1b}[2J", Some("second-mind")),
     ];
-    let reviewer = json!({ "name": "codex-r1", "state": "busy", "reviews": ["R-12"], "completed": 4, "cost_usd": 0.5 });
-    let pool = json!({ "state": "ready", "waiting": [{ "pending": 3 }], "reviewers": [reviewer] });
-    let mut app = App::new(BrokerState { reviews, pool, actors: "broker\n└─ store\n".into() });
-    let event = json!({ "seq": 41, "at": "2026-11-16T10:11:12.345Z", "number": "R-12", "kind": "claimed",
-                        "actor": "second-mind", "data": {} });
-    app.add_events([event].into_iter());
+    let reviewer = json!({ "reviewer_id": "codex-r1-a7f3", "name": "codex-r1", "state": "busy", "reviews": ["R-12"],
+                           "completed": 4, "cost_usd": 0.5 });
+    let actors = vec!["broker".to_owned(), "└─ store".to_owned()];
+    let mut app = App::new(BrokerState { reviews, pool: Some(pool(reviewer)), actors });
+    app.add_events([claimed("R-12", 41)].into_iter());
     app
 }
 

@@ -4,12 +4,27 @@ use super::{
     Narrator,
     sandbox::{FILE, Sandbox},
 };
-use crate::{
-    Failure,
-    client::rest::Remote,
-    render::{rows, text},
+use crate::{Failure, client::rest::Remote};
+use api::{
+    claims::{ClaimRequest, ClaimResponse},
+    counter_patches::CounterPatchRequest,
+    issues::{ListIssuesRequest, UpdateIssueRequest},
+    messages::MessageRequest,
+    operation::{
+        AcceptCounterPatch, AddMessage, ClaimReview, CloseReview, CreateReview, GetProposal, ListIssues, SubmitVerdict,
+        UpdateIssue,
+    },
+    proposals::{ProposalRequest, ProposalResponse},
+    reviews::{CloseReviewRequest, CreateReviewRequest},
+    verdicts::VerdictRequest,
 };
-use serde_json::{Value, json};
+use domain::{
+    credential::Authority,
+    finding::{FindingStatus, RawFinding, RequestedStatus},
+    review::{Category, Role},
+    text::truncate,
+    verdict::Verdict,
+};
 
 const BUILDER: &str = "builder";
 const REVIEWER: &str = "reviewer";
@@ -78,12 +93,17 @@ impl Scenario<'_> {
 
     async fn propose(&self, broker: &Remote) -> Result<String, Failure> {
         let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
-        let proposal = json!({
-            "intent": INTENT, "agent_type": "demo", "agent_role": "proposer", "phase": "1", "proposer_id": BUILDER,
-            "category": "code_change", "diff": diff,
-        });
-        let answer = broker.call("create_review", proposal).await?;
-        let review = text(&answer, "number");
+        let request = CreateReviewRequest {
+            intent: INTENT.to_owned(),
+            agent_type: Some("demo".to_owned()),
+            agent_role: Some("proposer".to_owned()),
+            phase: Some("1".to_owned()),
+            proposer_id: Some(BUILDER.to_owned()),
+            category: Some(Category::CodeChange),
+            diff: Some(diff.clone()),
+            ..Default::default()
+        };
+        let review = broker.execute::<CreateReview>(&request).await?.number;
         self.narrator.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
         Ok(review)
     }
@@ -98,15 +118,24 @@ impl Scenario<'_> {
     ) -> Result<(), Failure> {
         let claim = self.claim(broker, review).await?;
         self.narrator.step(REVIEWER, &format!("claims {review}; the diff applies"), &[]).await?;
-        let raised = json!({
-            "title": issue.title, "severity": issue.severity, "type": "bug", "file": FILE,
-            "line_start": BUGGY_LINE, "line_end": BUGGY_LINE, "description": "The result does not fit into a u32.",
-        });
-        let verdict = json!({
-            "review_id": review, "verdict": "changes_requested", "reviewer_id": REVIEWER, "reason": reason,
-            "claim_generation": claim["claim_generation"], "issues": [raised], "counter_patch": counter_patch,
-        });
-        broker.call("submit_verdict", verdict).await?;
+        let finding = RawFinding {
+            kind: Some("bug".to_owned()),
+            severity: Some(issue.severity.to_owned()),
+            file: Some(FILE.to_owned()),
+            line_start: Some(BUGGY_LINE),
+            line_end: Some(BUGGY_LINE),
+            title: issue.title.to_owned(),
+            description: Some("The result does not fit into a u32.".to_owned()),
+            ..Default::default()
+        };
+        let verdict = VerdictRequest {
+            reason: Some(reason.to_owned()),
+            claim_generation: Some(claim.claim_generation),
+            issues: Some(vec![finding]),
+            counter_patch: counter_patch.map(str::to_owned),
+            ..verdict(review, Verdict::ChangesRequested)
+        };
+        broker.execute::<SubmitVerdict>(&verdict).await?;
         let ids = self.open_issues(broker, review).await?;
         let id = ids.iter().max().map(String::as_str).unwrap_or_default();
         let mut lines = vec![format!("{} {id} {FILE}:{BUGGY_LINE} {}", issue.glyph, issue.title)];
@@ -117,62 +146,110 @@ impl Scenario<'_> {
 
     async fn revise(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
         let body = "Callers check it, but a second check costs nothing.";
-        let message = json!({ "review_id": review, "sender_role": "proposer", "body": body, "caller_id": BUILDER });
-        broker.call("add_message", message).await?;
+        let message = MessageRequest {
+            review_id: review.to_owned(),
+            sender_role: Some(Role::Proposer),
+            body: body.to_owned(),
+            caller_id: Some(BUILDER.to_owned()),
+            ..Default::default()
+        };
+        broker.execute::<AddMessage>(&message).await?;
         self.narrator.step(BUILDER, &format!("answers: {body}"), &[]).await?;
         let diff = self.sandbox.diff_that_adds(REVISED).await?;
-        let revision = json!({ "review_id": review, "intent": INTENT, "diff": diff, "proposer_id": BUILDER });
-        broker.call("create_review", revision).await?;
+        let revision = CreateReviewRequest {
+            review_id: Some(review.to_owned()),
+            intent: INTENT.to_owned(),
+            diff: Some(diff.clone()),
+            proposer_id: Some(BUILDER.to_owned()),
+            ..Default::default()
+        };
+        broker.execute::<CreateReview>(&revision).await?;
         self.narrator.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
     }
 
     async fn accept(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
-        broker.call("accept_counter_patch", json!({ "review_id": review })).await?;
+        let request = CounterPatchRequest { review_id: review.to_owned(), persona: None };
+        broker.execute::<AcceptCounterPatch>(&request).await?;
         self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
 
     async fn open_issues(&self, broker: &Remote, review: &str) -> Result<Vec<String>, Failure> {
-        let issues = broker.call("list_issues", json!({ "review_id": review, "status": "open" })).await?;
-        Ok(rows(&issues, "issues").iter().map(|issue| text(issue, "issue_id")).collect())
+        let request = ListIssuesRequest {
+            review_id: Some(review.to_owned()),
+            status: Some(FindingStatus::Open),
+            ..Default::default()
+        };
+        let issues = broker.execute::<ListIssues>(&request).await?.issues;
+        Ok(issues.into_iter().map(|issue| issue.issue_id).collect())
     }
 
     /// The reviewer still holds its seat. The content hash names what it has read.
     async fn approve(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
-        let proposal = broker.call("get_proposal", json!({ "review_id": review })).await?;
+        let proposal = self.proposal(broker, review).await?;
         let open = self.open_issues(broker, review).await?;
         for issue in &open {
-            let fixed = json!({
-                "review_id": review, "issue_id": issue, "status": "fixed", "role": "reviewer", "caller_id": REVIEWER,
-                "note": "no input makes it fail",
-            });
-            broker.call("update_issue", fixed).await?;
+            let request = UpdateIssueRequest {
+                review_id: review.to_owned(),
+                issue_id: issue.clone(),
+                status: RequestedStatus::Fixed,
+                note: Some("no input makes it fail".to_owned()),
+                duplicate_of: None,
+                role: Some(Authority::Reviewer),
+                caller_id: Some(REVIEWER.to_owned()),
+            };
+            broker.execute::<UpdateIssue>(&request).await?;
         }
         if !open.is_empty() {
             self.narrator.step(REVIEWER, &format!("marks {} as fixed", open.join(" and ")), &[]).await?;
         }
-        let verdict = json!({
-            "review_id": review, "verdict": "approved", "reviewer_id": REVIEWER,
-            "content_hash": proposal["content_hash"],
-        });
-        broker.call("submit_verdict", verdict).await?;
-        let hash: String = text(&proposal, "content_hash").chars().take(12).collect();
-        let tree: String = text(&proposal, "tree_id").chars().take(12).collect();
+        let verdict = VerdictRequest {
+            content_hash: Some(proposal.content_hash.to_string()),
+            ..verdict(review, Verdict::Approved)
+        };
+        broker.execute::<SubmitVerdict>(&verdict).await?;
+        let tree = proposal.details.as_ref().and_then(|details| details.diff.tree_id.as_deref()).unwrap_or_default();
+        let (hash, tree) = (truncate(&proposal.content_hash.0, 12), truncate(tree, 12));
         let lines = [format!("approved content {hash}…, which produces the tree {tree}…")];
         self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await
     }
 
     async fn land(&self, broker: &Remote, review: &str) -> Result<(), Failure> {
-        let proposal = broker.call("get_proposal", json!({ "review_id": review })).await?;
-        let diff = proposal["diff"].as_str().unwrap_or_default();
+        let proposal = self.proposal(broker, review).await?;
+        let diff = proposal.diff.as_deref().unwrap_or_default();
         let commit = self.sandbox.commit(diff, INTENT).await?;
-        broker.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await?;
+        let request = CloseReviewRequest { review_id: review.to_owned(), closer_role: Some(Role::Proposer) };
+        broker.execute::<CloseReview>(&request).await?;
         self.narrator
             .step(BUILDER, &format!("commits exactly the approved change as {commit} and closes {review}"), &[])
             .await
     }
 
-    async fn claim(&self, broker: &Remote, review: &str) -> Result<Value, Failure> {
-        broker.call("claim_review", json!({ "review_id": review, "reviewer_id": REVIEWER })).await
+    async fn claim(&self, broker: &Remote, review: &str) -> Result<ClaimResponse, Failure> {
+        let request =
+            ClaimRequest { review_id: review.to_owned(), reviewer_id: Some(REVIEWER.to_owned()), persona: None };
+        broker.execute::<ClaimReview>(&request).await
+    }
+
+    async fn proposal(&self, broker: &Remote, review: &str) -> Result<ProposalResponse, Failure> {
+        let request = ProposalRequest { review_id: review.to_owned(), ..Default::default() };
+        broker.execute::<GetProposal>(&request).await
+    }
+}
+
+/// A verdict of the scripted reviewer.
+fn verdict(review: &str, verdict: Verdict) -> VerdictRequest {
+    VerdictRequest {
+        review_id: review.to_owned(),
+        verdict,
+        reason: None,
+        counter_patch: None,
+        claim_generation: None,
+        reviewer_id: Some(REVIEWER.to_owned()),
+        content_hash: None,
+        summary: None,
+        issues: None,
+        suggestions: None,
+        metrics: None,
     }
 }
 

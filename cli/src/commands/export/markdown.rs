@@ -1,12 +1,16 @@
 //! Renders reviews as Markdown. Agents wrote the texts, so they must not become markup: long texts are put into code
 //! fences longer than any fence they contain, and short ones are escaped.
 
-use crate::render::{number, rows};
+use super::bundle::ReviewBundle;
+use api::{
+    issues::Issue,
+    messages::Message,
+    proposals::{ProposalDetails, ProposalResponse},
+};
 use domain::text::escape;
-use serde_json::Value;
 use std::fmt::Write as _;
 
-pub(super) fn render(bundles: &[Value]) -> String {
+pub(super) fn render(bundles: &[ReviewBundle]) -> String {
     let mut out = String::new();
     for (index, bundle) in bundles.iter().enumerate() {
         if index > 0 {
@@ -17,100 +21,87 @@ pub(super) fn render(bundles: &[Value]) -> String {
     out
 }
 
-fn report(out: &mut String, bundle: &Value) {
-    let (review, rounds) = (&bundle["review"], rows(bundle, "rounds"));
-    let latest = rounds.last().unwrap_or(&Value::Null);
-    let _ = writeln!(out, "# {}: {}\n", inline(review, "number"), inline(latest, "intent"));
+fn report(out: &mut String, bundle: &ReviewBundle) {
+    let _ = writeln!(out, "# {}: {}\n", inline(&bundle.review.number), inline(&bundle.review.intent));
     let _ = writeln!(out, "| | |\n|---|---|");
-    for (title, value) in facts(review, latest) {
+    for (title, value) in facts(bundle) {
         if !value.is_empty() {
-            let _ = writeln!(out, "| {title} | {value} |");
+            let _ = writeln!(out, "| {title} | {} |", inline(&value));
         }
     }
-    for round in rounds {
-        self::round(out, round);
+    for proposal in &bundle.rounds {
+        round(out, proposal);
     }
-    issues(out, rows(bundle, "issues"));
-    discussion(out, rows(bundle, "messages"));
+    issues(out, &bundle.issues);
+    discussion(out, &bundle.messages);
 }
 
-fn facts(review: &Value, latest: &Value) -> Vec<(&'static str, String)> {
-    let author =
-        [inline(latest, "proposer_id"), inline(latest, "agent_type")].into_iter().find(|name| !name.is_empty());
+fn facts(bundle: &ReviewBundle) -> Vec<(&'static str, String)> {
+    let review = &bundle.review;
+    let details = bundle.rounds.last().and_then(|latest| latest.details.as_ref());
+    let of_details = |field: fn(&ProposalDetails) -> Option<String>| details.and_then(field).unwrap_or_default();
     vec![
-        ("status", inline(review, "status")),
-        ("proposed by", author.unwrap_or_default()),
-        ("project", inline(latest, "project")),
-        ("category", inline(latest, "category")),
-        ("rounds", number(review, "current_round").to_string()),
-        ("content", inline(review, "content_hash")),
-        ("approved content", inline(latest, "approved_hash")),
-        ("base", inline(latest, "base_commit")),
-        ("tree", inline(latest, "tree_id")),
-        ("submitted", inline(latest, "created_at")),
-        ("last change", inline(latest, "updated_at")),
+        ("status", review.status.to_string()),
+        ("proposed by", review.proposer_id.clone().unwrap_or_else(|| review.agent_type.clone())),
+        ("project", review.project.clone().unwrap_or_default()),
+        ("category", review.category.map(|category| category.to_string()).unwrap_or_default()),
+        ("rounds", review.current_round.to_string()),
+        ("content", review.content_hash.to_string()),
+        ("approved content", of_details(|details| details.approved_hash.as_ref().map(ToString::to_string))),
+        ("base", of_details(|details| details.diff.base_commit.clone())),
+        ("tree", of_details(|details| details.diff.tree_id.clone())),
+        ("submitted", review.created_at.to_string()),
+        ("last change", review.updated_at.to_string()),
     ]
 }
 
-fn round(out: &mut String, round: &Value) {
-    let _ = writeln!(out, "\n## Round {}", number(round, "round"));
-    fenced(out, "markdown", round["description"].as_str());
-    let files = rows(round, "affected_files");
+fn round(out: &mut String, proposal: &ProposalResponse) {
+    let _ = writeln!(out, "\n## Round {}", proposal.round);
+    fenced(out, "markdown", proposal.description.as_deref());
+    let files = proposal.details.as_ref().map(|details| details.files.affected_files.as_slice()).unwrap_or_default();
     if !files.is_empty() {
         out.push('\n');
     }
     for file in files {
-        let (added, removed) = (number(file, "added"), number(file, "removed"));
-        let _ = writeln!(out, "- {} {} (+{added} −{removed})", inline(file, "operation"), inline(file, "path"));
+        let (operation, path) = (inline(&file.operation.to_string()), inline(&file.path));
+        let _ = writeln!(out, "- {operation} {path} (+{} −{})", file.added, file.removed);
     }
-    fenced(out, "diff", round["diff"].as_str());
-    for verdict in rows(round, "iterations") {
-        let _ = writeln!(
-            out,
-            "\n**{}** by {} ({}), {}",
-            inline(verdict, "verdict"),
-            inline(verdict, "reviewer_id"),
-            inline(verdict, "persona"),
-            inline(verdict, "at"),
-        );
-        fenced(out, "text", verdict["reason"].as_str().or(verdict["summary"].as_str()));
+    fenced(out, "diff", proposal.diff.as_deref());
+    for verdict in proposal.details.iter().flat_map(|details| &details.iterations) {
+        let (reviewer, persona) = (inline(&verdict.reviewer_id), inline(&verdict.persona));
+        let _ = writeln!(out, "\n**{}** by {reviewer} ({persona}), {}", verdict.verdict, verdict.at);
+        fenced(out, "text", verdict.reason.as_deref().or(verdict.summary.as_deref()));
     }
-    if let Some(patch) = round["counter_patch"].as_str() {
-        let _ = writeln!(out, "\nCounter-patch, {}:", inline(round, "counter_patch_status"));
+    if let Some(patch) = &proposal.counter_patch {
+        let status = inline(proposal.counter_patch_status.as_deref().unwrap_or_default());
+        let _ = writeln!(out, "\nCounter-patch, {status}:");
         fenced(out, "diff", Some(patch));
     }
 }
 
-fn issues(out: &mut String, issues: &[Value]) {
+fn issues(out: &mut String, issues: &[Issue]) {
     if issues.is_empty() {
         return;
     }
     out.push_str("\n## Issues\n\n| | severity | status | where | what | by |\n|---|---|---|---|---|---|\n");
     for issue in issues {
-        let line = issue["line_start"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
-        let kind = if issue["is_suggestion"] == true { "suggestion".into() } else { inline(issue, "severity") };
-        let [id, status, file, title, persona] =
-            ["issue_id", "status", "file", "title", "persona"].map(|key| inline(issue, key));
-        let _ = writeln!(out, "| {id} | {kind} | {status} | {file}{line} | {title} | {persona} |");
+        let line = issue.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+        let severity = if issue.is_suggestion == Some(true) { "suggestion" } else { issue.severity.as_str() };
+        let (file, title) = (inline(issue.file.as_deref().unwrap_or_default()), inline(&issue.title));
+        let (id, status, persona) = (inline(&issue.issue_id), issue.status, inline(&issue.persona));
+        let _ = writeln!(out, "| {id} | {severity} | {status} | {file}{line} | {title} | {persona} |");
     }
 }
 
-fn discussion(out: &mut String, messages: &[Value]) {
+fn discussion(out: &mut String, messages: &[Message]) {
     if messages.is_empty() {
         return;
     }
     out.push_str("\n## Discussion\n");
     for message in messages {
-        let author =
-            [inline(message, "caller_id"), inline(message, "sender_role")].into_iter().find(|name| !name.is_empty());
-        let _ = writeln!(
-            out,
-            "\n{}, round {}, {}:",
-            author.unwrap_or_default(),
-            number(message, "round"),
-            inline(message, "at")
-        );
-        fenced(out, "text", message["body"].as_str());
+        let author = inline(message.caller_id.as_deref().unwrap_or(message.sender_role.as_str()));
+        let _ = writeln!(out, "\n{author}, round {}, {}:", message.round, message.at);
+        fenced(out, "text", Some(&message.body));
     }
 }
 
@@ -123,36 +114,30 @@ fn fenced(out: &mut String, language: &str, text: Option<&str>) {
     let _ = writeln!(out, "\n{fence}{language}\n{}\n{fence}", lines.join("\n"));
 }
 
-/// A field, escaped for use inside a line.
-fn inline(of: &Value, key: &str) -> String {
-    let escaped_text = escape(of[key].as_str().unwrap_or_default());
-    let mut escaped = String::with_capacity(escaped_text.len());
-    for c in escaped_text.chars() {
+/// A text, escaped for use inside a line.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in escape(text).chars() {
         match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '\\' | '`' | '*' | '[' | ']' | '|' | '!' | '#' => escaped.extend(['\\', c]),
-            _ => escaped.push(c),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '\\' | '`' | '*' | '[' | ']' | '|' | '!' | '#' => out.extend(['\\', c]),
+            _ => out.push(c),
         }
     }
-    escaped
+    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::render;
-    use serde_json::json;
+    use super::{fenced, inline};
 
     #[test]
     fn texts_of_agents_do_not_become_markup() {
-        let round = json!({
-            "round": 1, "intent": "a | b <script> \u{1b}[31m", "description": "```\n# not a heading\n````\n",
-            "affected_files": [{ "path": "a.rs", "operation": "modify", "added": 1, "removed": 0 }], "diff": "+x\n",
-        });
-        let review = json!({ "number": "R-1", "status": "pending", "current_round": 1 });
-        let report = render(&[json!({ "review": review, "rounds": [round], "issues": [], "messages": [] })]);
-        assert!(report.starts_with("# R-1: a \\| b &lt;script> "), "{report}");
-        assert!(!report.contains('\u{1b}'), "{report}");
-        assert!(report.contains("\n`````markdown\n```\n# not a heading\n````\n`````\n"), "{report}");
+        let line = inline("a | b <script> \u{1b}[31m");
+        assert!(line.starts_with("a \\| b &lt;script> ") && !line.contains('\u{1b}'), "{line}");
+        let mut out = String::new();
+        fenced(&mut out, "markdown", Some("```\n# not a heading\n````\n"));
+        assert_eq!(out, "\n`````markdown\n```\n# not a heading\n````\n`````\n");
     }
 }

@@ -1,4 +1,4 @@
-//! `countersign reviewer logs`: the file that a reviewer's output is kept in.
+//! `countersign reviewer logs`: prints the log file of a reviewer.
 
 use crate::{Failure, config_args::Place, terminal};
 use anyhow::{Context as _, anyhow};
@@ -11,20 +11,20 @@ use std::{
     time::Duration,
 };
 
-/// Between two looks at a file that is followed.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Interval between two reads of a followed file.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Its id, the beginning of it, or its short name (codex-r1: the last that had it)
+    /// Id, prefix of the id, or short name (codex-r1: the last reviewer of that name)
     reviewer: String,
-    /// Only so many lines at the end
+    /// Print only the last N lines
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<usize>,
-    /// JSON instead of text: which reviewer, and its lines
+    /// Print JSON instead of text: the reviewer and its lines
     #[arg(long, conflicts_with = "follow")]
     json: bool,
-    /// Go on as more is printed, until interrupted
+    /// Print new output as it is written, until interrupted
     #[arg(long, short = 'f')]
     follow: bool,
     #[command(flatten)]
@@ -50,11 +50,11 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
 async fn follow(path: &Path, mut file: File) -> Result<(), Failure> {
     let mut more = Vec::new();
     loop {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         more.clear();
         file.read_to_end(&mut more)?;
         terminal::write_raw(&more)?;
-        // Turned over: what is left of the old one has been read, the new one begins.
+        // The file was rotated: the old one is read to its end, continue with the new one.
         let at = file.stream_position()?;
         if fs::metadata(path).is_ok_and(|meta| meta.len() < at) {
             file = File::open(path)?;
