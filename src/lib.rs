@@ -1,6 +1,5 @@
-//! The doors of Countersign and the wiring behind them.
+//! The broker: operations, their interfaces (MCP, REST, events, webhooks) and the server that runs them.
 
-pub mod broker;
 pub mod events;
 pub mod http;
 pub mod mcp;

@@ -1,7 +1,8 @@
 //! `countersign serve`: starts the broker and runs it until a signal.
 
+pub(crate) mod wiring;
+
 use crate::{
-    broker::{self, Started},
     events::{self, Events},
     http::{self, Limits, RequestGuard},
     service::{self, ConfigView},
@@ -19,6 +20,7 @@ use std::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
+use wiring::StartedBroker;
 
 /// Time for pending requests at shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -46,7 +48,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     })?;
     let listener = bind(&config).await?;
     let address = listener.local_addr()?;
-    let mut started = broker::start(&config, repo.as_deref(), address).await?;
+    let mut started = wiring::start(&config, repo.as_deref(), address).await?;
 
     let stop = CancellationToken::new();
     let body_bytes = config.limits.diff_bytes * 2 + MAX_BYTES_BESIDE_DIFF;
@@ -134,7 +136,7 @@ fn client_address(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn banner(url: &str, started: &Started, config: &Config) {
+fn banner(url: &str, started: &StartedBroker, config: &Config) {
     let project = match &started.project {
         Some((name, path)) => format!("{name} ({})", path.display()),
         None => "none (not started in a git repository, so diffs are refused)".into(),

@@ -107,8 +107,8 @@ impl Caller {
     /// the proposer's own.
     pub(crate) async fn own(&self, which: &str) -> Result<Value, Failure> {
         let review = self.call("get_review_status", json!({ "review_id": which })).await?;
-        let is_anothers = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
-        if !is_anothers {
+        let is_of_another_caller = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
+        if !is_of_another_caller {
             return Ok(review);
         }
         let (number, owner) = (crate::render::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());

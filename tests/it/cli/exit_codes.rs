@@ -8,7 +8,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 
-/// Every command that speaks to a broker, with what it needs.
+/// Every command that calls a broker, with its required arguments.
 const COMMANDS: &[&[&str]] = &[
     &["request"],
     &["list"],
@@ -128,7 +128,7 @@ async fn outside_of_a_repository_only_commands_that_need_one_fail() {
     }
     std::fs::write(folder.path().join("p.md"), "# A plan\n").unwrap();
     type_there(&["request", "--plan", "p.md"]).prints().await;
-    // Named, it need not be gone to.
+    // With --repo the current folder does not matter.
     let repo = broker.repo().path().display().to_string();
     type_there(&["request", "--repo", &repo]).prints().await;
 }

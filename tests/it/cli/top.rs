@@ -19,7 +19,7 @@ use tokio::process::Child;
 struct Screen {
     child: Child,
     keys: File,
-    /// Everything that was written to it.
+    /// Everything that was written to the terminal.
     written: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
         let sink = Arc::clone(&written);
         std::thread::spawn(move || {
             let mut chunk = [0; 4096];
-            // It ends with an error once nobody has the other end open.
+            // Reading ends with an error once the other end is closed.
             while let Ok(read @ 1..) = reader.read(&mut chunk) {
                 sink.lock().unwrap().extend_from_slice(&chunk[..read]);
             }
@@ -48,7 +48,7 @@ impl Screen {
 
     async fn shows(&self, text: &str) {
         let shown = || {
-            // Only what changes is written, so a terminal has to say what it comes to.
+            // Only changes are written, so a terminal emulator computes the screen.
             let mut terminal = vt100::Parser::new(30, 110, 0);
             terminal.process(&self.written.lock().unwrap());
             terminal.screen().contents().contains(text)

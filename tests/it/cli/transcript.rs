@@ -96,7 +96,7 @@ async fn no_table_is_wider_than_the_terminal() {
         for command in [&["list"][..], &["show", "1"], &["status", "1"], &["audit"], &["activity"], &["issues"]] {
             let text = broker.types("ada", command).var("COLUMNS", columns).prints().await;
             let width: usize = columns.parse().unwrap();
-            // What is to be typed is not broken.
+            // Commands to type are not wrapped.
             let lines = text.lines().filter(|line| !line.contains("countersign "));
             for line in lines {
                 assert!(line.width() <= width, "{command:?} on {columns}: {line:?} of {}", line.width());

@@ -25,7 +25,7 @@ impl Watching {
         Self { lines: BufReader::new(child.stdout.take().unwrap()).lines(), _child: child }
     }
 
-    /// Reads on until the value at `path` is this one. What is put together from several answers may be shown in between.
+    /// Reads until the value at `path` is this one. Intermediate states may be printed before.
     async fn until(&mut self, path: &str, value: &str) {
         while self.next().await.pointer(path).and_then(Value::as_str) != Some(value) {}
     }

@@ -18,7 +18,7 @@ use std::{path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
-/// Claude Code starts, speaks to a model and to a reviewer: on a loaded machine that takes its time.
+/// Claude Code, a model and a reviewer take a while on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// `claude -p` in the broker's repository: the events it printed.
@@ -47,7 +47,7 @@ async fn claude(broker: &TestBroker, home: &Path, model: &ModelServer) -> Vec<Va
     printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// What it said last.
+/// Its last message.
 fn last_words(events: &[Value]) -> &str {
     let result = events.iter().rfind(|event| event["type"] == "result").expect("it came to a result");
     result["result"].as_str().unwrap_or_default()
@@ -59,14 +59,14 @@ async fn connected(broker: &TestBroker) -> TempDir {
     init(broker, home.path(), &["--client", "claude,codex,gemini", "--client-hooks"]).await;
     broker.repo().write(".claude/settings.local.json", r#"{"enabledMcpjsonServers": ["countersign"]}"#);
     trust(home.path(), &broker.repo().path());
-    // What init wrote is not what is under review here.
+    // The files of init are not part of the review.
     let exclude = broker.repo().path().join(".git/info/exclude");
     std::fs::create_dir_all(exclude.parent().unwrap()).unwrap();
     std::fs::write(exclude, "/.claude/\n/.codex/\n/.gemini/\n/.mcp.json\n/AGENTS.md\n").unwrap();
     home
 }
 
-/// Codex, as the pool starts it: claims what waits, reads it, approves.
+/// Codex as the pool starts it: claims a review, reads it, approves.
 fn reviewer() -> Script {
     let verdict = json!({
         "review_id": "${review_id}", "verdict": "approved", "reviewer_id": "${claimed_by}",

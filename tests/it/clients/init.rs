@@ -16,7 +16,7 @@ pub(crate) fn are_skipped() -> bool {
     agent_clients::are_skipped("the real clients after init")
 }
 
-/// A client's command in the project, with nothing of the machine's own.
+/// A command of a client in the project, without the settings of this machine.
 async fn runs(program: &Path, home: &Path, dir: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(program);
     command.args(args).current_dir(dir).env_clear().kill_on_drop(true).stdin(Stdio::null());
@@ -24,7 +24,7 @@ async fn runs(program: &Path, home: &Path, dir: &Path, args: &[&str]) -> Output 
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ("TERM", "dumb"),
         ("ANTHROPIC_API_KEY", "sk-ant-made-up"),
-        // Else it waits long for the one that is not there.
+        // Otherwise it waits long for a missing server.
         ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
@@ -59,7 +59,7 @@ async fn claude_code_connects_to_the_broker_of_the_project_and_of_the_user() {
     init(&broker, home.path(), &["--client", "claude"]).await;
     let waits = text(&runs(&claude, home.path(), &dir, &["mcp", "get", "countersign"]).await);
     assert!(waits.contains("Pending approval") && waits.contains("Timeout: 120000ms"), "{waits}");
-    // What Claude Code notes when the user says yes.
+    // What Claude Code stores when the user agrees.
     broker.repo().write(".claude/settings.local.json", r#"{"enabledMcpjsonServers": ["countersign"]}"#);
     trust(home.path(), &dir);
     let listed = text(&runs(&claude, home.path(), &dir, &["mcp", "list"]).await);
@@ -72,7 +72,7 @@ async fn claude_code_connects_to_the_broker_of_the_project_and_of_the_user() {
     assert!(got.contains("User config") && got.contains("Connected"), "{got}");
 }
 
-/// As when the user says, on the first start there, that the folder is to be trusted.
+/// As if the user had trusted the folder at the first start.
 pub(crate) fn trust(home: &Path, dir: &Path) {
     let file = home.join(".claude.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".into());

@@ -47,7 +47,7 @@ impl Seat {
         }
     }
 
-    /// Who sits there.
+    /// The reviewer of the seat.
     const fn reviewer(self) -> &'static str {
         match self {
             General => "codex-mind",
@@ -56,7 +56,7 @@ impl Seat {
         }
     }
 
-    /// Its word in each round.
+    /// Its verdict in each round.
     const fn votes(self) -> [&'static str; 2] {
         match self {
             Security => ["changes_requested", "approved"],
@@ -64,7 +64,7 @@ impl Seat {
         }
     }
 
-    /// What it finds in the first round.
+    /// Its findings in the first round.
     fn issues(self) -> Value {
         match self {
             General => json!([{
@@ -93,7 +93,7 @@ fn status_after(round: usize, voted: &[Seat]) -> &'static str {
     }
 }
 
-/// What the vote of `seat` is answered with in this order.
+/// The expected answer to the vote of `seat` in this order.
 fn status_at(seat: Seat, round: usize, order: [Seat; 3]) -> &'static str {
     let place = order.iter().position(|it| *it == seat).unwrap();
     status_after(round, &order[..=place])
@@ -158,7 +158,7 @@ fn reviewing(seat: Seat, orders: Orders, gates: &[Gates; 2]) -> Script {
     vote(script, seat, 1, orders).gate(&gates[1].voted).finish("${diff}")
 }
 
-/// Looks at its critical finding again and says that it is fixed. With two approvals before it, that decides.
+/// Marks its critical finding as fixed. After two approvals that decides the review.
 fn settle(script: Script, orders: Orders) -> Script {
     let before = orders[1].iter().position(|seat| *seat == Security).unwrap();
     let fixed = json!({
@@ -174,7 +174,7 @@ fn settle(script: Script, orders: Orders) -> Script {
         .expect("status", if before == 2 { "approved" } else { "in_review" })
 }
 
-/// A real client at its seat.
+/// A real client with its seat.
 struct Member {
     running: Running,
     gates: [Gates; 2],
@@ -225,7 +225,7 @@ async fn claim_tests(client: &TestClient, review: &str) {
 
 struct Panel {
     broker: TestBroker,
-    /// One that was there before any kill. It proposes, and sits for `tests` under another name.
+    /// The test client. It proposes, and reviews as `tests` under another name.
     client: TestClient,
     review: String,
     codex: Member,
@@ -300,7 +300,7 @@ impl Panel {
         list["issues"][0].clone()
     }
 
-    /// Two have approved, and one finding is what keeps it from being enough.
+    /// Two have approved, and one finding blocks the review.
     async fn is_blocked(&self) {
         let (status, critical) = (self.client.status(&self.review).await, self.issue("critical").await);
         let consensus = &status["consensus"];
@@ -310,7 +310,7 @@ impl Panel {
         assert_eq!((&critical["persona"], &critical["reviewer_id"]), (&json!("security"), &json!(Security.reviewer())));
     }
 
-    /// The revision, and where it leaves the findings. Nothing is settled by it.
+    /// The revision does not resolve findings.
     async fn revise(&self) {
         let revision = json!({
             "review_id": self.review, "intent": "as you said", "diff": diff_to(self.broker.repo(), SECOND),
@@ -326,7 +326,7 @@ impl Panel {
         self.claude.goes_on(0);
     }
 
-    /// All have approved what is there now, and security has settled its finding itself.
+    /// All have approved the current content, and security has resolved its finding.
     async fn is_approved(&self) {
         let (status, critical) = (self.client.status(&self.review).await, self.issue("critical").await);
         assert_eq!((&status["status"], &status["approved_hash"]), (&json!("approved"), &status["content_hash"]));
@@ -363,7 +363,7 @@ async fn a_critical_finding_is_raised_before_the_approvals() {
     agrees(Client::Codex, [[Security, General, Tests], [General, Tests, Security]], false).await;
 }
 
-/// Two approvals have decided it already: the finding takes that back.
+/// Two approvals have already decided the review: the finding reverts that.
 #[tokio::test]
 async fn a_critical_finding_is_raised_after_the_approvals() {
     agrees(Client::CodexCodeMode, [[Tests, General, Security], [Security, Tests, General]], false).await;

@@ -21,14 +21,14 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-/// What a server says that does not have the model.
+/// The error of a server without the model.
 const NO_MODEL: &str = "unknown model";
 
 /// A broker whose pool starts this client.
 struct Pooled {
     broker: TestBroker,
     model: ModelServer,
-    /// The client's, also where it keeps its settings.
+    /// The home folder of the client.
     _home: TempDir,
 }
 
@@ -72,12 +72,12 @@ impl Pooled {
         self.client().call("list_reviewers", json!({})).await
     }
 
-    /// The pool, once it is like this.
+    /// Waits until the pool is like this.
     async fn until(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         wait_until(what, async || Some(self.pool().await).filter(&fits)).await
     }
 
-    /// The only reviewer that lives, once its model stands at `gate`.
+    /// The only live reviewer, once its model waits at `gate`.
     async fn reviewer_at(&self, gate: &Gate) -> Value {
         tokio::select! {
             () = gate.reached() => {}
@@ -94,7 +94,7 @@ impl Pooled {
         self.broker.data_dir().join("reviewers").join(format!("{reviewer}.log"))
     }
 
-    /// All that reviewers have printed, for a test that fails.
+    /// The output of all reviewers, for a failed test.
     fn logs(&self) -> String {
         let files = fs::read_dir(self.broker.data_dir().join("reviewers")).into_iter().flatten().flatten();
         let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
@@ -102,7 +102,7 @@ impl Pooled {
     }
 }
 
-/// What an operator writes, with the variables that the pool does not hand on by itself.
+/// The settings of an operator, with the variables that the pool does not pass on by default.
 pub(crate) fn settings(client: Client) -> String {
     let model = match client {
         Client::Codex | Client::CodexToolSearch | Client::CodexCodeMode => vec!["SCRIPTED_MODEL_KEY"],
@@ -160,7 +160,7 @@ fn text<'a>(row: &'a Value, key: &str) -> &'a str {
     row[key].as_str().unwrap_or_else(|| panic!("no {key} in {row:#}"))
 }
 
-/// One reviewer, started because a review waits, does that one and the next, and ends by itself.
+/// One reviewer, started for a waiting review, completes it and the next one, and exits.
 async fn reviews_what_comes(client: Client) {
     if are_skipped(&format!("{client:?} in the pool")) {
         return;
@@ -182,7 +182,7 @@ async fn reviews_what_comes(client: Client) {
     gate.open();
     let status = pooled.status_becomes(&first, "changes_requested").await;
     assert_eq!((&status["verdict_by"], &status["verdict_reason"]), (&json!(me), &json!("three words, please")));
-    // It waits inside of the broker for what comes next.
+    // It waits for the next review in a long poll.
     pooled.broker.until_waiting(1).await;
     let pool = pooled.pool().await;
     assert_eq!(rows(&pool, "reviewers").len(), 1, "{pool:#}");
@@ -212,7 +212,7 @@ fn check_usage(client: Client, model: &ModelServer, ended: &Value) {
     assert_eq!(ended["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), client == Client::Claude, "{ended:#}");
 }
 
-/// What it printed is kept for its owner, and can be read there; its token is nowhere.
+/// Its output is kept in a private file, without its token.
 async fn check_log(pooled: &Pooled, reviewer: &str, token: &str) {
     let file = pooled.log_of(reviewer);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -227,7 +227,7 @@ async fn check_log(pooled: &Pooled, reviewer: &str, token: &str) {
     assert_eq!(String::from_utf8(shown.stdout).unwrap(), log, "{}", String::from_utf8_lossy(&shown.stderr));
 }
 
-/// A client that cannot work is tried no more after so many failures, and says itself why; people can review.
+/// A client that always fails is not started again, its error is reported, and people can review.
 async fn is_given_up(pooled: Pooled, review: &str, failures: usize, said: &str) {
     let pool = pooled.until("it is given up", |pool| pool["state"] == "crash_loop").await;
     assert_eq!((rows(&pool, "reviewers").len(), rows(&pool, "ended").len()), (0, failures), "{pool:#}");

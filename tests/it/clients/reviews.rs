@@ -103,7 +103,7 @@ impl Proposed {
         broker.client().call("create_review", revision).await;
     }
 
-    /// What the broker itself says at the end of the client's work.
+    /// The state of the broker after the client's work.
     async fn close(&self, broker: TestBroker) {
         let client = broker.client();
         let status = client.status(&self.review).await;
@@ -126,7 +126,7 @@ async fn status_becomes(broker: &TestBroker, review: &str, wanted: &str) {
     }
 }
 
-/// A reviewer played by the test: asks for changes once, then approves.
+/// The test as a reviewer: requests changes once, then approves.
 async fn review_twice(client: &TestClient) {
     for verdict in ["changes_requested", "approved"] {
         let pending = json!({ "status": "pending", "wait": true, "timeout_seconds": 50 });
@@ -256,7 +256,7 @@ async fn proposes_over_stdio(client: Client) {
     place.stop_and_check().await;
 }
 
-/// As above, as a reviewer and with that role alone. The proposer's side is a bridge too.
+/// As above, but as a reviewer with the endpoint of its role. The proposer uses a bridge, too.
 async fn reviews_over_stdio(client: Client) {
     if are_skipped(&format!("{client:?} over stdio, as a reviewer")) {
         return;
@@ -292,7 +292,7 @@ fn over_stdio<'a>(client: Client, model: &'a ModelServer, place: &Unserved, more
     ClientRun::over_stdio(client, model, Path::new(env!("CARGO_BIN_EXE_countersign")), &arguments)
 }
 
-/// Each client in each kind of work, as a test of its own.
+/// One test for each client and each kind of work.
 macro_rules! tests {
     ($($name:ident: $work:expr;)+) => {
         $(

@@ -57,7 +57,7 @@ impl Shell {
         ended.out
     }
 
-    /// A line of a block of code, with what continues it, or a word in backticks, from the guard as it was installed.
+    /// A command from the installed guard: a line of a code block with its continuation lines, or text in backticks.
     fn instruction(&self, guard: &str, beginning: &str) -> String {
         let file = self.dir.join(format!(".claude/countersign/gsd/{guard}.md"));
         let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

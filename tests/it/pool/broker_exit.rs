@@ -16,10 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is promised.
+/// The promised time limit.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// By the number of processes that each comes to have, its shim included.
+/// The number of processes of each, including its shim.
 const REVIEWERS: [(usize, &str); 7] = [
     // forks
     (4, "sleep 1000 & sleep 1000 & wait"),
@@ -27,9 +27,9 @@ const REVIEWERS: [(usize, &str); 7] = [
     (3, "setsid sleep 1000 & exec sleep 1000"),
     // forks twice
     (5, "(setsid sh -c 'sleep 1000 & sleep 1000; :' &) ; exec sleep 1000"),
-    // does not hear
+    // ignores signals
     (4, "trap '' TERM INT HUP; (setsid sleep 1000 &) ; sleep 1000; sleep 1000"),
-    // floods, without ever ending a line
+    // prints without a line end
     (2, "exec cat /dev/zero"),
     // has a child whose parent exits first
     (4, "(setsid sh -c 'env -i sleep 1000; :' &) ; exec sleep 1000"),
@@ -54,7 +54,7 @@ struct Running {
     processes: Vec<Process>,
 }
 
-/// Returns once there is one of each kind and each has done its worst.
+/// Waits until there is one of each kind with all its processes.
 async fn until_running(broker: &TestBroker, reviewers: &[(usize, &str)]) -> Running {
     let whole = |row: &Value| {
         let name = row["name"].as_str().unwrap();
@@ -75,14 +75,14 @@ fn pid(row: &Value) -> u32 {
     row["pid"].as_u64().unwrap().try_into().unwrap()
 }
 
-/// Each of these reviewers takes one of these reviews.
+/// Each of these reviewers claims one of these reviews.
 async fn claim(reviewers: &BTreeSet<String>, reviews: &[String]) {
     for (reviewer, review) in reviewers.iter().zip(reviews) {
         in_the_name_of(reviewer).claim(review, reviewer).await;
     }
 }
 
-/// A new broker has noted the end of these reviewers, and everybody may have what they held.
+/// A new broker has recorded the end of these reviewers, and their reviews can be claimed.
 async fn until_taken_over(broker: &TestBroker, gone: &BTreeSet<String>, exit: &str, held: &[String]) {
     let pool = broker.until_pool("the pool has looked around", |pool| pool["state"] == "ready").await;
     for id in gone {
@@ -104,7 +104,7 @@ async fn submit(broker: &TestBroker, reviews: usize) -> Vec<String> {
     submitted
 }
 
-/// Ends the broker and looks at what the database says of the pool.
+/// Stops the broker and checks the pool in the database.
 async fn stop_and_check(mut broker: TestBroker) {
     assert!(broker.terminate().await.success(), "{}", broker.log());
     assert!(!broker.log().contains("ERROR"), "{}", broker.log());

@@ -28,10 +28,10 @@ use tokio::{io::AsyncWriteExt as _, net::TcpListener, process::Command, time::ti
 const TOKEN: &str = "cs_made-up";
 const REVIEWER: &str = "pool-r1-a7f3b2e1";
 
-/// Every value of `Authorization` that came by.
+/// Every value of `Authorization` that was seen.
 type Shown = Arc<Mutex<BTreeSet<Option<String>>>>;
 
-/// Stands before the broker's `/mcp/reviewer`: its address, and what callers showed.
+/// A proxy in front of `/mcp/reviewer`: its address, and the tokens it saw.
 async fn watched(broker: &TestBroker) -> (String, Shown) {
     let (shown, url) = (Shown::default(), broker.url("/mcp/reviewer"));
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -11,7 +11,7 @@ use crate::support::{
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-/// Notes that it ran, says why it cannot go on, and ends.
+/// Records that it ran, prints an error and exits.
 const FAILING: &str = "echo ran >> $HOME/runs; echo 'no key for the model' >&2; echo 'log in first' >&2; exit 3";
 
 const WORDS: [&str; 2] = ["no key for the model", "log in first"];
@@ -20,7 +20,7 @@ fn runs(broker: &TestBroker) -> usize {
     fs::read_to_string(broker.home().join("runs")).unwrap_or_default().lines().count()
 }
 
-/// The lines of the broker's log that tell of an error.
+/// The error lines of the broker's log.
 fn errors(broker: &TestBroker) -> Vec<String> {
     broker.log().lines().filter(|line| line.contains("ERROR")).map(str::to_owned).collect()
 }
@@ -29,7 +29,7 @@ async fn until(broker: &TestBroker, state: &str) -> Value {
     broker.until_pool(state, |pool| pool["state"] == state).await
 }
 
-/// A person takes the review and approves it.
+/// A person claims the review and approves it.
 async fn is_reviewed_by_hand(broker: &TestBroker, review: &str) {
     let client = broker.client();
     client.claim(review, "ada").await;
@@ -37,7 +37,7 @@ async fn is_reviewed_by_hand(broker: &TestBroker, review: &str) {
     assert_eq!(approved["status"], "approved");
 }
 
-/// What `countersign reviewer` says to a person.
+/// The output of `countersign reviewer`.
 async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
     let mut command = countersign(broker.home());
     command.arg("reviewer").args(arguments).arg("--data-dir").arg(broker.data_dir());
@@ -76,7 +76,7 @@ async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
     let log = said(&broker, &["logs", ended.as_str().unwrap()]).await;
     assert!(WORDS.iter().all(|words| log.contains(&format!(" err {words}\n"))), "{log}");
 
-    // Neither a look at the queue nor a new review starts anybody.
+    // Neither a check of the queue nor a new review starts a reviewer.
     reviews.push(client.submit("one more").await);
     is_reviewed_by_hand(&broker, &reviews[0]).await;
     let pool = broker.pool().await;
@@ -132,7 +132,7 @@ async fn a_missing_program_is_named_and_used_once_it_exists() {
     assert!(refused["error"].as_str().unwrap().contains(program_name), "{refused}");
     is_reviewed_by_hand(&broker, &review).await;
 
-    // Found with the next look, without anybody asking.
+    // Found by the next check, without a call.
     client.submit("waits for the same").await;
     fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

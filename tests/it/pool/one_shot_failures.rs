@@ -9,7 +9,7 @@ use domain::review::ClaimEndReason;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Name, script, and what the record says.
+/// Name, script, and the recorded error.
 const USELESS: [(&str, &str, &str); 9] = [
     ("hangs", "sleep 1000", "did not respond within its time limit"),
     ("deaf", "trap '' TERM INT HUP; sleep 1000; sleep 1000; sleep 1000", "did not respond within its time limit"),
@@ -107,7 +107,7 @@ async fn a_client_that_always_fails_ends_in_a_crash_loop() {
     let last_words = pool["last_words"].to_string();
     assert!(last_words.contains("no login"), "{last_words}");
     scene.propose(&["security"]).await;
-    // Another persona's client is another matter.
+    // The client of another persona is not affected.
     let other = scene.propose(&["tests"]).await;
     let approved = async || Some(scene.client().status(&other).await).filter(|status| status["status"] == "approved");
     crate::support::wait_until::wait_until("the other is served", approved).await;

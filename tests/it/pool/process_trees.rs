@@ -9,10 +9,10 @@ use actors::reviewer_process::{Process, ProcessExit, orphans::sweep};
 use std::{path::Path, process::Stdio, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command};
 
-/// What is promised.
+/// The promised time limit.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// By name, with the number of processes that each comes to have, itself included.
+/// Name, and the number of processes including the reviewer itself.
 const REVIEWERS: [(&str, usize, &str); 6] = [
     ("one that forks", 3, "sleep 1000 & sleep 1000 & wait"),
     ("one with a child in another session", 2, "setsid sleep 1000 & exec sleep 1000"),
@@ -217,7 +217,7 @@ async fn the_prompt_is_complete_and_stdin_closes_after_it() {
     assert_eq!(exit, ProcessExit::Code(0));
     assert!(out == plan.prompt);
 
-    // who does not read it has its own time to say so
+    // A reviewer that does not read its prompt may still respond.
     plan.argv = ["sh", "-c", "exit 3"].map(str::to_owned).to_vec();
     assert_eq!(run(&plan).await.0, ProcessExit::Code(3));
 }

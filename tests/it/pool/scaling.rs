@@ -29,7 +29,7 @@ async fn status_becomes(broker: &TestBroker, review: &str, wanted: &str) -> Valu
     wait_until(wanted, async || Some(client.status(review).await).filter(|status| status["status"] == wanted)).await
 }
 
-/// The whole log of a broker that has ended.
+/// The complete log of a stopped broker.
 async fn log_of(broker: &TestBroker) -> Vec<EventRecord> {
     let database = broker.data_dir().join("countersign.db");
     let store = store::open(&database, store::Settings::default()).await.unwrap();
@@ -231,7 +231,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     wait_until("it has looked", async || seen.exists().then_some(())).await;
     let environment = std::fs::read_to_string(&seen).unwrap();
     let names: Vec<&str> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
-    // The last three are the shell's own.
+    // The shell sets the last three.
     let allowed = [
         "COUNTERSIGN_MCP_URL",
         "COUNTERSIGN_REVIEWER_ID",
@@ -254,14 +254,14 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     broker.stop_and_check().await;
 }
 
-/// A reviewer that stops after its claim and shows what it was given.
+/// A reviewer that stops after its claim and prints its workspace.
 #[tokio::test]
 async fn a_claim_gets_a_workspace_with_the_change_applied() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
     let broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
     let client = broker.client();
-    // The author goes on working.
+    // The author continues to work.
     let diff = broker.repo().diff("zwei");
     std::fs::write(broker.repo().path().join("greeting.txt"), "something else by now\n").unwrap();
     let proposal = proposal_with("count in German", json!({ "diff": diff }));
@@ -300,7 +300,7 @@ async fn reviewers_work_for_one_project_each() {
         rows.iter().find(|row| row["reviewer_id"] == id).map(|row| row["project"].clone()).unwrap()
     };
     assert_eq!((project(&here), project(&there)), (json!("project"), json!("web")));
-    // An operator of one project has nothing to say in the other.
+    // An operator of one project cannot act in the other.
     let bound = client.with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
     let seen = bound.call("list_reviewers", json!({})).await;
     assert_eq!(column(&seen["reviewers"], "reviewer_id"), [json!(there)]);
@@ -308,7 +308,7 @@ async fn reviewers_work_for_one_project_each() {
     bound.refused("wrong_project", "spawn_reviewer", json!({ "project": "project" })).await;
     let unknown = bound.refused("unknown_reviewer", "kill_reviewer", json!({ "reviewer_id": "unknown" })).await;
     assert_eq!(unknown["allowed"], json!([there]));
-    // Short names are given again: the log is that of its own reviewer, however new another's of that name is.
+    // Short names are reused: the log belongs to the reviewer of this id, not to a newer one of this name.
     let (name, _) = there.rsplit_once('-').unwrap();
     let foreign = broker.data_dir().join("reviewers").join(format!("{name}-zzzzzzzz.log"));
     std::fs::write(&foreign, "another project's\n").unwrap();
@@ -362,7 +362,7 @@ async fn the_name_of_a_pool_reviewer_is_reserved() {
         "claim_generation": status["claim_generation"],
     });
     client.refused("wrong_identity", "submit_verdict", verdict).await;
-    // Nor is leaving the name out.
+    // A missing name is refused as well.
     let by_id = |more: Value| with(json!({ "review_id": review }), more);
     let generation = json!({ "claim_generation": status["claim_generation"] });
     let message = json!({ "sender_role": "reviewer", "body": "fine" });

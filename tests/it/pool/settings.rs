@@ -5,11 +5,11 @@ use std::fs;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-/// What `serve` says to these settings. It must end with 2 and leave nothing behind.
+/// The error of `serve` with these settings. It must exit with 2 and start nothing.
 async fn refused(pool: &str) -> String {
     let home = TempDir::new().unwrap();
     let (file, trace) = (home.path().join("pool.toml"), home.path().join("ran"));
-    // A reviewer that could not go unnoticed.
+    // A reviewer that leaves a file if it runs.
     let reviewer = format!("[\"touch\", {trace:?}]");
     fs::write(&file, format!("[pool]\nenabled = true\n{}", pool.replace("TOUCH", &reviewer))).unwrap();
     let mut command = countersign(home.path());

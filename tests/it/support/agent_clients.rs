@@ -22,10 +22,10 @@ pub(crate) use process::Running;
 /// The broker's name in the clients' configuration.
 const SERVER_NAME: &str = "countersign";
 
-/// After this a client is killed, with all it started.
+/// After this time a client is killed with all its processes.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
 
-/// Whether this run does without Node and what npm installs; says what is left out.
+/// Whether tests with the real clients are skipped. Prints what is skipped.
 pub(crate) fn are_skipped(what: &str) -> bool {
     let skipped = std::env::var_os("COUNTERSIGN_SKIP_CLIENTS").is_some_and(|set| !set.is_empty());
     if skipped {

@@ -27,7 +27,7 @@ pub(crate) async fn approve(broker: &TestBroker, more: Value) -> String {
     review
 }
 
-/// What is staged, with these options for `git diff`, is approved.
+/// Approves the staged changes, with these options for `git diff`.
 pub(crate) async fn approve_staged(broker: &TestBroker, options: &[&str]) -> String {
     approve(broker, json!({ "diff": staged(broker, options) })).await
 }
@@ -36,7 +36,7 @@ pub(crate) fn staged(broker: &TestBroker, options: &[&str]) -> String {
     broker.repo().git(&[&["diff", "--cached"], options].concat()) + "\n"
 }
 
-/// Stages all, after `greeting.txt` says `word` in its second line.
+/// Writes `word` into the second line of `greeting.txt` and stages everything.
 pub(crate) fn stage(broker: &TestBroker, word: &str) {
     broker.repo().write("greeting.txt", &format!("one\n{word}\nthree\n"));
     broker.repo().git(&["add", "--all"]);
@@ -55,7 +55,7 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> Finished {
     Finished { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Installs a hook of git that calls ours, as the one line that a hook file holds.
+/// Installs a git hook that calls `countersign hook`.
 pub(crate) fn install(broker: &TestBroker, hook: &str, variables: &str) {
     let file = broker.repo().path().join(".git/hooks").join(hook);
     let (binary, home, data) = (env!("CARGO_BIN_EXE_countersign"), broker.home().display(), broker.data_dir());

@@ -17,7 +17,7 @@ impl TestClient {
         Self { http: reqwest::Client::new(), url, token: None }
     }
 
-    /// The same caller, which shows this token with every call.
+    /// Sends this token with every call.
     pub(crate) fn with_token(self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self }
     }
@@ -29,7 +29,7 @@ impl TestClient {
         async move { call.await.unwrap_or_else(|error| panic!("at {place}: {error}")) }
     }
 
-    /// A tool call that must be refused: the error it gives, and it must hold this code.
+    /// A tool call that must be refused with this code: the error.
     #[track_caller]
     pub(crate) fn refused(&self, code: &str, tool: &str, arguments: Value) -> impl Future<Output = Value> + use<> {
         let (call, place, code) = (self.try_call(tool, arguments), std::panic::Location::caller(), code.to_owned());
@@ -44,7 +44,7 @@ impl TestClient {
         }
     }
 
-    /// What a tool call gives: its result, or the error of a refusal or of the protocol.
+    /// A tool call: its result, or the error of a refusal or of the protocol.
     pub(crate) fn try_call(&self, tool: &str, arguments: Value) -> impl Future<Output = Result<Value, Value>> + use<> {
         let request = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
         async move {

@@ -68,7 +68,7 @@ const LEGACY: [Suite; 3] = [
     },
 ];
 
-/// Revisions without.
+/// Revisions without `initialize`.
 const MODERN: [Suite; 1] = [Suite {
     name: "2026-07-28 by 0.2",
     package: "conformance-02",

@@ -22,19 +22,19 @@ pub(crate) const FIRST_AT: i64 = 1_700_000_000_000;
 
 const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
-/// What became of the reviews.
+/// The state of the stored reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stored {
     Pending,
     /// `ada` has voted for one of two seats.
     Begun,
     Cancelled,
-    /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the one
+    /// Two rounds with a discussion and an issue, approved and closed: ten events, a minute after those of the review
     /// before.
     Lived,
 }
 
-/// Reviews whose changes wait for the writer while more are made.
+/// The number of reviews that may wait for the writer.
 const AHEAD: i64 = 2_000;
 
 /// Fills the folder `data` in `home` through the store's own writer.
@@ -80,7 +80,7 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
 
 const MINUTE: i64 = 60_000;
 
-/// The rest of a life, four seconds from one event to the next.
+/// The remaining events of a review, four seconds apart.
 fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
     let by = format!("reviewer-{}", number % 20);
     let say = |role: Role, body: &str| {
@@ -197,7 +197,7 @@ fn content(intent: &str) -> Content {
     }
 }
 
-/// A proposal without a diff, as the store is given it, so many milliseconds after the first.
+/// A proposal without a diff, `at` milliseconds after the first, as a change for the store.
 pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) -> Change {
     let content = content(&format!("{intent} {number}"));
     let proposal = Proposal {

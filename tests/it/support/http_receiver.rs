@@ -29,7 +29,7 @@ pub(crate) enum Behavior {
     /// Refuses only bodies that contain this text.
     RefuseWith(&'static str),
     RedirectTo(String),
-    /// Never.
+    /// Never responds.
     Hang,
 }
 
@@ -114,7 +114,7 @@ impl Receiver {
         *self.behavior.lock().unwrap() = behavior;
     }
 
-    /// What comes next.
+    /// The next request.
     pub(crate) async fn next(&mut self) -> Got {
         timeout(TIMEOUT, self.got.recv()).await.expect("in vain: a POST").unwrap()
     }
@@ -124,13 +124,13 @@ impl Receiver {
         std::iter::from_fn(|| self.got.try_recv().ok()).collect()
     }
 
-    /// As a receiver in the settings.
+    /// The settings of a webhook to this receiver.
     pub(crate) fn setting(&self, name: &str, more: &str) -> String {
         format!("[[webhooks.receivers]]\nname = \"{name}\"\nurl = \"{}\"\n{more}\n", self.url("/hook/hunter2?key=abc"))
     }
 }
 
-/// Connections that come in by TLS; others are dropped.
+/// Accepts TLS connections and drops others.
 struct Tls(TcpListener, TlsAcceptor);
 
 impl Listener for Tls {

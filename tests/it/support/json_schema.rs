@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What of `value` the schema does not allow. A keyword that is not known here ends the test.
+/// The violations of the schema in `value`. An unknown keyword fails the test.
 pub(crate) fn violations(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(schema, value, "", &mut found);

@@ -8,7 +8,7 @@ use super::{
 };
 use serde_json::{Value, json};
 
-/// How a life goes.
+/// The course of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Two rounds with messages, approved, closed.
@@ -28,12 +28,12 @@ pub(crate) struct Life {
     verdicts: usize,
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(crate) enum Step {
     Acknowledged,
-    /// The life had ended before.
+    /// The review was already complete.
     Over,
-    /// The connection broke: the call was done or it was not.
+    /// The connection broke: the call may or may not have been executed.
     Unknown,
 }
 
@@ -110,7 +110,7 @@ impl Life {
         }
     }
 
-    /// Everything acknowledged is there. `in_flight`: one call more may have been done.
+    /// Checks that every acknowledged change is stored. `in_flight`: one more call may have been executed.
     pub(crate) async fn check(&self, client: &TestClient, in_flight: bool) {
         let Some(acknowledged) = &self.acknowledged else { return };
         let review = json!({ "review_id": id(acknowledged) });

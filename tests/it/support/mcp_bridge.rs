@@ -27,7 +27,7 @@ pub(crate) struct Unserved {
     repo: Repo,
 }
 
-/// What a running broker says of itself in its data dir.
+/// What a running broker writes about itself into its data dir.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Note {
     pub(crate) pid: u32,
@@ -64,7 +64,7 @@ impl Unserved {
         self.home.path().join("data")
     }
 
-    /// The options that lead a command here.
+    /// The options that make a command use this data dir.
     pub(crate) fn options(&self) -> Vec<String> {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         let options = [
@@ -75,14 +75,14 @@ impl Unserved {
         options.into_iter().flat_map(|(name, path)| [name.to_owned(), text(path)]).collect()
     }
 
-    /// A bridge on its way here, which starts a broker at its first message.
+    /// A bridge, which starts a broker at its first message.
     pub(crate) fn bridge(&self, more: &[&str]) -> Bridge {
         let mut command = countersign(self.home());
         command.arg("mcp").args(self.options()).args(more);
         Bridge::start(command, self.home())
     }
 
-    /// The broker that serves it, once there is one.
+    /// Waits for the broker of this data dir.
     pub(crate) async fn note(&self) -> Note {
         wait_until("a broker's note", async || self.read_note()).await
     }
@@ -95,12 +95,12 @@ impl Unserved {
         serde_json::from_slice(&std::fs::read(self.data_dir().join("broker.json")).ok()?).ok()
     }
 
-    /// SIGKILL for the broker, which leaves its note behind.
+    /// SIGKILL to the broker, which leaves its announcement file behind.
     pub(crate) async fn kill(&self) {
         self.end("KILL").await;
     }
 
-    /// Ends the broker cleanly, makes sure that it is gone, and looks at what it left.
+    /// Stops the broker, waits for its exit, and checks its database.
     pub(crate) async fn stop_and_check(self) {
         self.end("TERM").await;
         assert_eq!(self.read_note(), None, "a broker that ends takes its note along");
@@ -136,7 +136,7 @@ impl Drop for Unserved {
     }
 }
 
-/// A zombie is gone too: its new parent need not have looked yet.
+/// A zombie counts as gone.
 pub(crate) async fn is_gone(pid: &str) -> bool {
     let shown = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().await.unwrap();
     let state = String::from_utf8_lossy(&shown.stdout);
@@ -171,7 +171,7 @@ impl Bridge {
         self.send_line(&message.to_string()).await;
     }
 
-    /// Sends a request and does not wait for its answer: the id it will have.
+    /// Sends a request without waiting for its response: the id.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -183,7 +183,7 @@ impl Bridge {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
 
-    /// The next line, whatever it is about; `None` at the end.
+    /// The next line; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let line = timeout(TIMEOUT, self.output.next_line()).await.expect("the bridge says something").unwrap()?;
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -191,7 +191,7 @@ impl Bridge {
         Some(message)
     }
 
-    /// The answer to a request sent before, whole.
+    /// The complete response to an earlier request.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
             if let Some(answer) = self.early.remove(&id) {
@@ -216,7 +216,7 @@ impl Bridge {
         answer["result"]["structuredContent"].clone()
     }
 
-    /// Shakes hands as a client of the older revisions does.
+    /// Performs the handshake of the older revisions.
     pub(crate) async fn initialize(&mut self) -> Value {
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
@@ -226,7 +226,7 @@ impl Bridge {
         answer
     }
 
-    /// The end of its input; what it says after that, and how it ends.
+    /// Closes stdin: the remaining output and the exit status.
     pub(crate) async fn close(mut self) -> (Vec<Value>, ExitStatus) {
         drop(self.input.take());
         let mut last_words = Vec::new();

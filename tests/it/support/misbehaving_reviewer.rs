@@ -14,7 +14,7 @@ pub(crate) fn shim() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_countersign"))
 }
 
-/// A program with a mark of its own and a `PATH`, and nothing else.
+/// A program with only a mark and `PATH` in its environment.
 pub(crate) fn plan(argv: &[&str]) -> (String, ProcessSpec) {
     let mark = format!("test-{}", Uuid::new_v4());
     let env = [(REVIEWER_ID_VARIABLE, mark.as_str()), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
@@ -37,7 +37,7 @@ pub(crate) async fn begun(plan: &ProcessSpec) -> Process {
     process
 }
 
-/// Runs to the end: how it ended, and what it printed on both.
+/// Runs to the end: exit status, stdout and stderr.
 pub(crate) async fn run(plan: &ProcessSpec) -> (ProcessExit, String, String) {
     let mut process = begun(plan).await;
     let (mut stdout, mut stderr) = process.take_output().unwrap();
@@ -52,7 +52,7 @@ pub(crate) async fn ended(process: &mut Process) -> ProcessExit {
     tokio::time::timeout(TIMEOUT, process.wait()).await.expect("it ends")
 }
 
-/// How many live that were started with this mark; those that wait to be reaped have no environment any more.
+/// The number of live processes with this mark. Zombies have no environment and do not count.
 pub(crate) fn living(mark: &str) -> usize {
     marked(mark).count()
 }

@@ -46,7 +46,7 @@ impl ModelServer {
         Self::serve(app, playing.replies, playing.asked).await
     }
 
-    /// One that has no model of any name, and says so in a form that both clients understand.
+    /// A server without models; both clients understand its error.
     pub(crate) async fn without_models(words: &str) -> Self {
         let error = json!({ "type": "not_found_error", "code": "model_not_found", "message": words });
         let answer = json!({ "type": "error", "error": error });
@@ -78,7 +78,7 @@ impl ModelServer {
         self.address.clone()
     }
 
-    /// Everything the model has said so far, as sent: tool calls and texts, over all clients.
+    /// All replies of the model to all clients: tool calls and texts.
     pub(crate) fn replies(&self) -> Vec<Value> {
         self.replies.0.lock().unwrap().clone()
     }

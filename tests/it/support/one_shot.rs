@@ -21,15 +21,15 @@ use std::{
 use store::{LogEntry, Reader, VerdictRow};
 use tempfile::TempDir;
 
-/// An answer that can be taken.
+/// A valid response.
 pub(crate) const APPROVED: &str = r#"{"verdict":"approved","summary":"all is well"}"#;
 
-/// Says this, whatever it is asked.
+/// Always responds with this text.
 pub(crate) fn says(answer: &str) -> String {
     format!("cat >/dev/null; echo '{answer}'")
 }
 
-/// A persona, and the script that its seats are reviewed by. `more` are settings of its own.
+/// A persona and the script that reviews its seats. `more` are settings of the persona.
 pub(crate) struct Scripted {
     pub(crate) name: &'static str,
     pub(crate) script: String,
@@ -45,7 +45,7 @@ impl Scripted {
         Self { more, ..self }
     }
 
-    /// The script stands in a file, since settings hold no newlines.
+    /// The script is in a file, since settings cannot contain newlines.
     fn settings(&self, home: &Path) -> String {
         let file = home.join(format!("{}.sh", self.name));
         fs::write(&file, &self.script).unwrap();
@@ -53,7 +53,7 @@ impl Scripted {
     }
 }
 
-/// Writes a persona's files where a user has them.
+/// Writes the files of a persona into the user's settings.
 pub(crate) fn write_persona(home: &Path, name: &str, settings: &str) {
     let folder = home.join(".config/countersign/personas");
     fs::create_dir_all(&folder).unwrap();
@@ -84,7 +84,7 @@ impl OneShots {
         self.broker.client()
     }
 
-    /// Where a script can leave things, by its `$HOME`.
+    /// The home folder of the scripts.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.broker.home().join(name)
     }
@@ -125,7 +125,7 @@ impl OneShots {
         pool
     }
 
-    /// Ends the broker well, with its database as it should be.
+    /// Stops the broker and checks its database.
     pub(crate) async fn records(mut self) -> Records {
         self.nothing_is_left().await;
         assert!(self.broker.terminate().await.success());
@@ -142,7 +142,7 @@ impl OneShots {
     }
 }
 
-/// What is in the database in the end.
+/// The content of the database at the end.
 pub(crate) struct Records {
     pub(crate) reader: Reader,
     _broker: TestBroker,

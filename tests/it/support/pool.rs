@@ -27,7 +27,7 @@ impl TestBroker {
         self.client().call("list_reviewers", json!({})).await
     }
 
-    /// The pool, once it fits.
+    /// Waits until the pool fits.
     pub(crate) async fn until_pool(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         wait_until(what, async || Some(self.pool().await).filter(&fits)).await
     }
@@ -38,7 +38,7 @@ pub(crate) fn ids(pool: &Value, list: &str) -> BTreeSet<String> {
     pool[list].as_array().unwrap().iter().map(|row| row["reviewer_id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A caller with the pass that this live reviewer was given.
+/// A client with the credential of this live reviewer.
 pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
     let mark = format!("{REVIEWER_ID_VARIABLE}={reviewer}");
     let all = environments().map(|(_, environment)| environment);
@@ -50,7 +50,7 @@ pub(crate) fn in_the_name_of(reviewer: &str) -> TestClient {
     TestClient::new(value(MCP_URL_VARIABLE)).with_token(&value(TOKEN_VARIABLE))
 }
 
-/// One process, beyond the reuse of its pid.
+/// A process, identified by pid and start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
@@ -58,7 +58,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Who waits to be reaped does not live.
+    /// A zombie is not alive.
     pub(crate) fn lives(&self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.process == *self && !stat.dead)
     }
@@ -69,7 +69,7 @@ impl Process {
     }
 }
 
-/// This process and all below it, whatever they have done to their environments.
+/// This process and all its descendants.
 pub(crate) fn tree(root: u32) -> Vec<Process> {
     let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
     for stat in pids().filter_map(stat) {
@@ -84,8 +84,8 @@ pub(crate) fn tree(root: u32) -> Vec<Process> {
     found
 }
 
-/// Waits until none of them is left, nor anybody with the mark of one of these reviewers. It must not take longer
-/// than `limit` since `began`.
+/// Waits until none of them is left, nor a process with the mark of one of these reviewers, at most for
+/// `limit` since `began`.
 pub(crate) async fn until_gone(processes: &[Process], reviewers: &BTreeSet<String>, began: Instant, limit: Duration) {
     loop {
         let mut left: Vec<_> = processes.iter().filter(|process| process.lives()).map(Process::name).collect();
@@ -98,7 +98,7 @@ pub(crate) async fn until_gone(processes: &[Process], reviewers: &BTreeSet<Strin
     }
 }
 
-/// Everybody who was started with the mark of one of these reviewers.
+/// All processes with the mark of one of these reviewers.
 pub(crate) fn marked(reviewers: &BTreeSet<String>) -> Vec<Process> {
     let marks: BTreeSet<_> = reviewers.iter().map(|id| format!("{REVIEWER_ID_VARIABLE}={id}")).collect();
     let ours = environments().filter(|(_, environment)| !marks.is_disjoint(environment));

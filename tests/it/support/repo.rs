@@ -18,7 +18,7 @@ impl Repo {
         repo
     }
 
-    /// The project's name is the folder's: `project`.
+    /// The folder, and so the project, is called `project`.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().join("project")
     }

@@ -11,7 +11,7 @@ pub(crate) struct RestClient {
     token: Option<String>,
 }
 
-/// One answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -24,7 +24,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Without its parameters.
+    /// The content type without parameters.
     pub(crate) fn kind(&self) -> &str {
         self.header("content-type").unwrap_or_default().split(';').next().unwrap()
     }
@@ -34,7 +34,7 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// The body of an answer that must have this status.
+    /// The body of a response that must have this status.
     #[track_caller]
     pub(crate) fn is(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
@@ -42,7 +42,7 @@ impl Answer {
         self.json()
     }
 
-    /// The body of a refusal: a problem with this status and code.
+    /// The body of an error with this status and code.
     #[track_caller]
     pub(crate) fn refused(&self, status: u16, code: &str) -> Value {
         let body = self.json();
@@ -75,7 +75,7 @@ impl RestClient {
         Self { token: Some(token.to_owned()), ..self }
     }
 
-    /// A request to be added to.
+    /// A request that can be extended.
     pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
         let url = if path.starts_with("/api/") { self.base.replace("/api/v1", path) } else { self.base.clone() + path };
         let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
@@ -106,7 +106,7 @@ pub(crate) async fn sent(request: RequestBuilder) -> Answer {
     Answer { status, headers, text: answer.text().await.unwrap() }
 }
 
-/// For a query.
+/// Percent-encodes a query value.
 pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 const VERSION: &str = "4.32.5";
 
-/// For each operation. COUNTERSIGN_TEST_EXAMPLES says otherwise.
+/// Examples per operation, unless COUNTERSIGN_TEST_EXAMPLES is set.
 const EXAMPLES: &str = "8";
 
 /// Also skipped without Python: no other test needs it.
@@ -31,13 +31,13 @@ async fn installed() -> PathBuf {
     if program.is_file() {
         return program;
     }
-    // Beside, and then moved there as a link: who is interrupted leaves nothing half done.
+    // Installed beside and then linked, so that an interrupted run leaves nothing incomplete.
     let fresh = target.join(format!("schemathesis-{VERSION}-{}", std::process::id()));
     must(Command::new("python3").args(["-m", "venv"]).arg(&fresh)).await;
     let pip = ["install", "--quiet", "--disable-pip-version-check"];
     must(Command::new(fresh.join("bin/pip")).args(pip).arg(format!("schemathesis=={VERSION}"))).await;
     if std::os::unix::fs::symlink(&fresh, &folder).is_err() {
-        // Another run was quicker.
+        // Another run was faster.
         let _ = std::fs::remove_dir_all(&fresh);
     }
     program
@@ -53,13 +53,13 @@ pub(crate) async fn run(broker: &TestBroker) {
     let examples = std::env::var("COUNTERSIGN_TEST_EXAMPLES").unwrap_or_else(|_| EXAMPLES.to_owned());
     let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,\
                   response_headers_conformance";
-    // Else nearly all of them would be about reviews that are not there.
+    // Otherwise nearly all requests would be about unknown reviews.
     let known = "[parameters]\n\"path.review_id\" = \"R-1\"\n\"path.issue_id\" = \"I-1\"\n";
     std::fs::write(broker.home().join("schemathesis.toml"), known).unwrap();
     let output = Command::new(installed().await)
         .args(["run", &broker.url("/api/v1/openapi.json")])
         .args(["--checks", checks, "--max-examples", &examples, "--seed", "1", "--generation-deterministic"])
-        // The one answer that has no end.
+        // The event stream never ends.
         .args(["--exclude-path", "/api/v1/events"])
         .args(["--phases", "coverage,fuzzing", "--mode", "all", "--no-color", "--warnings", "off"])
         .current_dir(broker.home())

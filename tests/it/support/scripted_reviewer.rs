@@ -43,7 +43,7 @@ pub(crate) fn command_pool(command: &[Value], more: &str) -> String {
     format!("[pool]\nenabled = true\nruntime = \"command\"\ncommand = {command}\n{own}{more}\n")
 }
 
-/// Pids of everything that carries a mark of this reviewer.
+/// The pids of all processes with the mark of this reviewer.
 pub(crate) fn processes_of(reviewer: &str) -> Vec<u32> {
     marked(&BTreeSet::from([reviewer.to_owned()])).iter().map(|process| process.pid).collect()
 }

@@ -37,7 +37,7 @@ impl SlowGit {
         std::fs::write(self.file("hold"), "").unwrap();
     }
 
-    /// Returns once the process that was to be held is held. Several can be, one after the other.
+    /// Waits until the process is held. Several can be held, one after the other.
     pub(crate) async fn until_held(&self) {
         let held = async {
             while self.file("hold").exists() || !self.file("held").exists() {

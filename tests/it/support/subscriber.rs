@@ -27,7 +27,7 @@ pub(crate) enum Transport {
 pub(crate) const TRANSPORTS: [Transport; 2] = [Transport::Sse, Transport::Ws];
 
 impl Subscriber {
-    /// Has said where it begins.
+    /// Subscribes and reads the greeting: the subscriber and its first sequence number.
     pub(crate) async fn open(
         broker: &TestBroker,
         transport: Transport,
@@ -40,7 +40,7 @@ impl Subscriber {
         (subscriber, ready["seq"].as_u64().unwrap())
     }
 
-    /// Status and body of the refusal, where there is one.
+    /// The error is status and body of the refusal.
     pub(crate) async fn try_open(
         broker: &TestBroker,
         transport: Transport,
@@ -80,12 +80,12 @@ impl Subscriber {
         }
     }
 
-    /// The next thing said; `None` at the end.
+    /// The next message; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         timeout(TIMEOUT, self.hear()).await.expect("something to hear")
     }
 
-    /// Whether nothing is said for this long. Only for what cannot be shown otherwise.
+    /// Whether no message arrives for this long. Use it only if there is no event to wait for.
     pub(crate) async fn is_silent(&mut self, span: Duration) -> bool {
         timeout(span, self.hear()).await.is_err()
     }
@@ -123,7 +123,7 @@ impl Subscriber {
     }
 }
 
-/// What a browser takes from the frame agrees with what it says.
+/// The SSE fields agree with the data.
 fn check_frame(frame: &str, data: &Value) {
     let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
     assert_eq!(field("event: "), data["type"].as_str());
@@ -151,7 +151,7 @@ impl Discussions {
         Self(talks)
     }
 
-    /// Everybody says so many things, an even number, all of them at once.
+    /// Sends an even number of messages in each review, all reviews in parallel.
     pub(crate) async fn send_messages(&self, messages: usize, body: &str) {
         assert!(messages.is_multiple_of(2), "whose turn it is then stays the same");
         let talks = self.0.iter().map(async |(client, review)| {

@@ -6,7 +6,7 @@ use crate::support::{
 };
 use std::fmt::Write as _;
 
-/// A branch `topic` that says it in German, checked out; `main` beside it.
+/// A checked-out branch `topic` with one commit after `main`.
 pub(crate) async fn on_a_branch() -> TestBroker {
     on_a_branch_with("").await
 }
@@ -59,7 +59,7 @@ impl<'a> Transcript<'a> {
         ended
     }
 
-    /// The transcript with every time made the same.
+    /// The transcript with all times replaced.
     pub(crate) fn redacted(&self) -> String {
         self.text.lines().map(|line| steps(&ages(&moments(line))) + "\n").collect()
     }

@@ -12,7 +12,7 @@ pub(crate) async fn token(home: &Path, arguments: &[&str]) -> Output {
     timeout(TIMEOUT, command.output()).await.expect("it ends by itself").unwrap()
 }
 
-/// What it must say on stdout.
+/// The expected stdout.
 pub(crate) async fn said(home: &Path, arguments: &[&str]) -> String {
     let output = token(home, arguments).await;
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -30,7 +30,7 @@ pub(crate) async fn listed(home: &Path) -> Vec<Value> {
     list["tokens"].as_array().unwrap().clone()
 }
 
-/// The secret of the broker's own user.
+/// The secret of the local user.
 pub(crate) fn operators(broker: &TestBroker) -> String {
     std::fs::read_to_string(broker.data_dir().join("operator.token")).unwrap().trim().to_owned()
 }

@@ -34,7 +34,7 @@ pub(super) fn command(run: &ClientRun<'_>) -> Command {
     let mut set = |key: &str, value: Value| {
         command.args(["-c", &format!("mcp_servers.{SERVER_NAME}.{key}={value}")]);
     };
-    // Else the first turn may begin before the broker's tools are there.
+    // Otherwise the first turn may start before the broker's tools are loaded.
     set("required", true.into());
     set("startup_timeout_sec", 30.into());
     set("tool_timeout_sec", 120.into());

@@ -10,7 +10,7 @@ pub(crate) fn claude() -> PathBuf {
     find("@anthropic-ai", "claude-code-", &["claude"])
 }
 
-/// Node 22, which the conformance suites need, whatever the machine itself has.
+/// Node 22 from npm, which the conformance suites need.
 pub(crate) fn node() -> PathBuf {
     find("", "node-", &["bin", "node"])
 }

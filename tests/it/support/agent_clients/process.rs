@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{ClientOutcome, ClientRun, TIME_LIMIT};
 use crate::support::model_server::Gate;
 
-/// The scripted model does not read it, but without one no client begins.
+/// The scripted model does not read it, but a client needs a prompt to start.
 const PROMPT: &str = "Work with the tools of the review broker, as your role asks.";
 
 impl ClientRun<'_> {
@@ -53,7 +53,7 @@ impl ClientRun<'_> {
 /// Clients wait for the end of stdin before they begin, so it has to be closed.
 async fn send_prompt(child: &mut Child) {
     let mut stdin = child.stdin.take().unwrap();
-    // A client that is gone already says why on stderr.
+    // A client that has exited already reports why on stderr.
     let _ = stdin.write_all(PROMPT.as_bytes()).await;
 }
 
@@ -61,7 +61,7 @@ fn text(file: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()
 }
 
-/// A client at work; killed with all it started if the test ends first.
+/// A running client. It is killed with all its processes if the test ends first.
 pub(crate) struct Running {
     ended: JoinHandle<ClientOutcome>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct Script {
     vars: Map<String, Value>,
     steps: Vec<Step>,
     last_words: String,
-    /// The last words are all that the model says at the end.
+    /// `finish` sets the final text.
     plainly: bool,
 }
 
@@ -30,7 +30,7 @@ struct Call {
     expect: Vec<(String, Value)>,
 }
 
-/// What the model says next.
+/// The next reply of the model.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
     Call { tool: String, args: Value },
@@ -42,7 +42,7 @@ impl Script {
         Self::default()
     }
 
-    /// A value known beforehand, for `${name}` in arguments, expectations and the last words.
+    /// A fixed value for `${name}` in arguments, expectations and the final text.
     pub(crate) fn var(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.vars.insert(name.to_owned(), value.into());
         self
@@ -82,19 +82,19 @@ impl Script {
         self
     }
 
-    /// Before its next word the model waits here for the test.
+    /// The model waits here for the test.
     pub(crate) fn gate(mut self, gate: &Gate) -> Self {
         self.steps.push(Step::Gate(gate.clone()));
         self
     }
 
-    /// What the model says at the end, after `SCRIPT-OK`.
+    /// The final text after `SCRIPT-OK`.
     pub(crate) fn finish(mut self, last_words: &str) -> Self {
         self.last_words = last_words.to_owned();
         self
     }
 
-    /// What the model answers in the end, and nothing before it.
+    /// The complete final text.
     pub(crate) fn answer(mut self, words: &str) -> Self {
         (self.last_words, self.plainly) = (words.to_owned(), true);
         self
@@ -107,7 +107,7 @@ impl Script {
         }
     }
 
-    /// The tools the script will want, for clients that load them by name first.
+    /// The tools of the script, for clients that load them by name first.
     pub(super) fn tools(&self) -> Vec<&str> {
         let mut tools: Vec<&str> = Vec::new();
         for step in &self.steps {

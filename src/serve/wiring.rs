@@ -1,4 +1,4 @@
-//! The wiring: the one module that knows every part.
+//! Starts the store, the projects and the actors with their settings from the configuration.
 
 use crate::mcp::Endpoint;
 use actors::{
@@ -15,17 +15,17 @@ use std::{
     sync::Arc,
 };
 
-/// A started broker and what its banner tells of it.
-pub struct Started {
-    pub running: Running,
-    pub database: PathBuf,
-    /// Name and folder of the project that proposals belong to by default.
-    pub project: Option<(String, PathBuf)>,
+/// A started broker, with what the banner shows.
+pub(crate) struct StartedBroker {
+    pub(crate) running: Running,
+    pub(crate) database: PathBuf,
+    /// Name and folder of the default project.
+    pub(crate) project: Option<(String, PathBuf)>,
 }
 
-/// Opens the database in the data dir, which the caller has locked, and starts the tree on it. Reviewers of the
-/// pool will call at `address`.
-pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) -> anyhow::Result<Started> {
+/// Opens the database and starts the actors. The caller holds the lock of the data folder. Reviewers of the pool connect
+/// to `address`.
+pub(crate) async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) -> anyhow::Result<StartedBroker> {
     let data_dir = &config.server.data_dir;
     let database = data_dir.database();
     open_private(&database).with_context(|| format!("cannot create {}", database.display()))?;
@@ -51,14 +51,14 @@ pub async fn start(config: &Config, repo: Option<&Path>, address: SocketAddr) ->
         .await
         .with_context(|| format!("cannot open {}", database.display()))?;
     let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)?).await?;
-    Ok(Started { running, database, project })
+    Ok(StartedBroker { running, database, project })
 }
 
 fn store_settings(config: &Config) -> store::Settings {
     store::Settings {
         readers: config.store.readers,
         max_batch: config.store.max_batch,
-        // Every call in flight writes at most once; the rest is for timers that all fire together.
+        // Every call in flight writes at most once; the rest is for timers that expire at the same time.
         max_queue: config.limits.calls_in_flight + config.reviews.max_live,
         ..store::Settings::default()
     }
@@ -70,9 +70,9 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         Some(file) => std::fs::read_to_string(file).with_context(|| format!("pool.prompt: {}", file.display()))?,
         None => domain::reviewer_prompt::DEFAULT_TEMPLATE.to_owned(),
     };
-    // Whoever listens everywhere is reached here, too.
-    let here: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-    let ip = if address.ip().is_unspecified() { here } else { address.ip() };
+    // An unspecified address includes loopback.
+    let loopback: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+    let ip = if address.ip().is_unspecified() { loopback } else { address.ip() };
     let (url, path) = (SocketAddr::new(ip, address.port()), Endpoint::Reviewer.path());
     Ok(PoolSettings {
         enabled: pool.enabled,
