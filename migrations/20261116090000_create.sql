@@ -190,7 +190,7 @@ CREATE TABLE findings (
     round         INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.round') VIRTUAL CHECK (round > 0),
     persona       TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.persona') VIRTUAL,
     -- the file it was raised in
-    file          TEXT    GENERATED ALWAYS AS (body ->> '$.found.place.file') VIRTUAL,
+    file          TEXT    GENERATED ALWAYS AS (body ->> '$.found.location.file') VIRTUAL,
     updated_at_ms INTEGER NOT NULL
 ) STRICT;
 

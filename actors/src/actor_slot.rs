@@ -1,5 +1,4 @@
-//! Where an actor is at the moment. A restarted one takes over the same link, so nobody else needs to hear
-//! of it.
+//! A shared slot with an actor's current address. After a restart it holds the new one, so its users notice nothing.
 
 use crate::actor_stats::Mailbox;
 use ractor::Message;
@@ -24,14 +23,14 @@ impl<M: Message> ActorSlot<M> {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(actor);
     }
 
-    /// Drops the message, and with it its reply port, while there is no such actor.
+    /// Drops the message, and with it its reply channel, while the actor is not running.
     pub(crate) fn send(&self, message: M) {
         if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             actor.send(message);
         }
     }
 
-    /// Ends the actor in the middle of whatever it does, as a fault would.
+    /// Kills the actor in the middle of its work, as a fault would.
     #[cfg(test)]
     pub(crate) fn kill(&self) {
         if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {

@@ -1,4 +1,4 @@
-//! What an actor shows of itself to operators, at the price of a few atomic adds.
+//! Counters of one actor for operators. They cost a few atomic additions per message.
 
 use ractor::{ActorId, ActorRef, Message};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// An actor's address that counts what is sent to it.
+/// The address of an actor. It counts the messages sent to it.
 pub(crate) struct Mailbox<M: Message> {
     actor: ActorRef<M>,
     pub(crate) stats: Arc<ActorStats>,
@@ -29,7 +29,7 @@ impl<M: Message> Mailbox<M> {
         Self { actor, stats }
     }
 
-    /// `false` if the actor is gone; the message, and a reply port in it, is dropped then.
+    /// `false` if the actor is gone. The message is then dropped, and its reply channel with it.
     pub(crate) fn send(&self, message: M) -> bool {
         self.stats.sent();
         self.actor.send_message(message).is_ok()
@@ -44,13 +44,13 @@ impl<M: Message> Mailbox<M> {
         self.actor.kill();
     }
 
-    /// `false` if it has not ended in this time.
+    /// `false` if the actor has not stopped within this time.
     pub(crate) async fn ended(&self, patience: Duration) -> bool {
         self.actor.wait(Some(patience)).await.is_ok()
     }
 }
 
-/// Something an actor works on.
+/// Marks an actor as busy until it is dropped.
 pub(crate) struct Working(Arc<ActorStats>);
 
 impl Drop for Working {
@@ -63,10 +63,10 @@ impl Drop for Working {
 pub(crate) struct ActorStats {
     started: Instant,
     mailbox: AtomicU64,
-    /// What has been taken from the mailbox and is not done yet.
+    /// Messages that were taken from the mailbox and are not done yet.
     working: AtomicU64,
     handled: AtomicU64,
-    /// Milliseconds after `started` of the last message.
+    /// Time of the last message, in milliseconds after `started`.
     touched: AtomicU64,
     last_error: Mutex<Option<Box<str>>>,
 }
@@ -83,26 +83,26 @@ impl ActorStats {
         }
     }
 
-    /// A message is on its way to the mailbox.
+    /// Counts a message that is sent to the mailbox.
     fn sent(&self) {
         self.mailbox.fetch_add(1, SeqCst);
         self.touch();
     }
 
-    /// A message was taken from the mailbox.
+    /// Counts a message that was taken from the mailbox.
     pub(crate) fn taken(&self) {
         let _ = self.mailbox.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
         self.handled.fetch_add(1, Relaxed);
     }
 
-    /// The actor is busy until the guard is dropped. Called before [`Self::taken`], so that no moment
-    /// in between looks idle.
+    /// The actor is busy until the guard is dropped. Call it before [`Self::taken`], so that the actor never looks idle in
+    /// between.
     pub(crate) fn work(self: &Arc<Self>) -> Working {
         self.working.fetch_add(1, SeqCst);
         Working(Arc::clone(self))
     }
 
-    /// A message waits or is being worked on, also outside of the mailbox.
+    /// Whether a message waits or is in progress, also outside the mailbox.
     pub(crate) fn is_busy(&self) -> bool {
         self.mailbox.load(SeqCst) > 0 || self.working.load(SeqCst) > 0
     }

@@ -1,4 +1,4 @@
-//! The doors' one way in: a typed method per thing that can be asked.
+//! The interface of the actors: one typed method per operation.
 
 mod callers;
 mod changes;
@@ -41,12 +41,12 @@ use store::{CounterPatchRow, Feed, MessageRow, Page, ReviewCost, ReviewMatch, Ro
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
 use uuid::Uuid;
 
-/// Statistics that may be made or wait for that.
+/// Statistics calls that may run or wait.
 const STATS_QUEUED: usize = 8;
 
 type Answer<T> = Result<T, BrokerError>;
 
-/// A running broker. Cheap to clone; doors hold nothing else. The second part is set by [`Broker::expecting`].
+/// A running broker. Cheap to clone. The second field is set by [`Broker::expecting`].
 #[derive(Clone)]
 pub struct Broker(Arc<Inner>, Option<u64>);
 
@@ -70,28 +70,28 @@ impl Broker {
         Self(Arc::new(Inner { context, supervisor, feed, calls, waiters, lists, stats_queue, stats_turn }), None)
     }
 
-    /// The same broker for a caller that has seen this version of a review: a change of another version is refused.
+    /// A broker for a caller that has seen this version of a review: it refuses changes to any other version.
     #[must_use]
     pub fn expecting(&self, version: u64) -> Self {
         Self(Arc::clone(&self.0), Some(version))
     }
 
-    /// Who may act on this broker in this run.
+    /// The credentials of the reviewers of this run.
     pub fn credentials(&self) -> &Credentials {
         &self.0.context.credentials
     }
 
-    /// What is configured under this name; a seat may also be for a person.
+    /// The configured persona of this name. A seat may have a name without one, for a person.
     pub fn persona(&self, name: &str) -> Option<&Arc<Persona>> {
         self.0.context.settings.personas.get(name)
     }
 
-    /// Reads a review_id, `R-12`, or a unique prefix of an id.
+    /// Finds a review by its id, its number (`R-12`) or a unique prefix of its id.
     pub async fn resolve(&self, given: &str) -> Answer<ReviewId> {
         self.resolve_within(given, &Scope::All).await
     }
 
-    /// The same for somebody who sees so much: prefixes lead to nothing else, not even to be told apart from it.
+    /// Like [`Self::resolve`], but prefixes match only reviews that the caller may see.
     pub async fn resolve_within(&self, given: &str, scope: &Scope) -> Answer<ReviewId> {
         let given = given.trim();
         let unknown = || BrokerError::UnknownReview { given: domain::text::truncate(given, 80).to_owned() };
@@ -219,8 +219,8 @@ impl Broker {
         Ok(Spoken { review: outcome.review, as_what: SpokenAs::Message(message) })
     }
 
-    /// The verdict that a message stands for, where its persona's settings allow that. Only for the seat that the
-    /// speaker holds under its own name.
+    /// The verdict in the front matter of a message, if the persona's settings allow it. The sender must hold the seat
+    /// under its own name.
     async fn verdict_in(&self, id: ReviewId, message: &MessageRequest) -> Answer<Option<VerdictRequest>> {
         let personas = &self.0.context.settings.personas;
         let (Role::Reviewer, Some(caller)) = (message.role, &message.caller_id) else { return Ok(None) };
@@ -302,20 +302,20 @@ impl Broker {
         self.0.context.reader.list_verdicts(review.number, round, limit).await.map_err(unreadable)
     }
 
-    /// What the verdicts took, by round and reviewer.
+    /// The cost of the verdicts, by round and reviewer.
     pub async fn efforts(&self, id: ReviewId) -> Answer<Vec<ReviewCost>> {
         let review = self.review(id).await?;
         self.0.context.reader.list_review_costs(review.number).await.map_err(unreadable)
     }
 
-    /// The last verdict of a round that was no comment.
+    /// The last vote of a round, without comments.
     pub async fn last_vote(&self, id: ReviewId, round: u32) -> Answer<Option<VerdictRow>> {
         let review = self.review(id).await?;
         self.known_round(&review, Some(round))?;
         self.0.context.reader.find_last_vote(review.number, round).await.map_err(unreadable)
     }
 
-    /// The last counter-patch that was offered in a round, by anybody or from one seat.
+    /// The last counter-patch of a round, of all seats or of one.
     pub async fn last_counter_patch(
         &self,
         id: ReviewId,
@@ -334,12 +334,12 @@ impl Broker {
         self.0.context.reader.find_last_counter_patch(review.number, round, persona).await.map_err(unreadable)
     }
 
-    /// The live tree, for operators.
+    /// The actor tree, for operators.
     pub async fn actors(&self) -> Answer<Tree> {
         let (reply, answer) = oneshot::channel();
         self.tell_supervisor(SupervisorMessage::DrawTree { reply: reply.into() })?;
         let (mut root, more_reviews) = answer.await.map_err(|_| BrokerError::Restarted)?;
-        // Asked here and not by the supervisor, which waits for nobody.
+        // Asked here and not by the supervisor, which must not wait for another actor.
         if let (Ok(view), Some(node)) =
             (self.show_pool().await, root.children.iter_mut().find(|node| node.kind == "pool"))
         {
@@ -348,7 +348,7 @@ impl Broker {
         Ok(Tree { root, store: self.store_vitals(), calls: self.call_vitals(), more_reviews })
     }
 
-    /// The same in numbers, for whoever asks every few seconds; without reviewers, whom the pool knows.
+    /// The actor tree in numbers, for frequent calls. Reviewers are not included.
     pub async fn census(&self) -> Answer<Census> {
         let (reply, answer) = oneshot::channel();
         self.tell_supervisor(SupervisorMessage::Count { reply: reply.into() })?;
@@ -370,7 +370,7 @@ impl Broker {
         }
     }
 
-    /// The writer accepts changes and nobody has asked for shutdown.
+    /// The writer accepts changes, and the broker is not shutting down.
     pub fn is_ready(&self) -> bool {
         !self.0.context.closing.is_cancelled() && self.0.feed.committed.has_changed().is_ok()
     }
@@ -385,7 +385,7 @@ impl Broker {
         self.0.context.closing.clone()
     }
 
-    /// A place among the calls in flight, or a clear "not now".
+    /// Counts a call against `limits.calls_in_flight`, or refuses it.
     fn admit(&self) -> Answer<SemaphorePermit<'_>> {
         if self.0.context.closing.is_cancelled() {
             return Err(BrokerError::ShuttingDown);
@@ -415,7 +415,7 @@ impl Broker {
         answer.await.map_err(|_| BrokerError::ShuttingDown)
     }
 
-    /// A repeat of an old submission shows what that one brought.
+    /// The response to a submission. A repeat gets the active content.
     async fn submitted(&self, applied: CommandOutcome, content: Arc<Content>) -> Answer<Submitted> {
         let content = if applied.changed { content } else { self.content(&applied.review.round.content_hash).await? };
         Ok(Submitted { review: applied.review, content, panel_because: Vec::new() })

@@ -1,6 +1,6 @@
-//! The broker's two clocks. Ticks come from the machine's monotonic clock, anchored at start-up, so
-//! setting the wall clock moves no deadline; the anchor is kept per boot of the machine, so neither
-//! does a restart.
+//! The broker's two clocks. Ticks come from the machine's monotonic clock, anchored at start-up, so setting the wall
+//! clock does not move a deadline. The anchor is stored per boot of the machine, so a restart of the broker does not
+//! move it either.
 
 use domain::time::{Now, Tick, Timestamp};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -12,21 +12,21 @@ pub struct Clock {
     anchor_tick: i64,
 }
 
-/// What the machine says at start-up, all of one moment.
+/// All clocks of the machine, read at one moment.
 struct Start {
     anchor: Instant,
     wall_ms: i64,
     boot: Option<Boot>,
 }
 
-/// Which boot of the machine this is, and how long ago it was.
+/// The id of this boot of the machine, and the time since it.
 struct Boot {
     id: String,
     uptime_ms: i64,
 }
 
 impl Clock {
-    /// Goes on where the last run of this database left off.
+    /// Continues where the last run on this database stopped.
     pub(crate) async fn start(reader: &Reader, writer: &Writer) -> Result<Self, StoreError> {
         let start = Start { anchor: Instant::now(), wall_ms: wall_ms(), boot: this_boot() };
         let last = reader.find_last_event_time().await?;
@@ -46,7 +46,7 @@ impl Clock {
         Now { at: Timestamp(wall_ms()), tick: Tick(self.anchor_tick + elapsed) }
     }
 
-    /// When `tick` comes, on the clock timers run on.
+    /// The time of `tick` on the clock that timers use.
     pub(crate) fn instant_of(&self, tick: Tick) -> tokio::time::Instant {
         let ahead = u64::try_from(tick.0.saturating_sub(self.anchor_tick)).unwrap_or(0);
         (self.anchor + std::time::Duration::from_millis(ahead)).into()
@@ -54,11 +54,11 @@ impl Clock {
 }
 
 impl Start {
-    /// The tick to go on from. `offset` is that of this boot, if the database has seen it before;
-    /// `last` is tick and wall clock of the last event.
+    /// The tick to start from. `offset` is the one stored for this boot, if any; `last` is the tick and the wall clock of
+    /// the last event.
     ///
-    /// Within a boot the machine's own count decides, and the wall clock does not matter. After a
-    /// reboot the machine was off for as long as the wall clock says, and never less than no time.
+    /// Within a boot the monotonic clock decides, and the wall clock does not matter. After a reboot the wall clock tells
+    /// how long the machine was off, at least zero.
     fn tick(&self, offset: Option<i64>, last: Option<(i64, i64)>) -> i64 {
         let last_tick = last.map_or(0, |(tick, _)| tick);
         match (&self.boot, offset, last) {
@@ -74,10 +74,10 @@ fn wall_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Known on Linux; elsewhere every start counts as one after a reboot.
+/// Only known on Linux. Elsewhere every start counts as one after a reboot.
 fn this_boot() -> Option<Boot> {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    // The clock that `Instant` reads: unlike the machine's uptime it stands still in suspend, as leases do.
+    // The clock that `Instant` reads. Unlike the uptime it stops in suspend, as leases do.
     let uptime = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).ok()?;
     let uptime_ms = i64::try_from(std::time::Duration::from(uptime).as_millis()).ok()?;
     Some(Boot { id: boot_id.trim().to_owned(), uptime_ms })

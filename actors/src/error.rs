@@ -1,10 +1,10 @@
-//! Why a request failed, as told to the caller. Every variant has a stable code.
+//! Why a request failed. Every variant has a stable code.
 
 use domain::{ids::ReviewNumber, review::Refusal};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BrokerError {
-    /// The review's rules say no; asking again unchanged will not help.
+    /// The review's rules refuse it; repeating the call unchanged does not help.
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("no review {given:?}; give a review_id, a number such as R-12, or a unique prefix of the id")]
@@ -13,7 +13,7 @@ pub enum BrokerError {
     AmbiguousReview { given: String, candidates: Vec<String> },
     #[error("no project {given:?}; registered: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownProject { given: String, known: Vec<String> },
-    /// Taking it for the broker's own would put the proposal before the wrong reviewers.
+    /// Treating it as the broker's own project would show the proposal to the wrong reviewers.
     #[error(
         "this broker was started for project {own}, and {root} is not registered with it; give project (one of: {}), \
          register the repository in the broker's settings as [projects.NAME], or give it a broker of its own with \
@@ -21,13 +21,13 @@ pub enum BrokerError {
         .known.join(", ")
     )]
     OtherRepository { root: String, own: String, known: Vec<String> },
-    /// Another change came first.
+    /// Another change was faster.
     #[error("{number} has version {current} by now, not {given}; read it again and decide anew")]
     VersionMismatch { number: ReviewNumber, given: u64, current: u64 },
-    /// An argument that can be read but not taken.
+    /// An argument that can be parsed but is not allowed.
     #[error("{field}: {problem}")]
     Invalid { field: &'static str, problem: String },
-    /// Whoever reads it could act as the token's holder.
+    /// Readers of the text could act as the token's owner.
     #[error("{field} contains a token of this broker; revoke it and send the text without it")]
     ContainsSecret { field: &'static str },
     #[error("{field} is {actual} {unit} long; the limit is {limit}")]
@@ -40,7 +40,7 @@ pub enum BrokerError {
     BadBase { base: String, message: String },
     #[error("{field}: {given:?} cannot be reviewed: {why}")]
     BadTarget { field: &'static str, given: String, why: String },
-    /// Policy refuses what the diff does.
+    /// `git.refuse` forbids what the diff does.
     #[error("the diff is refused by policy (git.refuse): {}", .flags.join("; "))]
     FlaggedDiff { flags: Vec<String> },
     #[error("git could not check the diff: {why}; nothing was saved, try again")]
@@ -73,7 +73,7 @@ pub enum BrokerError {
 }
 
 impl BrokerError {
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
@@ -106,7 +106,7 @@ impl BrokerError {
         }
     }
 
-    /// The same call may succeed later.
+    /// Whether the same call may succeed later.
     pub const fn is_retryable(&self) -> bool {
         matches!(
             self,

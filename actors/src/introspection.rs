@@ -1,4 +1,4 @@
-//! The live actor tree as operators see it.
+//! The actor tree, as operators see it.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ pub struct Tree {
     pub root: Node,
     pub store: WriterStats,
     pub calls: CallStats,
-    /// Live reviews that are not listed below the supervisor because there are too many.
+    /// Live reviews that are not listed, because there are too many.
     pub more_reviews: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// All actors of one kind, in numbers.
+/// The actors of one kind, in numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     pub name: &'static str,
@@ -33,7 +33,7 @@ pub struct Kind {
     pub mailbox: u64,
 }
 
-/// What a [`Tree`] says, in numbers.
+/// A [`Tree`] in numbers.
 #[derive(Debug, Clone)]
 pub struct Census {
     pub kinds: Vec<Kind>,
@@ -41,21 +41,21 @@ pub struct Census {
     pub calls: CallStats,
 }
 
-/// What the doors are busy with, against `limits.calls_in_flight` and `limits.waiters`.
+/// Calls in progress, limited by `limits.calls_in_flight` and `limits.waiters`.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallStats {
     pub in_flight: usize,
-    /// Calls that only wait for a change.
+    /// Calls that wait for a change.
     pub waiting: usize,
 }
 
-/// The writing thread is no actor, but operators look for it in the same place.
+/// The writer thread. It is not an actor, but operators look for it here.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct WriterStats {
     /// Transactions since the start.
     pub commits: u64,
-    /// Changes in them; the ratio is what group commit saves.
+    /// Changes in these transactions. The ratio shows what group commit saves.
     pub changes: u64,
-    /// Changes handed over and not yet answered.
+    /// Changes that are not committed yet.
     pub waiting: u64,
 }

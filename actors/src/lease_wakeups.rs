@@ -1,5 +1,5 @@
-//! Reviews that sleep cannot keep time, be it since the last run or because nobody needed them awake.
-//! This wakes each when its lease or reservation runs out; a review that is awake keeps its own time.
+//! Wakes reviews whose lease or reservation ends while they have no actor, because they were idle or the broker was
+//! restarted. A review with an actor sets its own timer.
 
 use crate::{Context, actor_stats::Mailbox, review::ReviewMessage, supervisor::SupervisorMessage};
 use domain::time::Tick;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use store::StoreError;
 use tokio::sync::Notify;
 
-const PAGE: i64 = 500;
+const PAGE_ROWS: i64 = 500;
 
-/// Before deadlines are looked for again when the database could not be read.
-const RETRY: Duration = Duration::from_secs(1);
+/// Wait before the next attempt if the database could not be read.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// What has gone to sleep with a deadline.
+/// The deadlines of reviews without an actor.
 pub(crate) struct DeadlineWatermark {
-    /// The earliest deadline nobody has looked at yet.
+    /// The earliest deadline that was added and not handled yet.
     earliest: AtomicI64,
-    /// Beyond it there are only reviews that are awake.
+    /// No review without an actor has a later deadline.
     latest: AtomicI64,
     added: Notify,
 }
@@ -29,14 +29,14 @@ impl Default for DeadlineWatermark {
 }
 
 impl DeadlineWatermark {
-    /// To be called once the deadline is in the database and before anybody relies on it.
+    /// Call it after the deadline is in the database and before the actor stops.
     pub(crate) fn add(&self, deadline: Tick) {
         self.latest.fetch_max(deadline.0, SeqCst);
         self.earliest.fetch_min(deadline.0, SeqCst);
         self.added.notify_one();
     }
 
-    /// Resolves when one has been added whose deadline comes before `tick`.
+    /// Resolves when a deadline before `tick` is added.
     async fn before(&self, tick: i64) -> i64 {
         loop {
             if self.earliest.load(SeqCst) < tick {
@@ -48,26 +48,26 @@ impl DeadlineWatermark {
 }
 
 pub(crate) async fn watch(context: Context, supervisor: Mailbox<SupervisorMessage>) {
-    let walking = async {
-        while let Err(error) = walk(&context, &supervisor).await {
-            tracing::error!(%error, "deadlines of sleeping reviews cannot be listed; trying again");
-            tokio::time::sleep(RETRY).await;
+    let waking = async {
+        while let Err(error) = wake_expired(&context, &supervisor).await {
+            tracing::error!(%error, "cannot list the deadlines of idle reviews; trying again");
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     };
     tokio::select! {
-        () = walking => {}
+        () = waking => {}
         () = context.closing.cancelled() => {}
     }
 }
 
-/// From deadline to deadline, and back whenever an earlier one appears.
-async fn walk(context: &Context, supervisor: &Mailbox<SupervisorMessage>) -> Result<(), StoreError> {
+/// Sleeps until the next deadline, or until an earlier one is added.
+async fn wake_expired(context: &Context, supervisor: &Mailbox<SupervisorMessage>) -> Result<(), StoreError> {
     if let Some(last) = context.reader.find_last_deadline().await? {
         context.sleepers.latest.fetch_max(last, SeqCst);
     }
     let mut after = (i64::MIN, 0);
     loop {
-        let mut page = context.reader.list_deadlines(after, PAGE).await?;
+        let mut page = context.reader.list_deadlines(after, PAGE_ROWS).await?;
         page.retain(|(tick, _, _)| *tick <= context.sleepers.latest.load(SeqCst));
         if page.is_empty() {
             after = (context.sleepers.before(i64::MAX).await - 1, i64::MAX);

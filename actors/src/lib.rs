@@ -1,15 +1,15 @@
-//! Who owns what.
+//! The actors of the broker, and [`Broker`], the interface to them.
 //!
 //! ```text
-//! Supervisor ── starts and restarts everything below, knows every live review
-//! ├─ Gateway ── turns calls into messages, mints ids, hands changes to the store's one writer
-//! ├─ ReviewerPool ── starts and ends reviewer processes as the queue asks for them
+//! Supervisor ── starts and restarts the others, routes messages to live reviews
+//! ├─ Gateway ── turns calls into messages, hands changes to the store's one writer
+//! ├─ ReviewerPool ── starts and stops reviewer processes as the queue demands
 //! │  └─ ReviewerActor × n ── holds the life line of one process
-//! └─ ReviewActor × n ── one per live review: decides, commits, then changes
+//! └─ ReviewActor × n ── one per live review: decides, commits, then replaces its state
 //! ```
 //!
-//! A call goes Gateway → Supervisor → ReviewActor and carries its reply port along; a change goes
-//! ReviewActor → Gateway → writer. Nobody in the first chain ever awaits anybody in it.
+//! A call goes Gateway → Supervisor → ReviewActor and carries its reply channel along; a change goes ReviewActor →
+//! Gateway → writer. No actor of the first chain awaits another one of it.
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
@@ -53,7 +53,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// Everything a broker is told at its start, so that tests can shorten what is long.
+/// The settings of a broker. Tests shorten the durations.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub rules: Rules,
@@ -63,15 +63,15 @@ pub struct Settings {
     pub default_wait: Duration,
     pub max_wait: Duration,
     pub limits: Limits,
-    /// Kinds of flags for which a diff is refused.
+    /// Diffs with these kinds of flags are refused.
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: pool::PoolSettings,
     pub personas: domain::persona::Personas,
-    /// Who is to sign where the proposer names nobody.
+    /// The personas of a proposal that names none.
     pub panel: domain::default_panel::DefaultPanel,
 }
 
-/// What every actor of one broker shares.
+/// What the actors and tasks of one broker share.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) settings: Arc<Settings>,
@@ -84,16 +84,16 @@ pub(crate) struct Context {
     pub(crate) credentials: Credentials,
     pub(crate) numbers: Arc<number_allocator::NumberAllocator>,
     pub(crate) metrics: metrics::Metrics,
-    /// Fires when the broker begins to shut down.
+    /// Cancelled when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
 }
 
-/// What git is given at the end to answer those who wait for it; the doors wait somewhat longer.
+/// How long git may continue after shutdown begins. The HTTP server waits longer.
 const LAST_CALL: Duration = Duration::from_secs(5);
 
 impl Context {
-    /// Does the slow half of a call. At the end of the broker its caller gets an answer rather than a
-    /// broken connection, also where git does not come to one.
+    /// Does the slow half of a call. If the broker shuts down meanwhile, the caller gets an error instead of a broken
+    /// connection.
     pub(crate) async fn until_shutdown<T>(
         &self,
         work: impl Future<Output = Result<T, BrokerError>>,
@@ -131,13 +131,13 @@ impl Context {
     }
 }
 
-/// A running broker and what it takes to end it.
+/// A running broker, and what is needed to stop it.
 pub struct Running {
     pub broker: Broker,
     supervisor: actor_stats::Mailbox<supervisor::SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
     reader: store::Reader,
-    /// Keeps the writing thread until the readers have closed.
+    /// Keeps the writer thread alive until the readers are closed.
     writer: store::Writer,
     writer_thread: store::WriterThread,
     closing: CancellationToken,
@@ -152,8 +152,8 @@ pub enum StartError {
     Actors(#[from] ractor::SpawnErr),
 }
 
-/// Starts the tree on an open database. Nothing is read but what start-up needs, however much is
-/// stored: a review's actor comes with the first touch.
+/// Starts the actors on an open database. Start-up does not read the reviews: a review's actor starts with its first
+/// message.
 pub async fn start(store: store::Store, projects: Projects, settings: Settings) -> Result<Running, StartError> {
     let store::Store { writer, thread, reader, feed } = store;
     let clock = Clock::start(&reader, &writer).await?;
@@ -181,12 +181,12 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
 }
 
 impl Running {
-    /// Answers every waiting call and takes no more; what was asked before is still done.
+    /// Answers every waiting call and accepts no more. Commands that were accepted are still done.
     pub fn begin_shutdown(&self) {
         self.closing.cancel();
     }
 
-    /// Resolves if the tree or the writer dies by itself, which only a fault can cause.
+    /// Resolves if the supervisor or the writer stops because of a fault.
     pub async fn failed(&mut self) {
         tokio::select! {
             _ = &mut self.supervisor_ended => {}
@@ -194,13 +194,13 @@ impl Running {
         }
     }
 
-    /// Lets every actor finish what it holds, writes what waits, closes the database.
+    /// Lets every actor finish, writes what is queued and closes the database.
     pub async fn shutdown(self) {
         self.begin_shutdown();
         self.supervisor.send(supervisor::SupervisorMessage::Shutdown);
         let _ = self.supervisor_ended.await;
         drop(self.broker);
-        // The last connection to close is the writer's, which then leaves one whole file behind.
+        // The writer closes last, so that SQLite removes the WAL file.
         self.reader.close().await;
         drop(self.writer);
         self.writer_thread.ended().await;

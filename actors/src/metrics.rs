@@ -1,4 +1,4 @@
-//! What is counted for operators beside the tree: cheap to raise where it happens, read when somebody scrapes.
+//! Metrics of the broker: counters and histograms that are scraped over HTTP.
 
 use prometheus_client::metrics::{
     counter::Counter,
@@ -7,17 +7,17 @@ use prometheus_client::metrics::{
 };
 use std::time::Duration;
 
-/// How a call ended, for whoever counts.
+/// The outcome of a call, as a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Ok,
-    /// A rule says no.
+    /// A rule refused it.
     Refused,
-    /// Its arguments cannot be read, or there is no such call.
+    /// Its arguments were malformed, or the operation does not exist.
     Malformed,
-    /// The broker's fault.
+    /// The broker failed.
     Failed,
-    /// Its caller has left before the answer.
+    /// The caller went away before the response.
     Left,
 }
 
@@ -33,14 +33,14 @@ impl Outcome {
     }
 }
 
-/// The tool and how it ended. Both are words of ours: what callers choose must not become a label.
+/// Operation and outcome. Only names of our own, because values of callers must not become labels.
 pub type CallLabels = [(&'static str, &'static str); 2];
 
 pub type KindLabel = [(&'static str, &'static str); 1];
 
 pub type ToolLabel = [(&'static str, &'static str); 1];
 
-/// Cheap to clone: every clone counts the same.
+/// Cheap to clone. All clones share their counters.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     pub calls: Family<CallLabels, Counter>,
@@ -48,9 +48,9 @@ pub struct Metrics {
     pub git_check_seconds: Histogram,
     /// Reviewer processes that were started.
     pub spawns: Counter,
-    /// Those that ended badly and by themselves.
+    /// Reviewer processes that crashed.
     pub crashes: Counter,
-    /// Actors that were started again, by kind.
+    /// Actors that were restarted, by kind.
     pub restarts: Family<KindLabel, Counter>,
 }
 
@@ -69,7 +69,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// `tool` is the name of a tool or a route, as we spell it.
+    /// `tool` is the name of an operation or a route.
     pub fn call(&self, tool: &'static str, outcome: Outcome, took: Duration) {
         self.calls.get_or_create(&[("tool", tool), ("outcome", outcome.as_str())]).inc();
         self.call_seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
@@ -80,7 +80,7 @@ impl Metrics {
     }
 }
 
-/// Shown from the start, so that the first one is seen as a change.
+/// Created at the start with 0, so that the first restart shows as a change.
 fn none_restarted() -> Family<KindLabel, Counter> {
     let restarts = Family::<KindLabel, Counter>::default();
     for kind in ["gateway", "pool", "review"] {
@@ -89,7 +89,7 @@ fn none_restarted() -> Family<KindLabel, Counter> {
     restarts
 }
 
-/// 0.5 ms to 50 s: the longest is a call that waits.
+/// 0.5 ms to 50 s; calls that wait take longest.
 fn call_histogram() -> Histogram {
     Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 25.0, 50.0])
 }

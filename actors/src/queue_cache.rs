@@ -1,5 +1,4 @@
-//! When something enters the queue, everyone who waits for it wants the same page. One of them
-//! reads it, the others get a share.
+//! Shares list pages between waiting calls: when the queue changes, one of them reads the page for all.
 
 use domain::review::Status;
 use std::{
@@ -9,10 +8,10 @@ use std::{
 use store::{Page, Reader, ReviewFilter, ReviewListRow, StoreError};
 use tokio::sync::OnceCell;
 
-/// A page and the highest queue event among its rows.
+/// A page, and the highest queue event of its rows.
 pub(crate) type Shared = (Arc<Page<ReviewListRow>>, u64);
 
-/// Different lists kept at once; who waits for one that is dropped still gets it.
+/// The most different pages kept at once. A caller that waits for a dropped page still gets it.
 const MAX_PAGES: usize = 256;
 
 #[derive(Default)]
@@ -36,7 +35,7 @@ impl SharedLists {
         debug_assert!(filters.iter().all(|filter| filter.status == Some(Status::Pending)));
         let cell = {
             let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Nothing is shared once the log has moved on; and on a quiet broker not for ever.
+            // Pages are shared only until the next event, and the map must not grow without limit.
             if current.seq != seq || current.pages.len() >= MAX_PAGES {
                 current.seq = seq;
                 current.pages.clear();

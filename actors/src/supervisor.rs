@@ -1,7 +1,7 @@
-//! Starts everything and knows every live review.
+//! The supervisor: starts and restarts the other actors and routes messages to live reviews.
 //!
-//! All routing to reviews passes this one mailbox. That is what makes passivation safe: a review is
-//! forgotten and told to rest in one breath, so no message can be on its way to it any more.
+//! Every message to a review passes this one mailbox. That makes it safe to stop an idle review: the supervisor forgets
+//! it and tells it to stop in one step, so no message can be on its way to it.
 
 use crate::{
     Context,
@@ -18,28 +18,28 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{Feed, Writer};
 use tokio::{sync::watch, task::JoinHandle};
 
-/// Reviews shown one by one in the actor tree; more than this is not for eyes.
+/// The most reviews listed in the actor tree.
 const SHOWN_REVIEWS: usize = 200;
 
-/// What the pool is given to see all its processes gone.
+/// How long the pool may take to end its processes.
 const POOL_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the [`Supervisor`] can be told.
+/// Messages handled by the [`Supervisor`].
 pub(crate) enum SupervisorMessage {
-    /// Hand this to the review's actor, starting one from the snapshot where there is none.
+    /// Delivers a message to a review's actor, and starts the actor if it is not live.
     Deliver { id: ReviewId, fresh: bool, message: Box<ReviewMessage> },
-    /// Show a review's head. `None` if it is not live, and `start` does not ask for it or there is no
-    /// room for one more.
+    /// Subscribes to a review's snapshot. `None` if the review is not live and `start` is false, or if `reviews.max_live`
+    /// is reached.
     Watch { id: ReviewId, start: bool, reply: RpcReplyPort<Option<watch::Receiver<Snapshot>>> },
     /// A review's actor has nothing left to do.
     Idle { id: ReviewId, actor: ActorId },
-    /// Let reviews rest that nobody has touched for long.
+    /// Stops the actors of idle reviews.
     Sweep,
-    /// This actor and everyone below it, and how many reviews were left out.
+    /// Returns this actor with all below it, and the number of reviews that were left out.
     DrawTree { reply: RpcReplyPort<(Node, usize)> },
-    /// The same in numbers, for those who ask often.
+    /// Returns the number of actors by kind.
     Count { reply: RpcReplyPort<Vec<Kind>> },
-    /// Let everyone finish, then stop.
+    /// Lets all actors finish, then stops.
     Shutdown,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct State {
     gateway_restarts: u64,
     pool: Mailbox<PoolMessage>,
     pool_restarts: u64,
-    /// How often a review's actor was replaced after a failure, and why last; for the tree.
+    /// How often a review's actor failed, and the last error.
     failures: HashMap<ReviewId, (u64, String)>,
     stopping: bool,
 }
 
-/// Starts the tree. The handle ends when the supervisor does.
+/// Starts the actors. The handle resolves when the supervisor stops.
 pub(crate) async fn start(
     context: Context,
     writer: Writer,
@@ -143,7 +143,7 @@ impl Actor for Supervisor {
         Ok(())
     }
 
-    /// The default would stop the supervisor with any of its children.
+    /// Ractor's default would stop the supervisor together with any of its children.
     async fn handle_supervisor_evt(
         &self,
         myself: ActorRef<Self::Msg>,
@@ -174,12 +174,12 @@ impl Actor for Supervisor {
             return Ok(());
         }
         let Some(error) = failure else { return Ok(()) };
-        // The next touch starts another one from what the database has.
+        // The next message starts another actor from the database.
         let id = state.live.iter().find(|(_, live)| live.mailbox.id() == actor.get_id()).map(|(id, _)| *id);
         if let Some(id) = id {
             tracing::warn!(review.id = %id, %error, "review actor failed; it restarts from its snapshot");
             let Some(live) = state.live.remove(&id) else { return Ok(()) };
-            // A proposal that could not be saved never was a review; nobody will ask for it again.
+            // A proposal that could not be saved has no review, so it is not restarted.
             if !matches!(&*live.snapshot.borrow(), Snapshot::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
                 state.failures.insert(id, (count + 1, error));
@@ -192,7 +192,7 @@ impl Actor for Supervisor {
             if needed && !state.stopping {
                 Box::pin(self.wake(&myself, state, id, false)).await?;
             } else if matches!(&*live.snapshot.borrow(), Snapshot::Unreadable(_)) && !state.stopping {
-                // What it was woken for, a deadline perhaps, is still to be done.
+                // It was started for a reason, such as a deadline, so it is tried again.
                 self.expire_later(&myself, id, restart_delay(state.failures.get(&id).map_or(1, |(count, _)| *count)));
             }
         }
@@ -216,12 +216,12 @@ impl Supervisor {
 
     async fn shut_down(&self, myself: &ActorRef<SupervisorMessage>, state: &mut State) {
         state.stopping = true;
-        // It knows that the broker ends; what its reviewers did last goes through the gateway.
+        // The pool ends its reviewers; their last changes go through the gateway.
         let _ = state.pool.ended(POOL_PATIENCE).await;
         for id in state.live.keys().copied().collect::<Vec<_>>() {
             self.rest(state, id);
         }
-        // Reviews first: what they still commit goes through the gateway.
+        // Reviews stop first, because their last commits go through the gateway.
         let (gateway, patience) = (state.gateway.id(), Some(Duration::from_secs(10)));
         for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
             let _ = review.drain_and_wait(patience).await;
@@ -240,7 +240,7 @@ impl Supervisor {
         Ok(gateway)
     }
 
-    /// Its reviewers end with a pool that fails; the next one gives back what they held.
+    /// Starts a pool. If a pool fails, its reviewers end with it, and the next one releases their claims.
     async fn start_pool(
         &self,
         myself: &ActorRef<SupervisorMessage>,
@@ -267,21 +267,21 @@ impl Supervisor {
             message.refuse(BrokerError::ShuttingDown);
             return Ok(());
         }
-        // What was admitted before, and what a lease that ran out asks for, always finds room.
+        // A command that git worked for and an expired lease are always delivered.
         if !state.live.contains_key(&id) && !self.has_room(state) && message.is_call() {
             message.refuse(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
             return Ok(());
         }
         let live = match state.live.get(&id) {
             Some(live) => live,
-            // Boxed, so that the many messages for reviews that are awake do not carry room for it.
+            // Boxed, so that messages to live reviews do not carry room for this future.
             None => Box::pin(self.wake(myself, state, id, fresh)).await?,
         };
         if message.is_call() && live.mailbox.stats.mailbox() >= self.context.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
             return Ok(());
         }
-        // A failed actor that is not forgotten yet drops the message; its caller hears of a restart.
+        // An actor that has failed but is not removed yet drops the message; its caller gets `Restarted`.
         live.mailbox.send(message);
         Ok(())
     }
@@ -321,8 +321,8 @@ impl Supervisor {
         }
     }
 
-    /// Whether one more review may be awake. Where none may, the tenth that was idle longest is let
-    /// rest first, so that this is rarely done.
+    /// Whether one more review may be live. If not, the tenth that was idle longest is stopped, so that this happens
+    /// rarely.
     fn has_room(&self, state: &mut State) -> bool {
         let max_live = self.context.settings.max_live;
         if state.live.len() < max_live {
@@ -341,7 +341,7 @@ impl Supervisor {
         state.live.len() < max_live
     }
 
-    /// Forgets a review and tells its actor so. What reached its mailbox before is still done.
+    /// Removes a review and stops its actor, which still handles the messages in its mailbox.
     fn rest(&self, state: &mut State, id: ReviewId) {
         if let Some(live) = state.live.remove(&id) {
             if let Some(deadline) = deadline(&live) {
@@ -400,7 +400,7 @@ impl Supervisor {
         (root, more_reviews)
     }
 
-    /// Only reads counters: also with very many reviews nobody waits for it.
+    /// Reads counters only, so it is quick with many reviews too.
     fn count(&self, state: &State) -> Vec<Kind> {
         let one = |name, stats: &ActorStats| Kind { name, live: 1, mailbox: stats.mailbox() };
         let mailbox = state.live.values().map(|live| live.mailbox.stats.mailbox()).sum();
@@ -413,14 +413,13 @@ impl Supervisor {
     }
 }
 
-/// A review with work to do stays awake, and so does one whose next change somebody waits for. Its
-/// deadlines are kept for it.
+/// A review that is busy or watched stays live. `lease_wakeups` keeps the deadlines of the others.
 fn may_rest(live: &Live) -> bool {
     let loading = matches!(&*live.snapshot.borrow(), Snapshot::Loading);
     !loading && !live.mailbox.stats.is_busy() && live.snapshot.receiver_count() == 0
 }
 
-/// When its next lease or reservation runs out.
+/// When its next lease or reservation ends.
 fn deadline(live: &Live) -> Option<Tick> {
     match &*live.snapshot.borrow() {
         Snapshot::Ready(review) => review.next_deadline(),
@@ -428,8 +427,7 @@ fn deadline(live: &Live) -> Option<Tick> {
     }
 }
 
-/// How long a restarted review waits before it tries again by itself what it failed at. Calls are
-/// not held up by it.
+/// How long a restarted review waits before it repeats a failed step by itself. Calls do not wait for it.
 fn restart_delay(failures: u64) -> Duration {
     Duration::from_secs(failures.min(30))
 }

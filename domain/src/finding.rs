@@ -1,4 +1,4 @@
-//! What a reviewer finds in a proposal, and what becomes of it from round to round.
+//! Findings: issues and suggestions that reviewers raise, from round to round.
 
 pub mod anchor;
 pub mod duplicate;
@@ -27,7 +27,7 @@ crate::string_enum! {
 }
 
 crate::string_enum! {
-    /// In rising order, so that the higher of two is their maximum.
+    /// In rising order, so that `max` gives the higher one.
     Severity {
         Low = "low",
         Medium = "medium",
@@ -40,27 +40,27 @@ crate::string_enum! {
     FindingStatus {
         Open = "open",
         Fixed = "fixed",
-        /// It stands as it is: the reviewer withdraws it, or a person overrules it.
+        /// It stays as it is: the reviewer withdrew it, or an operator overruled it.
         WontFix = "wont_fix",
-        /// Said before, by another persona or in another round.
+        /// Another finding says the same.
         Duplicate = "duplicate",
     }
 }
 
 crate::string_enum! {
-    /// What became of a finding's lines in the content of today.
+    /// What happened to a finding's lines in the active content.
     AnchorState {
-        /// The same lines, where they were.
+        /// Unchanged, at their old position.
         Exact = "exact",
-        /// The same lines, elsewhere.
+        /// Unchanged, at another position.
         Moved = "moved",
-        /// Some of the lines are others now; this is where they stood.
+        /// Changed; the location is where they were.
         Modified = "modified",
         Gone = "gone",
     }
 }
 
-/// The short number people say: `I-41`.
+/// The short number of a finding, written `I-41`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FindingNumber(pub i64);
@@ -72,7 +72,7 @@ impl fmt::Display for FindingNumber {
 }
 
 impl FindingNumber {
-    /// Reads `I-41`, `i-41` or `41`.
+    /// Parses `I-41`, `i-41` or `41`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("I-").or_else(|| text.strip_prefix("i-")).unwrap_or(text);
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -80,34 +80,33 @@ impl FindingNumber {
     }
 }
 
-/// Lines of a file, counted from 1, the last one included.
+/// Lines of a file, counted from 1, `end` included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Lines {
     pub start: u32,
     pub end: u32,
 }
 
-/// Where in the content a finding stands: in the file as the proposal leaves it, or, where the proposal
-/// deletes the file, as it was.
+/// The location of a finding: in the file after the change or, if the change deletes the file, before it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Location {
     pub file: String,
-    /// `None`: the file as a whole.
+    /// `None` for the whole file.
     pub lines: Option<Lines>,
 }
 
-/// Whether a finding speaks of what is really there.
+/// Whether the file, lines and quote of a finding exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum Grounding {
     Grounded {
-        /// What had to be put right, such as the line that a quote stands on.
+        /// What was corrected, such as the line of a quote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// The file, the lines or the quote are not there.
+    /// The file, the lines or the quote do not exist.
     Ungrounded { why: String },
-    /// There is nothing to check, or it could not be.
+    /// There is nothing to check, or it could not be checked.
     Unchecked { why: String },
 }
 
@@ -121,7 +120,7 @@ pub struct NewFinding {
     pub location: Option<Location>,
     pub title: String,
     pub description: Option<String>,
-    /// The code it is about, quoted.
+    /// A quote of the code it is about.
     pub code_snippet: Option<String>,
     /// What to write instead.
     pub suggestion: Option<String>,

@@ -1,11 +1,11 @@
-//! One type per thing that has a name. Nothing is minted here: that needs randomness.
+//! Identifiers. They are created elsewhere, because that needs randomness.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use uuid::Uuid;
 
-/// Names a review everywhere, for ever.
+/// The permanent id of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ReviewId(pub Uuid);
@@ -16,7 +16,7 @@ impl fmt::Display for ReviewId {
     }
 }
 
-/// The short number people say: `R-128`.
+/// The short number of a review, written `R-128`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ReviewNumber(pub i64);
@@ -28,7 +28,7 @@ impl fmt::Display for ReviewNumber {
 }
 
 impl ReviewNumber {
-    /// Reads `R-128` or `r-128`; a bare number could be the start of a UUID and is not taken.
+    /// Parses `R-128` or `r-128`. A bare number could be the start of a UUID and is refused.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("R-").or_else(|| text.strip_prefix("r-"))?;
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -36,8 +36,8 @@ impl ReviewNumber {
     }
 }
 
-/// The identity the broker itself acts under when a diff does not apply.
+/// The identity of the broker when it rejects a diff that does not apply.
 pub const VALIDATOR: &str = "broker-validator";
 
-/// The seat a review has when nobody asked for more.
+/// The persona of a review that names none.
 pub const DEFAULT_PERSONA: &str = "general";

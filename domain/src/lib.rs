@@ -1,12 +1,12 @@
-//! The rules of a review. No IO, no async, no clock, no randomness: time and ids arrive as
-//! arguments, so a rule can be decided on paper and tested as a table.
+//! The rules of Countersign. No IO, no async, no clock, no randomness: time and ids are arguments, so every rule can be
+//! tested as a table.
 //!
-//! - [`review`]: the state, its commands and events, and [`review::transition`], the only place
-//!   where a status changes
-//! - [`consensus`]: several votes, one outcome
-//! - [`content`]: what is proposed, and the hash an approval is bound to
+//! - [`review`]: the state of a review, its commands and events, and [`review::transition`], the only function that
+//!   changes a review
+//! - [`consensus`]: how votes lead to an outcome
+//! - [`content`]: the content of a round, and the hash that an approval is bound to
 //! - [`diff`]: a unified diff as files and warnings
-//! - [`finding`]: what reviewers find, and what becomes of it
+//! - [`finding`]: issues and suggestions of reviewers, over their lifetime
 //! - [`persona`], [`default_panel`], [`glob`]: who reviews, and which personas a proposal gets if it names none
 //! - [`runtime`], [`reviewer_prompt`]: the client that a reviewer process runs, and its prompt
 //! - [`pool`]: when reviewer processes are started and stopped, and their events
@@ -14,7 +14,7 @@
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
 //! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
 //! - [`text`]: escaping and shortening of text that others wrote
-//! - [`priority`], [`ids`], [`time`], [`verdict`]: the small words the rest is written in
+//! - [`priority`], [`ids`], [`time`], [`verdict`]: basic types
 
 pub mod consensus;
 pub mod content;

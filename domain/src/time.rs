@@ -1,14 +1,14 @@
-//! Two clocks, both handed in: one for people, one for deadlines.
+//! Wall-clock time for people, and ticks for deadlines. Both are arguments of the rules.
 
 use serde::{Deserialize, Serialize};
 
-/// Wall-clock milliseconds since 1970, for showing. It may jump.
+/// Wall-clock milliseconds since 1970, for display. It may jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
-/// Milliseconds on a timeline that only moves forward, also across restarts of the broker and of
-/// the machine. Deadlines are ticks, so setting the wall clock moves none of them.
+/// Milliseconds on a timeline that only moves forward, across restarts of the broker and the machine. Deadlines are
+/// ticks, so setting the wall clock does not move them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tick(pub i64);
@@ -20,7 +20,7 @@ impl Tick {
     }
 }
 
-/// The moment a command is decided at.
+/// The moment at which a command is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Now {
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! What a reviewer can say, and what each verdict must carry.
+//! Verdicts, what each of them requires, and the metrics of a review.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ crate::string_enum! {
 }
 
 impl Verdict {
-    /// A comment is no vote: the seat still owes one.
+    /// A comment is not a vote; the seat still owes one.
     pub const fn is_vote(self) -> bool {
         !matches!(self, Self::Comment)
     }
@@ -23,20 +23,20 @@ impl Verdict {
         !matches!(self, Self::Approved)
     }
 
-    /// An approval with an alternative would leave open which of the two was approved.
+    /// An approval with a counter-patch would be ambiguous: either of the two diffs could be meant.
     pub const fn may_offer_patch(self) -> bool {
         matches!(self, Self::ChangesRequested | Self::Comment)
     }
 }
 
 impl ReviewMetrics {
-    /// The cost in millionths of a dollar, which add up without rounding.
+    /// The cost in millionths of a dollar, which can be added without rounding.
     pub fn cost_micro_usd(&self) -> u64 {
         self.cost_usd.map_or(0, |cost| (cost.clamp(0.0, 1e6) * 1e6).round() as u64)
     }
 }
 
-/// What a review cost, as far as the reviewer says so.
+/// What a review cost, as reported by the reviewer.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,16 +1,16 @@
-//! Who a token belongs to.
+//! Identifying callers by their token.
 
 use super::{Answer, Broker};
 use crate::credentials::{Caller, SecretHash};
 
 impl Broker {
-    /// The caller that shows this secret, if it is one of ours and not revoked. Looked up each time, so
-    /// that a revocation counts from the next call on.
+    /// The caller with this secret, if it is valid. Looked up for every call, so that a revoked token stops working at
+    /// once.
     pub async fn identify(&self, secret: &str) -> Answer<Option<Caller>> {
         self.identify_hashed(&SecretHash::from_secret(secret)).await
     }
 
-    /// The project of proposals that name none.
+    /// The project of proposals that do not name one.
     pub fn own_project(&self) -> Option<&str> {
         self.0.context.projects.own().map(|(name, _)| name)
     }

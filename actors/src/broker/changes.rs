@@ -1,4 +1,4 @@
-//! What changed from one round of a review to another.
+//! The difference between two rounds of a review.
 
 use super::{Answer, Broker};
 use crate::{
@@ -9,20 +9,20 @@ use crate::{
 use domain::{content::Content, review::Review};
 use git::GitError;
 
-/// A content with nothing in it but what changed since another.
+/// The difference between two contents, in the form of a content.
 #[derive(Debug, Clone)]
 pub struct Changes {
-    /// Its diff leads from the files of the one to those of the other; its description is there only where it is
-    /// another.
+    /// Its diff leads from the files of the first content to those of the second. Its description is `None` if it did
+    /// not change.
     pub content: Content,
     pub bases: Bases,
 }
 
-/// What the two diffs were made against.
+/// The bases of the two diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bases {
     Same,
-    /// Then the diff holds what changed between the bases as well.
+    /// The diff then also contains the changes between the bases.
     Different,
     /// Neither content has a diff.
     None,
@@ -49,7 +49,7 @@ impl Context {
         if from.diff.is_none() && to.diff.is_none() {
             return Ok(Changes { content: unchanged, bases: Bases::None });
         }
-        // Without a diff nothing was changed, whatever it is that another round is based on.
+        // A round without a diff has the files of the other round's base.
         let base = |this: &Content, other: &Content| match this.diff {
             Some(_) => this.base_commit.clone(),
             None => other.base_commit.clone(),

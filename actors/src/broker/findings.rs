@@ -1,4 +1,4 @@
-//! Verdicts with what they found, and what becomes of it.
+//! Giving verdicts; listing and updating findings.
 
 use super::{Answer, Broker};
 use crate::{
@@ -21,7 +21,7 @@ impl Broker {
         self.0.context.give_verdict(id, request, self.1).await
     }
 
-    /// The review after somebody has said what is to become of a finding.
+    /// Updates a finding and returns its review.
     pub async fn update_finding(&self, id: ReviewId, update: UpdateFinding) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         let texts = [Text::name("caller_id", update.by.as_deref()), Text::prose("note", update.note.as_deref())];

@@ -1,4 +1,4 @@
-//! Lists, and waiting for the queue to have something new.
+//! Listing reviews, and waiting for the queue to change.
 
 use super::{Answer, Broker};
 use crate::{
@@ -18,12 +18,12 @@ impl Broker {
         let known = *self.0.feed.committed.borrow();
         let listed = self.0.context.reader.list_reviews(&filters, query.cursor.as_deref(), limit).await;
         let (page, last_queued) = listed.map_err(unreadable)?;
-        // Whoever sees an event in a row has seen all before it, too.
+        // A caller that has seen the event of a row has seen all earlier ones.
         Ok(Listing { page: Arc::new(page), version: known.max(last_queued), timed_out: false })
     }
 
-    /// Like [`Self::list`] for pending reviews, but waits until there is one the caller may take
-    /// that `since` did not know of.
+    /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
+    /// does not cover.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
         let limit = self.0.context.settings.limits.page(query.limit)?;
         let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
@@ -40,7 +40,7 @@ impl Broker {
             let news = match wait.since {
                 None => !page.items.is_empty(),
                 Some(since) if last_queued > since => true,
-                // A full page may hide news further down.
+                // A full page may hide newer reviews on later pages.
                 Some(since) if page.next_cursor.is_some() => self.any_queued_after(&filters, since).await?,
                 Some(_) => false,
             };

@@ -1,4 +1,4 @@
-//! The pool, as the doors see it.
+//! Operations on the reviewer pool.
 
 use super::{Answer, Broker};
 use crate::{
@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 const SHOWN_ENDED: u32 = 20;
 
 impl Broker {
-    /// A reviewer gives its claim back; the review is free for others at once.
+    /// A reviewer returns its claim; the seat can be claimed by others at once.
     pub async fn release(&self, id: ReviewId, release: Release) -> Answer<Arc<Review>> {
         let _call = self.admit()?;
         let reviewer = Text::name("reviewer_id", release.reviewer_id.as_deref());
@@ -30,7 +30,7 @@ impl Broker {
         self.decide(id, Command::Release(ReleaseSeat { by, generation, reason, gave_up: false })).await
     }
 
-    /// A copy of what a reviewer of the pool has claimed, in its own folder. Without one it reads the diff alone.
+    /// Copies the project with the change into the folder of a pool reviewer; `None` if that fails.
     pub async fn check_out(&self, review: &Review, reviewer: &str) -> Option<PathBuf> {
         let copy = Box::pin(self.0.context.until_shutdown(self.0.context.check_out(review, reviewer))).await;
         copy.unwrap_or_else(|error| {
@@ -39,7 +39,7 @@ impl Broker {
         })
     }
 
-    /// The registered project that is meant; left out, the broker's own.
+    /// The registered project of this name; default: the broker's own.
     pub fn project_for(&self, given: Option<&str>) -> Answer<Option<String>> {
         self.0.context.projects.name_for(given, None)
     }
@@ -50,13 +50,13 @@ impl Broker {
         self.ask_pool(|reply| PoolMessage::Spawn { project, reply }).await
     }
 
-    /// Lets a live reviewer of this pool finish what it has, or not, and ends it.
+    /// Stops a live reviewer, at once or after its current review.
     pub async fn stop_reviewer(&self, id: String, at_once: bool) -> Answer<LiveReviewer> {
         let _call = self.admit()?;
         self.ask_pool(|reply| PoolMessage::Stop { id, at_once, reply }).await
     }
 
-    /// The pool, what is pending in each project, and the last reviewers that have ended.
+    /// The state of the pool, the queue of each project, and the last reviewers that ended.
     pub async fn pool(&self) -> Answer<(PoolStatus, Vec<ProjectQueue>, Vec<ReviewerRow>)> {
         let _call = self.admit()?;
         let reader = &self.0.context.reader;

@@ -1,5 +1,4 @@
-//! Reading a review and waiting for it to change. Neither goes through its mailbox, and a wait ends
-//! with the future that waits.
+//! Reading a review and waiting for a change. Neither uses its mailbox, and dropping the future ends a wait.
 
 use super::{Answer, Broker};
 use crate::{
@@ -28,8 +27,8 @@ impl Broker {
         stored.map(Arc::new).ok_or_else(|| BrokerError::UnknownReview { given: id.to_string() })
     }
 
-    /// Answers as soon as the review's version is above `since`; without `since`, at once when there
-    /// is something to act on, else at the next change. Dropping the future ends the wait.
+    /// Returns when the review's version is above `since`. Without `since` it returns at once unless the review waits for
+    /// reviewers, else at the next change.
     pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<Seen> {
         let review = self.review(id).await?;
         let since = match wait.since {
@@ -50,7 +49,7 @@ impl Broker {
             tokio::select! {
                 changed = newer(&mut snapshot, since) => match changed {
                     Some(review) => return Ok(Seen { review, timed_out: false }),
-                    // Its actor was replaced, and the next one knows; or it is closed, and nothing comes.
+                    // Its actor was replaced, or the review is closed: read it again.
                     None => {
                         last = self.review(id).await?;
                         if last.version > since || last.is_final() {
@@ -75,12 +74,12 @@ impl Broker {
     }
 }
 
-/// The ball is with the reviewers, so a proposer has nothing to do but wait.
+/// Reviewers are expected to act, so a proposer has to wait.
 fn awaits_reviewer(review: &Review) -> bool {
     matches!(review.status, Status::Pending | Status::Claimed | Status::InReview)
 }
 
-/// What a live review shows once it has read its snapshot; `None` if it went to rest before that.
+/// The snapshot of a live review after loading; `None` if the actor stopped before.
 async fn loaded(snapshot: &mut watch::Receiver<Snapshot>, id: ReviewId) -> Answer<Option<Arc<Review>>> {
     let Ok(snapshot) = snapshot.wait_for(|snapshot| !matches!(snapshot, Snapshot::Loading)).await else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! A reviewer's message that begins with its decision, for clients that can write messages but call no verdict tool.
-//! Off unless a persona's settings turn it on: whoever can make a reviewer repeat a text could speak through it.
+//! Verdicts in the front matter of a message, for clients that can write messages but not call tools. Off by default,
+//! because a text that a reviewer is made to repeat could then act as its verdict.
 
 use crate::requests::VerdictRequest;
 use domain::{
@@ -9,10 +9,10 @@ use domain::{
 };
 use serde::Deserialize;
 
-/// A longer block is no front matter but somebody's attempt at something else.
+/// A longer block is not treated as front matter.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The block at the very beginning of a message, and what follows it.
+/// The front matter of a message, and the rest of it.
 struct Parts<'a> {
     block: &'a str,
     rest: &'a str,
@@ -22,9 +22,9 @@ struct Parts<'a> {
 struct Block {
     review_id: String,
     decision: String,
-    /// The round that was read.
+    /// The round that the reviewer has read.
     iteration: Option<u32>,
-    /// A persona or a reviewer_id; either must be the speaker's own.
+    /// A persona or a reviewer_id; it must be the sender's own.
     reviewer: Option<String>,
     summary: Option<String>,
     #[serde(default)]
@@ -33,7 +33,7 @@ struct Block {
     suggestions: Listed,
 }
 
-/// The findings, or, as an older protocol has it, only how many there are.
+/// The findings, or only their number, as an older protocol writes it.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listed {
@@ -47,8 +47,8 @@ impl Default for Listed {
     }
 }
 
-/// The verdict that a message of whoever holds `seat` stands for; `None` where it is a message like any other. What
-/// begins like a decision and is none is told, because it was meant as one.
+/// The verdict in a message of the reviewer that holds `seat`; `None` for an ordinary message. A block that has a
+/// `decision` but is invalid is an error, because it was meant as a verdict.
 pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Result<VerdictRequest, String>> {
     let claim = seat.claim.as_ref()?;
     let Parts { block, rest } = parts(body)?;
@@ -78,7 +78,7 @@ pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Res
     Some(read())
 }
 
-/// Splits off the block: `---` as the very first line, and the next line that is nothing else ends it.
+/// Splits off the block between a first line `---` and the next line `---`.
 fn parts(body: &str) -> Option<Parts<'_>> {
     let after = body.strip_prefix("---\n").or_else(|| body.strip_prefix("---\r\n"))?;
     let mut at = 0;
@@ -94,7 +94,7 @@ fn parts(body: &str) -> Option<Parts<'_>> {
     None
 }
 
-/// That it is about this review, this round and this reviewer; and what was found.
+/// Checks that the block names this review, round and reviewer, and parses its findings.
 fn checked(block: &Block, review: &Review, seat: &Seat) -> Result<Vec<NewFinding>, String> {
     let named = block.review_id.trim();
     if !named.eq_ignore_ascii_case(&review.id.to_string()) && !named.eq_ignore_ascii_case(&review.number.to_string()) {

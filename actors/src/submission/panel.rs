@@ -1,4 +1,4 @@
-//! Who is to sign, and how many of them: what a proposal asks for, checked before a review is made of it.
+//! Checks the personas and the policy that a proposal asks for.
 
 use crate::error::BrokerError;
 use domain::{
@@ -8,7 +8,7 @@ use domain::{
     review::distinct_personas,
 };
 
-/// The personas of the seats that a caller has named, each once; none if it has named none.
+/// The named personas without duplicates; `None` if the caller names none.
 pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, BrokerError> {
     if personas.is_empty() {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, Broker
     Ok(Some(seats))
 }
 
-/// The policy for so many seats. `max_rounds` is the operator's, which a caller may lower.
+/// The policy for a number of seats. `max_rounds` is the configured maximum.
 pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Result<Policy, BrokerError> {
     let rule = match (asked.rule.unwrap_or(RuleName::RequireAll), asked.min_approvals) {
         (RuleName::MinApprovals, Some(n)) if n >= 1 && n as usize <= seats => Rule::MinApprovals(n),
@@ -72,7 +72,7 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
     Ok(Policy {
         rule,
         max_rounds,
-        // Of one reviewer the verdict is all there is.
+        // With one reviewer its verdict decides alone.
         block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
         ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
         max_minutes,
@@ -80,7 +80,7 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
     })
 }
 
-/// A week.
+/// One week.
 const MAX_MINUTES: u32 = 7 * 24 * 60;
 const MAX_COST_USD: f64 = 1000.0;
 

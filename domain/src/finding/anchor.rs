@@ -1,5 +1,5 @@
-//! Where a finding's lines stand in a later content. A finding that silently points at other code is worse than one
-//! that lost its place, so in doubt its lines count as modified.
+//! Anchors: where the lines of a finding are in a later content. If that is not certain, the lines count as modified,
+//! because a finding that points at the wrong code is worse than one without a position.
 
 mod align;
 mod suggestion_match;
@@ -15,23 +15,23 @@ pub use suggestion_match::is_as_suggested;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Projection {
     pub state: AnchorState,
-    /// `None` only for lines that are gone.
+    /// `None` if the lines are gone.
     pub location: Option<Location>,
 }
 
-/// Where `place`, whose file read `old`, stands in the `new` text of that file, which is now at `new_path`.
+/// Locates `location` of the file with text `old` in the `new` text of the file, which is now at `new_path`.
 pub fn project(location: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
     let texts = Texts::new(old, new);
     texts.project(location, new_path)
 }
 
-/// The same for several places in one file, which is compared only once.
+/// Like `project`, for several locations of one file, which is compared once.
 pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
     let texts = Texts::new(old, new);
     locations.iter().map(|location| texts.project(location, new_path)).collect()
 }
 
-/// A file before and now.
+/// A file before and after.
 struct Texts<'a> {
     new: FileText<'a>,
     aligned: Option<Aligned<'a>>,
@@ -76,7 +76,7 @@ fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>,
     Projection { state: AnchorState::Modified, location: at(region) }
 }
 
-/// Where the very same lines stand, if there is no doubt.
+/// The position of the unchanged lines, if it is certain.
 fn stands_at(lines: &Range<usize>, texts: &Aligned<'_>) -> Option<usize> {
     if texts.hunks.is_empty() {
         return Some(lines.start);
@@ -92,8 +92,8 @@ fn standing(is_exact: bool) -> AnchorState {
     if is_exact { AnchorState::Exact } else { AnchorState::Moved }
 }
 
-/// The lines of `new` that `old` has not. Where lines were only deleted, the lines on both sides of the seam count:
-/// what is wrong about a deletion can be pointed at nowhere else.
+/// The lines of `new` that are not in `old`. At a deletion the lines before and after it count, because a finding about
+/// a deletion cannot point elsewhere.
 pub fn changed_lines(old: &str, new: &str) -> Vec<Lines> {
     let texts = Aligned::new(old, new);
     let mut changed: Vec<Range<usize>> = Vec::new();
@@ -110,14 +110,14 @@ pub fn changed_lines(old: &str, new: &str) -> Vec<Lines> {
     changed.iter().filter_map(shown).collect()
 }
 
-/// As positions in a text with so many lines, if it has these.
+/// As zero-based positions in a text of `count` lines, if it has them.
 fn range(lines: Lines, count: usize) -> Option<Range<usize>> {
     let start = (lines.start as usize).checked_sub(1)?;
     let end = lines.end as usize;
     (start < end && end <= count).then_some(start..end)
 }
 
-/// As people count them, unless there are none.
+/// As line numbers counted from 1, unless the range is empty.
 fn shown(range: &Range<usize>) -> Option<Lines> {
     let start = u32::try_from(range.start).ok()?.checked_add(1)?;
     let end = u32::try_from(range.end).ok()?;

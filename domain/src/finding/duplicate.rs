@@ -1,27 +1,28 @@
-//! Whether two findings are one. Linking two that differ would hide one of them, while two that are the same and stay
-//! apart are only read twice; so this asks for much.
+//! Decides whether two findings say the same. The rule is strict, because linking two different findings hides one of
+//! them, while a missed duplicate is only read twice.
 
 use std::collections::BTreeSet;
 
 use super::{FindingKind, Lines, Location};
 
-/// Lines between two findings that may still mean the same place.
+/// Lines between two findings that may still be about one spot.
 const LEEWAY: u32 = 2;
 
-/// Words that two findings must share, in percent of all the words of both. The table in the tests says why.
+/// The share of common words that two findings need, in percent of all their words. The table in the tests explains
+/// the values.
 mod percent {
-    /// Of the titles, in the same lines.
+    /// For titles, if the lines overlap.
     pub(super) const TITLE: usize = 60;
-    /// The same where the place says little: no lines, or no file.
+    /// For titles, if the location says little: no lines or no file.
     pub(super) const TITLE_ANYWHERE: usize = 75;
-    /// Titles that differ more than that, where the whole texts agree.
+    /// For whole texts, if the titles differ more.
     pub(super) const TITLE_WITH_TEXT: usize = 30;
     pub(super) const TEXT: usize = 50;
-    /// More is asked where even the kinds differ.
+    /// Added if the kinds differ.
     pub(super) const OTHER_KIND: usize = 15;
 }
 
-/// What a finding says, as far as it tells whether another says the same.
+/// The parts of a finding that are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparable<'a> {
     pub location: Option<&'a Location>,
@@ -30,7 +31,7 @@ pub struct Comparable<'a> {
     pub kind: FindingKind,
 }
 
-/// Same place and near-same text. The order of the two does not matter.
+/// Whether location and text are nearly equal. The order of the two does not matter.
 pub fn is_same(a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
     let Some(nearness) = nearness(a.location, b.location) else {
         return false;
@@ -64,7 +65,7 @@ pub fn is_same(a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
 #[derive(Debug, Clone, Copy)]
 enum Nearness {
     Lines,
-    /// One of them is about the whole file, or both are about the whole proposal.
+    /// One is about the whole file, or both are about the whole proposal.
     File,
 }
 
@@ -87,7 +88,7 @@ fn are_near(a: Lines, b: Lines) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 struct Wording {
     words: BTreeSet<String>,
-    /// Those of them that name something in the code. `a` and `b` are one letter apart, and two findings.
+    /// The words that name code. `a` and `b` differ by one letter, but they are two findings.
     names: BTreeSet<String>,
 }
 
@@ -119,12 +120,12 @@ impl Wording {
         }
     }
 
-    /// Both name something, and nothing that the other does.
+    /// Both name code, and have no name in common.
     fn names_others_than(&self, other: &Self) -> bool {
         !self.names.is_empty() && !other.names.is_empty() && self.names.is_disjoint(&other.names)
     }
 
-    /// In percent of all the words of both.
+    /// The share of common words, in percent of all words.
     fn shared_with(&self, other: &Self) -> usize {
         let shared = self.words.intersection(&other.words).count();
         let all = self.words.len() + other.words.len() - shared;
@@ -136,7 +137,7 @@ fn has_digit(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Words that say nothing by which findings differ.
+/// Words that do not distinguish findings.
 const FILLERS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "does", "for", "from",
     "has", "have", "here", "in", "into", "is", "it", "its", "may", "might", "of", "on", "or", "should", "so", "than",
@@ -144,7 +145,7 @@ const FILLERS: &[&str] = &[
     "will", "with", "would",
 ];
 
-/// `leaks`, `leaked` and `leaking` are one word. Rough, but the same for both sides.
+/// Reduces `leaks`, `leaked` and `leaking` to one word. A rough rule, but equal for both sides.
 fn stem(word: &str) -> &str {
     const LEAST: usize = 3;
     let ends = ["ing", "ed", "es", "s", "e"];

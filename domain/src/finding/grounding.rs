@@ -1,4 +1,4 @@
-//! Whether a finding speaks of what is there: its file, its lines, and the code it quotes.
+//! Grounding: checks that the file, the lines and the quote of a finding exist.
 
 mod quote;
 
@@ -6,22 +6,22 @@ use super::wording::quoted;
 use super::{Grounding, Lines, Location, NewFinding};
 use quote::Quote;
 
-/// How far from the given lines a quote may stand and still be meant: reviewers count by eye.
+/// How far from the given lines a quote may be. Reviewers miscount lines.
 const LEEWAY: usize = 3;
-/// How many places a sentence names.
+/// The most positions that a message lists.
 const NAMED: usize = 4;
 
-/// One file in one content.
+/// The text of a file in one content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileText<'a> {
     Text(&'a str),
     Binary,
     Absent,
-    /// It could not be read.
+    /// The file could not be read.
     Unknown,
 }
 
-/// One file in the content as the proposal leaves it, and in its base.
+/// A file after the change and before it.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<'a> {
     pub after: FileText<'a>,
@@ -31,12 +31,12 @@ pub struct Sides<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grounded {
     pub grounding: Grounding,
-    /// The finding's place, put right by what it quotes.
+    /// The finding's location, corrected to the lines that it quotes.
     pub location: Option<Location>,
 }
 
-/// Checks a finding against the two `sides` of the file that it names, and against the proposal's `prose` (intent,
-/// description, the diff itself) where it names none. Without `sides` there is no content to check against.
+/// Checks a finding against the two `sides` of its file. A finding without a file is checked against the `prose` of the
+/// proposal: intent, description and diff.
 pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, prose: &[&str]) -> Grounded {
     let quote = finding.code_snippet.as_deref().and_then(Quote::new);
     let Some(location) = &finding.location else {
@@ -65,7 +65,7 @@ pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, prose: &[&str]) ->
     }
 }
 
-/// The text that places point into: a file that the proposal deletes is looked up as it was.
+/// The text that the lines refer to: for a deleted file the one before the change.
 fn readable(sides: Sides<'_>) -> Result<&str, FileText<'_>> {
     match (sides.after, sides.before) {
         (FileText::Text(text), _) | (FileText::Absent, FileText::Text(text)) => Ok(text),

@@ -1,11 +1,11 @@
-//! A finding in the words of whoever raises it, by whatever way it comes: a tool call, a client's answer, a message.
+//! Parses findings as reviewers write them: in a tool call, a client's response or a message.
 
 use super::{FindingKind, Lines, Location, NewFinding, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// Of what was given, where it is quoted back.
+/// The most characters of an invalid value that an error repeats.
 const QUOTED_CHARS: usize = 80;
 
 /// A finding as a reviewer writes it. Unknown fields are ignored, because models like to add their own; the schema for
@@ -47,20 +47,20 @@ pub struct RawFinding {
     pub confidence: Option<f64>,
 }
 
-/// What is wrong with one.
+/// Why a finding is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct BadFinding {
     pub field: &'static str,
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub code: &'static str,
     pub problem: String,
-    /// The words that would be right, where those are few.
+    /// The allowed values, if they are few.
     pub allowed: Vec<&'static str>,
 }
 
 impl RawFinding {
-    /// An issue needs a severity; a suggestion is low unless it says otherwise.
+    /// Checks the fields. An issue needs a severity; a suggestion is low by default.
     pub fn read(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
         let kind = match text(self.kind) {
             None => FindingKind::Other,
@@ -88,7 +88,7 @@ impl RawFinding {
             }
         };
         let location = match (text(self.file), lines) {
-            // Models like to write paths as a shell does.
+            // Models often write paths as in a shell.
             (Some(file), lines) => Some(Location { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
             (None, None) => None,
             (None, Some(_)) => return Err(invalid("line_start", "only together with file".into())),
@@ -112,7 +112,7 @@ impl RawFinding {
     }
 }
 
-/// `None` where nothing is said.
+/// `None` for a blank text.
 fn text(given: Option<String>) -> Option<String> {
     given.filter(|text| !text.trim().is_empty())
 }

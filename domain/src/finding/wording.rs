@@ -1,9 +1,9 @@
-//! Text as it is compared, and as it is repeated.
+//! Text helpers for comparing findings and for quoting them in messages.
 
-/// Characters of foreign text that a sentence of ours repeats.
+/// The most characters of a quote in a message.
 const SHOWN: usize = 80;
 
-/// Without the white space around it, and with one space where there was any amount.
+/// Trims the text and replaces every run of white space with one space.
 pub(super) fn squeezed(line: &str) -> String {
     let mut squeezed = String::with_capacity(line.len());
     for word in line.split_whitespace() {
@@ -15,7 +15,7 @@ pub(super) fn squeezed(line: &str) -> String {
     squeezed
 }
 
-/// Foreign text within a sentence of ours: short, on one line, and with nothing in it that does not show.
+/// Quotes a text for a message: short, on one line, with control characters escaped.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", &text[..end]),

@@ -1,21 +1,21 @@
-//! Two texts side by side: which line of the one is which line of the other.
+//! Aligns the lines of two texts with a diff.
 
 use std::ops::Range;
 
 use gix_imara_diff::{Algorithm, Diff, InternedInput, Token};
 
-/// Where more lines than this lie between the common beginning and end of the two, they count as changed. The worst
-/// that fit take Myers half a second; the library's other algorithm takes many, and can exhaust the stack.
+/// If more lines than this differ, they all count as changed. At this size Myers takes half a second in the worst case;
+/// the library's other algorithm takes much longer and can exhaust the stack.
 const MOST_LINES: usize = 60_000;
 
-/// Lines of the old text that stand for lines of the new one; one of the two may be empty.
+/// Lines of the old text and the lines of the new text that replace them. One of the two may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) before: Range<usize>,
     pub(super) after: Range<usize>,
 }
 
-/// Lines are counted from 0 here, and compared without their line ends.
+/// Lines are counted from 0 and compared without their line ends.
 pub(super) struct Aligned<'a> {
     pub(super) old: Vec<Token>,
     pub(super) new: Vec<Token>,
@@ -33,7 +33,7 @@ impl<'a> Aligned<'a> {
         Self { old: input.before, new: input.after, hunks, texts }
     }
 
-    /// Where this line of the old text stands in the new one.
+    /// The position of an unchanged line of the old text in the new one.
     pub(super) fn target(&self, line: usize) -> Option<usize> {
         let later = self.hunks.partition_point(|hunk| hunk.before.end <= line);
         if self.hunks.get(later).is_some_and(|hunk| hunk.before.contains(&line)) {
@@ -43,7 +43,7 @@ impl<'a> Aligned<'a> {
         Some(last.map_or(line, |hunk| line - hunk.before.end + hunk.after.end))
     }
 
-    /// Whether no line of the new text is paired with any of these, and no line of the old one with as many from `at` on.
+    /// Whether the diff pairs none of `lines` of the old text, and none of the lines from `at` on in the new text.
     pub(super) fn are_unpaired(&self, lines: &Range<usize>, at: usize) -> bool {
         let added = |line: usize| {
             let hunk = self.hunks.partition_point(|hunk| hunk.after.end <= line);
@@ -52,7 +52,7 @@ impl<'a> Aligned<'a> {
         lines.clone().all(|line| self.target(line).is_none()) && (at..at + lines.len()).all(added)
     }
 
-    /// The lines of the new text that these became, or that replace them: whole hunks where they begin or end in one.
+    /// The lines of the new text that replace `lines`; whole hunks where they start or end in one.
     pub(super) fn region(&self, lines: &Range<usize>) -> Range<usize> {
         let hunk_of = |line: usize| self.hunks.iter().find(|hunk| hunk.before.contains(&line));
         let last = lines.end.saturating_sub(1);

@@ -1,23 +1,23 @@
-//! Whether lines were changed the way a suggestion says. Only ever a question to the reviewer.
+//! Decides whether lines were changed the way a finding suggests. The result is a hint for the reviewer.
 
 use super::Projection;
 use crate::finding::AnchorState;
 use crate::finding::wording::squeezed;
 
-/// Code named within a sentence is looked for from this length on: `x` stands everywhere.
+/// The least characters of inline code. Shorter code occurs everywhere.
 const SHORTEST: usize = 4;
 
-/// What must be there now.
+/// A piece of suggested code.
 enum Piece<'a> {
-    /// A line of code, whole.
+    /// A whole line of code.
     Line(&'a str),
     /// Code within a sentence.
     Inline(&'a str),
 }
 
-/// `old_lines` are the finding's lines as they were, `new` the file that `projection` points into.
+/// `old_lines` are the finding's lines before the change; `new` is the file that `projection` points into.
 ///
-/// What the suggestion adds stands where the lines stood, all of it, and did not before.
+/// True if all code that the suggestion adds is there now and was not before.
 pub fn is_as_suggested(suggestion: &str, old_lines: &str, new: &str, projection: &Projection) -> bool {
     let lines = projection.location.as_ref().and_then(|location| location.lines);
     let (AnchorState::Modified, Some(lines)) = (projection.state, lines) else {
@@ -40,11 +40,11 @@ impl Piece<'_> {
     }
 }
 
-/// The code in it: fenced blocks, else what stands between backticks, else every line.
+/// The code of a suggestion: fenced blocks, else inline code, else every line.
 fn pieces(suggestion: &str) -> Box<dyn Iterator<Item = Piece<'_>> + '_> {
     if suggestion.contains("```") {
         let blocks = suggestion.split("```").skip(1).step_by(2);
-        // what follows the fence on its own line names the language
+        // The text after the fence on its line names the language.
         return Box::new(blocks.flat_map(|block| code_lines(block.split_once('\n').map_or("", |(_, code)| code))));
     }
     if suggestion.contains('`') {
@@ -54,7 +54,7 @@ fn pieces(suggestion: &str) -> Box<dyn Iterator<Item = Piece<'_>> + '_> {
     Box::new(code_lines(suggestion))
 }
 
-/// Of a diff only what it adds.
+/// For a diff, only the lines that it adds.
 fn code_lines(code: &str) -> impl Iterator<Item = Piece<'_>> {
     let is_diff = code.lines().any(|line| line.starts_with('+')) && code.lines().all(is_diff_line);
     let kept = code.lines().filter_map(move |line| if is_diff { line.strip_prefix('+') } else { Some(line) });

@@ -1,5 +1,5 @@
-//! Whether lines that read the same are the same lines. A diff pairs any two that help it to be short: a `}` with
-//! the `}` of another function. What tells them apart is what stands around them.
+//! Decides whether equal lines are the same lines. A diff may pair a `}` with the `}` of another function; the lines
+//! around them tell them apart.
 
 use std::ops::Range;
 
@@ -7,17 +7,16 @@ use gix_imara_diff::Token;
 
 use super::align::Aligned;
 
-/// Letters and digits that are enough to know code again, together with the same lines around it. Git's own
-/// measure for lines that moved.
+/// Letters and digits that identify code together with equal lines around it. Git uses this value for moved lines.
 const ENOUGH: usize = 20;
-/// For lines that a diff does not pair, since they stand in another order now.
+/// For lines that the diff does not pair, because their order changed.
 const ENOUGH_MOVED: usize = 40;
-/// How far around the lines one looks for `ENOUGH`.
+/// How many lines around are considered.
 const AROUND: usize = 8;
-/// Comparisons of lines, after which we rather say that we do not know.
+/// The most line comparisons. After that the answer is "not certain".
 const EFFORT: usize = 4_000_000;
 
-/// How many lines above and below agree. The beginning and the end of a file count as a line.
+/// The number of equal lines above and below. Start and end of a file count as a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Context {
     above: usize,
@@ -25,7 +24,8 @@ struct Context {
 }
 
 impl Context {
-    /// Better on one side and as good on the other, or the only one with the same neighbours on both.
+    /// At least as many equal lines on both sides and more on one, or equal neighbours on both sides where the other lacks
+    /// them.
     fn beats(self, other: Self) -> bool {
         let as_good = self.above >= other.above && self.below >= other.below;
         as_good && self != other || self.narrow() > 0 && other.narrow() == 0
@@ -41,15 +41,14 @@ struct Search<'a, 't> {
     effort: usize,
 }
 
-/// Whether `lines` of the old text stand at `at` in the new one, and nowhere else with as much right.
+/// Whether `lines` of the old text are at `at` in the new one, and no other position fits as well.
 pub(super) fn is_certain(texts: &Aligned<'_>, lines: &Range<usize>, at: usize) -> bool {
     let mut search = Search { texts, effort: EFFORT };
     search.only_here(lines, at).unwrap_or(false)
 }
 
-/// Where `lines` of the old text stand in the new one in another order: with their neighbours they are long enough,
-/// there is one such place in each text, and the diff knows nothing else of either. At the seams of what was inserted
-/// or moved it often does, of a blank line or a brace; which of two it is then is anybody's guess.
+/// The position of `lines` in the new text if they were moved: with their neighbours they are long enough, they occur
+/// once in each text, and the diff pairs neither with other lines.
 pub(super) fn moved_to(texts: &Aligned<'_>, lines: &Range<usize>) -> Option<usize> {
     let mut search = Search { texts, effort: EFFORT };
     (0..=AROUND)
@@ -72,7 +71,7 @@ pub(super) fn moved_to(texts: &Aligned<'_>, lines: &Range<usize>) -> Option<usiz
 }
 
 impl Search<'_, '_> {
-    /// `None`: it would take too long to tell.
+    /// `None` if the comparison takes too long.
     fn only_here(&mut self, lines: &Range<usize>, at: usize) -> Option<bool> {
         let texts = self.texts;
         let block = texts.old.get(lines.clone())?;
@@ -93,7 +92,7 @@ impl Search<'_, '_> {
         Some(true)
     }
 
-    /// Every place in `text` where these lines stand.
+    /// Every position of these lines in `text`.
     fn locations(&mut self, block: &[Token], text: &[Token]) -> Option<Vec<usize>> {
         let mut found = Vec::new();
         for (at, window) in text.windows(block.len().max(1)).enumerate() {
@@ -116,8 +115,8 @@ impl Search<'_, '_> {
         Some(Context { above, below })
     }
 
-    /// A brace belongs to what stands above it. If that is other code now, so may be the brace: the one of a function
-    /// that was inserted. Nothing but braces and blank lines needs what follows as well.
+    /// A brace belongs to the code above it. If that code changed, the brace may be another one. Lines with only braces and
+    /// blanks also need the lines below.
     fn is_held(&self, lines: &Range<usize>, context: Context) -> bool {
         let old = &self.texts.old;
         let says = |line: usize| old.get(line).is_none_or(|&line| weight(self.texts, &[line]) > 0);
@@ -126,19 +125,19 @@ impl Search<'_, '_> {
         above && (lines.start..lines.end + context.below).any(says)
     }
 
-    /// What there is to know the lines by: they themselves and the nearest of those that agree around them.
+    /// The letters and digits of the lines and of the nearest equal lines around them.
     fn evidence(&self, lines: &Range<usize>, context: Context) -> usize {
         let old = &self.texts.old;
         let (above, below) = (context.above.min(AROUND), context.below.min(AROUND));
         let start = lines.start.saturating_sub(above);
         let end = (lines.end + below).min(old.len());
-        // the agreement went past the beginning or the end of the file, which there is only one of
+        // The equal lines reach the start or end of the file, which is unique.
         let edge = lines.start < above || lines.end + below > old.len();
         weight(self.texts, &old[start..end]) + if edge { ENOUGH } else { 0 }
     }
 }
 
-/// How many of these are the same, one by one; both ending at once is one more.
+/// The number of leading pairs that are equal, plus one if both sides end there.
 fn agreeing<'t>(a: impl ExactSizeIterator<Item = &'t Token>, b: impl ExactSizeIterator<Item = &'t Token>) -> usize {
     let (a_len, b_len) = (a.len(), b.len());
     let same = a.zip(b).take_while(|(a, b)| a == b).count();

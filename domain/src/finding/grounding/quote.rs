@@ -1,23 +1,23 @@
-//! Finding quoted code in a text. White space is not compared: quotes are re-indented on their way.
+//! Finds quoted code in a text. White space is ignored, because quotes are often re-indented.
 
 use super::FileText;
 use crate::finding::Lines;
 use crate::finding::wording::squeezed;
 
-/// Letters and digits from which on a part of a line is looked for, and not only a whole one.
+/// The least letters and digits of a quote that may match a part of a line.
 const PART: usize = 3;
-/// Places looked up; a quote that stands in more is no evidence of one of them anyhow.
+/// The most positions that are looked up. A quote with more of them identifies none.
 const MOST: usize = 1000;
 
 pub(super) struct Quote<'a> {
-    /// As it was given, for saying what is not there.
+    /// As the reviewer wrote it, for messages.
     pub(super) text: &'a str,
-    /// The ways to read it: as it is, and as lines of a diff.
+    /// The ways to read it: as text, and as lines of a diff.
     readings: Vec<Vec<String>>,
 }
 
 impl<'a> Quote<'a> {
-    /// `None`: it quotes nothing.
+    /// `None` if the quote has no content.
     pub(super) fn new(text: &'a str) -> Option<Self> {
         let text = text.trim_matches(['\r', '\n']);
         let plain = reading(text.lines())?;
@@ -31,13 +31,13 @@ impl<'a> Quote<'a> {
         Some(Self { text: text.trim(), readings })
     }
 
-    /// Where it stands in a file.
+    /// The positions of the quote in a file.
     pub(super) fn locations(&self, text: &str) -> Vec<Lines> {
         let lines: Vec<_> = text.lines().map(squeezed).collect();
         self.in_lines(&lines)
     }
 
-    /// Whether any of these says it; their lines may be those of a diff.
+    /// Whether one of these texts contains the quote. Their lines may be lines of a diff.
     pub(super) fn stands_in(&self, prose: &[&str]) -> bool {
         prose.iter().any(|text| {
             let plain: Vec<_> = text.lines().map(squeezed).collect();
@@ -59,7 +59,7 @@ impl<'a> Quote<'a> {
     }
 }
 
-/// Without the blank lines at its ends; `None` if there is nothing else.
+/// Without blank lines at both ends; `None` if nothing is left.
 fn reading<'t>(lines: impl Iterator<Item = &'t str>) -> Option<Vec<String>> {
     let mut lines: Vec<_> = lines.map(squeezed).skip_while(String::is_empty).collect();
     while lines.pop_if(|line| line.is_empty()).is_some() {}
@@ -86,7 +86,7 @@ fn numbers(at: usize, len: usize) -> Option<Lines> {
     Some(Lines { start: u32::try_from(at + 1).ok()?, end: u32::try_from(at + len).ok()? })
 }
 
-/// A quote may begin and end in the middle of a line.
+/// A quote may start and end in the middle of a line.
 fn is_part(wanted: &[String], lines: &[String]) -> bool {
     let says = |text: &String| text.chars().filter(|c| c.is_alphanumeric()).count() >= PART;
     match (wanted, lines) {
