@@ -2,8 +2,11 @@
 
 pub(crate) mod activity;
 pub(crate) mod actors;
-pub(crate) mod acts;
 pub(crate) mod audit;
+pub(crate) mod cancel;
+pub(crate) mod claim;
+pub(crate) mod close;
+pub(crate) mod comment;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -16,6 +19,7 @@ pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod personas;
 pub(crate) mod receipt;
+pub(crate) mod release;
 pub(crate) mod request;
 pub(crate) mod respond;
 pub(crate) mod resubmit;

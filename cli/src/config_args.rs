@@ -1,4 +1,4 @@
-//! Which broker is meant: the options that every command shares.
+//! Options for the settings, shared by all commands.
 
 use crate::{Failure, USAGE};
 use anyhow::{Context as _, anyhow};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// Where database, lock and logs are kept [default: countersign in the user's data folder]
+    /// Folder of the database, the lock and the logs [default: countersign in the user's data folder]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// The repository that diffs are checked against [default: the git root of the current folder]
+    /// Repository that diffs are checked against [default: the git root of the current folder]
     #[arg(long, value_name = "DIR")]
     pub repo: Option<PathBuf>,
-    /// A settings file, read after the user's and the project's
+    /// Read this settings file after the user's and the project's
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// The settings of the broker that is meant.
+/// The resolved settings and the repository.
 pub struct Settled {
     pub config: Config,
     pub repo: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Place {
         Ok(Settled { config, repo })
     }
 
-    /// The settings with where each came from, and the repository.
+    /// The settings with their origins, and the repository.
     pub fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), Failure> {
         let repo = match &self.repo {
             Some(dir) => Some(existing(dir).map_err(|error| Failure::new(USAGE, error))?),
@@ -57,7 +57,7 @@ fn existing(dir: &Path) -> anyhow::Result<PathBuf> {
     if dir.is_dir() { Ok(dir) } else { Err(anyhow!("--repo {}: not a folder", dir.display())) }
 }
 
-/// The nearest folder upwards that holds a repository or a worktree of one.
+/// The nearest parent folder that is a repository or a worktree.
 fn git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_owned)
 }

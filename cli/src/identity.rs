@@ -1,4 +1,4 @@
-//! What most commands begin with: the broker that is meant, and who speaks to it.
+//! The caller: the broker that a command talks to, and the name it acts under.
 
 use crate::{
     Failure,
@@ -10,10 +10,10 @@ use git::UserRepo;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Which broker, and in whose name.
+/// Options for the broker and the name to act under.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct By {
-    /// Who speaks [default: whoever the token is of, else git's user.name, else $USER]
+    /// Act under this name [default: the token's, else git user.name, else $USER]
     #[arg(long = "as", value_name = "NAME", env = "COUNTERSIGN_NAME", hide_env_values = true)]
     name: Option<String>,
     #[command(flatten)]
@@ -22,18 +22,18 @@ pub(crate) struct By {
 
 pub(crate) struct Caller {
     pub(crate) remote: Remote,
-    /// As far as it is known: a token's name is the broker's to read.
+    /// `None` with a token: only the broker knows its name.
     name: Option<String>,
     has_token: bool,
-    /// It said who it is, and is not only taken for the one who works here.
+    /// Whether the name was given explicitly and not guessed from git or the system.
     is_named: bool,
-    /// Where whoever types works.
+    /// The folder that the command works in.
     pub(crate) dir: PathBuf,
     pub(crate) json: bool,
 }
 
 impl By {
-    /// Finds the broker, and who speaks.
+    /// Finds the broker and the name to act under.
     pub(crate) async fn begin(&self) -> Result<Caller, Failure> {
         let (dir, json) = (self.at.dir()?, self.at.json);
         let remote = Remote::find(self.at.clone()).await?;
@@ -48,7 +48,7 @@ impl By {
     }
 }
 
-/// Who works here, by git's word or the system's.
+/// The name from git or, without one, from the system.
 async fn local_name(dir: &Path) -> Option<String> {
     let of_git = UserRepo::at(dir.to_owned()).try_git(["config", "user.name"]).await;
     let of_git = of_git.ok().filter(|said| said.success).map(|said| said.text());
@@ -62,21 +62,21 @@ impl Caller {
         self.remote.call(tool, arguments).await
     }
 
-    /// The name to speak under; `None`: the token's.
+    /// The name to act under. `None`: the token's.
     pub(crate) fn speaks_as(&self) -> Result<Option<&str>, Failure> {
         if self.has_token { Ok(self.name.as_deref()) } else { self.name().map(Some) }
     }
 
-    /// The name, where there is no way without.
+    /// The name, or an error if it is unknown.
     pub(crate) fn name(&self) -> Result<&str, Failure> {
         let unknown = || match self.has_token {
-            true => anyhow!("which name is the token's? give it with --as"),
-            false => anyhow!("nobody knows who you are: give --as NAME, or set COUNTERSIGN_NAME"),
+            true => anyhow!("the name of the token is unknown; pass it with --as"),
+            false => anyhow!("no identity: pass --as NAME or set COUNTERSIGN_NAME"),
         };
         self.name.as_deref().ok_or_else(|| Failure::usage(unknown()))
     }
 
-    /// Whether it said who it is: an agent's shell has its user's name, and is not its user.
+    /// Whether the name was given explicitly. An agent's shell has the name of its user but is not that user.
     pub(crate) fn is_named(&self) -> bool {
         self.is_named
     }
@@ -85,26 +85,26 @@ impl Caller {
         self.name.is_some() && self.name.as_deref() == name.as_str()
     }
 
-    /// Whether the speaker made this proposal.
+    /// Whether the caller made this proposal.
     pub(crate) fn has_proposed(&self, review: &Value) -> bool {
         self.is(proposer(review))
     }
 
-    /// Whether the speaker holds a seat of it.
+    /// Whether the caller holds a seat of this review.
     pub(crate) fn holds(&self, review: &Value) -> bool {
         let seats = crate::render::rows(review, "seats");
         self.is(&review["claimed_by"]) || seats.iter().any(|seat| self.is(&seat["claimed_by"]))
     }
 
-    /// The seat that the speaker holds, or that is kept for it.
+    /// The seat that the caller holds, or that is reserved for it.
     pub(crate) fn seat(&self, review: &Value) -> Option<String> {
         let seats = crate::render::rows(review, "seats");
         let own = seats.iter().find(|seat| self.is(&seat["claimed_by"]) || self.is(&seat["reserved_for"]))?;
         own["persona"].as_str().map(str::to_owned)
     }
 
-    /// The review, if the speaker may act for whoever has proposed it. These calls carry no name, and would be noted as
-    /// the proposer's own.
+    /// The review, if the caller may act for its proposer. These calls carry no name, so the broker would record them as
+    /// the proposer's.
     pub(crate) async fn own(&self, which: &str) -> Result<Value, Failure> {
         let review = self.call("get_review_status", json!({ "review_id": which })).await?;
         let is_of_another_caller = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
@@ -116,7 +116,7 @@ impl Caller {
         Err(Failure::refuse("not_the_proposer", words))
     }
 
-    /// In which role the speaker speaks about it, unless it says otherwise.
+    /// The role of the caller in this review, unless it is given.
     pub(crate) fn role(&self, review: &Value, given: Option<Side>) -> &'static str {
         match given {
             Some(side) => side.word(),
@@ -126,7 +126,7 @@ impl Caller {
     }
 }
 
-/// Whose work it is: the name it gave, else what it is.
+/// The proposer: its name, else its kind of agent.
 pub(crate) fn proposer(review: &Value) -> &Value {
     if review["proposer_id"].is_string() { &review["proposer_id"] } else { &review["agent_type"] }
 }

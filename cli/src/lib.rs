@@ -56,22 +56,22 @@ pub enum Command {
     /// What a review proposes, as a diff
     Diff(diff::Args),
     /// Reviewer: take a seat of a review
-    Claim(acts::ClaimArgs),
+    Claim(claim::Args),
     /// Reviewer: give a claimed review back without a verdict
-    Release(acts::ReleaseArgs),
+    Release(release::Args),
     /// Reviewer: give a verdict, with what was found; claims the review if need be
     Respond(Box<respond::Args>),
     /// Write a message in the discussion of a review
-    Comment(acts::CommentArgs),
+    Comment(comment::Args),
     /// Proposer: the next round of a review
     #[command(after_help = wait::EXIT_CODES)]
     Resubmit(resubmit::Args),
     /// Proposer: show, accept or decline a reviewer's counter-patch
     Patch(patch::Args),
     /// Proposer: withdraw a review
-    Cancel(acts::CancelArgs),
+    Cancel(cancel::Args),
     /// Proposer: close a review for good
-    Close(acts::CloseArgs),
+    Close(close::Args),
     /// What reviewers have found, and what is to become of it
     Issues(issues::Args),
     /// Show the live actors of the running broker
@@ -140,14 +140,14 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Status(args) => small(status::run(args)),
         Command::Wait(args) => small(wait::run(args)),
         Command::Diff(args) => small(diff::run(args)),
-        Command::Claim(args) => small(acts::claim(args)),
-        Command::Release(args) => small(acts::release(args)),
+        Command::Claim(args) => small(claim::run(args)),
+        Command::Release(args) => small(release::run(args)),
         Command::Respond(args) => small(respond::run(*args)),
-        Command::Comment(args) => small(acts::comment(args)),
+        Command::Comment(args) => small(comment::run(args)),
         Command::Resubmit(args) => small(resubmit::run(args)),
         Command::Patch(args) => small(patch::run(args)),
-        Command::Cancel(args) => small(acts::cancel(args)),
-        Command::Close(args) => small(acts::close(args)),
+        Command::Cancel(args) => small(cancel::run(args)),
+        Command::Close(args) => small(close::run(args)),
         Command::Issues(args) => small(issues::run(args)),
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(events::run(args)),

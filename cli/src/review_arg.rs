@@ -1,4 +1,4 @@
-//! Which review is meant: the one that is named, else the only one that can be.
+//! The review argument: the review that is named, else the only one that fits.
 
 use crate::{
     Failure,
@@ -10,9 +10,9 @@ use anyhow::anyhow;
 use git::UserRepo;
 use serde_json::{Value, json};
 
-/// Of the newest reviews so many are looked at.
+/// Newest reviews that are searched.
 const LOOKED_AT: usize = 500;
-/// Of the speaker's own so many are asked which branch they are of.
+/// Reviews of the caller whose branch is looked up.
 const ASKED: usize = 50;
 const INTENT_COLUMNS: usize = 50;
 
@@ -20,24 +20,24 @@ const ENDED: [&str; 3] = ["rejected", "cancelled", "closed"];
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Which {
-    /// R-12, 12, its id or the beginning of it [default: the one open review of this branch, or of yours]
+    /// R-12, 12, an id or the beginning of one [default: the only open review of this branch, or of yours]
     #[arg(value_name = "REVIEW")]
     review: Option<String>,
 }
 
-/// A number as people say it. A longer one may be the beginning of an id.
+/// Writes `12` as `R-12`. A longer number may be the beginning of an id.
 pub(crate) fn id(given: &str) -> String {
     let is_number = (1..8).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { format!("R-{given}") } else { given.to_owned() }
 }
 
 impl Which {
-    /// The review for whoever speaks on this side.
+    /// The review for a caller in this role.
     pub(crate) async fn find(&self, caller: &Caller, side: Side) -> Result<String, Failure> {
         self.find_for(caller, Some(side)).await
     }
 
-    /// The review for whoever only looks.
+    /// The review for a caller that only reads.
     pub(crate) async fn find_any(&self, caller: &Caller) -> Result<String, Failure> {
         self.find_for(caller, None).await
     }
@@ -86,7 +86,7 @@ async fn newest(caller: &Caller) -> Result<Vec<Value>, Failure> {
     Ok(page["reviews"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
-/// Those whose content is this branch, with all that is known of each.
+/// The reviews of this branch, with their status.
 async fn of_branch(caller: &Caller, reviews: &[Value]) -> Result<Vec<Value>, Failure> {
     let Some(branch) = UserRepo::at(caller.dir.clone()).current_branch().await? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ fn is_of(review: &Value, branch: &str) -> bool {
     review["target"]["kind"] == "branch" && review["target"]["name"] == branch
 }
 
-/// What the speaker has proposed of this branch, the newest first, ended or not.
+/// The caller's reviews of this branch, open or not, newest first.
 pub(crate) async fn own_of_branch(caller: &Caller) -> Result<Vec<Value>, Failure> {
     let mut own = newest(caller).await?;
     own.retain(|row| caller.has_proposed(row));
@@ -115,7 +115,7 @@ pub(crate) async fn of_issue(caller: &Caller, issue: &str) -> Result<String, Fai
     let arguments = json!({ "include_suggestions": true });
     let page = caller.remote.pages("list_issues", arguments, "issues", usize::MAX).await?;
     let found = rows(&page, "issues").iter().find(|row| row["issue_id"] == *issue);
-    let unknown = || anyhow!("there is no issue {issue}; `countersign issues` lists them");
+    let unknown = || anyhow!("no issue {issue}; run `countersign issues`");
     Ok(found.map(|row| text(row, "number")).ok_or_else(unknown)?)
 }
 

@@ -10,7 +10,7 @@ mod view;
 
 use crate::{
     Failure,
-    commands::acts,
+    commands::comment,
     commands::respond,
     commands::show,
     identity::{By, Caller},
@@ -111,7 +111,7 @@ async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Optio
         }
         Action::Comment(id, text) => {
             let review = caller.call("get_review_status", json!({ "review_id": id })).await?;
-            acts::say(caller, &review, None, None, text).await?;
+            comment::say(caller, &review, None, None, text).await?;
             Some(format!("commented on {id}"))
         }
         Action::Kill(reviewer) => {

@@ -1,4 +1,4 @@
-//! Finds the broker that serves a data dir, and starts one where there is none.
+//! Finds the broker of a data folder, and starts one if needed.
 
 use crate::{ADDRESS_IN_USE, TAKEN, config_args::Place};
 use anyhow::{Context as _, anyhow};
@@ -24,28 +24,27 @@ use tokio::{
 
 const MAX_LOG_BYTES: u64 = 10 << 20;
 
-/// How long a broker may take to start, or to end before another can.
-const PATIENCE: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(50);
+/// Time for a broker to start, or for its predecessor to stop.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Loopback only, so no proxy, and a fresh connection each time: one that is kept may be closed by a
-/// stopping broker just as it is used, and then nobody can say whether the request arrived.
+/// No proxy, because the broker is usually on loopback. Each request uses a new connection: a stopping broker could
+/// close a kept one during a request, and then it would be unknown whether the request arrived.
 pub(crate) fn client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(5)).pool_max_idle_per_host(0).build()
 }
 
-/// The token that a client of ours was given. The secrets are the user's, so they never stand in an error.
+/// The token from the environment. Errors never contain the secret.
 pub(crate) fn given_token() -> anyhow::Result<Option<HeaderValue>> {
     match std::env::var(TOKEN_VARIABLE) {
         Ok(secret) if secret.trim().is_empty() => Ok(None),
-        Ok(secret) => bearer(&secret).map(Some).ok_or_else(|| anyhow!("{TOKEN_VARIABLE}: this is no token")),
+        Ok(secret) => bearer(&secret).map(Some).ok_or_else(|| anyhow!("{TOKEN_VARIABLE}: not a valid token")),
         Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(_)) => Err(anyhow!("{TOKEN_VARIABLE}: this is no token")),
+        Err(VarError::NotUnicode(_)) => Err(anyhow!("{TOKEN_VARIABLE}: not a valid token")),
     }
 }
 
-/// The secret of the broker that serves `data_dir`, for its own user. It goes to nobody else: not to an
-/// address that was given on the command line.
+/// The operator token of the broker that serves `data_dir`. It is never sent to an address from the command line.
 pub(crate) fn local_token(data_dir: &DataDir) -> Option<HeaderValue> {
     bearer(&data_dir.operator_token()?)
 }
@@ -62,8 +61,8 @@ struct Health {
     pid: u32,
 }
 
-/// The broker that serves `data_dir`, if it is alive. The port in its note may belong
-/// to somebody else by now, so whoever answers there must be the same process.
+/// The broker that serves `data_dir`, if it is alive. Another process may use the announced port by now, so the process
+/// id must match.
 pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option<RunningBroker> {
     let note = data_dir.running_broker()?;
     let request = client.get(format!("{}/healthz", note.url)).timeout(Duration::from_secs(2));
@@ -71,7 +70,7 @@ pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option
     (health.service == "countersign" && health.pid == note.pid).then_some(note)
 }
 
-/// What it takes to start a broker like the one that is looked for.
+/// The settings with which a missing broker is started.
 #[derive(Debug)]
 pub(crate) struct Starter {
     pub place: Place,
@@ -80,10 +79,10 @@ pub(crate) struct Starter {
 }
 
 impl Starter {
-    /// The broker, which is started if there is none. Several may do this at once:
-    /// the data dir's lock decides whose broker it is, and all find that one.
+    /// Finds the broker or starts one. Several clients may do this at once: the lock of the data folder lets one broker
+    /// start, and all clients find it.
     pub(crate) async fn find_or_start(&self, client: &reqwest::Client) -> anyhow::Result<RunningBroker> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + START_TIMEOUT;
         let (mut child, mut listen, mut log_start) = (None::<Child>, None, 0);
         loop {
             if let Some(note) = find(client, &self.data_dir).await {
@@ -95,7 +94,7 @@ impl Starter {
                     match ended.code().and_then(|code| u8::try_from(code).ok()) {
                         // Another broker is about to listen, or about to end.
                         Some(TAKEN) => {}
-                        // The usual port is somebody else's; any other will do.
+                        // Another program uses the default port; any free port will do.
                         Some(ADDRESS_IN_USE) if listen.is_none() => listen = Some("127.0.0.1:0"),
                         _ => return Err(anyhow!("the broker did not start ({ended}): {}", self.log_since(log_start))),
                     }
@@ -109,11 +108,11 @@ impl Starter {
             if Instant::now() > until {
                 return Err(anyhow!("the broker was not ready in time; see {}", self.data_dir.broker_log().display()));
             }
-            sleep(PAUSE).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Starts a broker that outlives us: its own process group, no terminal, its log in a file.
+    /// Starts a broker that outlives this process: in its own process group, without a terminal, with a log file.
     fn start(&self, listen: Option<&str>) -> anyhow::Result<(Child, u64)> {
         make_private(&self.data_dir).with_context(|| self.data_dir.display().to_string())?;
         let path = self.data_dir.broker_log();
@@ -134,13 +133,13 @@ impl Starter {
         if let Some(listen) = listen {
             command.args(["--listen", listen]);
         }
-        // Whom we speak as is none of its business.
+        // The broker does not need the token of its client.
         command.env_remove(TOKEN_VARIABLE);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
         Ok((command.spawn().context("cannot start a broker")?, size))
     }
 
-    /// The last words of a broker that failed.
+    /// The log of a failed broker since `start`.
     fn log_since(&self, start: u64) -> String {
         let mut words = Vec::new();
         if let Ok(mut log) = open_private(&self.data_dir.broker_log()) {

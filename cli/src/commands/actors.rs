@@ -1,4 +1,4 @@
-//! `countersign actors`: the live tree of the running broker.
+//! `countersign actors`: prints the actor tree of the running broker.
 
 use crate::{
     Failure,

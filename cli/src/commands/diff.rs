@@ -1,4 +1,4 @@
-//! `countersign diff`: what a review proposes. Into a pipe it goes as it is, for `git apply`.
+//! `countersign diff`: prints the proposed diff; unchanged into a pipe, for `git apply`.
 
 use crate::{
     Failure,
@@ -19,16 +19,16 @@ use serde_json::json;
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// Of an earlier round
+    /// Diff of an earlier round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
-    /// Only what has changed since this round
+    /// Only changes since this round
     #[arg(long, value_name = "N")]
     since: Option<u32>,
     /// Only this file
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
-    /// What the round was submitted with, where an accepted counter-patch has replaced it
+    /// The submitted diff, even if an accepted counter-patch replaced it
     #[arg(long)]
     submitted: bool,
     #[command(flatten)]
@@ -52,11 +52,11 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     match proposal["diff"].as_str() {
         Some(diff) => show(diff),
         None if args.since.is_some() => Ok(()),
-        None => Err(anyhow!("{} has no diff; `countersign show` has what it is", text(&proposal, "number")).into()),
+        None => Err(anyhow!("{} has no diff; see `countersign show`", text(&proposal, "number")).into()),
     }
 }
 
-/// Coloured on a terminal, with nothing in it that acts on it.
+/// Coloured on a terminal, with hidden characters escaped.
 pub(crate) fn show(diff: &str) -> Result<(), Failure> {
     if !terminal::is_terminal() {
         let end = if diff.ends_with('\n') { "" } else { "\n" };

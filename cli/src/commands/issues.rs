@@ -1,4 +1,4 @@
-//! `countersign issues`: what reviewers have found, and what is to become of it.
+//! `countersign issues`: lists findings and changes their status.
 
 use crate::{
     Failure,
@@ -20,13 +20,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Only of this review: R-12, 12, its id or the beginning of it
+    /// Only of this review: R-12, 12, an id or the beginning of one
     #[arg(value_name = "REVIEW")]
     review: Option<String>,
-    /// Only those that are open
+    /// Only open ones
     #[arg(long, conflicts_with = "status")]
     open: bool,
-    /// Only in this status: open, fixed, wont_fix or duplicate
+    /// Only with this status: open, fixed, wont_fix or duplicate
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// Only of this severity: critical, high, medium or low
@@ -38,13 +38,13 @@ struct ListArgs {
     /// Only of this seat
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
-    /// Suggestions as well
+    /// Include suggestions
     #[arg(long)]
     suggestions: bool,
-    /// Each with all that was said of it
+    /// Print all details
     #[arg(long)]
     full: bool,
-    /// At most so many
+    /// Maximum number of findings
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
     #[command(flatten)]
@@ -53,15 +53,15 @@ struct ListArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// It is fixed: said by its reviewer that settles it, by the proposer its reviewer is asked
+    /// Mark as fixed; from the proposer it asks the reviewer to confirm
     Fix(One),
-    /// It stays as it is; the proposer says why with -m
+    /// Mark as won't fix; the proposer gives the reason with -m
     WontFix(One),
-    /// Proposer: it is none, because … (-m)
+    /// Proposer: dispute the issue, with the reason in -m
     Dispute(One),
-    /// Reviewer: it is not settled, or still stands
+    /// Reviewer: reopen or confirm as open
     Reopen(One),
-    /// Reviewer: another issue of the same review says the same
+    /// Reviewer: mark as duplicate of another issue of this review
     Duplicate(DuplicateArgs),
 }
 
@@ -76,13 +76,13 @@ enum Role {
 struct One {
     /// I-41
     issue: String,
-    /// Why
+    /// Reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     message: Option<String>,
-    /// The review it was raised in [default: the one that has it]
+    /// Review of the issue [default: found by the issue]
     #[arg(long, value_name = "REVIEW")]
     review: Option<String>,
-    /// As who [default: the proposer where it is your proposal, else the reviewer]
+    /// Role to act in [default: proposer for your own proposal, else reviewer]
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
     #[command(flatten)]
@@ -93,7 +93,7 @@ struct One {
 struct DuplicateArgs {
     #[command(flatten)]
     one: One,
-    /// The issue that says the same
+    /// The other issue
     #[arg(long, value_name = "ISSUE")]
     of: String,
 }
@@ -146,7 +146,7 @@ async fn update(one: One, status: &str, duplicate_of: Option<&str>) -> Result<()
     print(caller.json, &caller.call("update_issue", what).await?, updated)
 }
 
-/// `41` and `i-41` are meant for I-41.
+/// Accepts `41` and `i-41` for I-41.
 fn number(given: &str) -> String {
     let digits = given.trim_start_matches(['I', 'i', '-']);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {

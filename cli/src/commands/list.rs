@@ -1,4 +1,4 @@
-//! `countersign list`: which reviews there are.
+//! `countersign list`: lists reviews.
 
 use crate::{
     Failure,
@@ -8,36 +8,36 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// How many reviews a page holds where not all of them are shown.
+/// Reviews per request if the list is filtered here.
 const PAGE: usize = 200;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only in this status; give it several times for several
+    /// Only with this status; repeatable
     #[arg(long, value_name = "STATUS")]
     status: Vec<String>,
-    /// Also those that are closed
+    /// Include closed reviews
     #[arg(long, conflicts_with = "status")]
     all: bool,
-    /// Only what you have proposed or hold
+    /// Only reviews that you proposed or hold
     #[arg(long)]
     mine: bool,
-    /// Only what you could review now, in the order of the queue
+    /// Only reviews that you could claim now, in queue order
     #[arg(long, conflicts_with_all = ["status", "mine", "all"])]
     claimable: bool,
-    /// Only of this project; give it several times for several
+    /// Only of this project; repeatable
     #[arg(long, value_name = "PROJECT")]
     project: Vec<String>,
     /// Only of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// At most so many
+    /// Maximum number of reviews
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Go on after an earlier answer: its next_cursor
+    /// Continue after an earlier page: its next_cursor
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    /// Show it anew whenever something happens, until interrupted
+    /// Redraw at every event until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ impl Args {
         let mut found: Vec<Value> = Vec::new();
         loop {
             let left = self.limit.saturating_sub(found.len());
-            // What is left out here is not left out there, so a page of ours may take several of theirs.
+            // Some filters apply here and not in the broker, so one page may need several requests.
             let filters = self.mine || self.hides_closed() || self.status.len() > 1;
             arguments["limit"] = json!(if filters { PAGE } else { left.clamp(1, PAGE) });
             let mut page = caller.call("list_reviews", arguments.clone()).await?;
@@ -73,7 +73,7 @@ impl Args {
             found.extend(fits);
             let cursor = page["next_cursor"].take();
             if is_full || !cursor.is_string() {
-                // A cursor stands behind a whole page of theirs, which is more than was shown.
+                // The cursor points behind the whole page of the broker, of which only a part was printed.
                 let next = if filters { Value::Null } else { cursor };
                 return Ok(answer(page, found, next));
             }
@@ -152,7 +152,7 @@ fn shown(page: &Value) -> String {
     out
 }
 
-/// Only where it is not the usual one.
+/// Empty for the default value.
 fn priority(row: &Value) -> Cell {
     match row["priority"].as_str() {
         Some("critical") => Cell::styled("!", style::BAD),

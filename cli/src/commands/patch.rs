@@ -1,4 +1,4 @@
-//! `countersign patch`: a reviewer's counter-patch, shown, accepted or declined.
+//! `countersign patch`: shows, accepts or declines a counter-patch.
 
 use crate::{
     Failure,
@@ -21,11 +21,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Show it; into a pipe as it is, for git apply
+    /// Print the counter-patch; unchanged into a pipe, for git apply
     Show(One),
-    /// Take it over: it becomes the content of the review, if it still applies
+    /// Accept: it becomes the content of the review if it still applies
     Accept(One),
-    /// Leave the content as it is
+    /// Decline: the content stays unchanged
     Decline(One),
 }
 
@@ -33,7 +33,7 @@ enum Command {
 struct One {
     #[command(flatten)]
     which: Which,
-    /// Whose, where several have offered one
+    /// Seat of the counter-patch, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ async fn show(one: One) -> Result<(), Failure> {
     if caller.json {
         return terminal::write_json(&format!("{proposal:#}\n"));
     }
-    let none = || anyhow!("nobody has offered a counter-patch in this round of {}", text(&proposal, "number"));
+    let none = || anyhow!("no counter-patch in this round of {}", text(&proposal, "number"));
     diff::show(proposal["counter_patch"].as_str().ok_or_else(none)?)
 }
 

@@ -1,4 +1,4 @@
-//! `countersign request`: proposes the current branch, or whatever else is named, for review.
+//! `countersign request`: proposes the current branch or another change for review.
 
 pub(crate) mod source;
 pub(crate) mod words;
@@ -30,16 +30,16 @@ pub struct Args {
     source: Source,
     #[command(flatten)]
     words: Words,
-    /// Only what is new since this branch was last reviewed: revises its open review, or begins where the last approval ended
+    /// Propose only what is new since the last review of this branch: revises the open review, or starts after the last approval
     #[arg(long, conflicts_with = "source")]
     incremental: bool,
-    /// Who is to review it: personas, one seat each [default: as the broker is set up]
+    /// Personas that review it, one seat each [default: the default panel of the broker]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     reviewers: Vec<String>,
-    /// How their votes are counted: require_all, majority, or how many must approve
+    /// Consensus policy: require_all, majority, or the number of required approvals
     #[arg(long, value_name = "RULE")]
     policy: Option<String>,
-    /// Its place in the queue: critical, normal or low [default: by what it is]
+    /// Priority in the queue: critical, normal or low [default: by category]
     #[arg(long, value_name = "PRIORITY")]
     priority: Option<String>,
     /// plan_review, code_change, verification or handoff
@@ -47,13 +47,13 @@ pub struct Args {
     category: Option<String>,
     #[command(flatten)]
     identity: Identity,
-    /// A project that the broker knows [default: the repository you are in]
+    /// Registered project [default: the current repository]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Do not check that the diff applies; reviewers are shown that
+    /// Skip the check that the diff applies; reviewers see that it was skipped
     #[arg(long)]
     skip_diff_validation: bool,
-    /// A repeat with the same key gives the same review again
+    /// Idempotency key: a repeated call with this key returns the first review
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
@@ -62,22 +62,22 @@ pub struct Args {
     by: By,
 }
 
-/// What kind of work it is part of.
+/// Where the change belongs in the workflow.
 #[derive(Debug, clap::Args)]
 struct Identity {
-    /// Which kind of agent proposes
+    /// Kind of agent that proposes
     #[arg(long, value_name = "TYPE", default_value = "cli")]
     agent_type: String,
-    /// The role it acts in
+    /// Role of the agent
     #[arg(long, value_name = "ROLE", default_value = "proposer")]
     agent_role: String,
-    /// The phase of the work
+    /// Phase of the work
     #[arg(long, value_name = "PHASE", default_value = "work")]
     phase: String,
-    /// The plan it belongs to
+    /// Plan that the change belongs to
     #[arg(long, value_name = "PLAN")]
     plan_id: Option<String>,
-    /// The task it belongs to
+    /// Task that the change belongs to
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Args {
     }
 }
 
-/// A number is how many must approve; the broker knows the words.
+/// A number is the count of required approvals; the broker parses the names.
 fn policy(given: &str) -> Value {
     match given.parse::<u32>() {
         Ok(approvals) => json!({ "rule": "min_approvals", "min_approvals": approvals }),
@@ -126,10 +126,10 @@ fn policy(given: &str) -> Value {
     }
 }
 
-/// Only what nobody has reviewed yet.
+/// Limits the proposal to commits that have not been reviewed.
 async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Result<(), Failure> {
     let Some(branch) = gathered.arguments["target"]["branch"].as_str().map(str::to_owned) else {
-        return Err(Failure::usage(anyhow!("--incremental goes by branch, and none is checked out")));
+        return Err(Failure::usage(anyhow!("--incremental needs a branch, but none is checked out")));
     };
     let reviews = own_of_branch(caller).await?;
     let is = |review: &Value, words: &[&str]| words.iter().any(|word| review["status"] == *word);
@@ -160,13 +160,13 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
     submit(caller, arguments, &args.waiting, &args.by).await
 }
 
-/// Proposes, says what came of it, and waits where that is wanted.
+/// Proposes, prints the result and waits if requested.
 pub(crate) async fn submit(caller: &Caller, arguments: Value, waiting: &For, by: &By) -> Result<(), Failure> {
     let submitted = caller.call("create_review", arguments).await?;
     if !waiting.waits() {
         return print(caller.json, &submitted, |submitted| shown(submitted, true));
     }
-    // With --json the outcome is the answer.
+    // With --json only the final result is printed.
     if !caller.json {
         terminal::write(&shown(&submitted, false))?;
     }

@@ -1,4 +1,4 @@
-//! `countersign respond`: a verdict, with what was found.
+//! `countersign respond`: submits a verdict with findings.
 
 mod written;
 
@@ -23,31 +23,31 @@ pub struct Args {
     which: Which,
     #[command(flatten)]
     verdict: VerdictArgs,
-    /// Why, and what to do about it; all but an approval need it
+    /// Reason of the verdict; required except for an approval
     #[arg(long = "message", short = 'm', value_name = "REASON")]
     reason: Option<String>,
-    /// The review in a sentence or two
+    /// Summary in a sentence or two
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// Something found: 'high src/a.rs:10-12 title: text'; critical, high, medium or low; the place can be left out
+    /// Add an issue: 'high src/a.rs:10-12 title: text'; severity critical, high, medium or low; the location is optional
     #[arg(long = "issue", value_name = "ISSUE")]
     issues: Vec<String>,
-    /// Something that could be better and blocks nothing, written alike
+    /// Add a suggestion that does not block, in the format of --issue without a severity
     #[arg(long = "suggestion", value_name = "SUGGESTION")]
     suggestions: Vec<String>,
-    /// All of it from a file: JSON, TOML or a text (docs/cli.md); from stdin with -
+    /// Read the verdict from a JSON, TOML or text file (docs/cli.md), or from stdin with -
     #[arg(long, short = 'F', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write it in the editor ($VISUAL, $EDITOR), which is the way where nothing else is given
+    /// Write the verdict in the editor ($VISUAL, $EDITOR); the default if no other input is given
     #[arg(long, conflicts_with = "file")]
     edit: bool,
-    /// A better diff, from a file or from stdin with -
+    /// Attach a counter-patch from a file, or from stdin with -
     #[arg(long, value_name = "FILE")]
     counter_patch: Option<PathBuf>,
-    /// Which seat to take, where there are several
+    /// Seat to take, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
-    /// The content_hash of what you have read: refused if it is another by now
+    /// content_hash of the content you read; the verdict is refused if the content has changed
     #[arg(long, value_name = "HASH")]
     content_hash: Option<String>,
     #[command(flatten)]
@@ -57,16 +57,16 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct VerdictArgs {
-    /// Sign this content
+    /// Approve this content
     #[arg(long)]
     approve: bool,
     /// Ask for another round
     #[arg(long)]
     request_changes: bool,
-    /// A hard no to the whole idea
+    /// Reject the change as a whole
     #[arg(long)]
     reject: bool,
-    /// Say something and decide nothing
+    /// Comment without a decision
     #[arg(long)]
     comment: bool,
 }
@@ -87,13 +87,13 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Reviewer).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
-    // Before anything is written that could not be sent.
+    // Check this before the user writes text that could not be sent.
     if caller.has_proposed(&review) {
         let words = "is your own proposal, which somebody else has to review; are you another? then --as NAME";
         return Err(Failure::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
     }
     if !caller.is_named() && !terminal::is_interactive() {
-        return Err(Failure::usage(anyhow!("who gives this verdict? --as NAME, or COUNTERSIGN_NAME")));
+        return Err(Failure::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
     }
     let mut said = args.said(&review).await?;
     if let Some(hash) = &args.content_hash {
@@ -103,8 +103,8 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     print(caller.json, &taken, shown)
 }
 
-/// Gives a verdict from the seat that the speaker holds, or from a free one. It is for the content that was there when
-/// the seat was taken, unless it says which.
+/// Submits a verdict for the seat that the caller holds, or for a free one. It applies to the content at the time of the
+/// claim, unless a content hash is given.
 pub(crate) async fn give(
     caller: &Caller,
     review: &Value,
@@ -127,7 +127,7 @@ pub(crate) async fn give(
 }
 
 impl Args {
-    /// The verdict and all that goes with it: flags say more than a file.
+    /// The verdict and its findings. Options take precedence over a file.
     async fn said(&self, review: &Value) -> Result<Map<String, Value>, Failure> {
         let mut said = match &self.file {
             Some(file) => written::read(&read(file)?, Some(file)).with_context(|| file.display().to_string()),
@@ -164,16 +164,16 @@ impl Args {
     }
 }
 
-/// The seat that the verdict is given from.
+/// The seat of the verdict.
 struct Seat {
     generation: Value,
     content_hash: Value,
-    /// Taken for this verdict alone.
+    /// Claimed only for this verdict.
     is_new: bool,
 }
 
 impl Seat {
-    /// The one that is held already, or a free one.
+    /// Uses the seat that is already held, or claims a free one.
     async fn take(caller: &Caller, review: &Value, persona: Option<&str>) -> Result<Self, Failure> {
         let held = rows(review, "seats").iter().find(|seat| caller.is(&seat["claimed_by"]));
         if let Some(seat) = held {
@@ -190,21 +190,21 @@ impl Seat {
         Ok(Self { generation, content_hash, is_new: true })
     }
 
-    /// Gives back what was taken for a verdict that was refused.
+    /// Releases a seat that was claimed for a refused verdict.
     async fn leave(&self, caller: &Caller, review: &Value) {
         if self.is_new {
             let release = json!({
                 "review_id": review["review_id"], "claim_generation": self.generation,
                 "reviewer_id": caller.speaks_as().ok().flatten(), "reason": "the verdict was refused",
             });
-            // Should it fail, too, the lease ends by itself.
+            // If this fails too, the lease expires.
             let _ = caller.call("release_claim", release).await;
         }
     }
 }
 
 fn template(review: &Value) -> String {
-    // Whatever the proposer wrote must not end the comment.
+    // The proposer's text must not end the comment.
     let intent = text(review, "intent").replace("-->", "→");
     format!(
         "verdict: \n\n\n<!-- {}: {intent}\n\nAfter \"verdict:\" approved, changes_requested, rejected or comment.\n\

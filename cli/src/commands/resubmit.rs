@@ -1,4 +1,4 @@
-//! `countersign resubmit`: the next round of a review.
+//! `countersign resubmit`: starts the next round of a review.
 
 use crate::{
     Failure,
@@ -49,8 +49,8 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     submit(&caller, arguments, &args.waiting, &args.by).await
 }
 
-/// Where nothing is named the broker takes a branch as it is now. Anything else would be what it was, which makes sense
-/// only after a counter-patch was accepted.
+/// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
+/// only after an accepted counter-patch.
 async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
     if review["has_diff"] != true || review["target"]["kind"] == "branch" {
         return Ok(());

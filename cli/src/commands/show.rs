@@ -1,4 +1,4 @@
-//! `countersign show`: everything about one review.
+//! `countersign show`: prints everything about one review.
 
 use crate::{
     Failure,
@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// Show it anew whenever something happens to it, until interrupted
+    /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     print(caller.json, &everything(&caller, &which).await?, shown)
 }
 
-/// All of it as text without colours.
+/// The review as text without colours.
 pub(crate) async fn text_of(caller: &Caller, which: &str) -> Result<String, Failure> {
     Ok(anstream::adapter::strip_str(&shown(&everything(caller, which).await?)).to_string())
 }

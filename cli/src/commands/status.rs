@@ -1,4 +1,4 @@
-//! `countersign status`: where one review stands, in a few lines.
+//! `countersign status`: prints the status of one review in a few lines.
 
 use crate::{Failure, commands::watch, identity::By, render::print, render::review, review_arg::Which};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// Show it anew whenever something happens to it, until interrupted
+    /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     print(caller.json, &caller.call("get_review_status", arguments).await?, shown)
 }
 
-/// Also of the answers of those commands that change no more than this.
+/// Also used for the responses of commands that change only the status.
 pub(crate) fn shown(status: &Value) -> String {
     review::head(status) + &review::about(status, None) + &review::consensus(status) + &review::next(status)
 }

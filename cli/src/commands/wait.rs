@@ -1,5 +1,5 @@
-//! `countersign wait`: blocks until a review is decided, and ends with an exit code that says how. One long-poll after
-//! the other, so it costs nothing while nothing happens, also through restarts of the broker.
+//! `countersign wait`: blocks until a review is decided. The exit code is the result. It uses long polls and survives
+//! restarts of the broker.
 
 use crate::{
     Failure, NO_BROKER,
@@ -24,35 +24,35 @@ pub(crate) const UNDECIDED: u8 = 13;
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requested, 11 rejected, 12 cancelled or closed \
                                      without an approval, 13 not decided within the time";
 
-/// The most that the broker waits in one call.
+/// Longest wait of one call.
 const POLL: Duration = Duration::from_secs(50);
-/// Between two attempts to reach a broker that restarts.
+/// Delay between attempts to reach a restarting broker.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Beyond what a call was told to take.
+/// Added to the wait of a call before it times out.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A broker that is started again is back long before.
+/// How long an unreachable broker is retried.
 const SILENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// At most so long: 30s, 10m, 2h [default: as long as it takes]
+    /// Longest wait: 30s, 10m, 2h [default: unlimited]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Any change ends it, also a message or a claim
+    /// Stop at any change, also a message or a claim
     #[arg(long)]
     any: bool,
     #[command(flatten)]
     by: By,
 }
 
-/// `--wait [DURATION]` of those commands that propose.
+/// `--wait [DURATION]` of `request` and `resubmit`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct For {
-    /// Wait until it is decided, at most so long; the exit code says how (see `wait`)
+    /// Wait until it is decided, optionally at most DURATION; the exit code is the result (see `wait`)
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever")]
     wait: Option<String>,
 }
@@ -73,7 +73,7 @@ impl For {
 }
 
 fn duration(given: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration = given.parse().map_err(|_| "expected such as 30s, 10m or 2h".to_owned())?;
+    let span: jiff::SignedDuration = given.parse().map_err(|_| "expected for example 30s, 10m or 2h".to_owned())?;
     Duration::try_from(span).map_err(|_| "expected more than nothing".to_owned())
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     follow(&args.by.at, &which, None, args.timeout, ends).await
 }
 
-/// Waits for a review that has just been proposed.
+/// Waits for a new review.
 pub(crate) async fn until_decided(at: &At, review: &str, since: Option<u64>, waiting: &For) -> Result<(), Failure> {
     follow(at, review, since, waiting.timeout()?, Ends::WhenDecided).await
 }
@@ -112,7 +112,7 @@ async fn follow(
         }
         asked = true;
         let left = left.min(POLL);
-        // One that hangs, or is stopped, holds its connections open.
+        // A hanging broker keeps its connections open.
         let silent = || Failure::new(NO_BROKER, anyhow!("the broker does not answer"));
         match timeout(left + GRACE, poll(at, review, since, left)).await.unwrap_or_else(|_| Err(silent())) {
             Ok(status) => {
@@ -125,7 +125,7 @@ async fn follow(
                 }
                 last = Some(status);
             }
-            // It was there before, so it will be again; what has happened meanwhile is not lost. But not for ever.
+            // The broker answered before, so it is probably restarting. Retry for a limited time.
             Err(failure) if failure.is_passing() && (since.is_some() || failure.code != NO_BROKER) => {
                 if heard.elapsed() > SILENCE {
                     return Err(failure);
@@ -137,7 +137,7 @@ async fn follow(
     }
 }
 
-/// One call. The first one, which knows no version yet, answers at once.
+/// One call. The first one has no version and returns at once.
 async fn poll(at: &At, review: &str, since: Option<u64>, left: Duration) -> Result<Value, Failure> {
     let remote = Remote::find(at.clone()).await?;
     let Some(since) = since else { return remote.call("get_review_status", json!({ "review_id": review })).await };
@@ -146,7 +146,7 @@ async fn poll(at: &At, review: &str, since: Option<u64>, left: Duration) -> Resu
     progress::during(&format!("waiting for {review}"), remote.call_quietly("get_review_status", arguments)).await
 }
 
-/// By which code a decided review ends a wait.
+/// The exit code for a decided review.
 fn outcome(status: &Value) -> Option<u8> {
     match status["status"].as_str() {
         Some("approved") => Some(0),
@@ -166,7 +166,7 @@ fn end(at: &At, status: &Value, outcome: Option<u8>) -> Result<(), Failure> {
     }
 }
 
-/// Why, in the words of whoever decided last.
+/// The reason of the last verdict.
 fn reason(status: &Value) -> String {
     match status["verdict_reason"].as_str() {
         Some(words) => {

@@ -1,4 +1,4 @@
-//! What is proposed: commits, what is staged, the files as they are, a diff, a plan.
+//! The proposed change: commits, the index, the working tree, a diff or a plan.
 
 use crate::{Failure, terminal};
 use anyhow::{Context as _, anyhow};
@@ -9,10 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a branch is expected to go, the first that there is.
+/// Base branches; the first one that exists is used.
 const BASES: [&str; 4] = ["origin/HEAD", "main", "master", "@{upstream}"];
 
-/// Left to nobody's settings: what a reviewer reads is what git would apply.
+/// Fixed options, independent of the user's git settings, so that reviewers read what git would apply.
 const DIFF: [&str; 11] = [
     "diff",
     "--cached",
@@ -27,7 +27,7 @@ const DIFF: [&str; 11] = [
     "--dst-prefix=b/",
 ];
 
-/// Of a longer branch the newest speak.
+/// Newest commits whose messages describe the proposal.
 const MANY: u32 = 100;
 const SUBJECTS: usize = 3;
 const INTENT_CHARS: usize = 300;
@@ -35,44 +35,44 @@ const INTENT_CHARS: usize = 300;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(skip)]
 pub(crate) struct Source {
-    /// Compare the branch with this one [default: origin/HEAD, main, master or the upstream]
+    /// Base branch [default: origin/HEAD, main, master or the upstream]
     #[arg(long, value_name = "REF", conflicts_with_all = ["range", "staged", "worktree", "plan"])]
     pub base: Option<String>,
-    /// The branch that is checked out, which is the default of `request`
+    /// Propose the current branch; the default of `request`
     #[arg(long, group = "source")]
     pub branch: bool,
-    /// Only this commit
+    /// Propose only this commit
     #[arg(long, value_name = "REF", group = "source")]
     pub commit: Option<String>,
-    /// From A to B: A..B, or from where they parted: A...B
+    /// Propose a range: A..B, or A...B from the merge base
     #[arg(long, value_name = "A..B", group = "source")]
     pub range: Option<String>,
-    /// What is staged
+    /// Propose the index
     #[arg(long, group = "source")]
     pub staged: bool,
-    /// The files as they are, also those that are new
+    /// Propose the working tree including untracked files
     #[arg(long, group = "source")]
     pub worktree: bool,
-    /// A plan instead of a change
+    /// Propose a plan instead of a change
     #[arg(long, value_name = "FILE", group = "source")]
     pub plan: Option<PathBuf>,
-    /// A diff from a file, or from stdin with -
+    /// Propose a diff from a file, or from stdin with -
     #[arg(long, value_name = "FILE", group = "source")]
     pub diff: Option<PathBuf>,
 }
 
-/// What was found: arguments of create_review, and what can be said of it where nobody says more.
+/// The collected change: arguments of create_review, and a default description.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub arguments: Map<String, Value>,
     pub intent: Option<String>,
     pub description: Option<String>,
-    /// Another than a change of code.
+    /// The category, if it is not a code change.
     pub category: Option<&'static str>,
 }
 
 impl Source {
-    /// Whether anything was named.
+    /// Whether a source was given.
     pub(crate) fn is_named(&self) -> bool {
         let file = self.plan.is_some() || self.diff.is_some();
         let commits = self.base.is_some() || self.branch || self.commit.is_some() || self.range.is_some();
@@ -111,7 +111,7 @@ impl Source {
         let log = log(repo, MANY, &format!("{base}..HEAD")).await?;
         if log.intent.is_none() {
             let words = "for what is not committed there are --staged and --worktree, for a commit --commit REF";
-            return Err(anyhow!("{of} has nothing that {base} has not; {words}").into());
+            return Err(anyhow!("{of} has no commits ahead of {base}; {words}").into());
         }
         if !repo.git(["status", "--porcelain", "--untracked-files=no"]).await?.is_empty() {
             terminal::remark("note: what is not committed is not part of it (--worktree takes the files as they are)");
@@ -127,10 +127,10 @@ impl Source {
         let diff = if self.staged {
             diff(repo).await?
         } else {
-            let scratch = tempfile::tempdir().context("no room for a scratch index")?;
+            let scratch = tempfile::tempdir().context("cannot create a temporary index")?;
             let index = scratch.path().join("index");
             let ours = repo.git(["rev-parse", "--git-path", "index"]).await?;
-            // Git need then look only at what has changed. Without one it begins anew.
+            // A copy of the index lets git check only changed files. Without it git reads all files.
             let _ = std::fs::copy(repo.root().join(ours), &index);
             let other = repo.with_index(&index);
             other.git(["add", "--all", "--", "."]).await?;
@@ -168,10 +168,10 @@ async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, F
             return Ok(base.to_owned());
         }
     }
-    Err(Failure::usage(anyhow!("nothing to compare with: there is no other branch; give --base, --commit or --range")))
+    Err(Failure::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
 }
 
-/// What the commits say of themselves, the oldest first.
+/// Subjects and messages of the commits, oldest first.
 async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, Failure> {
     let most = format!("--max-count={most}");
     let said = repo.git(["log", &most, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
@@ -204,7 +204,7 @@ fn plan(file: &Path) -> Result<Gathered, Failure> {
     })
 }
 
-/// A file's text, or stdin's.
+/// Reads a file, or stdin for `-`.
 pub(crate) fn read(file: &Path) -> Result<String, Failure> {
     if file != Path::new("-") {
         return std::fs::read_to_string(file).with_context(|| file.display().to_string()).map_err(Failure::usage);

@@ -1,4 +1,4 @@
-//! What is said of a proposal, by flags or files.
+//! The description of a proposal, from options or files.
 
 use super::source::{Gathered, read};
 use crate::Failure;
@@ -7,23 +7,23 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Words {
-    /// What the change is for, in a sentence [default: the commits' subjects, or the plan's title]
+    /// Intent of the change in a sentence [default: the commits' subjects, or the plan's title]
     #[arg(long, short = 'm', visible_alias = "intent", value_name = "TEXT")]
     title: Option<String>,
-    /// More about it [default: the commits' messages, or the plan]
+    /// Longer description [default: the commits' messages, or the plan]
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     description: Option<String>,
-    /// The same from a file, or from stdin with -
+    /// Read the description from a file, or from stdin with -
     #[arg(long, short = 'F', value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
 impl Words {
-    /// What was said, else what the commits say; the title must come from somewhere.
+    /// The given description, else that of the commits. An intent is required.
     pub(crate) fn or(&self, gathered: &Gathered, last: Option<&str>) -> Result<(String, Option<String>), Failure> {
         let title = self.title.clone().or_else(|| last.map(str::to_owned)).or_else(|| gathered.intent.clone());
         let title = title.filter(|title| !title.trim().is_empty());
-        let missing = || Failure::usage(anyhow!("what is it for? say so in a sentence with -m"));
+        let missing = || Failure::usage(anyhow!("no intent given; describe the change in a sentence with -m"));
         Ok((title.ok_or_else(missing)?, self.description()?.or_else(|| gathered.description.clone())))
     }
 

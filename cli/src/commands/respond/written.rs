@@ -1,4 +1,4 @@
-//! A verdict in a file: JSON and TOML with the fields of submit_verdict, or a text as people write it.
+//! Parses a verdict file: JSON or TOML with the fields of submit_verdict, or a text in this format.
 //!
 //! ```text
 //! verdict: changes_requested
@@ -18,19 +18,19 @@ use std::path::Path;
 
 const SEVERITIES: [&str; 4] = ["critical", "high", "medium", "low"];
 
-/// What stands in a file, as arguments of submit_verdict.
+/// Parses a file into arguments of submit_verdict.
 pub(super) fn read(text: &str, file: Option<&Path>) -> anyhow::Result<Map<String, Value>> {
     let kind = file.and_then(Path::extension).and_then(|kind| kind.to_str());
     let fields = match kind {
-        Some("toml") => toml::from_str::<Value>(text).context("this is no TOML")?,
-        Some("json") => serde_json::from_str(text).context("this is no JSON")?,
-        _ if text.trim_start().starts_with('{') => serde_json::from_str(text).context("this is no JSON")?,
+        Some("toml") => toml::from_str::<Value>(text).context("not valid TOML")?,
+        Some("json") => serde_json::from_str(text).context("not valid JSON")?,
+        _ if text.trim_start().starts_with('{') => serde_json::from_str(text).context("not valid JSON")?,
         _ => return prose(text),
     };
     fields.as_object().cloned().ok_or_else(|| anyhow!("expected an object with verdict, reason, issues …"))
 }
 
-/// A text: the head, the reason, then a heading for each finding.
+/// A text: the header, the reason, then a heading for each finding.
 pub(super) fn prose(text: &str) -> anyhow::Result<Map<String, Value>> {
     let text = crate::editor::without_comments(text);
     let mut fields = Map::new();
@@ -75,10 +75,10 @@ fn heading(line: &str) -> Option<(bool, &str)> {
     issue.or_else(|| heading.strip_prefix("suggestion ").map(|rest| (false, rest)))
 }
 
-/// `high src/a.rs:10-12 title: text`. The severity is an issue's, the place and the text can be left out.
+/// `high src/a.rs:10-12 title: text`. Only issues have a severity; location and text are optional.
 pub(super) fn finding(spec: &str, is_issue: bool) -> anyhow::Result<Value> {
     let expected =
-        || anyhow!("{spec:?}: expected such as 'high src/a.rs:10-12 title: text' ({})", SEVERITIES.join(", "));
+        || anyhow!("{spec:?}: expected for example 'high src/a.rs:10-12 title: text' ({})", SEVERITIES.join(", "));
     let (first, rest) = spec.trim().split_once(' ').unwrap_or((spec.trim(), ""));
     let (severity, rest) = match SEVERITIES.contains(&first) {
         true => (Some(first), rest),
@@ -104,7 +104,7 @@ pub(super) fn finding(spec: &str, is_issue: bool) -> anyhow::Result<Value> {
     Ok(Value::Object(found))
 }
 
-/// A path, with lines or without.
+/// A path with optional lines.
 fn place(word: &str) -> Option<Map<String, Value>> {
     let word = word.trim_end_matches(':');
     let (file, lines) = match word.rsplit_once(':') {
