@@ -1,4 +1,4 @@
-//! `countersign top`: a live view of the queue, the reviewers, the events and the actors, with keys to action on them.
+//! `countersign top`: a live view of the queue, the reviewers, the events and the actors, with keys to act on them.
 //!
 //! [`app`] holds the state and handles keys, [`view`] draws it, and [`data`] fetches from the broker.
 
