@@ -10,7 +10,7 @@ use crate::{
     webhooks::Webhooks,
 };
 use anyhow::{Context as _, anyhow};
-use cli::{ADDRESS_IN_USE, Failure, Place, Settled, Signals, TAKEN};
+use cli::{ADDRESS_IN_USE, CliError, ConfigArgs, ResolvedConfig, Signals, TAKEN};
 use config::{Config, LockError, LogFormat};
 use std::{
     io::{self, Write as _},
@@ -34,17 +34,17 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-pub async fn run(args: Args) -> Result<(), Failure> {
-    let Settled { config, repo } = args.place.settle(args.listen.as_deref())?;
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let ResolvedConfig { config, repo } = args.place.resolve(args.listen.as_deref())?;
     telemetry::init(&config.log)?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.
     let lock = config.server.data_dir.lock().map_err(|error| match error {
-        LockError::Taken { .. } => Failure::new(TAKEN, error),
-        LockError::Io { .. } => Failure::from(error),
+        LockError::Taken { .. } => CliError::new(TAKEN, error),
+        LockError::Io { .. } => CliError::from(error),
     })?;
     let listener = bind(&config).await?;
     let address = listener.local_addr()?;
@@ -117,12 +117,12 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn bind(config: &Config) -> Result<TcpListener, Failure> {
+async fn bind(config: &Config) -> Result<TcpListener, CliError> {
     let listen = config.server.listen;
     TcpListener::bind(listen).await.map_err(|error| {
         let code = if error.kind() == io::ErrorKind::AddrInUse { ADDRESS_IN_USE } else { 1 };
         let hint = "choose another with --listen 127.0.0.1:PORT (0 picks a free one)";
-        Failure::new(code, anyhow!("cannot listen on {listen}: {error}; {hint}"))
+        CliError::new(code, anyhow!("cannot listen on {listen}: {error}; {hint}"))
     })
 }
 

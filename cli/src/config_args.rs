@@ -1,12 +1,12 @@
 //! Options for the settings, shared by all commands.
 
-use crate::{Failure, USAGE};
+use crate::{CliError, USAGE};
 use anyhow::{Context as _, anyhow};
 use config::{Config, Flag, Loaded, Sources};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
-pub struct Place {
+pub struct ConfigArgs {
     /// Folder of the database, the lock and the logs [default: countersign in the user's data folder]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -19,21 +19,21 @@ pub struct Place {
 }
 
 /// The resolved settings and the repository.
-pub struct Settled {
+pub struct ResolvedConfig {
     pub config: Config,
     pub repo: Option<PathBuf>,
 }
 
-impl Place {
-    pub fn settle(&self, listen: Option<&str>) -> Result<Settled, Failure> {
+impl ConfigArgs {
+    pub fn resolve(&self, listen: Option<&str>) -> Result<ResolvedConfig, CliError> {
         let (Loaded { config, .. }, repo) = self.load(listen)?;
-        Ok(Settled { config, repo })
+        Ok(ResolvedConfig { config, repo })
     }
 
     /// The settings with their origins, and the repository.
-    pub fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), Failure> {
+    pub fn load(&self, listen: Option<&str>) -> Result<(Loaded, Option<PathBuf>), CliError> {
         let repo = match &self.repo {
-            Some(dir) => Some(existing(dir).map_err(|error| Failure::new(USAGE, error))?),
+            Some(dir) => Some(existing(dir).map_err(|error| CliError::new(USAGE, error))?),
             None => std::env::current_dir().ok().and_then(|dir| git_root(&dir)),
         };
         let flag = |name, key, value: std::ffi::OsString| Flag { name, key, value };
@@ -47,7 +47,7 @@ impl Place {
             flags: flags.into_iter().flatten().collect(),
             ..Sources::from_process()
         };
-        let loaded = Config::load(&sources).map_err(|error| Failure::new(USAGE, error))?;
+        let loaded = Config::load(&sources).map_err(|error| CliError::new(USAGE, error))?;
         Ok((loaded, repo))
     }
 }

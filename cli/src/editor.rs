@@ -1,6 +1,6 @@
 //! Text input: from an argument, a file, stdin, or the user's editor.
 
-use crate::{Failure, commands::request::source::read, terminal};
+use crate::{CliError, commands::request::source::read, terminal};
 use anyhow::{Context as _, anyhow};
 use std::{io::IsTerminal as _, path::PathBuf, process::Stdio};
 use tokio::process::Command;
@@ -17,7 +17,7 @@ pub(crate) struct TextArgs {
 
 impl TextArgs {
     /// The text from the arguments, from stdin, or from the editor.
-    pub(crate) async fn read(&self, what: &str) -> Result<String, Failure> {
+    pub(crate) async fn read(&self, what: &str) -> Result<String, CliError> {
         let text = match (&self.message, &self.file) {
             (Some(text), _) => text.clone(),
             (None, Some(file)) => read(file)?,
@@ -28,12 +28,16 @@ impl TextArgs {
             (None, None) => String::new(),
         };
         let text = text.trim().to_owned();
-        if text.is_empty() { Err(Failure::usage(anyhow!("{what}: no text; use -m TEXT or -F FILE"))) } else { Ok(text) }
+        if text.is_empty() {
+            Err(CliError::usage(anyhow!("{what}: no text; use -m TEXT or -F FILE")))
+        } else {
+            Ok(text)
+        }
     }
 }
 
 /// Opens the user's editor with `template` and returns the edited text.
-pub(crate) async fn edit(template: &str) -> Result<String, Failure> {
+pub(crate) async fn edit(template: &str) -> Result<String, CliError> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let file = folder.path().join("COUNTERSIGN.md");
     std::fs::write(&file, template).context("cannot write the text to edit")?;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// Why a command ended, and with which exit code.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CliError {
     pub(crate) code: u8,
     pub(crate) error: anyhow::Error,
 }
@@ -25,9 +25,9 @@ pub(crate) struct Refused {
 /// How a command ends that answers by its exit code and has said all there is to say.
 #[derive(Debug, thiserror::Error)]
 #[error("")]
-pub(crate) struct Answered;
+pub(crate) struct ExitWith;
 
-impl Failure {
+impl CliError {
     pub fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
         Self { code, error: error.into() }
     }
@@ -39,7 +39,7 @@ impl Failure {
 
     /// No failure at all, but an answer by exit code.
     pub(crate) fn answer(code: u8) -> Self {
-        Self::new(code, Answered)
+        Self::new(code, ExitWith)
     }
 
     /// A "no" that the broker need not be asked for.
@@ -62,7 +62,7 @@ impl Failure {
         if self.error.is::<terminal::OutputClosed>() {
             return ExitCode::SUCCESS;
         }
-        if self.error.is::<Answered>() {
+        if self.error.is::<ExitWith>() {
             return ExitCode::from(self.code);
         }
         if json {
@@ -100,12 +100,12 @@ impl Failure {
 }
 
 /// Parses an option that names a variant of an enum. An unknown name is refused like an invalid argument.
-pub(super) fn parse_variant<T: DeserializeOwned>(option: &str, name: &str) -> Result<T, Failure> {
-    let refuse = |error| Failure::refuse("invalid_params", format!("{option}: {error}"));
+pub(super) fn parse_variant<T: DeserializeOwned>(option: &str, name: &str) -> Result<T, CliError> {
+    let refuse = |error| CliError::refuse("invalid_params", format!("{option}: {error}"));
     serde_json::from_value(name.into()).map_err(refuse)
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure {
+impl<E: Into<anyhow::Error>> From<E> for CliError {
     fn from(error: E) -> Self {
         Self { code: 1, error: error.into() }
     }

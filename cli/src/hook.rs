@@ -14,7 +14,7 @@ mod session_start;
 mod shell;
 mod stop;
 
-use crate::{Failure, commands::gate::FailModeArgs, config_args::Place};
+use crate::{CliError, commands::gate::FailModeArgs, config_args::ConfigArgs};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ enum Hook {
 #[derive(Debug, clap::Args)]
 struct Plain {
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ struct Gated {
     #[command(flatten)]
     failing: FailModeArgs,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ struct Message {
     #[arg(hide = true)]
     rest: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ struct Agent {
     #[arg(long = "as", value_name = "NAME")]
     proposer: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,7 @@ struct SessionStart {
     agent: Agent,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.hook {
         Hook::PreCommit(args) => git::pre_commit(args).await,
         Hook::PrePush(args) => git::pre_push(args).await,

@@ -1,9 +1,9 @@
 //! The caller: the broker that a command talks to, and the name it acts under.
 
 use crate::{
-    Failure,
+    CliError,
     client::discovery::given_token,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
 };
 use anyhow::anyhow;
 use git::UserRepo;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// Options for the broker and the name to act under.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct By {
+pub(crate) struct IdentityArgs {
     /// Act under this name [default: the token's, else git user.name, else $USER]
     #[arg(long = "as", value_name = "NAME", env = "COUNTERSIGN_NAME", hide_env_values = true)]
     name: Option<String>,
     #[command(flatten)]
-    pub(crate) at: At,
+    pub(crate) at: BrokerArgs,
 }
 
 pub(crate) struct Caller {
@@ -32,9 +32,9 @@ pub(crate) struct Caller {
     pub(crate) json: bool,
 }
 
-impl By {
+impl IdentityArgs {
     /// Finds the broker and the name to act under.
-    pub(crate) async fn begin(&self) -> Result<Caller, Failure> {
+    pub(crate) async fn begin(&self) -> Result<Caller, CliError> {
         let (dir, json) = (self.at.dir()?, self.at.json);
         let remote = Remote::find(self.at.clone()).await?;
         let has_token = given_token()?.is_some();
@@ -58,22 +58,22 @@ async fn local_name(dir: &Path) -> Option<String> {
 }
 
 impl Caller {
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, CliError> {
         self.remote.call(tool, arguments).await
     }
 
     /// The name to act under. `None`: the token's.
-    pub(crate) fn speaks_as(&self) -> Result<Option<&str>, Failure> {
+    pub(crate) fn speaks_as(&self) -> Result<Option<&str>, CliError> {
         if self.has_token { Ok(self.name.as_deref()) } else { self.name().map(Some) }
     }
 
     /// The name, or an error if it is unknown.
-    pub(crate) fn name(&self) -> Result<&str, Failure> {
+    pub(crate) fn name(&self) -> Result<&str, CliError> {
         let unknown = || match self.has_token {
             true => anyhow!("the name of the token is unknown; pass it with --as"),
             false => anyhow!("no identity: pass --as NAME or set COUNTERSIGN_NAME"),
         };
-        self.name.as_deref().ok_or_else(|| Failure::usage(unknown()))
+        self.name.as_deref().ok_or_else(|| CliError::usage(unknown()))
     }
 
     /// Whether the name was given explicitly. An agent's shell has the name of its user but is not that user.
@@ -105,7 +105,7 @@ impl Caller {
 
     /// The review, if the caller may act for its proposer. These calls carry no name, so the broker would record them as
     /// the proposer's.
-    pub(crate) async fn own(&self, which: &str) -> Result<Value, Failure> {
+    pub(crate) async fn own(&self, which: &str) -> Result<Value, CliError> {
         let review = self.call("get_review_status", json!({ "review_id": which })).await?;
         let is_of_another_caller = self.name.is_some() && proposer(&review).is_string() && !self.has_proposed(&review);
         if !is_of_another_caller {
@@ -113,7 +113,7 @@ impl Caller {
         }
         let (number, owner) = (crate::render::text(&review, "number"), proposer(&review).as_str().unwrap_or_default());
         let words = format!("{number} was proposed by {owner}; to act in that name give --as {owner}");
-        Err(Failure::refuse("not_the_proposer", words))
+        Err(CliError::refuse("not_the_proposer", words))
     }
 
     /// The role of the caller in this review, unless it is given.

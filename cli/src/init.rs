@@ -13,7 +13,7 @@ mod report;
 mod self_command;
 mod user_files;
 
-use crate::{Failure, USAGE, client::discovery as locate, config_args::Place};
+use crate::{CliError, USAGE, client::discovery as locate, config_args::ConfigArgs};
 use anyhow::anyhow;
 use change::{Change, InitTarget, Kind};
 use clients::{Client, Scope, Transport, UserDirs};
@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 /// Where `init` runs.
@@ -89,7 +89,7 @@ struct Environment {
     manifest: Manifest,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let environment = Environment::detect(&args).await?;
     let mut report = Report::new(&environment.root, args.user);
     let targets = all_targets(&args, &environment, &mut report).await?;
@@ -147,10 +147,10 @@ impl Args {
 }
 
 impl Environment {
-    async fn detect(args: &Args) -> Result<Self, Failure> {
-        let usage = |error: anyhow::Error| Failure::new(USAGE, error);
+    async fn detect(args: &Args) -> Result<Self, CliError> {
+        let usage = |error: anyhow::Error| CliError::new(USAGE, error);
         let homes = UserDirs::detect().ok_or_else(|| usage(anyhow!("no home folder: HOME is not set")))?;
-        let settled = args.place.settle(None)?;
+        let settled = args.place.resolve(None)?;
         let manifest = Manifest::new(&settled.config.server.data_dir);
         if args.user {
             if args.git_hooks {
@@ -170,7 +170,7 @@ impl Environment {
 }
 
 /// Every target that `init` knows here, whether or not its option was given.
-async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, Failure> {
+async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
     let Environment { homes, scope, repo, .. } = environment;
     let options = args.broker_options()?;
     let command = if args.user { SelfCommand::absolute()? } else { SelfCommand::portable()? }.with_options(&options);
@@ -205,7 +205,7 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
 }
 
 /// The clients that are named, else those that are found. A removal considers all of them.
-fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<Client>, Failure> {
+fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<Client>, CliError> {
     if !args.client.is_empty() {
         return Ok(Client::ALL.into_iter().filter(|client| args.client.contains(client)).collect());
     }
@@ -230,12 +230,12 @@ fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Resul
 }
 
 /// The stdio bridge is the default: it starts the broker and is independent of the port.
-async fn transport(args: &Args, command: &SelfCommand) -> Result<Transport, Failure> {
+async fn transport(args: &Args, command: &SelfCommand) -> Result<Transport, CliError> {
     if !args.http {
         let args = std::iter::once("mcp".to_owned()).chain(command.options.iter().cloned()).collect();
         return Ok(Transport::Stdio { program: command.program.clone(), args });
     }
-    let server = args.place.settle(None)?.config.server;
+    let server = args.place.resolve(None)?.config.server;
     let running = locate::find(&locate::client()?, &server.data_dir).await;
     let url = running.map_or_else(|| format!("http://{}", server.listen), |note| note.url);
     Ok(Transport::Http { url: format!("{url}/mcp") })
@@ -296,7 +296,7 @@ fn removal_targets(args: &Args, targets: Vec<InitTarget>, environment: &Environm
 }
 
 /// Compares the requested targets, and those installed before, with the files.
-fn check(args: &Args, targets: &[InitTarget], environment: &Environment, mut report: Report) -> Result<(), Failure> {
+fn check(args: &Args, targets: &[InitTarget], environment: &Environment, mut report: Report) -> Result<(), CliError> {
     for target in targets {
         let entry = environment.manifest.find(&target.path);
         if !args.installs(target.kind) && entry.is_none() {
@@ -366,9 +366,9 @@ fn confirm_and_apply(
     changes: &[Change],
     environment: &Environment,
     mut report: Report,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let has_work = changes.iter().any(|change| !change.is_silent());
-    let may_write = |report: &Report| -> Result<bool, Failure> {
+    let may_write = |report: &Report| -> Result<bool, CliError> {
         if args.yes || !has_work {
             return Ok(!args.dry_run);
         }
@@ -398,9 +398,9 @@ fn confirm_and_apply(
 }
 
 /// Asks on the terminal. Without one, `--yes` is required.
-fn confirm() -> Result<bool, Failure> {
+fn confirm() -> Result<bool, CliError> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(Failure::new(USAGE, anyhow!("nothing was written: no terminal to ask on; use --yes")));
+        return Err(CliError::new(USAGE, anyhow!("nothing was written: no terminal to ask on; use --yes")));
     }
     write!(io::stderr(), "Write this? [y/N] ")?;
     let mut answer = String::new();

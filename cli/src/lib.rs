@@ -18,8 +18,8 @@ mod signals;
 mod terminal;
 mod top;
 
-pub use config_args::{Place, Settled};
-pub use error::Failure;
+pub use config_args::{ConfigArgs, ResolvedConfig};
+pub use error::CliError;
 pub use signals::Signals;
 
 use clap::{ArgMatches, Subcommand};
@@ -75,7 +75,7 @@ pub enum Command {
     /// What reviewers have found, and what is to become of it
     Issues(issues::Args),
     /// Show the live actors of the running broker
-    Actors(rest::At),
+    Actors(rest::BrokerArgs),
     /// Show what happens, event by event
     Events(events::Args),
     /// List the personas that reviewers take, and the panels they make
@@ -177,7 +177,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
 }
 
 /// Reports a failure and turns it into the exit code.
-pub fn exit_code(ended: Result<(), Failure>, json: bool) -> ExitCode {
+pub fn exit_code(ended: Result<(), CliError>, json: bool) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.end(json),
@@ -185,15 +185,15 @@ pub fn exit_code(ended: Result<(), Failure>, json: bool) -> ExitCode {
 }
 
 /// Runs a command on the current thread. Only the broker needs more threads.
-fn small(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn small(command: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
     block_on(tokio::runtime::Builder::new_current_thread(), command)
 }
 
 /// Runs a future on a runtime of this kind.
 pub fn block_on(
     mut runtime: tokio::runtime::Builder,
-    command: impl Future<Output = Result<(), Failure>>,
-) -> Result<(), Failure> {
+    command: impl Future<Output = Result<(), CliError>>,
+) -> Result<(), CliError> {
     let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(command);
     // A read of stdin cannot be taken back, and nothing else is left to wait for.

@@ -6,9 +6,9 @@ mod forwarder;
 mod jsonrpc;
 
 use crate::{
-    Failure,
+    CliError,
     client::discovery::{Starter, client, given_token},
-    config_args::Place,
+    config_args::ConfigArgs,
 };
 use forwarder::{BrokerTarget, Forwarder};
 use git::ClientRepo;
@@ -43,13 +43,13 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 /// Pending requests by id, so that they can be cancelled.
 type PendingRequests = Arc<Mutex<HashMap<String, AbortHandle>>>;
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let path = match args.role {
         None => "/mcp",
         Some(RoleOption::Proposer) => "/mcp/proposer",
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let target = match args.url {
         Some(url) => BrokerTarget::Fixed(url.trim_end_matches('/').to_owned()),
         None => {
-            let settled = args.place.settle(None)?;
+            let settled = args.place.resolve(None)?;
             let data_dir = settled.config.server.data_dir;
             BrokerTarget::Found(Starter { place: args.place, data_dir, repo: settled.repo })
         }

@@ -11,8 +11,8 @@ pub(crate) use table::{Cell, table};
 pub(crate) use time::{age, duration, format_age, format_local, format_local_short};
 
 use crate::{
-    Failure,
-    client::rest::{At, Remote},
+    CliError,
+    client::rest::{BrokerArgs, Remote},
     terminal,
 };
 use api::Operation;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Writes a response as JSON, or as the text that `render` makes of it.
-pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) -> String) -> Result<(), Failure> {
+pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) -> String) -> Result<(), CliError> {
     if json {
         return terminal::write_json(&format!("{:#}\n", serde_json::to_value(response)?));
     }
@@ -31,10 +31,10 @@ pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) 
 
 /// Calls an operation of the running broker and writes its response.
 pub(crate) async fn execute_and_print<O: Operation>(
-    at: At,
+    at: BrokerArgs,
     request: &O::Request,
     render: impl Fn(&O::Response) -> String,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let json = at.json;
     print(json, &Remote::find(at).await?.execute::<O>(request).await?, render)
 }
@@ -44,7 +44,7 @@ pub(crate) fn next_page(cursor: Option<&str>) -> String {
     cursor.map(|cursor| format!("there are more: --cursor {}\n", escape(cursor))).unwrap_or_default()
 }
 
-/// At most `max_columns` wide, with control characters escaped.
+/// BrokerArgs most `max_columns` wide, with control characters escaped.
 pub(crate) fn clipped(text: &str, max_columns: usize) -> String {
     table::fitted(&escape(text), max_columns)
 }

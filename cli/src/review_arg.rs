@@ -1,7 +1,7 @@
 //! The review argument: the review that is named, else the only one that fits.
 
 use crate::{
-    Failure,
+    CliError,
     identity::{Caller, Side},
     render::{clipped, rows, text},
     terminal,
@@ -19,7 +19,7 @@ const INTENT_COLUMNS: usize = 50;
 const ENDED: [&str; 3] = ["rejected", "cancelled", "closed"];
 
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct ReviewArg {
     /// R-12, 12, an id or the beginning of one [default: the only open review of this branch, or of yours]
     #[arg(value_name = "REVIEW")]
     review: Option<String>,
@@ -31,18 +31,18 @@ pub(crate) fn id(given: &str) -> String {
     if is_number { format!("R-{given}") } else { given.to_owned() }
 }
 
-impl Which {
+impl ReviewArg {
     /// The review for a caller in this role.
-    pub(crate) async fn find(&self, caller: &Caller, side: Side) -> Result<String, Failure> {
+    pub(crate) async fn find(&self, caller: &Caller, side: Side) -> Result<String, CliError> {
         self.find_for(caller, Some(side)).await
     }
 
     /// The review for a caller that only reads.
-    pub(crate) async fn find_any(&self, caller: &Caller) -> Result<String, Failure> {
+    pub(crate) async fn find_any(&self, caller: &Caller) -> Result<String, CliError> {
         self.find_for(caller, None).await
     }
 
-    async fn find_for(&self, caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
+    async fn find_for(&self, caller: &Caller, side: Option<Side>) -> Result<String, CliError> {
         match &self.review {
             Some(given) => Ok(id(given)),
             None => guess(caller, side).await,
@@ -50,7 +50,7 @@ impl Which {
     }
 }
 
-async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
+async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, CliError> {
     let mut fit: Vec<Value> = newest(caller).await?;
     fit.retain(|row| !ENDED.iter().any(|ended| row["status"] == *ended));
     let (proposes, reviews) = (side != Some(Side::Reviewer), side != Some(Side::Proposer));
@@ -68,7 +68,7 @@ async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
         None => "has proposed or holds",
     };
     match fit.as_slice() {
-        [] => Err(Failure::usage(anyhow!("which review? {who} {what} no open one; `countersign list` shows all"))),
+        [] => Err(CliError::usage(anyhow!("which review? {who} {what} no open one; `countersign list` shows all"))),
         [only] => {
             let intent = clipped(only["intent"].as_str().unwrap_or_default(), INTENT_COLUMNS);
             terminal::remark(&format!("{}: {intent}", text(only, "number")));
@@ -76,18 +76,18 @@ async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, Failure> {
         }
         several => {
             let numbers: Vec<_> = several.iter().take(10).map(|row| text(row, "number")).collect();
-            Err(Failure::usage(anyhow!("which review? {who} {what} {}", numbers.join(", "))))
+            Err(CliError::usage(anyhow!("which review? {who} {what} {}", numbers.join(", "))))
         }
     }
 }
 
-async fn newest(caller: &Caller) -> Result<Vec<Value>, Failure> {
+async fn newest(caller: &Caller) -> Result<Vec<Value>, CliError> {
     let mut page = caller.remote.pages("list_reviews", json!({}), "reviews", LOOKED_AT).await?;
     Ok(page["reviews"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
 /// The reviews of this branch, with their status.
-async fn of_branch(caller: &Caller, reviews: &[Value]) -> Result<Vec<Value>, Failure> {
+async fn of_branch(caller: &Caller, reviews: &[Value]) -> Result<Vec<Value>, CliError> {
     let Some(branch) = UserRepo::at(caller.dir.clone()).current_branch().await? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for row in reviews.iter().filter(|row| row["has_diff"] == true).take(ASKED) {
@@ -104,14 +104,14 @@ fn is_of(review: &Value, branch: &str) -> bool {
 }
 
 /// The caller's reviews of this branch, open or not, newest first.
-pub(crate) async fn own_of_branch(caller: &Caller) -> Result<Vec<Value>, Failure> {
+pub(crate) async fn own_of_branch(caller: &Caller) -> Result<Vec<Value>, CliError> {
     let mut own = newest(caller).await?;
     own.retain(|row| caller.has_proposed(row));
     of_branch(caller, &own).await
 }
 
 /// The review that an issue was raised in.
-pub(crate) async fn of_issue(caller: &Caller, issue: &str) -> Result<String, Failure> {
+pub(crate) async fn of_issue(caller: &Caller, issue: &str) -> Result<String, CliError> {
     let arguments = json!({ "include_suggestions": true });
     let page = caller.remote.pages("list_issues", arguments, "issues", usize::MAX).await?;
     let found = rows(&page, "issues").iter().find(|row| row["issue_id"] == *issue);

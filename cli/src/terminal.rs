@@ -1,6 +1,6 @@
 //! Output to stdout and stderr: width, colours and closed pipes.
 
-use crate::Failure;
+use crate::CliError;
 use anstream::AutoStream;
 use domain::text::escape_json;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -34,18 +34,18 @@ pub(crate) fn is_interactive() -> bool {
 }
 
 /// Writes to stdout. Colours are removed for NO_COLOR, CLICOLOR=0 and pipes.
-pub(crate) fn write(text: &str) -> Result<(), Failure> {
+pub(crate) fn write(text: &str) -> Result<(), CliError> {
     let mut out = AutoStream::auto(io::stdout().lock());
     check_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Writes JSON to stdout, with control characters escaped.
-pub(crate) fn write_json(text: &str) -> Result<(), Failure> {
+pub(crate) fn write_json(text: &str) -> Result<(), CliError> {
     write_raw(escape_json(text).as_bytes())
 }
 
 /// Writes bytes to stdout unchanged, for other programs.
-pub(crate) fn write_raw(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_raw(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     check_pipe(out.write_all(bytes).and_then(|()| out.flush()))
 }
@@ -60,7 +60,7 @@ pub(crate) fn remark(text: &str) {
     let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{text}");
 }
 
-fn check_pipe(written: io::Result<()>) -> Result<(), Failure> {
+fn check_pipe(written: io::Result<()>) -> Result<(), CliError> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         other => Ok(other?),

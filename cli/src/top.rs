@@ -9,11 +9,11 @@ mod fixtures;
 mod view;
 
 use crate::{
-    Failure,
+    CliError,
     commands::comment,
     commands::respond,
     commands::show,
-    identity::{By, Caller},
+    identity::{Caller, IdentityArgs},
     render::print,
 };
 use anyhow::anyhow;
@@ -36,10 +36,10 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let state = data::fetch(&caller).await?;
     if args.by.at.json {
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         let message = "top needs a terminal; use `countersign top --json` or `countersign list --watch`";
-        return Err(Failure::usage(anyhow!(message)));
+        return Err(CliError::usage(anyhow!(message)));
     }
     // Restores the terminal after a panic too.
     let mut terminal = ratatui::init();
@@ -56,7 +56,12 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     result
 }
 
-async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut DefaultTerminal) -> Result<(), Failure> {
+async fn watch(
+    by: &IdentityArgs,
+    mut caller: Caller,
+    mut app: App,
+    terminal: &mut DefaultTerminal,
+) -> Result<(), CliError> {
     let (events, mut received) = mpsc::channel(256);
     let mut feed = pin!(data::follow_events(&by.at, events));
     let (mut keys, mut tick) = (EventStream::new(), interval(REFRESH_INTERVAL));
@@ -96,7 +101,7 @@ async fn watch(by: &By, mut caller: Caller, mut app: App, terminal: &mut Default
 }
 
 /// Performs an action and fetches the new state.
-async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, Failure> {
+async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Option<String>, CliError> {
     let done = match action {
         Action::Quit | Action::Refresh => None,
         Action::Open(review) => {

@@ -1,6 +1,6 @@
 //! Finds the broker of a data folder, and starts one if needed.
 
-use crate::{ADDRESS_IN_USE, TAKEN, config_args::Place};
+use crate::{ADDRESS_IN_USE, TAKEN, config_args::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{
     DataDir, RunningBroker,
@@ -73,7 +73,7 @@ pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option
 /// The settings with which a missing broker is started.
 #[derive(Debug)]
 pub(crate) struct Starter {
-    pub place: Place,
+    pub place: ConfigArgs,
     pub data_dir: DataDir,
     pub repo: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! Reads the broker's stream of events (server-sent events).
 
 use super::rest::Remote;
-use crate::Failure;
+use crate::CliError;
 use anyhow::Context as _;
 use api::events::Event;
 use reqwest::Response;
@@ -42,7 +42,7 @@ enum Notice {
 
 impl Remote {
     /// Subscribes to events. A failure comes with whether the broker refused the request.
-    pub(crate) async fn subscribe(&self, query: &[(&str, String)]) -> Result<EventStream, (Failure, bool)> {
+    pub(crate) async fn subscribe(&self, query: &[(&str, String)]) -> Result<EventStream, (CliError, bool)> {
         let response = self.open("/api/v1/events", query).await?;
         Ok(EventStream { response, buffer: Vec::new() })
     }
@@ -50,7 +50,7 @@ impl Remote {
 
 impl EventStream {
     /// The next message. `None` if the connection was lost.
-    pub(crate) async fn next(&mut self) -> Result<Option<StreamMessage>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<StreamMessage>, CliError> {
         loop {
             while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
@@ -66,7 +66,7 @@ impl EventStream {
     }
 }
 
-fn parse(data: &[u8]) -> Result<StreamMessage, Failure> {
+fn parse(data: &[u8]) -> Result<StreamMessage, CliError> {
     let frame = serde_json::from_slice(data).context("the broker sent an event that cannot be read")?;
     Ok(match frame {
         Frame::Notice(Notice::Ready { seq }) => StreamMessage::Ready { seq },

@@ -1,6 +1,6 @@
 //! Puts the pages of a response together.
 
-use crate::{Failure, client::rest::Remote, render::rows};
+use crate::{CliError, client::rest::Remote, render::rows};
 use api::{
     history::{TimelineRequest, TimelineResponse},
     messages::{DiscussionRequest, Message},
@@ -17,8 +17,8 @@ const MAX_PAGE_ROWS: usize = 200;
 pub(crate) async fn collect<T>(
     limit: usize,
     mut cursor: Option<String>,
-    fetch: impl AsyncFn(Option<String>, u32) -> Result<(Vec<T>, Option<String>), Failure>,
-) -> Result<(Vec<T>, Option<String>), Failure> {
+    fetch: impl AsyncFn(Option<String>, u32) -> Result<(Vec<T>, Option<String>), CliError>,
+) -> Result<(Vec<T>, Option<String>), CliError> {
     let mut rows = Vec::new();
     loop {
         let page_rows = limit.saturating_sub(rows.len()).clamp(1, MAX_PAGE_ROWS);
@@ -35,7 +35,7 @@ pub(crate) async fn collect<T>(
 const TEXTS: [&str; 4] = ["description", "diff", "counter_patch", "verdict_reason"];
 
 /// A proposal with all of its texts.
-pub(crate) async fn proposal(remote: &Remote, mut arguments: Value) -> Result<Value, Failure> {
+pub(crate) async fn proposal(remote: &Remote, mut arguments: Value) -> Result<Value, CliError> {
     let mut whole = remote.call("get_proposal", arguments.clone()).await?;
     while whole["next_cursor"].is_string() {
         arguments["cursor"] = whole["next_cursor"].take();
@@ -52,7 +52,7 @@ pub(crate) async fn proposal(remote: &Remote, mut arguments: Value) -> Result<Va
 }
 
 /// All messages of a review, each with all of its text.
-pub(crate) async fn discussion(remote: &Remote, review: &str) -> Result<Vec<Value>, Failure> {
+pub(crate) async fn discussion(remote: &Remote, review: &str) -> Result<Vec<Value>, CliError> {
     let mut arguments = json!({ "review_id": review });
     let mut messages: Vec<Value> = Vec::new();
     loop {
@@ -77,7 +77,7 @@ pub(crate) async fn discussion(remote: &Remote, review: &str) -> Result<Vec<Valu
 pub(crate) async fn complete_proposal(
     remote: &Remote,
     mut request: ProposalRequest,
-) -> Result<ProposalResponse, Failure> {
+) -> Result<ProposalResponse, CliError> {
     let mut proposal = remote.execute::<GetProposal>(&request).await?;
     while let Some(cursor) = proposal.next_cursor.take() {
         request.cursor = Some(cursor);
@@ -98,7 +98,7 @@ fn append(text: &mut Option<String>, page: Option<String>) {
 }
 
 /// All messages of a review, each with its complete text.
-pub(crate) async fn complete_discussion(remote: &Remote, review_id: &str) -> Result<Vec<Message>, Failure> {
+pub(crate) async fn complete_discussion(remote: &Remote, review_id: &str) -> Result<Vec<Message>, CliError> {
     let mut request = DiscussionRequest { review_id: review_id.to_owned(), ..Default::default() };
     let mut messages: Vec<Message> = Vec::new();
     loop {
@@ -118,7 +118,7 @@ pub(crate) async fn complete_discussion(remote: &Remote, review_id: &str) -> Res
 }
 
 /// The verdicts of all rounds, the newest first.
-pub(crate) async fn verdicts(remote: &Remote, current: &Value) -> Result<Vec<Value>, Failure> {
+pub(crate) async fn verdicts(remote: &Remote, current: &Value) -> Result<Vec<Value>, CliError> {
     let mut all = rows(current, "iterations").to_vec();
     for round in (1..current["current_round"].as_u64().unwrap_or(1)).rev() {
         let arguments = json!({ "review_id": current["review_id"], "round": round });
@@ -128,7 +128,7 @@ pub(crate) async fn verdicts(remote: &Remote, current: &Value) -> Result<Vec<Val
 }
 
 /// The complete timeline of a review.
-pub(crate) async fn timeline(remote: &Remote, review_id: &str) -> Result<TimelineResponse, Failure> {
+pub(crate) async fn timeline(remote: &Remote, review_id: &str) -> Result<TimelineResponse, CliError> {
     let mut request = TimelineRequest { review_id: review_id.to_owned(), cursor: None };
     let mut timeline = remote.execute::<GetReviewTimeline>(&request).await?;
     while let Some(cursor) = timeline.next_cursor.take() {
@@ -149,7 +149,7 @@ pub(crate) fn append_timeline(timeline: &mut TimelineResponse, page: TimelineRes
     }
 }
 
-fn without_cursor(mut whole: Value) -> Result<Value, Failure> {
+fn without_cursor(mut whole: Value) -> Result<Value, CliError> {
     if let Some(fields) = whole.as_object_mut() {
         fields.remove("next_cursor");
     }

@@ -1,9 +1,9 @@
 //! Client of the running broker: calls operations over REST, and tools over MCP where a command is not converted yet.
 
 use crate::{
-    Failure, NO_BROKER,
+    CliError, NO_BROKER,
     client::discovery::{client, find, given_token, local_token},
-    config_args::Place,
+    config_args::ConfigArgs,
     error::Refused,
     progress,
 };
@@ -24,9 +24,9 @@ const SHOWN_CHARS: usize = 500;
 /// The most rows that one call gives.
 const PAGE: usize = 200;
 
-/// Which broker, and how its answer is shown.
+/// Options for the broker and the output format.
 #[derive(Debug, Clone, clap::Args)]
-pub struct At {
+pub struct BrokerArgs {
     /// JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -34,10 +34,10 @@ pub struct At {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-impl At {
+impl BrokerArgs {
     /// Where whoever types works.
     pub(crate) fn dir(&self) -> anyhow::Result<PathBuf> {
         match &self.place.repo {
@@ -57,11 +57,11 @@ pub(crate) struct Remote {
 
 impl Remote {
     /// The broker at this address, without a token.
-    pub(crate) fn at(url: &str) -> Result<Self, Failure> {
+    pub(crate) fn at(url: &str) -> Result<Self, CliError> {
         Ok(Self { client: client()?, url: url.to_owned(), token: None, workplace: None })
     }
 
-    pub(crate) async fn find(at: At) -> Result<Self, Failure> {
+    pub(crate) async fn find(at: BrokerArgs) -> Result<Self, CliError> {
         let client = client()?;
         let given = given_token()?;
         let workplace = at
@@ -72,27 +72,27 @@ impl Remote {
         let (url, token) = match at.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), given),
             None => {
-                let data_dir = at.place.settle(None)?.config.server.data_dir;
+                let data_dir = at.place.resolve(None)?.config.server.data_dir;
                 let missing = || anyhow!("no broker serves {}; start one with `countersign serve`", data_dir.display());
                 let found = find(&client, &data_dir).await;
-                let url = found.ok_or_else(|| Failure::new(NO_BROKER, missing()))?.url;
+                let url = found.ok_or_else(|| CliError::new(NO_BROKER, missing()))?.url;
                 (url, given.or_else(|| local_token(&data_dir)))
             }
         };
         Ok(Self { client, url, token, workplace })
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<String, Failure> {
+    pub(crate) async fn get(&self, path: &str) -> Result<String, CliError> {
         self.answer(self.client.get(format!("{}{path}", self.url))).await
     }
 
     /// Calls an operation.
-    pub(crate) async fn execute<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
+    pub(crate) async fn execute<O: Operation>(&self, request: &O::Request) -> Result<O::Response, CliError> {
         progress::during(O::ID.name(), self.execute_quietly::<O>(request)).await
     }
 
     /// Calls an operation without showing progress.
-    pub(crate) async fn execute_quietly<O: Operation>(&self, request: &O::Request) -> Result<O::Response, Failure> {
+    pub(crate) async fn execute_quietly<O: Operation>(&self, request: &O::Request) -> Result<O::Response, CliError> {
         let Value::Object(arguments) = serde_json::to_value(request)? else {
             return Err(anyhow!("the request of {} is not an object", O::ID.name()).into());
         };
@@ -116,12 +116,12 @@ impl Remote {
     }
 
     /// Calls a tool. A refusal is an error in its own words, with its code.
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, CliError> {
         progress::during(tool, self.call_quietly(tool, given(arguments))).await
     }
 
     /// The same for a call that is meant to take long.
-    pub(crate) async fn call_quietly(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    pub(crate) async fn call_quietly(&self, tool: &str, arguments: Value) -> Result<Value, CliError> {
         let message = json!({
             "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
         });
@@ -153,7 +153,7 @@ impl Remote {
         mut arguments: Value,
         key: &str,
         limit: usize,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, CliError> {
         let mut rows = Vec::new();
         // A page may hold less than was asked for, or nothing, and others come after it.
         loop {
@@ -177,7 +177,7 @@ impl Remote {
     }
 
     /// An answer that goes on and on. With a failure comes whether the broker itself says no.
-    pub(super) async fn open(&self, path: &str, query: &[(&str, String)]) -> Result<Response, (Failure, bool)> {
+    pub(super) async fn open(&self, path: &str, query: &[(&str, String)]) -> Result<Response, (CliError, bool)> {
         let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let request = self.client.get(format!("{}{path}?{}", self.url, query.join("&")));
         let answer = self.send(request).await.map_err(|failure| (failure, false))?;
@@ -189,15 +189,15 @@ impl Remote {
         Err((refused(status, &text), status.is_client_error()))
     }
 
-    async fn send(&self, mut request: RequestBuilder) -> Result<Response, Failure> {
+    async fn send(&self, mut request: RequestBuilder) -> Result<Response, CliError> {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token.clone());
         }
         let sent = request.send().await.with_context(|| format!("no broker answers at {}", self.url));
-        sent.map_err(|error| Failure::new(NO_BROKER, error))
+        sent.map_err(|error| CliError::new(NO_BROKER, error))
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<String, Failure> {
+    async fn answer(&self, request: RequestBuilder) -> Result<String, CliError> {
         let answer = self.send(request).await?;
         let status = answer.status();
         let text = answer.text().await?;
@@ -225,12 +225,12 @@ fn given(mut arguments: Value) -> Value {
     arguments
 }
 
-fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> Failure {
+fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> CliError {
     Refused { words: words.to_owned(), code: code.to_owned(), beside }.into()
 }
 
 /// The refusal in a problem response of the API.
-fn problem(status: StatusCode, text: &str) -> Failure {
+fn problem(status: StatusCode, text: &str) -> CliError {
     let Ok(Value::Object(mut body)) = serde_json::from_str(text) else { return refused(status, text) };
     for key in ["type", "title", "status", "detail", "trace_id"] {
         body.remove(key);
@@ -245,7 +245,7 @@ fn problem(status: StatusCode, text: &str) -> Failure {
     }
 }
 
-fn refused(status: StatusCode, text: &str) -> Failure {
+fn refused(status: StatusCode, text: &str) -> CliError {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     let error = body["error"].as_str().or_else(|| body["detail"].as_str());
     match (error, body["code"].as_str()) {

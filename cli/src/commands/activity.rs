@@ -1,9 +1,9 @@
 //! `countersign activity`: lists recent activity, one line each.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination::collect,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     render::{format_age, next_page, one_line, print, table},
 };
 use api::{
@@ -24,10 +24,10 @@ pub struct Args {
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let json = args.at.json;
     let broker = Remote::find(args.at).await?;
     let (entries, next_cursor) = collect(args.limit, args.cursor, async |cursor, limit| {

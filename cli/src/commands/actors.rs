@@ -1,12 +1,12 @@
 //! `countersign actors`: prints the actor tree of the running broker.
 
 use crate::{
-    Failure,
-    client::rest::{At, Remote},
+    CliError,
+    client::rest::{BrokerArgs, Remote},
     terminal,
 };
 
-pub(crate) async fn run(at: At) -> Result<(), Failure> {
+pub(crate) async fn run(at: BrokerArgs) -> Result<(), CliError> {
     let format = if at.json { "json" } else { "text" };
     let mut text = Remote::find(at).await?.get(&format!("/debug/actors?format={format}")).await?;
     if !text.ends_with('\n') {

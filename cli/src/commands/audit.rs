@@ -1,9 +1,9 @@
 //! `countersign audit`: lists the log of events, with filters.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination::collect,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     error::parse_variant,
     render::{format_local_short, next_page, print, table},
     review_arg as which,
@@ -44,10 +44,10 @@ pub struct Args {
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let json = args.at.json;
     let request = AuditRequest {
         review_id: args.review.as_deref().map(which::id),

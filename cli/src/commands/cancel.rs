@@ -1,26 +1,26 @@
 //! `countersign cancel`: withdraws a review.
 
 use crate::{
-    Failure,
+    CliError,
     commands::status,
     editor,
-    identity::{By, Side},
+    identity::{IdentityArgs, Side},
     render::print,
-    review_arg::Which,
+    review_arg::ReviewArg,
 };
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     #[command(flatten)]
     text: editor::TextArgs,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
     let what =

@@ -1,8 +1,8 @@
 //! `countersign claim`: takes a seat of a review.
 
 use crate::{
-    Failure,
-    identity::By,
+    CliError,
+    identity::IdentityArgs,
     render::{indented, one_line, print, review, text},
 };
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ pub struct Args {
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let review = crate::review_arg::id(&args.review);
     let what = json!({ "review_id": review, "reviewer_id": caller.speaks_as()?, "persona": args.persona });

@@ -1,23 +1,23 @@
 //! `countersign close`: closes a review.
 
 use crate::{
-    Failure,
+    CliError,
     commands::status,
-    identity::{By, Side},
+    identity::{IdentityArgs, Side},
     render::print,
-    review_arg::Which,
+    review_arg::ReviewArg,
 };
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
     let what = json!({ "review_id": review["review_id"], "closer_role": "proposer" });

@@ -1,17 +1,17 @@
 //! `countersign comment`: adds a message to the discussion of a review.
 
 use crate::{
-    Failure, editor,
-    identity::{By, Caller, Side},
+    CliError, editor,
+    identity::{Caller, IdentityArgs, Side},
     render::{print, text},
-    review_arg::Which,
+    review_arg::ReviewArg,
 };
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     #[command(flatten)]
     text: editor::TextArgs,
     /// Seat of the discussion, if there are several
@@ -21,10 +21,10 @@ pub struct Args {
     #[arg(long, value_name = "ROLE")]
     role: Option<Side>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn say(
     role: Option<Side>,
     persona: Option<&str>,
     body: String,
-) -> Result<Value, Failure> {
+) -> Result<Value, CliError> {
     let seat = persona.map(str::to_owned).or_else(|| caller.seat(review));
     let what = json!({
         "review_id": review["review_id"], "sender_role": caller.role(review, role), "caller_id": caller.speaks_as()?,

@@ -1,6 +1,6 @@
 //! `countersign completions` and `countersign man`: shell completions and manual pages.
 
-use crate::{EXIT_CODES, Failure, terminal};
+use crate::{CliError, EXIT_CODES, terminal};
 use anyhow::Context as _;
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, definition: clap::Command) -> Result<(), Failure> {
+pub(crate) fn completions(args: &CompletionsArgs, definition: clap::Command) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut public_commands(&definition), NAME, &mut script);
     terminal::write_raw(&script)
@@ -26,7 +26,7 @@ pub struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn man(args: &ManArgs, definition: clap::Command) -> Result<(), Failure> {
+pub(crate) fn man(args: &ManArgs, definition: clap::Command) -> Result<(), CliError> {
     let command = public_commands(&definition);
     if let Some(dir) = &args.dir {
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;

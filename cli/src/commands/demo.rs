@@ -4,7 +4,7 @@
 mod sandbox;
 mod scenario;
 
-use crate::{Failure, Signals, terminal};
+use crate::{CliError, Signals, terminal};
 use anyhow::anyhow;
 use sandbox::Sandbox;
 use scenario::Scenario;
@@ -27,7 +27,7 @@ pub struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { STEP_PAUSE };
     let narrator = Narrator { began: Instant::now(), json: args.json, pause };
     // Remove the sandbox (a temporary folder and a broker) in every case.
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     result
 }
 
-async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), Failure> {
+async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), CliError> {
     narrator.opening(sandbox)?;
     Scenario { sandbox, narrator }.play().await?;
     narrator.closing()
@@ -59,7 +59,7 @@ struct Narrator {
 }
 
 impl Narrator {
-    fn opening(&self, sandbox: &Sandbox) -> Result<(), Failure> {
+    fn opening(&self, sandbox: &Sandbox) -> Result<(), CliError> {
         self.text(&format!(
             "A complete review: a real broker, a real repository, a scripted proposer and reviewer. Your files are not touched.
 
@@ -72,7 +72,7 @@ impl Narrator {
         ))
     }
 
-    fn closing(&self) -> Result<(), Failure> {
+    fn closing(&self) -> Result<(), CliError> {
         self.text(
             "
 The demo's broker and repository were removed. To have your own agents reviewed:
@@ -83,7 +83,7 @@ The demo's broker and repository were removed. To have your own agents reviewed:
     }
 
     /// Prints one step with its details.
-    async fn step(&self, who: &str, did: &str, lines: &[String]) -> Result<(), Failure> {
+    async fn step(&self, who: &str, did: &str, lines: &[String]) -> Result<(), CliError> {
         let at = self.began.elapsed();
         if self.json {
             let step = serde_json::json!({ "at_ms": at.as_millis() as u64, "who": who, "did": did, "lines": lines });
@@ -98,11 +98,11 @@ The demo's broker and repository were removed. To have your own agents reviewed:
         Ok(())
     }
 
-    fn text(&self, text: &str) -> Result<(), Failure> {
+    fn text(&self, text: &str) -> Result<(), CliError> {
         if self.json { Ok(()) } else { write(text) }
     }
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+fn write(text: &str) -> Result<(), CliError> {
     terminal::write_raw(text.as_bytes())
 }

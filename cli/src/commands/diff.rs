@@ -1,14 +1,14 @@
 //! `countersign diff`: prints the proposed diff; unchanged into a pipe, for `git apply`.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination as whole,
-    identity::By,
+    identity::IdentityArgs,
     render::{
         style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
         text,
     },
-    review_arg::Which,
+    review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
@@ -18,7 +18,7 @@ use serde_json::json;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Diff of an earlier round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
@@ -32,10 +32,10 @@ pub struct Args {
     #[arg(long)]
     submitted: bool,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     let arguments = json!({
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// Coloured on a terminal, with hidden characters escaped.
-pub(crate) fn show(diff: &str) -> Result<(), Failure> {
+pub(crate) fn show(diff: &str) -> Result<(), CliError> {
     if !terminal::is_terminal() {
         let end = if diff.ends_with('\n') { "" } else { "\n" };
         return terminal::write_raw(format!("{diff}{end}").as_bytes());

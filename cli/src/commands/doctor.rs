@@ -5,7 +5,7 @@ mod broker;
 mod clients;
 mod system;
 
-use crate::{Failure, config_args::Place, render::print};
+use crate::{CliError, config_args::ConfigArgs, render::print};
 use anyhow::anyhow;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 /// The result of one check.
@@ -71,7 +71,7 @@ impl Check {
     }
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let mut checks = vec![system::git().await];
     match args.place.load(None) {
         Err(failure) => {

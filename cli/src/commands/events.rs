@@ -1,9 +1,9 @@
 //! `countersign events`: prints the events of the running broker, one line each, once or continuously.
 
 use crate::{
-    Failure,
+    CliError,
     client::event_stream::{EventStream, StreamMessage},
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     review_arg as which, terminal,
 };
 use anyhow::anyhow;
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     kind: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
 /// How a connection ended.
@@ -46,7 +46,7 @@ enum StreamEnd {
     Lost,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let mut since = args.since.or((!args.follow).then_some(0));
     let mut was_connected = false;
     loop {
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// A failure comes with whether the broker refused the request.
-async fn connect(args: &Args, since: Option<u64>) -> Result<EventStream, (Failure, bool)> {
+async fn connect(args: &Args, since: Option<u64>) -> Result<EventStream, (CliError, bool)> {
     let remote = Remote::find(args.at.clone()).await.map_err(|failure| (failure, false))?;
     let mut query = vec![("follow", args.follow.to_string())];
     let review = args.review.as_deref().map(which::id);
@@ -80,7 +80,7 @@ async fn connect(args: &Args, since: Option<u64>) -> Result<EventStream, (Failur
     remote.subscribe(&query).await
 }
 
-async fn read(mut stream: EventStream, args: &Args, since: &mut Option<u64>) -> Result<StreamEnd, Failure> {
+async fn read(mut stream: EventStream, args: &Args, since: &mut Option<u64>) -> Result<StreamEnd, CliError> {
     while let Some(message) = stream.next().await? {
         match message {
             StreamMessage::Ready { seq } => *since = Some(seq),

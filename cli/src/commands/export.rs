@@ -5,9 +5,9 @@ mod markdown;
 mod sarif;
 
 use crate::{
-    Failure, USAGE,
+    CliError, USAGE,
     client::pagination::collect,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     error::parse_variant,
     terminal,
 };
@@ -53,10 +53,10 @@ pub struct Args {
     #[arg(long, value_name = "PROJECT", conflicts_with = "reviews")]
     project: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let format = if args.at.json { Format::Json } else { args.format };
     let broker = Remote::find(args.at).await?;
     let ids = match args.reviews.as_slice() {
@@ -90,7 +90,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// The named reviews, with ranges expanded.
-fn expand_ranges(named: &[String]) -> Result<Vec<String>, Failure> {
+fn expand_ranges(named: &[String]) -> Result<Vec<String>, CliError> {
     let mut ids = Vec::new();
     for name in named {
         match name.split_once("..") {
@@ -100,7 +100,7 @@ fn expand_ranges(named: &[String]) -> Result<Vec<String>, Failure> {
                     ids.extend((first..=last).take(MAX_REVIEWS + 1).map(|number| format!("R-{number}")));
                 }
                 _ => {
-                    return Err(Failure::new(
+                    return Err(CliError::new(
                         USAGE,
                         anyhow!("{name}: not a range; expected R-3..R-9 with the smaller number first"),
                     ));
@@ -109,7 +109,7 @@ fn expand_ranges(named: &[String]) -> Result<Vec<String>, Failure> {
         }
     }
     if ids.len() > MAX_REVIEWS {
-        return Err(Failure::new(USAGE, anyhow!("more than {MAX_REVIEWS} reviews; export them into several files")));
+        return Err(CliError::new(USAGE, anyhow!("more than {MAX_REVIEWS} reviews; export them into several files")));
     }
     Ok(ids)
 }
@@ -123,7 +123,7 @@ fn parse_number(name: &str) -> Option<u64> {
         .filter(|number| *number > 0)
 }
 
-async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, Failure> {
+async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, CliError> {
     let status = status.map(|status| parse_variant("--status", status)).transpose()?;
     let (reviews, _) = collect(MAX_REVIEWS, None, async |cursor, limit| {
         let project = project.map(str::to_owned);
@@ -141,7 +141,7 @@ struct Export<'a> {
     reviews: &'a [ReviewBundle],
 }
 
-fn pretty_json(value: &impl Serialize) -> Result<String, Failure> {
+fn pretty_json(value: &impl Serialize) -> Result<String, CliError> {
     Ok(format!("{:#}\n", serde_json::to_value(value)?))
 }
 

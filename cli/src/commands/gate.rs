@@ -3,8 +3,8 @@
 //! Reads the database file and the user's repository, so it works without a broker.
 
 use crate::{
-    Failure, USAGE,
-    config_args::Place,
+    CliError, USAGE,
+    config_args::ConfigArgs,
     render::gate::{GateAnswer, report},
     terminal,
 };
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 /// What happens if the gate cannot tell.
@@ -71,7 +71,7 @@ impl FailModeArgs {
     }
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let result = decide(&args).await;
     let printed = match &result {
         Ok(decisions) if args.json => print_json(&GateAnswer::from_decisions(decisions)),
@@ -92,13 +92,13 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     // The exit code says no even if the output could not be written.
     match (result, args.fail_mode.chosen()) {
         (Ok(decisions), _) if decisions.iter().all(Decision::passes) => printed,
-        (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(Failure::answer(NO)),
+        (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(CliError::answer(NO)),
         (Err(_), Some(Fail::Open)) => printed,
-        (Err(_), None) => Err(Failure::answer(CANNOT_TELL)),
+        (Err(_), None) => Err(CliError::answer(CANNOT_TELL)),
     }
 }
 
-pub(crate) fn print_json(answer: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn print_json(answer: &impl Serialize) -> Result<(), CliError> {
     terminal::write_json(&format!("{}\n", serde_json::to_string_pretty(answer)?))
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn open_gate_with<A: Approvals>(
 }
 
 /// The repository that the arguments name, and the settings that apply to it.
-pub(crate) async fn repo_and_config(place: &Place) -> anyhow::Result<(UserRepo, Config)> {
+pub(crate) async fn repo_and_config(place: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
     let dir = match &place.repo {
         Some(dir) => dir.clone(),
         None => std::env::current_dir()?,
@@ -161,11 +161,11 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
     if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
 }
 
-pub(crate) fn load_config(place: &Place) -> anyhow::Result<Config> {
-    Ok(place.settle(None).map_err(|failure| failure.error)?.config)
+pub(crate) fn load_config(place: &ConfigArgs) -> anyhow::Result<Config> {
+    Ok(place.resolve(None).map_err(|failure| failure.error)?.config)
 }
 
 /// A failure that the exit code must not confuse with a no.
-pub(crate) fn cannot_tell(error: impl Into<anyhow::Error>) -> Failure {
-    Failure::new(USAGE, error)
+pub(crate) fn cannot_tell(error: impl Into<anyhow::Error>) -> CliError {
+    CliError::new(USAGE, error)
 }

@@ -1,8 +1,8 @@
 //! `countersign issues`: lists findings and changes their status.
 
 use crate::{
-    Failure,
-    identity::By,
+    CliError,
+    identity::IdentityArgs,
     render::issue,
     render::{print, rows, style, text},
     review_arg as which,
@@ -48,7 +48,7 @@ struct ListArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -86,7 +86,7 @@ struct One {
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,7 +98,7 @@ struct DuplicateArgs {
     of: String,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         None => list(args.list).await,
         Some(Command::Fix(one)) => update(one, "fixed", None).await,
@@ -109,7 +109,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-async fn list(args: ListArgs) -> Result<(), Failure> {
+async fn list(args: ListArgs) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let what = json!({
         "review_id": args.review.as_deref().map(which::id), "severity": args.severity, "file": args.file,
@@ -125,7 +125,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
     })
 }
 
-async fn update(one: One, status: &str, duplicate_of: Option<&str>) -> Result<(), Failure> {
+async fn update(one: One, status: &str, duplicate_of: Option<&str>) -> Result<(), CliError> {
     let caller = one.by.begin().await?;
     let issue = number(&one.issue);
     let review = match &one.review {

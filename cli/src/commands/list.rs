@@ -1,9 +1,9 @@
 //! `countersign list`: lists reviews.
 
 use crate::{
-    Failure,
+    CliError,
     commands::watch,
-    identity::{By, Caller, proposer},
+    identity::{Caller, IdentityArgs, proposer},
     render::{Cell, age, one_line, print, rows, style, table, text},
 };
 use serde_json::{Value, json};
@@ -41,10 +41,10 @@ pub struct Args {
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     if args.watch {
         let ask = async || args.list(&args.by.begin().await?).await;
         return watch::redraw(&args.by.at, &[], shown, ask).await;
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 impl Args {
-    async fn list(&self, caller: &Caller) -> Result<Value, Failure> {
+    async fn list(&self, caller: &Caller) -> Result<Value, CliError> {
         let whose = if self.mine || self.claimable { caller.speaks_as()? } else { None };
         if self.mine {
             caller.name()?;

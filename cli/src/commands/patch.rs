@@ -1,13 +1,13 @@
 //! `countersign patch`: shows, accepts or declines a counter-patch.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination as whole,
     commands::diff,
     commands::status,
-    identity::{By, Side},
+    identity::{IdentityArgs, Side},
     render::{print, text},
-    review_arg::Which,
+    review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
@@ -32,15 +32,15 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct One {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Seat of the counter-patch, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Show(one) => show(one).await,
         Command::Accept(one) => answer("accept_counter_patch", one).await,
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-async fn show(one: One) -> Result<(), Failure> {
+async fn show(one: One) -> Result<(), CliError> {
     let caller = one.by.begin().await?;
     let which = one.which.find_any(&caller).await?;
     let proposal = whole::proposal(&caller.remote, json!({ "review_id": which, "persona": one.persona })).await?;
@@ -59,7 +59,7 @@ async fn show(one: One) -> Result<(), Failure> {
     diff::show(proposal["counter_patch"].as_str().ok_or_else(none)?)
 }
 
-async fn answer(tool: &str, one: One) -> Result<(), Failure> {
+async fn answer(tool: &str, one: One) -> Result<(), CliError> {
     let caller = one.by.begin().await?;
     let review = caller.own(&one.which.find(&caller, Side::Proposer).await?).await?;
     let what = json!({ "review_id": review["review_id"], "persona": one.persona });

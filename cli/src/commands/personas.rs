@@ -1,6 +1,6 @@
 //! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
 
-use crate::{Failure, config_args::Place, render::table, terminal};
+use crate::{CliError, config_args::ConfigArgs, render::table, terminal};
 use config::{Loaded, Origin, PanelRule};
 use domain::persona::Persona;
 use domain::text::escape;
@@ -13,10 +13,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (loaded, _) = args.place.load(None)?;
     if args.json { terminal::write_json(&format!("{}\n", to_json(&loaded))) } else { terminal::write(&render(&loaded)) }
 }

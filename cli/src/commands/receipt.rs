@@ -3,9 +3,9 @@
 //! Receipts are written only for commits that the gate approves.
 
 use crate::{
-    Failure,
+    CliError,
     commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
-    config_args::Place,
+    config_args::ConfigArgs,
     render::gate::{describe, name, short_id},
     terminal,
 };
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 /// A line of `receipt --json`.
@@ -54,7 +54,7 @@ struct Receipts<'a> {
     receipts: &'a [Receipt],
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
     if args.show {
         return show(&args, &repo).await;
@@ -75,7 +75,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         }
         print(&args, decision, receipt.as_ref())?;
     }
-    if all_pass { Ok(()) } else { Err(Failure::answer(1)) }
+    if all_pass { Ok(()) } else { Err(CliError::answer(1)) }
 }
 
 async fn write_trailer(args: &Args, repo: &UserRepo, receipt: &Receipt) -> anyhow::Result<()> {
@@ -91,7 +91,7 @@ async fn write_trailer(args: &Args, repo: &UserRepo, receipt: &Receipt) -> anyho
     Ok(receipt.amend_head(repo).await?)
 }
 
-fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<(), Failure> {
+fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<(), CliError> {
     let message = match (&decision.outcome, receipt) {
         (Outcome::Approved(_), Some(receipt)) => {
             format!("{}: wrote a receipt for {}", name(&decision.candidate), receipt.review)
@@ -109,7 +109,7 @@ fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<
     }
 }
 
-async fn show(args: &Args, repo: &UserRepo) -> Result<(), Failure> {
+async fn show(args: &Args, repo: &UserRepo) -> Result<(), CliError> {
     let commit = Candidate::from_commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
     if args.json {

@@ -1,26 +1,26 @@
 //! `countersign release`: gives a claimed seat back.
 
 use crate::{
-    Failure,
+    CliError,
     commands::status,
-    identity::{By, Side},
+    identity::{IdentityArgs, Side},
     render::print,
-    review_arg::Which,
+    review_arg::ReviewArg,
 };
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Reason
     #[arg(long, short = 'm', value_name = "REASON")]
     message: Option<String>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let review = args.which.find(&caller, Side::Reviewer).await?;
     let what = json!({ "review_id": review, "reviewer_id": caller.speaks_as()?, "reason": args.message });

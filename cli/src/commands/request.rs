@@ -4,9 +4,9 @@ pub(crate) mod source;
 pub(crate) mod words;
 
 use crate::{
-    Failure,
+    CliError,
     commands::wait::{self, For},
-    identity::{By, Caller},
+    identity::{Caller, IdentityArgs},
     render::review,
     render::{
         indented, one_line, print, strings,
@@ -59,7 +59,7 @@ pub struct Args {
     #[command(flatten)]
     waiting: For,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
 /// Where the change belongs in the workflow.
@@ -82,7 +82,7 @@ struct Identity {
     task: Option<String>,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let mut gathered = args.source.gather(&caller.dir).await?;
     if args.incremental {
@@ -100,7 +100,7 @@ impl Args {
         gathered: &mut Gathered,
         title: &str,
         description: Option<String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, CliError> {
         let Identity { agent_type, agent_role, phase, plan_id, task } = &self.identity;
         let category = self.category.as_deref().or(gathered.category);
         let reviewers = Some(&self.reviewers).filter(|reviewers| !reviewers.is_empty());
@@ -127,9 +127,9 @@ fn policy(given: &str) -> Value {
 }
 
 /// Limits the proposal to commits that have not been reviewed.
-async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Result<(), Failure> {
+async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Result<(), CliError> {
     let Some(branch) = gathered.arguments["target"]["branch"].as_str().map(str::to_owned) else {
-        return Err(Failure::usage(anyhow!("--incremental needs a branch, but none is checked out")));
+        return Err(CliError::usage(anyhow!("--incremental needs a branch, but none is checked out")));
     };
     let reviews = own_of_branch(caller).await?;
     let is = |review: &Value, words: &[&str]| words.iter().any(|word| review["status"] == *word);
@@ -161,7 +161,12 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
 }
 
 /// Proposes, prints the result and waits if requested.
-pub(crate) async fn submit(caller: &Caller, arguments: Value, waiting: &For, by: &By) -> Result<(), Failure> {
+pub(crate) async fn submit(
+    caller: &Caller,
+    arguments: Value,
+    waiting: &For,
+    by: &IdentityArgs,
+) -> Result<(), CliError> {
     let submitted = caller.call("create_review", arguments).await?;
     if !waiting.waits() {
         return print(caller.json, &submitted, |submitted| shown(submitted, true));

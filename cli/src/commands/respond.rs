@@ -3,14 +3,14 @@
 mod written;
 
 use crate::{
-    Failure,
+    CliError,
     commands::request::source::read,
     editor,
-    identity::{By, Caller, Side},
+    identity::{Caller, IdentityArgs, Side},
     render::issue,
     render::review,
     render::{print, rows, style, text},
-    review_arg::Which,
+    review_arg::ReviewArg,
     terminal,
 };
 use anyhow::{Context as _, anyhow};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     #[command(flatten)]
     verdict: VerdictArgs,
     /// Reason of the verdict; required except for an approval
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "HASH")]
     content_hash: Option<String>,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -83,17 +83,17 @@ impl VerdictArgs {
     }
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Reviewer).await?;
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
     // Check this before the user writes text that could not be sent.
     if caller.has_proposed(&review) {
         let words = "is your own proposal, which somebody else has to review; are you another? then --as NAME";
-        return Err(Failure::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
+        return Err(CliError::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
     }
     if !caller.is_named() && !terminal::is_interactive() {
-        return Err(Failure::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
+        return Err(CliError::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
     }
     let mut said = args.said(&review).await?;
     if let Some(hash) = &args.content_hash {
@@ -110,7 +110,7 @@ pub(crate) async fn give(
     review: &Value,
     persona: Option<&str>,
     said: Map<String, Value>,
-) -> Result<Value, Failure> {
+) -> Result<Value, CliError> {
     let seat = Seat::take(caller, review, persona).await?;
     let mut verdict = Value::Object(said);
     verdict["review_id"] = review["review_id"].clone();
@@ -128,13 +128,13 @@ pub(crate) async fn give(
 
 impl Args {
     /// The verdict and its findings. Options take precedence over a file.
-    async fn said(&self, review: &Value) -> Result<Map<String, Value>, Failure> {
+    async fn said(&self, review: &Value) -> Result<Map<String, Value>, CliError> {
         let mut said = match &self.file {
             Some(file) => written::read(&read(file)?, Some(file)).with_context(|| file.display().to_string()),
             None if self.edit || self.wants_editor() => written::prose(&editor::edit(&template(review)).await?),
             None => Ok(Map::new()),
         }
-        .map_err(Failure::usage)?;
+        .map_err(CliError::usage)?;
         let texts = [
             ("verdict", self.verdict.word()),
             ("reason", self.reason.as_deref()),
@@ -145,7 +145,7 @@ impl Args {
             let found: Result<Vec<_>, _> = specs.iter().map(|spec| written::finding(spec, is_issue)).collect();
             let list = said.entry(key).or_insert_with(|| json!([]));
             if let Some(list) = list.as_array_mut() {
-                list.extend(found.map_err(Failure::usage)?);
+                list.extend(found.map_err(CliError::usage)?);
             }
         }
         if let Some(file) = &self.counter_patch {
@@ -153,7 +153,7 @@ impl Args {
         }
         if !said.get("verdict").is_some_and(Value::is_string) {
             let words = "what is the verdict? --approve, --request-changes, --reject or --comment";
-            return Err(Failure::usage(anyhow!(words)));
+            return Err(CliError::usage(anyhow!(words)));
         }
         Ok(said)
     }
@@ -174,7 +174,7 @@ struct Seat {
 
 impl Seat {
     /// Uses the seat that is already held, or claims a free one.
-    async fn take(caller: &Caller, review: &Value, persona: Option<&str>) -> Result<Self, Failure> {
+    async fn take(caller: &Caller, review: &Value, persona: Option<&str>) -> Result<Self, CliError> {
         let held = rows(review, "seats").iter().find(|seat| caller.is(&seat["claimed_by"]));
         if let Some(seat) = held {
             let content_hash = review["content_hash"].clone();

@@ -1,16 +1,16 @@
 //! `countersign resubmit`: starts the next round of a review.
 
 use crate::{
-    Failure,
+    CliError,
     commands::request::{
         source::{Gathered, Source},
         submit,
         words::Words,
     },
     commands::wait::For,
-    identity::{By, Caller, Side},
+    identity::{Caller, IdentityArgs, Side},
     render::text,
-    review_arg::Which,
+    review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
@@ -27,10 +27,10 @@ pub struct Args {
     #[command(flatten)]
     waiting: For,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
     let mut gathered = if args.source.is_named() {
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 
 /// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
 /// only after an accepted counter-patch.
-async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
+async fn stays(caller: &Caller, review: &Value) -> Result<(), CliError> {
     if review["has_diff"] != true || review["target"]["kind"] == "branch" {
         return Ok(());
     }
@@ -62,5 +62,5 @@ async fn stays(caller: &Caller, review: &Value) -> Result<(), Failure> {
     }
     let from = review["target"]["kind"].as_str().unwrap_or("diff");
     let words = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
-    Err(Failure::usage(anyhow!("{} was made from a {from}; {words}", text(review, "number"))))
+    Err(CliError::usage(anyhow!("{} was made from a {from}; {words}", text(review, "number"))))
 }

@@ -4,9 +4,9 @@
 //! commits and the later commits of its plan, and stages an accepted counter-patch.
 
 use crate::{
-    Failure,
+    CliError,
     commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
-    config_args::Place,
+    config_args::ConfigArgs,
     render::{
         clipped,
         gate::{name, short_id},
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 struct Plan {
@@ -59,7 +59,7 @@ enum PatchResult {
     Failed(String),
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
     check_no_operation_in_progress(&repo).await?;
     let mut gate = open_gate(&repo, &config).await?;
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     print(&args, &plan, &patched)
 }
 
-async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, Failure> {
+async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliError> {
     let review = find_review(&mut gate.approvals, &args.review).await?;
     if review.approved && !args.force {
         return Err(anyhow!("{} was approved; pass --force to revert it", review.number).into());
@@ -111,7 +111,7 @@ async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, Failu
     Ok(Plan { review, commits, patch })
 }
 
-async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<ReviewedContent, Failure> {
+async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<ReviewedContent, CliError> {
     let id = match database.find_by_name(name).await? {
         ReviewMatch::One(id) => id,
         ReviewMatch::None => return Err(anyhow!("no review {name:?}; `countersign list` shows all").into()),
@@ -200,7 +200,7 @@ async fn stage_patch(repo: &UserRepo, patch: &str) -> PatchResult {
     PatchResult::Staged
 }
 
-fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), Failure> {
+fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), CliError> {
     if args.json {
         return print_json(&RevertAnswer::new(args, plan, patched));
     }

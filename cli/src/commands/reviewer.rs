@@ -4,8 +4,8 @@ mod logs;
 mod table;
 
 use crate::{
-    Failure,
-    client::rest::{At, Remote},
+    CliError,
+    client::rest::{BrokerArgs, Remote},
     commands::watch,
     render::execute_and_print,
 };
@@ -38,7 +38,7 @@ struct ListArgs {
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ struct SpawnArgs {
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -58,10 +58,10 @@ struct StopArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::List(args) if args.watch => {
             let fetch =

@@ -1,10 +1,10 @@
 //! `countersign show`: prints everything about one review.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination as whole,
     commands::watch,
-    identity::{By, Caller},
+    identity::{Caller, IdentityArgs},
     render::issue,
     render::review,
     render::{
@@ -12,7 +12,7 @@ use crate::{
         style::{self, DIM, paint},
         text,
     },
-    review_arg::Which,
+    review_arg::ReviewArg,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -20,15 +20,15 @@ use std::fmt::Write as _;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     if args.watch {
@@ -40,11 +40,11 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// The review as text without colours.
-pub(crate) async fn text_of(caller: &Caller, which: &str) -> Result<String, Failure> {
+pub(crate) async fn text_of(caller: &Caller, which: &str) -> Result<String, CliError> {
     Ok(anstream::adapter::strip_str(&shown(&everything(caller, which).await?)).to_string())
 }
 
-async fn everything(caller: &Caller, which: &str) -> Result<Value, Failure> {
+async fn everything(caller: &Caller, which: &str) -> Result<Value, CliError> {
     let remote = &caller.remote;
     let review = remote.call("get_review_status", json!({ "review_id": which })).await?;
     let id = text(&review, "review_id");

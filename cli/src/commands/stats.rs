@@ -1,8 +1,8 @@
 //! `countersign stats`: prints statistics of the reviews of a period.
 
 use crate::{
-    Failure,
-    client::rest::At,
+    CliError,
+    client::rest::BrokerArgs,
     error::parse_variant,
     render::{clipped, duration, execute_and_print, format_local, table},
 };
@@ -30,10 +30,10 @@ pub struct Args {
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let group_by = args.by.as_deref().map(|by| parse_variant("--by", by)).transpose()?;
     let request = StatsRequest { project: args.project, since: args.since, until: args.until, group_by };
     execute_and_print::<GetReviewStats>(args.at, &request, render).await

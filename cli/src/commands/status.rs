@@ -1,20 +1,20 @@
 //! `countersign status`: prints the status of one review in a few lines.
 
-use crate::{Failure, commands::watch, identity::By, render::print, render::review, review_arg::Which};
+use crate::{CliError, commands::watch, identity::IdentityArgs, render::print, render::review, review_arg::ReviewArg};
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find_any(&caller).await?;
     let arguments = json!({ "review_id": which });

@@ -1,6 +1,6 @@
 //! `countersign tandem`: prints whether the project works in tandem, and its settings. It needs no broker.
 
-use crate::{Failure, USAGE, config_args::Place, terminal};
+use crate::{CliError, USAGE, config_args::ConfigArgs, terminal};
 use anyhow::anyhow;
 use config::planning::{PLANNING_FILE, PlanningConfig};
 use serde_json::json;
@@ -13,16 +13,16 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (_, repo) = args.place.load(None)?;
     let root: PathBuf = match repo {
         Some(repo) => repo,
         None => std::env::current_dir()?,
     };
-    let tandem = PlanningConfig::load(&root).map_err(|error| Failure::new(USAGE, error))?;
+    let tandem = PlanningConfig::load(&root).map_err(|error| CliError::new(USAGE, error))?;
     let file = root.join(PLANNING_FILE);
     let written = if args.json {
         let mut all = json!(tandem);

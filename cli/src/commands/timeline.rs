@@ -1,9 +1,9 @@
 //! `countersign timeline`: shows what happened to one review.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     render::{clipped, duration, format_local, print},
     review_arg as which,
 };
@@ -18,10 +18,10 @@ pub struct Args {
     /// Review to show: R-12, its id, or a prefix of the id
     review: String,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let json = args.at.json;
     let broker = Remote::find(args.at).await?;
     print(json, &pagination::timeline(&broker, &which::id(&args.review)).await?, render)

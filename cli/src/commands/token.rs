@@ -2,8 +2,8 @@
 //! running broker.
 
 use crate::{
-    Failure, USAGE,
-    config_args::Place,
+    CliError, USAGE,
+    config_args::ConfigArgs,
     render::{Cell, style, table},
     terminal,
 };
@@ -72,7 +72,7 @@ struct CreateArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ struct ListArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -90,10 +90,10 @@ struct RevokeArgs {
     #[arg(value_name = "ID|NAME")]
     which: String,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Create(args) => create(args).await,
         Command::List(args) => list(args).await,
@@ -101,12 +101,12 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-async fn create(args: CreateArgs) -> Result<(), Failure> {
-    let config = args.place.settle(None)?.config;
+async fn create(args: CreateArgs) -> Result<(), CliError> {
+    let config = args.place.resolve(None)?.config;
     check_name("--name", &args.name, &config)?;
     if args.name == LOCAL_OPERATOR || args.name == VALIDATOR || args.name.bytes().all(|byte| byte.is_ascii_digit()) {
         let error = anyhow!("--name {}: numbers and names of the broker are reserved; choose another", args.name);
-        return Err(Failure::new(USAGE, error));
+        return Err(CliError::new(USAGE, error));
     }
     if let Some(project) = &args.project {
         check_name("--project", project, &config)?;
@@ -138,8 +138,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn list(args: ListArgs) -> Result<(), Failure> {
-    let all = match open(&args.place.settle(None)?.config.server.data_dir).await? {
+async fn list(args: ListArgs) -> Result<(), CliError> {
+    let all = match open(&args.place.resolve(None)?.config.server.data_dir).await? {
         Some(mut tokens) => {
             let all = tokens.list().await?;
             tokens.close().await?;
@@ -158,8 +158,8 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
-    let data_dir = args.place.settle(None)?.config.server.data_dir;
+async fn revoke(args: RevokeArgs) -> Result<(), CliError> {
+    let data_dir = args.place.resolve(None)?.config.server.data_dir;
     let which = match args.which.parse() {
         Ok(id) => TokenSelector::Id(id),
         Err(_) => TokenSelector::Identity(args.which.clone()),
@@ -182,11 +182,11 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
 }
 
 /// Applies the limits that the broker sets on the names of callers.
-fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), Failure> {
+fn check_name(flag: &str, name: &str, config: &Config) -> Result<(), CliError> {
     let max = config.limits.id_chars;
     let fits = !name.trim().is_empty() && name.chars().count() <= max && !name.contains(is_hidden);
     let problem = || anyhow!("{flag} {:?}: expected 1 to {max} visible characters", escape(name));
-    if fits { Ok(()) } else { Err(Failure::new(USAGE, problem())) }
+    if fits { Ok(()) } else { Err(CliError::new(USAGE, problem())) }
 }
 
 /// Opens the tokens of a data folder. `None` if there is no database; nothing is created.
@@ -251,6 +251,6 @@ fn render(tokens: &[Token]) -> String {
     table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], &lines)
 }
 
-fn print(value: &serde_json::Value) -> Result<(), Failure> {
+fn print(value: &serde_json::Value) -> Result<(), CliError> {
     terminal::write_json(&format!("{value}\n"))
 }

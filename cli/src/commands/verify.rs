@@ -1,9 +1,9 @@
 //! `countersign verify`: which commits of a range are approved, and what proves it.
 
 use crate::{
-    Failure,
+    CliError,
     commands::gate::{cannot_tell, open_gate_with, print_json, repo_and_config},
-    config_args::Place,
+    config_args::ConfigArgs,
     render::{
         clipped,
         gate::{describe, describe_near_miss, short_id, yes_or_no},
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 struct Report {
@@ -57,14 +57,14 @@ struct CommitAnswer<'a> {
     why: String,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let report = verify(&args).await.map_err(cannot_tell)?;
     let printed = match args.json {
         true => print_json(&report.to_answer()),
         false => terminal::write(&report.to_text()),
     };
     // The exit code says no even if the output could not be written.
-    if report.passes() { printed } else { Err(Failure::answer(1)) }
+    if report.passes() { printed } else { Err(CliError::answer(1)) }
 }
 
 async fn verify(args: &Args) -> anyhow::Result<Report> {

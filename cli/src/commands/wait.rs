@@ -2,13 +2,13 @@
 //! restarts of the broker.
 
 use crate::{
-    Failure, NO_BROKER,
-    client::rest::{At, Remote},
+    CliError, NO_BROKER,
+    client::rest::{BrokerArgs, Remote},
     commands::status,
-    identity::{By, Side},
+    identity::{IdentityArgs, Side},
     progress,
     render::{print, text},
-    review_arg::Which,
+    review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
@@ -38,7 +38,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ReviewArg,
     /// Longest wait: 30s, 10m, 2h [default: unlimited]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long)]
     any: bool,
     #[command(flatten)]
-    by: By,
+    by: IdentityArgs,
 }
 
 /// `--wait [DURATION]` of `request` and `resubmit`.
@@ -62,11 +62,11 @@ impl For {
         self.wait.is_some()
     }
 
-    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+    fn timeout(&self) -> Result<Option<Duration>, CliError> {
         match self.wait.as_deref() {
             None | Some("forever") => Ok(None),
             Some(given) => {
-                duration(given).map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("--wait: {error}")))
+                duration(given).map(Some).map_err(|error| CliError::usage(anyhow::anyhow!("--wait: {error}")))
             }
         }
     }
@@ -77,7 +77,7 @@ fn duration(given: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "expected more than nothing".to_owned())
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.by.begin().await?;
     let which = args.which.find(&caller, Side::Proposer).await?;
     let ends = if args.any { Ends::AtAnyChange } else { Ends::WhenDecided };
@@ -85,7 +85,12 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// Waits for a new review.
-pub(crate) async fn until_decided(at: &At, review: &str, since: Option<u64>, waiting: &For) -> Result<(), Failure> {
+pub(crate) async fn until_decided(
+    at: &BrokerArgs,
+    review: &str,
+    since: Option<u64>,
+    waiting: &For,
+) -> Result<(), CliError> {
     follow(at, review, since, waiting.timeout()?, Ends::WhenDecided).await
 }
 
@@ -96,12 +101,12 @@ enum Ends {
 }
 
 async fn follow(
-    at: &At,
+    at: &BrokerArgs,
     review: &str,
     mut since: Option<u64>,
     limit: Option<Duration>,
     ends: Ends,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let until = limit.map(|limit| Instant::now() + limit);
     let mut last = None;
     let (mut heard, mut asked) = (Instant::now(), false);
@@ -113,7 +118,7 @@ async fn follow(
         asked = true;
         let left = left.min(POLL);
         // A hanging broker keeps its connections open.
-        let silent = || Failure::new(NO_BROKER, anyhow!("the broker does not answer"));
+        let silent = || CliError::new(NO_BROKER, anyhow!("the broker does not answer"));
         match timeout(left + GRACE, poll(at, review, since, left)).await.unwrap_or_else(|_| Err(silent())) {
             Ok(status) => {
                 heard = Instant::now();
@@ -138,7 +143,7 @@ async fn follow(
 }
 
 /// One call. The first one has no version and returns at once.
-async fn poll(at: &At, review: &str, since: Option<u64>, left: Duration) -> Result<Value, Failure> {
+async fn poll(at: &BrokerArgs, review: &str, since: Option<u64>, left: Duration) -> Result<Value, CliError> {
     let remote = Remote::find(at.clone()).await?;
     let Some(since) = since else { return remote.call("get_review_status", json!({ "review_id": review })).await };
     let seconds = left.as_secs_f64().ceil().max(1.0) as u64;
@@ -158,11 +163,11 @@ fn outcome(status: &Value) -> Option<u8> {
     }
 }
 
-fn end(at: &At, status: &Value, outcome: Option<u8>) -> Result<(), Failure> {
+fn end(at: &BrokerArgs, status: &Value, outcome: Option<u8>) -> Result<(), CliError> {
     print(at.json, status, |status| status::shown(status) + &reason(status))?;
     match outcome.unwrap_or(UNDECIDED) {
         0 => Ok(()),
-        code => Err(Failure::answer(code)),
+        code => Err(CliError::answer(code)),
     }
 }
 
@@ -177,10 +182,10 @@ fn reason(status: &Value) -> String {
     }
 }
 
-fn undecided(at: &At, last: Option<Value>) -> Result<(), Failure> {
+fn undecided(at: &BrokerArgs, last: Option<Value>) -> Result<(), CliError> {
     if let Some(status) = last {
         print(at.json, &status, status::shown)?;
     }
     terminal::remark("not decided within the time");
-    Err(Failure::answer(UNDECIDED))
+    Err(CliError::answer(UNDECIDED))
 }

@@ -1,9 +1,9 @@
 //! Redraws a view whenever an event arrives, across restarts of the broker.
 
 use crate::{
-    Failure,
+    CliError,
     client::event_stream::StreamMessage,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     terminal,
 };
 use serde::Serialize;
@@ -19,11 +19,11 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 
 /// Draws the view, and again after every event that matches the filter, until the output is closed.
 pub(crate) async fn redraw<T: Serialize>(
-    at: &At,
+    at: &BrokerArgs,
     filter: &[(&str, String)],
     render: impl Fn(&T) -> String,
-    mut fetch: impl AsyncFnMut() -> Result<T, Failure>,
-) -> Result<(), Failure> {
+    mut fetch: impl AsyncFnMut() -> Result<T, CliError>,
+) -> Result<(), CliError> {
     let mut drawn = None;
     loop {
         match follow(at, filter, &render, &mut fetch, &mut drawn).await {
@@ -38,12 +38,12 @@ pub(crate) async fn redraw<T: Serialize>(
 
 /// Draws until the connection is lost.
 async fn follow<T: Serialize>(
-    at: &At,
+    at: &BrokerArgs,
     filter: &[(&str, String)],
     render: &impl Fn(&T) -> String,
-    fetch: &mut impl AsyncFnMut() -> Result<T, Failure>,
+    fetch: &mut impl AsyncFnMut() -> Result<T, CliError>,
     drawn: &mut Option<Value>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let query: Vec<_> = filter.iter().cloned().chain([("follow", "true".to_owned())]).collect();
     let mut stream = Remote::find(at.clone()).await?.subscribe(&query).await.map_err(|(failure, _)| failure)?;
     loop {
@@ -66,7 +66,7 @@ async fn follow<T: Serialize>(
 }
 
 /// Replaces the previous view on a terminal; otherwise appends.
-fn draw(json: bool, value: &Value, render: impl Fn() -> String) -> Result<(), Failure> {
+fn draw(json: bool, value: &Value, render: impl Fn() -> String) -> Result<(), CliError> {
     if json {
         return terminal::write_json(&format!("{value}\n"));
     }

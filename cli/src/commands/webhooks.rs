@@ -1,8 +1,8 @@
 //! `countersign webhooks`: lists webhooks and handles deliveries that failed.
 
 use crate::{
-    Failure,
-    client::rest::{At, Remote},
+    CliError,
+    client::rest::{BrokerArgs, Remote},
     render::{execute_and_print, format_local, next_page, print, table},
 };
 use api::{
@@ -26,7 +26,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the webhooks with the state of their deliveries
-    List(At),
+    List(BrokerArgs),
     /// List the events that could not be delivered to a webhook
     Dead(DeadArgs),
     /// Retry failed deliveries
@@ -46,7 +46,7 @@ struct DeadArgs {
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,10 +60,10 @@ struct Selection {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    at: At,
+    at: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::List(at) => execute_and_print::<ListWebhooks>(at, &NoArguments {}, render).await,
         Command::Dead(DeadArgs { name, limit, cursor, at }) => {
@@ -75,7 +75,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
-async fn change<O>(selection: Selection, what: &str) -> Result<(), Failure>
+async fn change<O>(selection: Selection, what: &str) -> Result<(), CliError>
 where
     O: Operation<Request = DeadDeliveriesRequest, Response = DeadDeliveriesResponse>,
 {

@@ -5,9 +5,9 @@ use super::{
     required_approvals::{GitPoint, is_required},
 };
 use crate::{
-    Failure,
+    CliError,
     commands::gate::{load_config, open_gate, repo_and_config},
-    config_args::Place,
+    config_args::ConfigArgs,
     render::gate::report,
 };
 use config::Fail;
@@ -19,7 +19,7 @@ use std::io::{self, Read as _, Write as _};
 /// Exit code with which a hook makes git abort.
 const REFUSED: u8 = 1;
 
-pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
+pub(super) async fn pre_commit(args: Gated) -> Result<(), CliError> {
     let decisions = async {
         let (repo, config) = repo_and_config(&args.place).await?;
         if !is_required(GitPoint::Commit, &repo).await {
@@ -30,7 +30,7 @@ pub(super) async fn pre_commit(args: Gated) -> Result<(), Failure> {
     conclude(decisions.await, &args)
 }
 
-pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
+pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
     let PrePush { remote, url: _, gated } = args;
     let decisions = async {
         // Read it in any case: git fails with a broken pipe if a hook does not.
@@ -47,12 +47,12 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), Failure> {
 }
 
 /// Prints nothing if everything is approved.
-fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<(), Failure> {
+fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<(), CliError> {
     match decisions {
         Ok(decisions) if decisions.iter().all(Decision::passes) => Ok(()),
         Ok(decisions) => {
             print_stderr(&report(&decisions));
-            Err(Failure::answer(REFUSED))
+            Err(CliError::answer(REFUSED))
         }
         Err(error) => match fail_mode(args.failing.chosen(), &args.place) {
             Fail::Open => {
@@ -61,14 +61,14 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
             }
             Fail::Closed => {
                 print_stderr(&format!("cannot check for an approval: {error:#}\n"));
-                Err(Failure::answer(REFUSED))
+                Err(CliError::answer(REFUSED))
             }
         },
     }
 }
 
 /// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
-pub(super) fn fail_mode(chosen: Option<Fail>, place: &Place) -> Fail {
+pub(super) fn fail_mode(chosen: Option<Fail>, place: &ConfigArgs) -> Fail {
     chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
 }
 

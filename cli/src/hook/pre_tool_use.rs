@@ -10,9 +10,9 @@ use super::{
     shell::Word,
 };
 use crate::{
-    Failure,
+    CliError,
     commands::gate::{load_config, open_gate},
-    config_args::Place,
+    config_args::ConfigArgs,
     render::gate::report,
 };
 use config::Fail;
@@ -41,7 +41,7 @@ const UNCHECKABLE_PUSH: &str = "blocked: this command changes the repository bef
 const UNKNOWN_FOLDER: &str = "blocked: the folder in which this command commits or pushes depends on variables\nnext: write the path of the \
      folder into the command\n";
 
-pub(super) async fn run(args: Gated) -> Result<(), Failure> {
+pub(super) async fn run(args: Gated) -> Result<(), CliError> {
     let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.place)).await };
     print(match denial {
         Err(error) if fail_mode(args.failing.chosen(), &args.place) == Fail::Closed => {
@@ -55,7 +55,7 @@ pub(super) async fn run(args: Gated) -> Result<(), Failure> {
 }
 
 /// Why the command is denied, if it is.
-async fn find_denial(place: &Place) -> anyhow::Result<Option<String>> {
+async fn find_denial(place: &ConfigArgs) -> anyhow::Result<Option<String>> {
     let input = HookInput::from_stdin()?;
     let Some(line) = input.command_line() else { return Ok(None) };
     let dir = input.dir()?;
@@ -108,13 +108,13 @@ async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
 }
 
 /// Uses the settings of the repository that the command works in.
-async fn open_repo_gate(place: &Place, repo: &UserRepo) -> anyhow::Result<Gate<ReadOnlyStore>> {
-    let place = Place { repo: Some(repo.root().to_owned()), ..place.clone() };
+async fn open_repo_gate(place: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate<ReadOnlyStore>> {
+    let place = ConfigArgs { repo: Some(repo.root().to_owned()), ..place.clone() };
     open_gate(repo, &load_config(&place)?).await
 }
 
 async fn check_commit(
-    place: &Place,
+    place: &ConfigArgs,
     repo: &UserRepo,
     index: &IndexSimulation,
     action: &GitAction,
@@ -139,7 +139,7 @@ async fn check_commit(
     Ok((options.is_uncertain || index.is_uncertain() || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
 }
 
-async fn check_push(place: &Place, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
+async fn check_push(place: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
     if !is_required(GitPoint::Push, repo).await {
         return Ok(None);
     }

@@ -6,16 +6,16 @@ use super::{
     stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{
-    Failure,
+    CliError,
     client::discovery::{Starter, client, find},
-    config_args::{Place, Settled},
+    config_args::{ConfigArgs, ResolvedConfig},
 };
 use git::UserRepo;
 
 /// More reviews than this would fill the agent's context.
 const MAX_REVIEWS: usize = 8;
 
-pub(super) async fn run(args: SessionStart) -> Result<(), Failure> {
+pub(super) async fn run(args: SessionStart) -> Result<(), CliError> {
     print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(session_context(&args)).await });
     Ok(())
 }
@@ -48,8 +48,8 @@ async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {
 /// The URL of the running broker. With `--start`, a broker is started if none runs.
 async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let root = repo.root().to_owned();
-    let place = Place { repo: Some(root.clone()), ..args.agent.place.clone() };
-    let Settled { config, repo } = place.settle(None).map_err(|failure| failure.error)?;
+    let place = ConfigArgs { repo: Some(root.clone()), ..args.agent.place.clone() };
+    let ResolvedConfig { config, repo } = place.resolve(None).map_err(|failure| failure.error)?;
     let (client, data_dir) = (client()?, config.server.data_dir);
     if let Some(note) = find(&client, &data_dir).await {
         return Ok(Some(note.url));

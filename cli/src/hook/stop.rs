@@ -8,7 +8,7 @@ use super::{
     protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
     seen_feedback::SeenFeedback,
 };
-use crate::{Failure, commands::gate::load_config, config_args::Place, render::clipped};
+use crate::{CliError, commands::gate::load_config, config_args::ConfigArgs, render::clipped};
 use domain::{review::Status, time::Timestamp};
 use git::UserRepo;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +19,7 @@ const MAX_REVIEW_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 const MAX_REASON_COLUMNS: usize = 300;
 const MAX_INTENT_COLUMNS: usize = 100;
 
-pub(super) async fn run(args: Agent) -> Result<(), Failure> {
+pub(super) async fn run(args: Agent) -> Result<(), CliError> {
     print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(decide(&args)).await });
     Ok(())
 }
@@ -48,7 +48,7 @@ async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
 
 /// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
-    let place = Place { repo: Some(repo.root().to_owned()), ..args.place.clone() };
+    let place = ConfigArgs { repo: Some(repo.root().to_owned()), ..args.place.clone() };
     let database = load_config(&place)?.server.data_dir.database();
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);

@@ -1,7 +1,7 @@
 //! The output of `init`: the changes as a diff, and notes for the user.
 
 use super::{
-    super::{Failure, terminal},
+    super::{CliError, terminal},
     change::Change,
     edit::unified,
     relative,
@@ -57,7 +57,7 @@ impl Report {
         self.problems.push((path.to_owned(), why.into()));
     }
 
-    pub(super) fn print(&self, json: bool, changes: &[Change], applied: bool) -> Result<(), Failure> {
+    pub(super) fn print(&self, json: bool, changes: &[Change], applied: bool) -> Result<(), CliError> {
         if json {
             return terminal::write_json(&format!("{:#}\n", self.json(changes, applied)));
         }
@@ -66,14 +66,14 @@ impl Report {
     }
 
     /// Printed after the user has confirmed the changes.
-    pub(super) fn print_done(&self, json: bool, done: usize) -> Result<(), Failure> {
+    pub(super) fn print_done(&self, json: bool, done: usize) -> Result<(), CliError> {
         if !json {
             writeln!(io::stderr(), "{done} {} written", if done == 1 { "file" } else { "files" })?;
         }
         Ok(())
     }
 
-    pub(super) fn print_check(&self, json: bool) -> Result<(), Failure> {
+    pub(super) fn print_check(&self, json: bool) -> Result<(), CliError> {
         if json {
             return terminal::write_json(&format!("{:#}\n", self.check_json()));
         }
@@ -86,7 +86,7 @@ impl Report {
     }
 
     /// Fails if a file was left alone, even if the others were written.
-    pub(super) fn result(&self) -> Result<(), Failure> {
+    pub(super) fn result(&self) -> Result<(), CliError> {
         match self.problems.len() {
             0 => Ok(()),
             1 => Err(anyhow!("1 file was left alone").into()),
@@ -138,7 +138,7 @@ impl Report {
     }
 
     /// Prints notes to stderr. What was found is only of interest if something is written.
-    fn print_notes(&self, writes: bool) -> Result<(), Failure> {
+    fn print_notes(&self, writes: bool) -> Result<(), CliError> {
         let mut out = String::new();
         for (client, by) in self.found.iter().filter(|_| writes) {
             let _ = writeln!(out, "found {client}: {}", escape(by));

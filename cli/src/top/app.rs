@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
 use super::data::BrokerState;
-use crate::{Failure, render::one_line};
+use crate::{CliError, render::one_line};
 use api::{events::Event, reviewers::Reviewer};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use domain::text::escape;
@@ -106,7 +106,7 @@ impl App {
         self.events.truncate(MAX_EVENTS);
     }
 
-    pub(super) fn show_result(&mut self, done: Result<Option<String>, Failure>) {
+    pub(super) fn show_result(&mut self, done: Result<Option<String>, CliError>) {
         match done {
             Ok(Some(message)) => self.message = message,
             Ok(None) if self.disconnected => self.message.clear(),

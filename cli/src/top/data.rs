@@ -1,9 +1,9 @@
 //! Fetches the state of the broker and follows its events.
 
 use crate::{
-    Failure,
+    CliError,
     client::event_stream::StreamMessage,
-    client::rest::{At, Remote},
+    client::rest::{BrokerArgs, Remote},
     identity::Caller,
 };
 use api::{
@@ -37,7 +37,7 @@ pub(super) struct BrokerState {
     pub actors: Vec<String>,
 }
 
-pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, Failure> {
+pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, CliError> {
     let mut reviews = Vec::new();
     for status in OPEN {
         let request = ListReviewsRequest { status: Some(status), limit: Some(ROWS), ..Default::default() };
@@ -50,7 +50,7 @@ pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, Failure> {
 }
 
 /// The result of a call that only operators may make.
-fn optional<T>(result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+fn optional<T>(result: Result<T, CliError>) -> Result<Option<T>, CliError> {
     match result {
         Ok(response) => Ok(Some(response)),
         Err(failure) if failure.is_passing() => Err(failure),
@@ -59,7 +59,7 @@ fn optional<T>(result: Result<T, Failure>) -> Result<Option<T>, Failure> {
 }
 
 /// Sends every event, across restarts of the broker, until the receiver is dropped.
-pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Event>) {
+pub(super) async fn follow_events(at: &BrokerArgs, events: mpsc::Sender<Event>) {
     let mut since = None;
     loop {
         if follow_connection(at, &events, &mut since).await.is_err() {
@@ -70,7 +70,7 @@ pub(super) async fn follow_events(at: &At, events: mpsc::Sender<Event>) {
 }
 
 /// Reads one connection until it ends. An error means that the receiver was dropped.
-async fn follow_connection(at: &At, events: &mpsc::Sender<Event>, since: &mut Option<u64>) -> Result<(), ()> {
+async fn follow_connection(at: &BrokerArgs, events: &mpsc::Sender<Event>, since: &mut Option<u64>) -> Result<(), ()> {
     let query: Vec<_> = since.iter().map(|since| ("since", since.to_string())).collect();
     let Ok(remote) = Remote::find(at.clone()).await else { return Ok(()) };
     let Ok(mut stream) = remote.subscribe(&query).await else { return Ok(()) };

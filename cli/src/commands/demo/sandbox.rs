@@ -1,6 +1,6 @@
 //! The demo's environment: a temporary folder with a repository, and a broker for it.
 
-use crate::{Failure, client::rest::Remote};
+use crate::{CliError, client::rest::Remote};
 use anyhow::{Context as _, anyhow};
 use git::UserRepo;
 use std::{fs, path::Path, process::Stdio, time::Duration};
@@ -32,7 +32,7 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    pub(super) async fn create() -> Result<Self, Failure> {
+    pub(super) async fn create() -> Result<Self, CliError> {
         let folder = tempfile::Builder::new()
             .prefix("countersign-demo-")
             .tempdir()
@@ -50,12 +50,12 @@ impl Sandbox {
         &self.repo
     }
 
-    pub(super) fn remote(&self) -> Result<Remote, Failure> {
+    pub(super) fn remote(&self) -> Result<Remote, CliError> {
         Remote::at(&self.url)
     }
 
     /// The diff that appends `text` to the file. The file itself is not changed.
-    pub(super) async fn diff_that_adds(&self, text: &str) -> Result<String, Failure> {
+    pub(super) async fn diff_that_adds(&self, text: &str) -> Result<String, CliError> {
         let file = self.repo.root().join(FILE);
         fs::write(&file, format!("{BEFORE}{text}"))?;
         let diff = self.repo.git(["diff"]).await? + "\n";
@@ -64,7 +64,7 @@ impl Sandbox {
     }
 
     /// Commits the diff and returns the short commit id.
-    pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, Failure> {
+    pub(super) async fn commit(&self, diff: &str, message: &str) -> Result<String, CliError> {
         // The file was changed and restored; refresh git's cached file information.
         self.repo.git(["update-index", "--refresh"]).await?;
         self.repo.git_with_input(["apply", "--index", "-"], diff.as_bytes()).await?;
@@ -83,7 +83,7 @@ impl Sandbox {
     }
 }
 
-async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
+async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
     fs::create_dir_all(root.join("src"))?;
     fs::write(root.join(FILE), BEFORE)?;
     let repo = UserRepo::without_git_variables(root);
@@ -101,7 +101,7 @@ async fn build_repo(root: &Path) -> Result<UserRepo, Failure> {
 }
 
 /// Starts a broker with default settings, independent of those of the user.
-async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), Failure> {
+async fn start_broker(folder: &Path, repo: &Path) -> Result<(Child, String), CliError> {
     let log = folder.join("broker.log");
     let mut command = Command::new(std::env::current_exe()?);
     for (name, _) in std::env::vars_os() {

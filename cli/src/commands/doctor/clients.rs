@@ -1,7 +1,7 @@
 //! Checks of the agent clients: installed programs, their connection to the broker, and the reviewer pool.
 
 use super::Check;
-use crate::config_args::Place;
+use crate::config_args::ConfigArgs;
 use config::{Config, Pool};
 use domain::runtime::Runtime;
 use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};
@@ -14,7 +14,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 const CLIENTS: [(&str, &str); 3] = [("claude", "Claude Code"), ("codex", "Codex"), ("gemini", "Gemini")];
 
-pub(super) async fn checks(config: &Config, place: &Place) -> Vec<Check> {
+pub(super) async fn checks(config: &Config, place: &ConfigArgs) -> Vec<Check> {
     let mut checks = Vec::new();
     for (program, name) in CLIENTS {
         if let Some(version) = version(program).await {
@@ -53,7 +53,7 @@ async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
 }
 
 /// Runs `init --check`.
-async fn connected(place: &Place) -> Option<Check> {
+async fn connected(place: &ConfigArgs) -> Option<Check> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["init", "--check", "--json"]);
     if let Some(repo) = &place.repo {

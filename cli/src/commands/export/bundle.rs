@@ -1,7 +1,7 @@
 //! Collects everything about a review, page by page.
 
 use crate::{
-    Failure,
+    CliError,
     client::pagination::{self, collect},
     client::rest::Remote,
 };
@@ -28,7 +28,7 @@ pub(super) struct ReviewBundle {
     pub timeline: Vec<TimelineRound>,
 }
 
-pub(super) async fn gather(broker: &Remote, id: &str) -> Result<ReviewBundle, Failure> {
+pub(super) async fn gather(broker: &Remote, id: &str) -> Result<ReviewBundle, CliError> {
     let request = ReviewStatusRequest { review_id: id.to_owned(), ..Default::default() };
     let review = broker.execute::<GetReviewStatus>(&request).await?;
     let mut rounds = Vec::new();

@@ -1,6 +1,6 @@
 //! The proposed change: commits, the index, the working tree, a diff or a plan.
 
-use crate::{Failure, terminal};
+use crate::{CliError, terminal};
 use anyhow::{Context as _, anyhow};
 use git::UserRepo;
 use serde_json::{Map, Value, json};
@@ -79,7 +79,7 @@ impl Source {
         file || commits || self.staged || self.worktree
     }
 
-    pub(crate) async fn gather(&self, dir: &Path) -> Result<Gathered, Failure> {
+    pub(crate) async fn gather(&self, dir: &Path) -> Result<Gathered, CliError> {
         if let Some(file) = &self.plan {
             return plan(file);
         }
@@ -101,7 +101,7 @@ impl Source {
         }
     }
 
-    async fn branch(&self, repo: &UserRepo) -> Result<Gathered, Failure> {
+    async fn branch(&self, repo: &UserRepo) -> Result<Gathered, CliError> {
         let branch = repo.current_branch().await?;
         let base = match &self.base {
             Some(base) => base.clone(),
@@ -123,7 +123,7 @@ impl Source {
         Ok(log.with(json!({ "target": target })))
     }
 
-    async fn uncommitted(&self, repo: &UserRepo) -> Result<Gathered, Failure> {
+    async fn uncommitted(&self, repo: &UserRepo) -> Result<Gathered, CliError> {
         let diff = if self.staged {
             diff(repo).await?
         } else {
@@ -156,23 +156,23 @@ fn fields_of(fields: Value) -> Map<String, Value> {
     fields.as_object().cloned().unwrap_or_default()
 }
 
-async fn diff(repo: &UserRepo) -> Result<String, Failure> {
+async fn diff(repo: &UserRepo) -> Result<String, CliError> {
     let said = repo.git_with_input(DIFF, &[]).await?;
     String::from_utf8(said.stdout().to_vec())
         .map_err(|_| anyhow!("the diff is not UTF-8; commit it and propose the commit").into())
 }
 
-async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, Failure> {
+async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, CliError> {
     for base in BASES {
         if Some(base) != branch && repo.resolve_commit(base).await?.is_some() {
             return Ok(base.to_owned());
         }
     }
-    Err(Failure::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
+    Err(CliError::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
 }
 
 /// Subjects and messages of the commits, oldest first.
-async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, Failure> {
+async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, CliError> {
     let most = format!("--max-count={most}");
     let said = repo.git(["log", &most, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
     let mut commits: Vec<(&str, &str)> =
@@ -192,7 +192,7 @@ async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, Fa
     Ok(Gathered { intent, description, ..Gathered::default() })
 }
 
-fn plan(file: &Path) -> Result<Gathered, Failure> {
+fn plan(file: &Path) -> Result<Gathered, CliError> {
     let text = read(file)?;
     let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(|title| title.trim().to_owned());
     let name = || file.file_stem().map(|name| name.to_string_lossy().into_owned());
@@ -205,11 +205,11 @@ fn plan(file: &Path) -> Result<Gathered, Failure> {
 }
 
 /// Reads a file, or stdin for `-`.
-pub(crate) fn read(file: &Path) -> Result<String, Failure> {
+pub(crate) fn read(file: &Path) -> Result<String, CliError> {
     if file != Path::new("-") {
-        return std::fs::read_to_string(file).with_context(|| file.display().to_string()).map_err(Failure::usage);
+        return std::fs::read_to_string(file).with_context(|| file.display().to_string()).map_err(CliError::usage);
     }
     let mut text = String::new();
-    std::io::stdin().lock().read_to_string(&mut text).context("stdin").map_err(Failure::usage)?;
+    std::io::stdin().lock().read_to_string(&mut text).context("stdin").map_err(CliError::usage)?;
     Ok(text)
 }

@@ -1,7 +1,7 @@
 //! The description of a proposal, from options or files.
 
 use super::source::{Gathered, read};
-use crate::Failure;
+use crate::CliError;
 use anyhow::anyhow;
 use std::path::PathBuf;
 
@@ -20,14 +20,14 @@ pub(crate) struct Words {
 
 impl Words {
     /// The given description, else that of the commits. An intent is required.
-    pub(crate) fn or(&self, gathered: &Gathered, last: Option<&str>) -> Result<(String, Option<String>), Failure> {
+    pub(crate) fn or(&self, gathered: &Gathered, last: Option<&str>) -> Result<(String, Option<String>), CliError> {
         let title = self.title.clone().or_else(|| last.map(str::to_owned)).or_else(|| gathered.intent.clone());
         let title = title.filter(|title| !title.trim().is_empty());
-        let missing = || Failure::usage(anyhow!("no intent given; describe the change in a sentence with -m"));
+        let missing = || CliError::usage(anyhow!("no intent given; describe the change in a sentence with -m"));
         Ok((title.ok_or_else(missing)?, self.description()?.or_else(|| gathered.description.clone())))
     }
 
-    fn description(&self) -> Result<Option<String>, Failure> {
+    fn description(&self) -> Result<Option<String>, CliError> {
         match (&self.description, &self.file) {
             (Some(text), _) => Ok(Some(text.clone())),
             (None, Some(file)) => read(file).map(Some),

@@ -1,6 +1,6 @@
 //! `countersign reviewer logs`: prints the log file of a reviewer.
 
-use crate::{Failure, config_args::Place, terminal};
+use crate::{CliError, config_args::ConfigArgs, terminal};
 use anyhow::{Context as _, anyhow};
 use config::reviewer_log;
 use serde_json::json;
@@ -28,11 +28,11 @@ pub(super) struct Args {
     #[arg(long, short = 'f')]
     follow: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let folder = args.place.settle(None)?.config.server.data_dir.reviewers();
+pub(super) async fn run(args: Args) -> Result<(), CliError> {
+    let folder = args.place.resolve(None)?.config.server.data_dir.reviewers();
     let name = &args.reviewer;
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
     let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;
@@ -47,7 +47,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     if args.follow { follow(&path, file).await } else { Ok(()) }
 }
 
-async fn follow(path: &Path, mut file: File) -> Result<(), Failure> {
+async fn follow(path: &Path, mut file: File) -> Result<(), CliError> {
     let mut more = Vec::new();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
