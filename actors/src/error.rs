@@ -30,7 +30,7 @@ pub enum BrokerError {
     /// Readers of the text could act as the token's owner.
     #[error("{field} contains a token of this broker; revoke it and send the text without it")]
     ContainsSecret { field: &'static str },
-    #[error("{field} is {actual} {unit} long; the limit is {limit}")]
+    #[error("{field} has {actual} {unit}; the limit is {limit}")]
     TooLong { field: &'static str, actual: usize, limit: usize, unit: &'static str },
     #[error("cursor: not one of this list; begin again without it")]
     BadCursor,

@@ -23,7 +23,7 @@ fn a_seat_for_each_persona_that_is_named() {
 fn a_persona_is_a_short_plain_word() {
     assert!(seats_of(&[&"x".repeat(64)]).is_ok());
     let long = seats_of(&[&"x".repeat(65)]).unwrap_err();
-    assert_eq!(long, "personas is 65 characters long; the limit is 64");
+    assert_eq!(long, "personas has 65 characters; the limit is 64");
     for bad in ["", " ", "a b", "a/b", "a\n", "prüfer", "\u{202e}x"] {
         assert!(seats_of(&["fine", bad]).unwrap_err().contains("is no persona; allowed are"), "{bad:?}");
     }

@@ -20,9 +20,9 @@ impl Context {
         expected_version: Option<u64>,
     ) -> Result<CommandOutcome, BrokerError> {
         let limits = &self.settings.limits;
+        self.check_texts(&request.texts(limits)).await?;
         limits.check_findings(&request.findings)?;
         Limits::check_metrics(request.metrics.as_ref())?;
-        self.check_texts(&request.texts(limits)).await?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }

@@ -206,7 +206,7 @@ async fn a_lost_response_is_an_error_that_allows_a_repeat() {
     let answer = bridge.answer(waiting).await;
     assert_eq!(answer["error"]["code"], -32000, "{answer}");
     assert_eq!(answer["error"]["data"], json!({ "code": "answer_lost", "retryable": true }));
-    assert!(answer["error"]["message"].as_str().unwrap().contains("repeating it unchanged is safe"), "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("safe to repeat it unchanged"), "{answer}");
 
     let broker = broker.restarted().await;
     assert_eq!(bridge.call("get_review_status", json!({ "review_id": review })).await["status"], "pending");

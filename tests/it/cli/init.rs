@@ -223,8 +223,8 @@ async fn drift_is_reported_and_fixed() {
     assert_eq!(drift.code, 1);
     let drift: Value = serde_json::from_str(&drift.out).unwrap();
     let what: Vec<_> = drift["drift"].as_array().unwrap().iter().map(|row| row["what"].as_str().unwrap()).collect();
-    assert!(what[0].starts_with("command is \"/old/countersign\", not "), "{what:?}");
-    assert_eq!(what[1], "tool_timeout_sec is 5, not 120");
+    assert!(what[0].starts_with("command is \"/old/countersign\", expected "), "{what:?}");
+    assert_eq!(what[1], "tool_timeout_sec is 5, expected 120");
     place.init(&with(&options, &["--yes"])).prints().await;
     place.init(&with(&options, &["--check"])).prints().await;
     assert!(place.read(".codex/config.toml").contains("env = { A = '1' }"));

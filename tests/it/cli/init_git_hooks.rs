@@ -281,15 +281,15 @@ async fn unapproved_work_is_neither_committed_nor_pushed() {
     repo.write(".planning/config.json", optimistic);
     let (succeeded, output) = git(&["commit", "--quiet", "-m", "new"]);
     assert!(
-        !succeeded && output.contains("it counts once that is committed"),
+        !succeeded && output.contains("it takes effect after it is committed"),
         "uncommitted settings do not count: {output}"
     );
     settle(optimistic);
     let (succeeded, output) = git(&["commit", "--quiet", "-m", "new"]);
-    assert!(succeeded && output.contains("no approval of this commit was asked for"), "{output}");
+    assert!(succeeded && output.contains("requires no approval for a commit"), "{output}");
     let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
     assert!(!succeeded && output.contains("approv"), "{output}");
     settle(r#"{"review": {"required_gates": ["plan_review"]}}"#);
     let (succeeded, output) = git(&["push", "--quiet", "../far.git", "main"]);
-    assert!(succeeded && output.contains("no approval of this push was asked for"), "{output}");
+    assert!(succeeded && output.contains("requires no approval for a push"), "{output}");
 }
