@@ -22,7 +22,7 @@ enum Command {
     /// Run the broker
     Serve(serve::Args),
     #[command(flatten)]
-    Client(cli::Command),
+    Client(Box<cli::Command>),
     /// Supervise one reviewer process; started by the broker only
     #[command(hide = true)]
     Shim,
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             let ended = cli::block_on(tokio::runtime::Builder::new_multi_thread(), serve::run(args));
             cli::exit_code(ended, json)
         }
-        Command::Client(command) => cli::run(command, json, Cli::command()),
+        Command::Client(command) => cli::run(*command, json, Cli::command()),
         Command::Shim => shim::run(),
         Command::ShimExec { parent, argv } => shim::exec(parent, &argv),
     }

@@ -1,4 +1,4 @@
-//! A reviewer process as the broker controls it: through the [shim](shim) that watches over it.
+//! A reviewer process as the broker controls it: through the [shim] that watches over it.
 
 pub mod orphans;
 pub mod output;

@@ -6,7 +6,7 @@
 //! - [`UserRepo`] runs git in the working tree of the user, with the user's environment and configuration.
 //! - [`ClientRepo`] locates a repository by its files, without running git.
 //!
-//! Every git process starts in [`process`].
+//! Every git process starts in `process`.
 
 mod apply;
 mod discovery;

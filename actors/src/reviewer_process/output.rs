@@ -51,7 +51,7 @@ pub struct Log {
     pub caps: Caps,
 }
 
-/// Drains the output of one reviewer. After a drop it still drains for [`DRAIN_TIMEOUT`].
+/// Drains the output of one reviewer. After a drop it still drains for `DRAIN_TIMEOUT`.
 pub struct Output {
     last_lines: Arc<Mutex<LastLines>>,
     process_ended: DropGuard,

@@ -255,12 +255,12 @@ fn refused(status: StatusCode, text: &str) -> CliError {
         }
         _ => {
             let start = domain::text::truncate(text, SHOWN_CHARS);
-            anyhow!("the broker answered with HTTP {status}: {}", escape(&start)).into()
+            anyhow!("the broker answered with HTTP {status}: {}", escape(start)).into()
         }
     }
 }
 
 fn unreadable(text: &str) -> String {
     let start = domain::text::truncate(text, SHOWN_CHARS);
-    format!("the broker's answer cannot be read: {}", escape(&start))
+    format!("the broker's answer cannot be read: {}", escape(start))
 }
