@@ -69,7 +69,7 @@ fn a_reboot_into_the_past_loses_no_time_and_gains_none() {
 
 #[test]
 fn the_timeline_never_goes_back_behind_what_it_recorded() {
-    // Uptime is told in hundredths of a second, events in thousandths.
+    // Uptime has a resolution of 10 ms, events of 1 ms.
     let mut kept = Kept::default();
     kept.begin(&start("a", HOUR, NOON));
     kept.last = Some((1234, NOON));

@@ -177,7 +177,7 @@ pub struct ListQuery {
     pub projects: Vec<String>,
     /// Only reviews that have no project; not together with `projects`.
     pub without_project: bool,
-    /// Who asks for what is pending: hides what is reserved for somebody else, and adds what others have begun where a
+    /// Who asks for what is pending: hides what is reserved for another reviewer, and adds what others have begun where a
     /// seat is free for the caller.
     pub caller_id: Option<String>,
     /// Hides what the caller proposed itself as well, which it could not claim.

@@ -1,10 +1,10 @@
 //! Why a command ended, for people and for programs.
 
 use crate::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
+use api::ErrorCode;
 use domain::text::escape;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::process::ExitCode;
+use std::{fmt::Display, process::ExitCode};
 
 /// Why a command ended, and with which exit code.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl CliError {
         self.error.downcast_ref()
     }
 
-    /// The same call may work in a moment: nobody answers, or who answers says so.
+    /// Whether the call may succeed later: no broker answers, or the broker says that the error is temporary.
     pub(crate) fn is_passing(&self) -> bool {
         self.code == NO_BROKER
             || self.refused().is_some_and(|refused| refused.beside.get("retryable") == Some(&true.into()))
@@ -99,10 +99,18 @@ impl CliError {
     }
 }
 
-/// Parses an option that names a variant of an enum. An unknown name is refused like an invalid argument.
-pub(super) fn parse_variant<T: DeserializeOwned>(option: &str, name: &str) -> Result<T, CliError> {
-    let refuse = |error| CliError::refuse("invalid_params", format!("{option}: {error}"));
-    serde_json::from_value(name.into()).map_err(refuse)
+/// Parses an option that names a variant of an enum. An unknown name is refused with the code that the broker uses.
+pub(super) fn parse_variant<T: Display>(
+    option: &str,
+    code: ErrorCode,
+    name: &str,
+    parse: fn(&str) -> Option<T>,
+    all: &[T],
+) -> Result<T, CliError> {
+    parse(name).ok_or_else(|| {
+        let allowed: Vec<_> = all.iter().map(ToString::to_string).collect();
+        CliError::refuse(code.as_str(), format!("{option}: {name:?} is not known; allowed: {}", allowed.join(", ")))
+    })
 }
 
 impl<E: Into<anyhow::Error>> From<E> for CliError {

@@ -33,92 +33,92 @@ pub const TAKEN: u8 = 3;
 pub const ADDRESS_IN_USE: u8 = 4;
 const NO_BROKER: u8 = 5;
 
-pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or refused, 2 wrong usage or settings, 3 another broker has the \
+pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or refused, 2 wrong usage or settings, 3 another broker holds the \
                           data folder, 4 the address is in use, 5 no broker answers";
 
 /// Every command except those that run the broker or a reviewer process.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Speak MCP over stdio: a bridge to the running broker, which it starts where there is none
+    /// Connect an MCP client over stdio; starts a broker if none runs
     Mcp(mcp::Args),
     /// Propose the current branch, or something else, for review
     #[command(after_help = wait::EXIT_CODES)]
     Request(Box<request::Args>),
     /// List reviews
     List(list::Args),
-    /// Everything about one review
+    /// Show everything about one review
     Show(show::Args),
-    /// Where one review stands
+    /// Show the status of one review
     Status(status::Args),
-    /// Block until a review is decided; the exit code says how
+    /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),
-    /// What a review proposes, as a diff
+    /// Print the proposed diff
     Diff(diff::Args),
-    /// Reviewer: take a seat of a review
+    /// Reviewer: claim a seat of a review
     Claim(claim::Args),
     /// Reviewer: give a claimed review back without a verdict
     Release(release::Args),
-    /// Reviewer: give a verdict, with what was found; claims the review if need be
+    /// Reviewer: give a verdict with findings; claims a seat if needed
     Respond(Box<respond::Args>),
     /// Write a message in the discussion of a review
     Comment(comment::Args),
-    /// Proposer: the next round of a review
+    /// Proposer: submit the next round of a review
     #[command(after_help = wait::EXIT_CODES)]
     Resubmit(resubmit::Args),
     /// Proposer: show, accept or decline a reviewer's counter-patch
     Patch(patch::Args),
     /// Proposer: withdraw a review
     Cancel(cancel::Args),
-    /// Proposer: close a review for good
+    /// Proposer: close a review
     Close(close::Args),
-    /// What reviewers have found, and what is to become of it
+    /// List findings and update their status
     Issues(issues::Args),
     /// Show the live actors of the running broker
     Actors(rest::BrokerArgs),
-    /// Show what happens, event by event
+    /// Print events as they happen
     Events(events::Args),
-    /// List the personas that reviewers take, and the panels they make
+    /// List personas and the default panel
     Personas(personas::Args),
-    /// Make, list and revoke the bearer tokens that callers show
+    /// Create, list and revoke bearer tokens
     Token(token::Args),
-    /// The reviewers that the running broker starts by itself
+    /// Manage the reviewers that the broker starts
     Reviewer(reviewer::Args),
-    /// Figures of the reviews: how many, how long, how they ended, what they cost
+    /// Show statistics: number, duration, outcome and cost of reviews
     Stats(stats::Args),
-    /// The log of everything that happened, with filters
+    /// Show the event log, with filters
     Audit(audit::Args),
-    /// What happened lately, one line each
+    /// Show recent events, one line each
     Activity(activity::Args),
-    /// What has happened to one review
+    /// Show the history of one review
     Timeline(timeline::Args),
     /// Write reviews as SARIF, JSON or Markdown
     Export(export::Args),
-    /// Look at what a broker and its clients need on this machine, and say what to do
+    /// Diagnose this machine: git, disk, database, clients, reviewers
     Doctor(doctor::Args),
-    /// Watch a whole review, in a repository and with a broker of its own
+    /// Play a whole review with a temporary repository and broker
     Demo(demo::Args),
-    /// May this land? Whether exactly this change is approved, read from the database: 0 yes, 1 no, 2 could not tell
+    /// Check whether exactly this change is approved: exit code 0 yes, 1 no, 2 could not tell
     Gate(gate::Args),
-    /// Write down which review approved a commit, as a git note or a trailer
+    /// Record the approving review of a commit as a git note or a trailer
     Receipt(receipt::Args),
-    /// List the commits of a range with the approvals they have: 0 all have one, 1 some have none, 2 could not tell
+    /// List commits with their approvals: exit code 0 all approved, 1 some are not, 2 could not tell
     Verify(verify::Args),
-    /// Take back what was committed before its review ended, and the plan's later commits
+    /// Revert what was committed before its review ended, and the plan's later commits
     Revert(revert::Args),
-    /// What git and agents call by themselves
+    /// Hooks that git and agents call
     Hook(hook::Args),
-    /// Who is told of events by POST, and what could not be told
+    /// Manage webhook receivers and failed deliveries
     Webhooks(webhooks::Args),
-    /// Watch queue, reviewers, events and actors, with keys to act
+    /// Show queue, reviewers, events and actors on a live screen
     Top(top::Args),
-    /// A script that completes our commands in a shell
+    /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
-    /// The manual page, or one for each command
+    /// Print the manual page, or write one for each command
     Man(completions::ManArgs),
-    /// Connect the clients that are here with the broker, or take that out again
+    /// Connect Claude Code, Codex and Gemini with the broker, or undo it
     Init(init::Args),
-    /// Whether this project works in tandem, by its .planning/config.json
+    /// Print the planned-workflow settings of .planning/config.json
     Tandem(tandem::Args),
 }
 

@@ -105,8 +105,8 @@ async fn submit(broker: &Broker) -> ReviewId {
 async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, String) {
     let waiting = async {
         loop {
-            let told = std::fs::read_to_string(folder.join("told")).unwrap_or_default();
-            let plans: Vec<ProcessSpec> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let received = std::fs::read_to_string(folder.join("received")).unwrap_or_default();
+            let plans: Vec<ProcessSpec> = received.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
             if let Some(plan) = plans.get(count - 1) {
                 let (_, secret) = plan.env.iter().find(|(name, _)| name == TOKEN_VARIABLE).expect("a pass");
                 let caller = broker.credentials().find(secret).expect("its pass is good");

@@ -131,6 +131,8 @@ impl ReviewerPool {
             }
         }
         one_shots.seats.sort_unstable();
+        // The queue is read in two queries, so a review that changes its status in between is in both.
+        one_shots.seats.dedup();
         Ok((queues, one_shots))
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn named(personas: Vec<String>) -> Result<Option<Vec<String>>, Broker
         }
         if !is_persona_name(persona) {
             let problem =
-                format!("{persona:?} is no persona; allowed are 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -");
+                format!("{persona:?} is not a valid name; allowed: 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -");
             return Err(invalid("personas", problem));
         }
     }

@@ -25,7 +25,7 @@ fn a_persona_is_a_short_plain_word() {
     let long = seats_of(&[&"x".repeat(65)]).unwrap_err();
     assert_eq!(long, "personas has 65 characters; the limit is 64");
     for bad in ["", " ", "a b", "a/b", "a\n", "prüfer", "\u{202e}x"] {
-        assert!(seats_of(&["fine", bad]).unwrap_err().contains("is no persona; allowed are"), "{bad:?}");
+        assert!(seats_of(&["fine", bad]).unwrap_err().contains("is not a valid name; allowed:"), "{bad:?}");
     }
 }
 

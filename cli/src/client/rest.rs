@@ -18,7 +18,7 @@ use reqwest::{
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
-/// Quoted of an answer that nobody can read.
+/// Characters of an unreadable answer that an error quotes.
 const SHOWN_CHARS: usize = 500;
 
 /// The most rows that one call gives.
@@ -38,7 +38,7 @@ pub struct BrokerArgs {
 }
 
 impl BrokerArgs {
-    /// Where whoever types works.
+    /// The working folder of the command.
     pub(crate) fn dir(&self) -> anyhow::Result<PathBuf> {
         match &self.place.repo {
             Some(dir) => Ok(dir.clone()),
@@ -214,7 +214,7 @@ fn encoded(value: &str) -> String {
         .collect()
 }
 
-/// Without the arguments that nobody gave.
+/// Removes arguments without a value.
 fn given(mut arguments: Value) -> Value {
     if let Value::Object(fields) = &mut arguments {
         fields.retain(|_, value| !value.is_null());

@@ -9,10 +9,11 @@ use crate::{
     review_arg as which,
 };
 use api::{
+    ErrorCode,
     history::{AuditEntry, AuditRequest, AuditResponse},
     operation::GetAuditLog,
 };
-use domain::{query::EventOrder, text::escape};
+use domain::{event_kind::EventKind, query::EventOrder, text::escape};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -52,7 +53,11 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let request = AuditRequest {
         review_id: args.review.as_deref().map(which::id),
         actor: args.actor,
-        kind: args.kind.as_deref().map(|name| parse_variant("--kind", name)).transpose()?,
+        kind: args
+            .kind
+            .as_deref()
+            .map(|name| parse_variant("--kind", ErrorCode::UnknownKind, name, EventKind::parse, EventKind::ALL))
+            .transpose()?,
         project: args.project,
         since: args.since,
         until: args.until,

@@ -12,9 +12,9 @@ use crate::{
     terminal,
 };
 use anyhow::{Context as _, anyhow};
-use api::{operation::ListReviews, reviews::ListReviewsRequest};
+use api::{ErrorCode, operation::ListReviews, reviews::ListReviewsRequest};
 use bundle::ReviewBundle;
-use domain::text::count;
+use domain::{review::Status, text::count};
 use serde::Serialize;
 use std::{
     fs,
@@ -124,7 +124,9 @@ fn parse_number(name: &str) -> Option<u64> {
 }
 
 async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, CliError> {
-    let status = status.map(|status| parse_variant("--status", status)).transpose()?;
+    let status = status
+        .map(|status| parse_variant("--status", ErrorCode::UnknownStatus, status, Status::parse, Status::ALL))
+        .transpose()?;
     let (reviews, _) = collect(MAX_REVIEWS, None, async |cursor, limit| {
         let project = project.map(str::to_owned);
         let request = ListReviewsRequest { status, project, limit: Some(limit), cursor, ..Default::default() };

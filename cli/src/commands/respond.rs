@@ -89,7 +89,8 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
     // Check this before the user writes text that could not be sent.
     if caller.has_proposed(&review) {
-        let words = "is your own proposal, which somebody else has to review; are you another? then --as NAME";
+        let words =
+            "is your own proposal; another reviewer has to review it, or pass --as NAME if you are not its proposer";
         return Err(CliError::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
     }
     if !caller.is_named() && !terminal::is_interactive() {

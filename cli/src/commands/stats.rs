@@ -7,10 +7,11 @@ use crate::{
     render::{clipped, duration, execute_and_print, format_local, table},
 };
 use api::{
+    ErrorCode,
     operation::GetReviewStats,
     stats::{DurationStats, GroupStats, IssueStats, ReviewStats, StatsRequest, StatsResponse, WorkStats},
 };
-use domain::{review::Status, text::count};
+use domain::{query::GroupBy, review::Status, text::count};
 use std::{collections::BTreeMap, fmt::Write as _};
 
 const NAME_COLUMNS: usize = 40;
@@ -34,7 +35,11 @@ pub struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let group_by = args.by.as_deref().map(|by| parse_variant("--by", by)).transpose()?;
+    let group_by = args
+        .by
+        .as_deref()
+        .map(|by| parse_variant("--by", ErrorCode::UnknownGroupBy, by, GroupBy::parse, GroupBy::ALL))
+        .transpose()?;
     let request = StatsRequest { project: args.project, since: args.since, until: args.until, group_by };
     execute_and_print::<GetReviewStats>(args.at, &request, render).await
 }

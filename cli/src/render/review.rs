@@ -97,7 +97,7 @@ pub(crate) fn consensus(review: &Value) -> String {
     out
 }
 
-/// What can be typed now, by whoever has proposed it or by others.
+/// The commands that are possible now, for the proposer or for others.
 pub(crate) fn next(review: &Value) -> String {
     let r = text(review, "number");
     let step = |command: &str, why: &'static str| (format!("countersign {}", command.replace('#', &r)), why);
@@ -110,7 +110,7 @@ pub(crate) fn next(review: &Value) -> String {
             let patch = patch.then(|| step("patch show #", "a reviewer's counter-patch, to accept or decline"));
             let others = [
                 step("show #", "what is wanted"),
-                step("resubmit #", "once it is mended"),
+                step("resubmit #", "after fixing it"),
                 step("comment # -m …", "to ask instead"),
             ];
             patch.into_iter().chain(others).collect()

@@ -1,4 +1,4 @@
-//! Personas and panels: who reviews, what they are told, and what a project may say of it.
+//! Personas and panels: settings, prompts, and what a project may change.
 
 use domain::persona::{Mode, Persona};
 use domain::review::Category;

@@ -370,13 +370,13 @@ async fn refused(home: &tempfile::TempDir, settings: &str) -> (Option<i32>, Stri
 async fn a_broker_with_a_bad_receiver_does_not_start() {
     let home = tempfile::tempdir().unwrap();
     let bad = [
-        ("url = \"ftp://a.example\"", "neither http nor https"),
+        ("url = \"ftp://a.example\"", "must be http or https"),
         ("url = \"http://a.example/x\"", "plain http to another machine"),
-        ("url = \"https://me:hunter2@a.example\"", "holds credentials"),
+        ("url = \"https://me:hunter2@a.example\"", "must not contain credentials"),
         ("url = \"a.example\"", "http:// or https://"),
         ("url = \"https://a.example\"\nevents = [\"verdict\"]", "\"verdict\" is not known"),
         ("url = \"https://a.example\"\nsecret = \"x\"", "\"secret\": unknown key"),
-        ("url = \"https://a.example\"\nsecret_file = \"here\"", "no absolute path"),
+        ("url = \"https://a.example\"\nsecret_file = \"here\"", "must be an absolute path"),
     ];
     for (receiver, words) in bad {
         let (code, stderr) = refused(&home, &format!("[[webhooks.receivers]]\nname = \"ci\"\n{receiver}\n")).await;
@@ -385,7 +385,7 @@ async fn a_broker_with_a_bad_receiver_does_not_start() {
         assert!(!stderr.contains("hunter2"), "{stderr}");
     }
     let twice = "[[webhooks.receivers]]\nname = \"ci\"\nurl = \"https://a.example\"\n".repeat(2);
-    assert!(refused(&home, &twice).await.1.contains("another one has its name"));
+    assert!(refused(&home, &twice).await.1.contains("another receiver has this name"));
     let file = home.path().join("open.secret");
     fs::write(&file, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

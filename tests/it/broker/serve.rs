@@ -261,7 +261,7 @@ async fn invalid_settings_are_reported_with_file_and_allowed_values() {
     let mut command = serve(home.path());
     command.args(["--config", "missing.toml", "--data-dir", "data"]);
     let said = fails(command, 2).await;
-    assert!(said.contains("missing.toml") && said.contains("no such file"), "{said}");
+    assert!(said.contains("missing.toml") && said.contains("file not found"), "{said}");
 
     for (name, value, word) in [
         ("COUNTERSIGN_CLAIMS_LEASE", "soon", "expected"),

@@ -59,7 +59,7 @@ async fn issues_are_written_as_sarif() {
         (&settled["level"], &settled["suppressions"][0]["justification"]),
         (&json!("note"), &json!("wont_fix: on purpose"))
     );
-    assert_eq!(by_title("Say more")["level"], "note", "a suggestion blocks nobody");
+    assert_eq!(by_title("Say more")["level"], "note", "a suggestion does not block");
     let prints: std::collections::HashSet<_> =
         results.iter().map(|result| result["partialFingerprints"]["countersignIssue/v1"].as_str().unwrap()).collect();
     assert_eq!(prints.len(), 3);

@@ -59,6 +59,20 @@ fn takes_name(command: &[&str]) -> bool {
 
 type Called = Arc<Mutex<Vec<String>>>;
 
+/// The operation of a REST request, by its request line.
+fn operation(request: &str) -> String {
+    let mut words = request.split(' ');
+    let (method, target) = (words.next().unwrap(), words.next().unwrap());
+    let path: Vec<_> = target.split('?').next().unwrap().split('/').collect();
+    let fits = |route: &&api::Route| {
+        let template: Vec<_> = route.path.split('/').collect();
+        let is_equal = |(part, given): (&&str, &&str)| part.starts_with('{') || part == given;
+        route.method == method && template.len() == path.len() && template.iter().zip(&path).all(is_equal)
+    };
+    let mut routes = api::OperationId::ALL.iter().flat_map(|id| id.routes());
+    routes.find(fits).map(|route| route.operation.name().to_owned()).unwrap_or_default()
+}
+
 /// A server that records which tools are called. Every call succeeds with a review
 /// that fits every command.
 async fn listens(_client: TestClient) -> (String, Called) {
@@ -69,7 +83,8 @@ async fn listens(_client: TestClient) -> (String, Called) {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let mut stream = BufReader::new(stream);
-            let (mut line, mut length) = (String::new(), 0);
+            let (mut request, mut line, mut length) = (String::new(), String::new(), 0);
+            stream.read_line(&mut request).await.unwrap();
             while stream.read_line(&mut line).await.unwrap() > 2 {
                 if let Some(given) = line.to_lowercase().strip_prefix("content-length:") {
                     length = given.trim().parse().unwrap();
@@ -78,8 +93,9 @@ async fn listens(_client: TestClient) -> (String, Called) {
             }
             let mut body = vec![0; length];
             stream.read_exact(&mut body).await.unwrap();
-            let call: Value = serde_json::from_slice(&body).unwrap();
-            noted.lock().unwrap().push(call["params"]["name"].as_str().unwrap_or_default().to_owned());
+            let call: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let name = call["params"]["name"].as_str().map_or_else(|| operation(&request), str::to_owned);
+            noted.lock().unwrap().push(name);
             let review = json!({
                 "review_id": "id", "number": "R-1", "status": "pending", "version": 1, "current_round": 1,
                 "claim_generation": 1, "diff": "diff", "intent": "x",

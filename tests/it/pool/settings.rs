@@ -29,8 +29,8 @@ async fn an_invalid_setting_is_a_startup_error_with_the_allowed_values() {
         ("runtime = 'command'", "pool.runtime = \"command\": expected pool.command beside it, a list that begins with"),
         ("command = TOUCH", "expected [], since pool.runtime is \"codex\" (default.toml)"),
         ("model = 'dear-1'", "pool.model = \"dear-1\": expected one of pool.models"),
-        ("workspace = '/nowhere'", "pool.workspace = \"/nowhere\": expected an absolute path to a folder"),
-        ("prompt = '/nowhere'", "pool.prompt = \"/nowhere\": expected an absolute path to a file"),
+        ("workspace = '/nowhere'", "pool.workspace = \"/nowhere\": expected an absolute path to an existing folder"),
+        ("prompt = '/nowhere'", "pool.prompt = \"/nowhere\": expected an absolute path to a readable file"),
     ] {
         let words = refused(pool).await;
         assert!(words.contains("pool.toml: ") && words.contains(said), "{pool}: {words}");

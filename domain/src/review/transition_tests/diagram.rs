@@ -97,7 +97,7 @@ fn the_table_lists_every_change() {
     assert_eq!(section("table"), table, "docs/states.md should read:\n{table}");
 }
 
-/// What a refusal says is possible is what somebody could do.
+/// A refusal lists exactly the commands that are possible.
 #[test]
 fn possible_is_what_would_be_taken() {
     for world in worlds() {

@@ -208,7 +208,7 @@ fn a_revision_carries_findings_over() {
         assert_eq!(only(&next).anchor, Some(anchored(state)));
         assert_eq!(only(&next).status, FindingStatus::Open);
     }
-    // Nobody could follow it: better nowhere than at the wrong lines.
+    // It could not be anchored: no location is better than a wrong one.
     assert_eq!(only(&revised(&blocked(), None)).anchor, None);
 }
 
@@ -325,7 +325,7 @@ fn a_later_round_raises_only_what_changed() {
         let review = after(&review, super::give(given));
         assert_eq!(only(&review).late, late, "{changed:?} {severity}");
     }
-    // Whoever looks for the first time may say anything.
+    // A persona that votes for the first time may raise anything.
     let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
     let offered = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::Low), 3)) };
     let given = offer(&review, "ada", Verdict::ChangesRequested, vec![offered]);
@@ -381,7 +381,7 @@ fn a_script() -> impl Strategy<Value = Script> {
 }
 
 proptest! {
-    /// Reviewers that follow any script, and a proposer that revises until it is told to ask a person: the review
+    /// Reviewers that follow any script, and a proposer that revises until the review is escalated: the review
     /// comes to an end, within as many rounds as the policy allows.
     #[test]
     fn every_scripted_review_ends(
@@ -462,7 +462,7 @@ fn second_round(severity: Severity) -> Review {
 
 #[test]
 fn an_approval_does_not_settle_what_is_said_again() {
-    // By whoever approves...
+    // By the reviewer that approves...
     let review = second_round(Severity::Low);
     let again = vec![at(found("reads freed memory", Severity::Critical), 9)];
     let review = after(&review, raises(&review, "cyd", Verdict::Approved, again.clone()));

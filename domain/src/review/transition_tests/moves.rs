@@ -236,7 +236,7 @@ impl Move {
         };
         match self {
             Self::Revise { by, completes, diff, key, content: same } => Command::Revise(Revise {
-                // The proposer, or nobody in particular, or one who may not.
+                // The proposer, an unnamed caller, or a caller without permission.
                 proposer_id: by.map(|by| if may_review(by) { "paul".into() } else { by.into() }),
                 completes: content(*completes).unwrap_or_else(|| hash(9)),
                 draft: Draft {

@@ -125,7 +125,7 @@ fn answer(outcome: Result<Transition, Refusal>) -> String {
     }
 }
 
-/// One of each command, also where nobody could give it.
+/// One of each command, including impossible ones.
 fn one_of_each(review: &Review) -> Vec<(String, Step)> {
     let content = || review.round.content_hash.clone();
     let holder = review.holders().next().unwrap_or("ada").to_owned();
