@@ -1,16 +1,16 @@
 //! The interface of the actors: one typed method per operation.
 
-mod callers;
-mod changes;
+mod authentication;
+mod event_log;
 mod findings;
 mod history;
-mod hooks;
-mod lists;
-mod log;
+mod long_poll;
 mod pool;
-mod waits;
+mod review_list;
+mod round_diff;
+mod webhooks;
 
-pub use changes::{Bases, Changes};
+pub use round_diff::{Bases, Changes};
 
 use crate::{
     Context, Credentials,

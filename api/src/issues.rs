@@ -1,4 +1,4 @@
-//! Issues and suggestions: listing them and changing their status.
+//! Requests and responses for the findings of reviews (issues and suggestions): listing and updating them.
 
 use crate::{
     consensus::Consensus,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::key::Key;
+use crate::setting_key::Key;
 use domain::text::{ellipsize, escape};
 
 /// Longest value in a message.

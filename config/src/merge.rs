@@ -9,11 +9,11 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::error::{ConfigError, Origin, Problem, display_value};
-use crate::key::{Key, insert, settings};
 use crate::panel;
 use crate::personas::{self, Configured};
 use crate::pool;
 use crate::schema::{RULES, Rule, Scope, find};
+use crate::setting_key::{Key, insert, settings};
 use crate::sources::Sources;
 use crate::suggest::{unknown_setting, unknown_variable};
 use crate::validate::{PathContext, duration};

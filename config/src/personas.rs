@@ -15,10 +15,10 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::{Origin, PERSONA_DEFAULTS, Problem, display_value};
-use crate::key::Key;
 use crate::merge::{SourceKind, tightened};
 use crate::pool::or_empty;
 use crate::schema::{PERSONA_RULES, Scope};
+use crate::setting_key::Key;
 use crate::sources::{PersonaFolder, Sources};
 use crate::suggest::unknown_key;
 use crate::validate::{PathContext, is_program};

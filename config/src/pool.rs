@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::error::{Origin, Problem, display_value};
-use crate::key::Key;
+use crate::setting_key::Key;
 use crate::validate::is_program;
 
 const MAX_PROMPT_BYTES: u64 = 256 << 10;

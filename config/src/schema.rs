@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::key::Key;
+use crate::setting_key::Key;
 
 pub(crate) struct Rule {
     /// `section.key`; `*` is the name of a project.

@@ -1,7 +1,7 @@
 //! "Did you mean": suggestions for unknown settings.
 
-use crate::key::Key;
 use crate::schema::{RULES, Rule};
+use crate::setting_key::Key;
 
 pub(crate) fn unknown_setting(key: &Key) -> String {
     let section = format!("{}.", key.pattern());

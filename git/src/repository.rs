@@ -1,4 +1,4 @@
-//! A registered repository: opening it, resolving commits, and starting sessions.
+//! The git repository of a project: opens it, resolves commits, and starts sessions of git processes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

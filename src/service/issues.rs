@@ -1,4 +1,4 @@
-//! Listing issues and changing their status.
+//! Lists findings (issues and suggestions) and updates their status.
 
 use super::{Call, error::CallError, pagination::rows_that_fit, wrong_role};
 use actors::{credentials::Authority, requests::FindingQuery};

@@ -1,4 +1,4 @@
-//! What has happened: the log as people ask for it, one review's story, and figures.
+//! Reads the past: the filtered event log, the timeline of a review, and statistics.
 
 use super::{Answer, Broker};
 use crate::{error::BrokerError, limits::Text, requests::HistoryQuery, submission::unreadable};

@@ -1,4 +1,4 @@
-//! A pool that fails, which no caller can bring about.
+//! A pool whose actor fails, which no public call can cause.
 
 use crate::reviewer_process::{
     ProcessSpec,

@@ -1,4 +1,4 @@
-//! Draws the screen.
+//! Draws the screen of `countersign top` on the terminal.
 
 use super::app::{App, Mode, Pane};
 use crate::{

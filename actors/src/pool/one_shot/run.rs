@@ -1,4 +1,4 @@
-//! Runs a client once and reads its response.
+//! Runs a client such as `claude -p` once, as a child process, and reads the review it prints.
 
 use super::{
     ClaimedSeat, OneShot,

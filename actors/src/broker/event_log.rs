@@ -1,4 +1,4 @@
-//! Following the log of events, and the figures that metrics report.
+//! Access to the event log for streams and webhooks, and the values that metrics report.
 
 use super::{Answer, Broker};
 use crate::{
