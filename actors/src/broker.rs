@@ -20,7 +20,7 @@ use crate::{
     introspection::{CallStats, Census, Tree, WriterStats},
     limits::{Limits, Text},
     queue_cache::SharedLists,
-    requests::{MessageRequest, NewProposal, Revision, Spoken, SpokenAs, Submitted, VerdictRequest},
+    requests::{MessageRequest, MessageResult, NewProposal, RecordedAs, Revision, Submitted, VerdictRequest},
     review::{CommandOutcome, Snapshot},
     submission::{PreparedDraft, front_matter, panel, review_id, unreadable},
     supervisor::SupervisorMessage,
@@ -133,9 +133,9 @@ impl Broker {
 
     async fn try_create(&self, proposal: NewProposal) -> Answer<Submitted> {
         let context = &self.0.context;
-        let NewProposal { proposer, workplace, category, priority, draft, personas, policy } = proposal;
+        let NewProposal { proposer, client_repo, category, priority, draft, personas, policy } = proposal;
         let named = panel::named(personas)?;
-        let project = context.projects.name_for(proposer.project.as_deref(), workplace.as_ref())?;
+        let project = context.projects.name_for(proposer.project.as_deref(), client_repo.as_ref())?;
         let preparing = Box::pin(context.prepare_proposal(project.as_deref(), draft));
         let PreparedDraft { content, draft, first_content } = context.until_shutdown(preparing).await?;
         let ChosenPanel { personas, reasons } = match named {
@@ -198,14 +198,14 @@ impl Broker {
         self.apply(id, Command::Claim(claim), CommandPayload::default()).await
     }
 
-    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<Spoken> {
+    pub async fn add_message(&self, id: ReviewId, message: MessageRequest) -> Answer<MessageResult> {
         let _call = self.admit()?;
         let metadata = message.metadata.as_ref().map(ToString::to_string);
         self.0.context.check_texts(&message.texts(metadata.as_deref())).await?;
         if let Some(request) = self.verdict_in(id, &message).await? {
             let verdict = request.verdict;
             let review = self.give_verdict(id, request).await?.review;
-            return Ok(Spoken { review, as_what: SpokenAs::Verdict(verdict) });
+            return Ok(MessageResult { review, recorded_as: RecordedAs::Verdict(verdict) });
         }
         let command = Command::AddMessage(AddMessage {
             role: message.role,
@@ -216,7 +216,7 @@ impl Broker {
         });
         let outcome = self.apply(id, command, CommandPayload::default()).await?;
         let message = if let Reply::MessageAdded { id, .. } = outcome.reply { id } else { 0 };
-        Ok(Spoken { review: outcome.review, as_what: SpokenAs::Message(message) })
+        Ok(MessageResult { review: outcome.review, recorded_as: RecordedAs::Message(message) })
     }
 
     /// The verdict in the front matter of a message, if the persona's settings allow it. The sender must hold the seat

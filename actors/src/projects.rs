@@ -81,22 +81,22 @@ impl Projects {
     pub(crate) fn name_for(
         &self,
         given: Option<&str>,
-        workplace: Option<&ClientRepo>,
+        client_repo: Option<&ClientRepo>,
     ) -> Result<Option<String>, BrokerError> {
-        match (given, workplace) {
+        match (given, client_repo) {
             (Some(name), _) if self.known.contains_key(name) => Ok(Some(name.into())),
             (Some(name), _) => Err(BrokerError::UnknownProject { given: name.into(), known: self.names() }),
-            (None, Some(workplace)) => self.name_of(workplace),
+            (None, Some(client_repo)) => self.name_of(client_repo),
             (None, None) => Ok(self.own.as_deref().map(Into::into)),
         }
     }
 
     /// Compares paths only; a path from a caller is never opened. A proposal from an unregistered repository is refused
     /// instead of being assigned to the default project.
-    fn name_of(&self, workplace: &ClientRepo) -> Result<Option<String>, BrokerError> {
-        let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == workplace.root);
+    fn name_of(&self, client_repo: &ClientRepo) -> Result<Option<String>, BrokerError> {
+        let same_tree = |name: &str| self.known.get(name).is_some_and(|known| known.root() == client_repo.root);
         let same_repository =
-            |name: &str| self.known.get(name).is_some_and(|known| known.is_same_repository(workplace));
+            |name: &str| self.known.get(name).is_some_and(|known| known.is_same_repository(client_repo));
         // The default project first, if several projects are working trees of one repository.
         let names = || self.own.as_deref().into_iter().chain(self.known.keys().map(String::as_str));
         let found = names().find(|name| same_tree(name)).or_else(|| names().find(|name| same_repository(name)));
@@ -104,7 +104,7 @@ impl Projects {
             (Some(name), _) => Ok(Some(name.into())),
             (None, None) => Ok(None),
             (None, Some(own)) => Err(BrokerError::OtherRepository {
-                root: workplace.root.display().to_string(),
+                root: client_repo.root.display().to_string(),
                 own: own.as_ref().into(),
                 known: self.names(),
             }),

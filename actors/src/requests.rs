@@ -52,10 +52,10 @@ pub struct DraftRequest {
 /// A first submission.
 #[derive(Debug, Clone)]
 pub struct NewProposal {
-    /// Without a `project` the repository of `workplace` decides, or else the broker's own project.
+    /// Without a `project` the repository of `client_repo` decides, or else the broker's own project.
     pub proposer: Proposer,
     /// The repository that the proposer works in, if known.
-    pub workplace: Option<ClientRepo>,
+    pub client_repo: Option<ClientRepo>,
     pub category: Option<Category>,
     /// Default: derived from the proposer, see [`Priority::infer`].
     pub priority: Option<Priority>,
@@ -153,22 +153,22 @@ pub struct MessageRequest {
     pub metadata: Option<serde_json::Value>,
 }
 
-/// What a message came to.
+/// The result of adding a message.
 #[derive(Debug, Clone)]
-pub struct Spoken {
+pub struct MessageResult {
     pub review: Arc<Review>,
-    pub as_what: SpokenAs,
+    pub recorded_as: RecordedAs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpokenAs {
+pub enum RecordedAs {
     /// The id of the message: an old one, if this repeats it.
     Message(u64),
-    /// It began with a decision.
+    /// The message began with a decision and counts as this verdict.
     Verdict(Verdict),
 }
 
-/// Which reviews, for whom.
+/// Filters of a list of reviews.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ListQuery {
     pub status: Option<Status>,
@@ -177,10 +177,10 @@ pub struct ListQuery {
     pub projects: Vec<String>,
     /// Only reviews that have no project; not together with `projects`.
     pub without_project: bool,
-    /// Who asks for what is pending: hides what is reserved for another reviewer, and adds what others have begun where a
-    /// seat is free for the caller.
+    /// The caller, for a list of pending reviews: hides reviews reserved for another reviewer, and adds reviews in
+    /// progress with a seat free for the caller.
     pub caller_id: Option<String>,
-    /// Hides what the caller proposed itself as well, which it could not claim.
+    /// Also hides the caller's own proposals, which it cannot claim.
     pub for_work: bool,
     pub limit: Option<u32>,
     pub cursor: Option<String>,
@@ -195,7 +195,7 @@ pub struct Listing {
     pub timed_out: bool,
 }
 
-/// How long a call may wait, and from where. The waiting call ends when its future is dropped.
+/// How long a call may wait, and for changes after which version. Dropping the future ends the wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
     pub since: Option<u64>,
@@ -203,9 +203,9 @@ pub struct Wait {
     pub timeout: Option<Duration>,
 }
 
-/// A review, and whether the wait for it ended without news.
+/// A review, and whether the wait ended without a change.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct WaitResult {
     pub review: Arc<Review>,
     pub timed_out: bool,
 }

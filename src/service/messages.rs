@@ -1,7 +1,7 @@
 //! The discussion of a review.
 
 use super::{Call, error::CallError, pagination::page_end, require_text};
-use actors::requests::{self, Spoken, SpokenAs};
+use actors::requests::{self, MessageResult, RecordedAs};
 use api::{
     ErrorBody,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
@@ -29,10 +29,10 @@ pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<Mess
         body: request.body,
         metadata: request.metadata.map(Value::Object),
     };
-    let Spoken { review, as_what } = call.broker.add_message(id, message).await?;
-    let (message_id, verdict) = match as_what {
-        SpokenAs::Message(id) => (Some(id), None),
-        SpokenAs::Verdict(verdict) => (None, Some(verdict)),
+    let MessageResult { review, recorded_as } = call.broker.add_message(id, message).await?;
+    let (message_id, verdict) = match recorded_as {
+        RecordedAs::Message(id) => (Some(id), None),
+        RecordedAs::Verdict(verdict) => (None, Some(verdict)),
     };
     Ok(MessageResponse {
         review_id: review.id,

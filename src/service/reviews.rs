@@ -57,7 +57,7 @@ pub(super) async fn create(
     }
     let own_project = call.broker.own_project();
     let proposal = NewProposal {
-        workplace: client_repo(call)?,
+        client_repo: client_repo(call)?,
         proposer: Proposer {
             agent_type: required("agent_type", request.agent_type)?,
             agent_role: required("agent_role", request.agent_role)?,

@@ -3,7 +3,7 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
-    requests::{Seen, Wait},
+    requests::{Wait, WaitResult},
     review::Snapshot,
     submission::unreadable,
 };
@@ -29,15 +29,15 @@ impl Broker {
 
     /// Returns when the review's version is above `since`. Without `since` it returns at once unless the review waits for
     /// reviewers, else at the next change.
-    pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<Seen> {
+    pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<WaitResult> {
         let review = self.review(id).await?;
         let since = match wait.since {
             Some(since) => since,
             None if awaits_reviewer(&review) => review.version,
-            None => return Ok(Seen { review, timed_out: false }),
+            None => return Ok(WaitResult { review, timed_out: false }),
         };
         if review.version > since || review.is_final() {
-            return Ok(Seen { review, timed_out: false });
+            return Ok(WaitResult { review, timed_out: false });
         }
         let _waiter = self.admit_waiter()?;
         let deadline = self.wait_until(wait);
@@ -48,12 +48,12 @@ impl Broker {
             };
             tokio::select! {
                 changed = newer(&mut snapshot, since) => match changed {
-                    Some(review) => return Ok(Seen { review, timed_out: false }),
+                    Some(review) => return Ok(WaitResult { review, timed_out: false }),
                     // Its actor was replaced, or the review is closed: read it again.
                     None => {
                         last = self.review(id).await?;
                         if last.version > since || last.is_final() {
-                            return Ok(Seen { review: last, timed_out: false });
+                            return Ok(WaitResult { review: last, timed_out: false });
                         }
                     }
                 },
@@ -61,7 +61,7 @@ impl Broker {
                 () = self.0.context.closing.cancelled() => break,
             }
         }
-        Ok(Seen { review: last, timed_out: true })
+        Ok(WaitResult { review: last, timed_out: true })
     }
 
     pub(super) fn admit_waiter(&self) -> Answer<SemaphorePermit<'_>> {

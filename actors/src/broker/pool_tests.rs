@@ -83,7 +83,7 @@ async fn submit(broker: &Broker) -> ReviewId {
     };
     let proposal = NewProposal {
         proposer,
-        workplace: None,
+        client_repo: None,
         category: None,
         priority: None,
         draft: DraftRequest {
