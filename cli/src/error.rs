@@ -13,16 +13,16 @@ pub struct CliError {
     pub(crate) error: anyhow::Error,
 }
 
-/// The broker's "no": its words, its stable code, and what it says beside (`allowed`, `candidates`, `retryable`).
+/// A refusal of the broker: message, stable code, and details (`allowed`, `candidates`, `retryable`).
 #[derive(Debug, thiserror::Error)]
-#[error("{} ({code})", escape(.words))]
+#[error("{} ({code})", escape(.message))]
 pub(crate) struct Refused {
-    pub(crate) words: String,
+    pub(crate) message: String,
     pub(crate) code: String,
-    pub(crate) beside: Map<String, Value>,
+    pub(crate) details: Map<String, Value>,
 }
 
-/// How a command ends that answers by its exit code and has said all there is to say.
+/// The end of a command whose answer is its exit code, with nothing more to print.
 #[derive(Debug, thiserror::Error)]
 #[error("")]
 pub(crate) struct ExitWith;
@@ -32,19 +32,19 @@ impl CliError {
         Self { code, error: error.into() }
     }
 
-    /// Wrong usage, which clap could not see.
+    /// Wrong usage that clap cannot detect.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::new(USAGE, error)
     }
 
-    /// No failure at all, but an answer by exit code.
+    /// Ends the command with an exit code that is its answer.
     pub(crate) fn answer(code: u8) -> Self {
         Self::new(code, ExitWith)
     }
 
-    /// A "no" that the broker need not be asked for.
-    pub(crate) fn refuse(code: &str, words: String) -> Self {
-        Refused { words, code: code.to_owned(), beside: Map::new() }.into()
+    /// A refusal that needs no call to the broker.
+    pub(crate) fn refuse(code: &str, message: String) -> Self {
+        Refused { message, code: code.to_owned(), details: Map::new() }.into()
     }
 
     pub(crate) fn refused(&self) -> Option<&Refused> {
@@ -52,12 +52,12 @@ impl CliError {
     }
 
     /// Whether the call may succeed later: no broker answers, or the broker says that the error is temporary.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_retryable(&self) -> bool {
         self.code == NO_BROKER
-            || self.refused().is_some_and(|refused| refused.beside.get("retryable") == Some(&true.into()))
+            || self.refused().is_some_and(|refused| refused.details.get("retryable") == Some(&true.into()))
     }
 
-    /// Says it on stderr, in words or as one JSON object.
+    /// Prints the error on stderr, as text or as one JSON object, and returns the exit code.
     pub(crate) fn end(self, json: bool) -> ExitCode {
         if self.error.is::<terminal::OutputClosed>() {
             return ExitCode::SUCCESS;
@@ -76,8 +76,8 @@ impl CliError {
     fn object(&self) -> Value {
         let mut object = Map::new();
         if let Some(refused) = self.refused() {
-            object.clone_from(&refused.beside);
-            object.insert("error".into(), refused.words.clone().into());
+            object.clone_from(&refused.details);
+            object.insert("error".into(), refused.message.clone().into());
         } else {
             object.insert("error".into(), format!("{:#}", self.error).into());
         }

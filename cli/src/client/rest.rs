@@ -225,8 +225,8 @@ fn given(mut arguments: Value) -> Value {
     arguments
 }
 
-fn refusal(words: &str, code: &str, beside: Map<String, Value>) -> CliError {
-    Refused { words: words.to_owned(), code: code.to_owned(), beside }.into()
+fn refusal(message: &str, code: &str, details: Map<String, Value>) -> CliError {
+    Refused { message: message.to_owned(), code: code.to_owned(), details }.into()
 }
 
 /// The refusal in a problem response of the API.

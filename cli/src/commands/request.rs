@@ -1,7 +1,7 @@
 //! `countersign request`: proposes the current branch or another change for review.
 
+pub(crate) mod description;
 pub(crate) mod source;
-pub(crate) mod words;
 
 use crate::{
     CliError,
@@ -17,10 +17,10 @@ use crate::{
     terminal,
 };
 use anyhow::anyhow;
+use description::DescriptionArgs;
 use serde_json::{Value, json};
 use source::{Gathered, Source};
 use std::fmt::Write as _;
-use words::Words;
 
 const FILES: usize = 20;
 
@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
-    words: Words,
+    text: DescriptionArgs,
     /// Propose only what is new since the last review of this branch: revises the open review, or starts after the last approval
     #[arg(long, conflicts_with = "source")]
     incremental: bool,
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     if args.incremental {
         return incremental(&args, &caller, gathered).await;
     }
-    let (title, description) = args.words.or(&gathered, None)?;
+    let (title, description) = args.text.or_gathered(&gathered, None)?;
     let arguments = args.arguments(&caller, &mut gathered, &title, description)?;
     submit(&caller, arguments, &args.waiting, &args.by).await
 }
@@ -136,7 +136,7 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
     let open = ["pending", "claimed", "in_review", "changes_requested"];
     if let Some(review) = reviews.iter().find(|review| is(review, &open)) {
         terminal::remark(&format!("a new round of {}, which is open for {branch}", text(review, "number")));
-        let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
+        let (title, description) = args.text.or_gathered(&gathered, review["intent"].as_str())?;
         let arguments = json!({
             "review_id": review["review_id"], "intent": title, "description": description,
             "proposer_id": caller.speaks_as()?, "target": gathered.arguments.remove("target"),
@@ -155,7 +155,7 @@ async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Re
     } else {
         terminal::remark(&format!("nothing of {branch} was approved yet, so all of it"));
     }
-    let (title, description) = args.words.or(&gathered, None)?;
+    let (title, description) = args.text.or_gathered(&gathered, None)?;
     let arguments = args.arguments(caller, &mut gathered, &title, description)?;
     submit(caller, arguments, &args.waiting, &args.by).await
 }

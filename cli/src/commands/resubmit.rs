@@ -3,9 +3,9 @@
 use crate::{
     CliError,
     commands::request::{
+        description::DescriptionArgs,
         source::{Gathered, Source},
         submit,
-        words::Words,
     },
     commands::wait::For,
     identity::{Caller, IdentityArgs, Side},
@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
-    words: Words,
+    text: DescriptionArgs,
     #[command(flatten)]
     waiting: For,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         stays(&caller, &review).await?;
         Gathered::default()
     };
-    let (title, description) = args.words.or(&gathered, review["intent"].as_str())?;
+    let (title, description) = args.text.or_gathered(&gathered, review["intent"].as_str())?;
     let mut arguments = json!({
         "review_id": review["review_id"], "intent": title, "description": description, "proposer_id": caller.speaks_as()?,
     });

@@ -131,7 +131,7 @@ async fn follow(
                 last = Some(status);
             }
             // The broker answered before, so it is probably restarting. Retry for a limited time.
-            Err(failure) if failure.is_passing() && (since.is_some() || failure.code != NO_BROKER) => {
+            Err(failure) if failure.is_retryable() && (since.is_some() || failure.code != NO_BROKER) => {
                 if heard.elapsed() > SILENCE {
                     return Err(failure);
                 }

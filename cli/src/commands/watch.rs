@@ -29,7 +29,7 @@ pub(crate) async fn redraw<T: Serialize>(
         match follow(at, filter, &render, &mut fetch, &mut drawn).await {
             Ok(()) => {}
             // The broker answered before, so it will be back.
-            Err(failure) if drawn.is_some() && failure.is_passing() => {}
+            Err(failure) if drawn.is_some() && failure.is_retryable() => {}
             Err(failure) => return Err(failure),
         }
         sleep(RECONNECT_DELAY).await;

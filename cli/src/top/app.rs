@@ -112,7 +112,7 @@ impl App {
             Ok(None) if self.disconnected => self.message.clear(),
             Ok(None) => {}
             Err(failure) => {
-                self.disconnected = failure.is_passing();
+                self.disconnected = failure.is_retryable();
                 self.message = one_line(&format!("{:#}", failure.error));
             }
         }

@@ -53,7 +53,7 @@ pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, CliError> {
 fn optional<T>(result: Result<T, CliError>) -> Result<Option<T>, CliError> {
     match result {
         Ok(response) => Ok(Some(response)),
-        Err(failure) if failure.is_passing() => Err(failure),
+        Err(failure) if failure.is_retryable() => Err(failure),
         Err(_) => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Words {
+pub(crate) struct DescriptionArgs {
     /// Intent of the change in a sentence [default: the commits' subjects, or the plan's title]
     #[arg(long, short = 'm', visible_alias = "intent", value_name = "TEXT")]
     title: Option<String>,
@@ -18,9 +18,13 @@ pub(crate) struct Words {
     file: Option<PathBuf>,
 }
 
-impl Words {
+impl DescriptionArgs {
     /// The given description, else that of the commits. An intent is required.
-    pub(crate) fn or(&self, gathered: &Gathered, last: Option<&str>) -> Result<(String, Option<String>), CliError> {
+    pub(crate) fn or_gathered(
+        &self,
+        gathered: &Gathered,
+        last: Option<&str>,
+    ) -> Result<(String, Option<String>), CliError> {
         let title = self.title.clone().or_else(|| last.map(str::to_owned)).or_else(|| gathered.intent.clone());
         let title = title.filter(|title| !title.trim().is_empty());
         let missing = || CliError::usage(anyhow!("no intent given; describe the change in a sentence with -m"));
