@@ -164,7 +164,7 @@ impl Context {
         outcome
     }
 
-    /// Checks the active diff; `None` if there is none.
+    /// Checks the active diff. `None` if the review has no diff.
     pub(crate) async fn check_active_diff(&self, review: &Review) -> Result<Option<DiffCheck>, BrokerError> {
         let content = self.find_content(&review.round.content_hash).await?;
         let Some(diff) = &content.diff else { return Ok(None) };

@@ -1,9 +1,10 @@
 //! Claiming a seat of a review and giving it back.
 
 use crate::{
+    diffs::{DiffState, Files, Target},
     excerpt::{excerpt, paged_excerpt},
     issues::Issue,
-    reviews::{DiffState, Files, SeatState, Target},
+    reviews::SeatState,
 };
 use domain::{
     content::{Content, ContentHash},

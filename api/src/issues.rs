@@ -3,7 +3,7 @@
 use crate::{
     consensus::Consensus,
     excerpt::{excerpt, fitting},
-    reviews::next_step,
+    next_step::next_step,
     timestamp,
 };
 use domain::{

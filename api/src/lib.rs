@@ -15,17 +15,20 @@ pub mod client_repo;
 pub mod consensus;
 pub mod counter_patches;
 pub mod decode;
+pub mod diffs;
 pub mod error;
 pub mod events;
 pub mod history;
 pub mod issues;
 pub mod messages;
+pub mod next_step;
 pub mod openapi;
 pub mod operation;
 pub mod placeholders;
 pub mod proposals;
 pub mod reviewers;
 pub mod reviews;
+pub mod route;
 pub mod schema;
 pub mod stats;
 pub mod verdicts;
@@ -34,7 +37,8 @@ pub mod webhooks;
 mod excerpt;
 
 pub use error::{ErrorBody, ErrorCode};
-pub use operation::{Effect, Format, Operation, OperationId, RequiredRole, Route};
+pub use operation::{Effect, Operation, OperationId, RequiredRole};
+pub use route::{Format, Route};
 
 /// Request header with the process id of the broker that the request is meant for. Another broker may have taken over the
 /// port.

@@ -1,8 +1,9 @@
 //! The OpenAPI 3.1 document, made from the table of operations and the schemas of its types.
 
 use crate::{
-    operation::{Format, OperationId, PREFIX, ROUTES, Route},
+    operation::{OperationId, PREFIX, ROUTES},
     placeholders::Placeholders,
+    route::{Format, Route},
 };
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;

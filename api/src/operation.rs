@@ -1,10 +1,12 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
 use crate::{admin, claims, counter_patches, history, issues, messages, proposals, reviewers, reviews, schema};
-use crate::{stats, verdicts, webhooks};
+use crate::{
+    route::{Format, Route},
+    stats, verdicts, webhooks,
+};
 use domain::{credential::Authority, review::Role};
 use http::Method;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -65,107 +67,6 @@ pub enum Effect {
     Change,
     /// Creates something with every call, unless the call has an idempotency key.
     Create,
-}
-
-/// The encoding of a REST response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Json,
-    /// JSON, or the whole diff as text if the caller accepts text/x-diff.
-    Diff,
-    /// The diff as a mail for `git am`.
-    Patch,
-}
-
-/// A REST route of an operation. Names in braces in the path are arguments.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The OpenAPI operation id. Unique.
-    pub id: &'static str,
-    pub operation: OperationId,
-    pub method: Method,
-    pub path: &'static str,
-    pub format: Format,
-    /// Arguments of the operation that this route does not take.
-    pub omitted: &'static [&'static str],
-}
-
-impl Route {
-    /// The names of the arguments in the path.
-    pub fn path_arguments(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-    }
-
-    pub fn is_about_a_review(&self) -> bool {
-        self.path_arguments().any(|name| name == "review_id")
-    }
-
-    /// Whether arguments are sent in a JSON body rather than in the query.
-    pub fn takes_body(&self) -> bool {
-        self.method == Method::POST || self.method == Method::PATCH
-    }
-
-    pub fn changes(&self) -> bool {
-        self.method != Method::GET
-    }
-
-    /// Whether a success creates a resource with its own address.
-    pub fn creates(&self) -> bool {
-        self.method == Method::POST && !self.path.contains('{')
-    }
-
-    /// Whether this route can carry a request with these arguments.
-    pub fn accepts(&self, arguments: &Map<String, Value>) -> bool {
-        self.path_arguments().all(|name| arguments.contains_key(name))
-            && !self.omitted.iter().any(|name| arguments.contains_key(*name))
-    }
-
-    /// The request line and body for `arguments`: the path with its arguments filled in, the query, and the body.
-    pub fn encode(&self, mut arguments: Map<String, Value>) -> EncodedRequest {
-        let path =
-            self.path.split('/').map(|part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-                Some(name) => percent_encode(&plain_text(&arguments.remove(name).unwrap_or_default())),
-                None => part.to_owned(),
-            });
-        let mut target = path.collect::<Vec<_>>().join("/");
-        if self.takes_body() {
-            return EncodedRequest { target, body: Some(arguments) };
-        }
-        let mut separator = '?';
-        for (name, value) in &arguments {
-            let values = match value {
-                Value::Array(values) => values.as_slice(),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                    std::slice::from_ref(value)
-                }
-            };
-            for value in values {
-                target.push(separator);
-                target.push_str(&format!("{name}={}", percent_encode(&plain_text(value))));
-                separator = '&';
-            }
-        }
-        EncodedRequest { target, body: None }
-    }
-}
-
-/// A request as a client sends it.
-#[derive(Debug, PartialEq)]
-pub struct EncodedRequest {
-    /// Path and query.
-    pub target: String,
-    /// The JSON body of a route that takes one.
-    pub body: Option<Map<String, Value>>,
-}
-
-fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Encodes a text for a path segment or a query value.
-pub fn percent_encode(text: &str) -> String {
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 macro_rules! operations {

@@ -1,8 +1,10 @@
 //! Reading a proposal: its content page by page, and everything known about it.
 
 use crate::{
+    diffs::{DiffState, Files, Target},
     issues::{Issue, IssueTotals},
-    reviews::{DiffState, Files, SeatState, Target, next_step},
+    next_step::next_step,
+    reviews::SeatState,
     timestamp,
 };
 use domain::{

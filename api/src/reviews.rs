@@ -2,29 +2,24 @@
 
 use crate::{
     consensus::{Consensus, Policy, dollars},
-    excerpt::{excerpt, fitting, paged_excerpt},
+    diffs::{DiffState, Files, Target},
+    excerpt::{excerpt, paged_excerpt},
     issues::IssueTotals,
+    next_step::next_step,
     timestamp,
 };
 use domain::{
     consensus::{Escalation, PolicyRequest},
     content::{Content, ContentHash},
-    diff::{AffectedFile, Flag},
     ids::ReviewId,
     priority::Priority,
-    review::{AppliesTo, Category, DiffCheck, Review, ReviewTarget, Role, Seat, Status, TargetCommit, TargetKind},
+    review::{Category, Review, Role, Seat, Status},
     verdict::Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
-
-const MAX_FILES: usize = 100;
-const MAX_FILES_BYTES: usize = 12_000;
-const MAX_FLAGS: usize = 50;
-const MAX_FLAGS_BYTES: usize = 6_000;
-const MAX_COMMITS_BYTES: usize = 8_000;
 
 /// Commits listed in a response about something else.
 const FEW_COMMITS: usize = 20;
@@ -383,44 +378,6 @@ pub struct CancelReviewRequest {
     pub reason: String,
 }
 
-/// What git said about the current diff.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct DiffState {
-    /// Whether the diff applies to its base. Absent without a diff and if it was not checked.
-    pub applies: Option<bool>,
-    pub applies_to: Option<AppliesTo>,
-    /// Git's message if the diff does not apply or could not be checked.
-    pub validation_error: Option<String>,
-    /// The proposer skipped the check of the diff.
-    pub diff_validation_skipped: Option<bool>,
-    pub base_commit: Option<String>,
-    /// Git's stable patch-id of the diff.
-    pub patch_id: Option<String>,
-    /// The tree that results from applying the diff to its base.
-    pub tree_id: Option<String>,
-}
-
-impl From<&Review> for DiffState {
-    fn from(review: &Review) -> Self {
-        let Some(facts) = &review.round.diff else {
-            return Self::default();
-        };
-        let state =
-            Self { base_commit: facts.base_commit.clone(), patch_id: facts.patch_id.clone(), ..Self::default() };
-        match &facts.check {
-            DiffCheck::Skipped => Self { diff_validation_skipped: Some(true), ..state },
-            DiffCheck::Applies { to, tree_id } => {
-                Self { applies: Some(true), applies_to: Some(*to), tree_id: tree_id.clone(), ..state }
-            }
-            DiffCheck::Fails { message } => {
-                Self { applies: Some(false), validation_error: Some(excerpt(message)), ..state }
-            }
-            DiffCheck::Unknown { why } => Self { validation_error: Some(excerpt(why)), ..state },
-        }
-    }
-}
-
 /// One seat of a review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -454,112 +411,6 @@ impl From<&Seat> for SeatState {
     }
 }
 
-/// The files that a diff touches.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Files {
-    /// The first of them if there are very many.
-    pub affected_files: Vec<AffectedFile>,
-    /// The number of all affected files.
-    pub affected_files_total: usize,
-    /// What a reviewer should check twice: symlinks, mode changes, agent or CI configuration, hidden characters.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flags: Vec<Flag>,
-    /// The number of all flags, if `flags` does not hold all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flags_total: Option<usize>,
-    /// Why affected_files is empty although there is a diff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff_note: Option<String>,
-}
-
-impl From<&Content> for Files {
-    fn from(content: &Content) -> Self {
-        let flags = fitting(content.flags.iter().cloned(), MAX_FLAGS, MAX_FLAGS_BYTES);
-        Self {
-            affected_files: fitting(content.files.iter().cloned(), MAX_FILES, MAX_FILES_BYTES),
-            affected_files_total: content.files.len(),
-            flags_total: (flags.len() < content.flags.len()).then_some(content.flags.len()),
-            flags,
-            diff_note: content.diff_note.clone(),
-        }
-    }
-}
-
-/// The branch, commit or range that a diff was read from, and the commits it meant at that time.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
-    pub kind: TargetKind,
-    pub name: String,
-    /// The base that the proposer named.
-    pub base_name: Option<String>,
-    /// The commit that the diff starts at. Absent: the empty tree before a first commit.
-    pub base: Option<String>,
-    /// The commit that the diff leads to.
-    pub head: String,
-    /// The newest commits. Their subjects are unchecked text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<TargetCommit>,
-    /// The number of commits in head that are not in base.
-    pub commits_total: u64,
-}
-
-impl Target {
-    /// With at most `max_commits` of its commits.
-    pub fn with_commits(target: &ReviewTarget, max_commits: usize) -> Self {
-        Self {
-            kind: target.kind,
-            name: target.name.clone(),
-            base_name: target.base_name.clone(),
-            base: target.base.clone(),
-            head: target.head.clone(),
-            commits: fitting(target.commits.iter().cloned(), max_commits, MAX_COMMITS_BYTES),
-            commits_total: target.commits_total,
-        }
-    }
-}
-
 pub(crate) fn has_counter_patch(review: &Review) -> bool {
     review.seats.iter().any(|seat| seat.patch.is_some())
-}
-
-/// One sentence about the next call, which is what a model needs most.
-pub fn next_step(review: &Review) -> Cow<'static, str> {
-    let several = review.seats.len() > 1;
-    Cow::Borrowed(match review.status {
-        Status::Pending if several && review.returned => {
-            "Back in the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true) or revise."
-        }
-        Status::Pending if several => {
-            "In the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true)."
-        }
-        Status::InReview if review.free_seats().next().is_some() => {
-            "Under review, with a free seat: a reviewer without a seat can call claim_review. A reviewer with a seat reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
-        }
-        Status::InReview => {
-            "Under review. Reviewers who have not voted read with get_proposal and answer with submit_verdict. The proposer waits with get_review_status(wait=true)."
-        }
-        Status::ChangesRequested if several && !review.auto_rejected() => {
-            "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), decides a counter-patch with accept_counter_patch or reject_counter_patch, or asks one of them with add_message(persona=...)."
-        }
-        Status::Pending if review.returned => {
-            "Back in the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true) or revise."
-        }
-        Status::Pending => {
-            "In the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true)."
-        }
-        Status::Claimed => {
-            "Under review. The reviewer reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
-        }
-        Status::ChangesRequested if has_counter_patch(review) => {
-            "The proposer can call accept_counter_patch or reject_counter_patch, revise with create_review(review_id=...), or ask with add_message."
-        }
-        Status::ChangesRequested => {
-            "The proposer reads verdict_reason, then revises with create_review(review_id=...) or asks with add_message."
-        }
-        Status::Approved => "Approved. The proposer lands exactly this content, then calls close_review.",
-        Status::Rejected => "Rejected as a whole. The proposer calls close_review and tries another approach.",
-        Status::Cancelled => "Cancelled. The only call left is close_review.",
-        Status::Closed => "Closed. A further change needs a new proposal with create_review.",
-    })
 }

@@ -3,7 +3,8 @@
 use crate::{
     consensus::Consensus,
     issues::Issue,
-    reviews::{SeatState, has_counter_patch, next_step},
+    next_step::next_step,
+    reviews::{SeatState, has_counter_patch},
 };
 use domain::{
     consensus::Escalation,

@@ -6,7 +6,8 @@ use api::{
     ErrorBody, ErrorCode,
     claims::{ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
     decode::Malformed,
-    reviews::{Files, ReviewStatusResponse},
+    diffs::Files,
+    reviews::ReviewStatusResponse,
 };
 use domain::{ids::ReviewId, persona::Persona};
 

@@ -5,7 +5,7 @@ use actors::requests::{self, MessageResult, RecordedAs};
 use api::{
     ErrorBody,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
-    reviews::next_step,
+    next_step::next_step,
     timestamp,
 };
 use serde_json::Value;

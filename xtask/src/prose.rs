@@ -96,7 +96,7 @@ fn comments_and_strings(source: &str) -> String {
     text
 }
 
-/// The length of the comment or string literal at the start of `source`; 0 if there is none.
+/// The length of the comment or string literal at the start of `source`, or 0 if `source` starts with code.
 fn literal_length(source: &str) -> usize {
     let end_of = |end: &str, start: usize| source[start..].find(end).map_or(source.len(), |at| start + at + end.len());
     if source.starts_with("//") {

@@ -8,7 +8,7 @@ use crate::{
     progress,
 };
 use anyhow::{Context as _, anyhow};
-use api::{Operation, operation::EncodedRequest};
+use api::{Operation, route::EncodedRequest};
 use domain::text::escape;
 use git::ClientRepo;
 use reqwest::{

@@ -47,7 +47,7 @@ pub(crate) fn severity(word: &str) -> Cell {
     with_symbol(symbol, word, style)
 }
 
-/// The verdict of a seat, or that there is none yet.
+/// The verdict of a seat, or "no vote yet".
 pub(crate) fn verdict(word: Option<&str>) -> Cell {
     match word {
         Some("approved") => with_symbol("✓", "approved", GOOD),

@@ -77,7 +77,7 @@ impl<'a> ParsedDiff<'a> {
         }
     }
 
-    /// Parses the patch that begins at this line. Returns `false` and does not move the cursor if there is none.
+    /// Parses the patch that begins at this line. Returns `false` and does not move the cursor if no patch begins here.
     fn parse_patch(&mut self, cursor: &mut LineCursor<'a>, line: &'a str, strip: u8) -> Result<bool, ParseError> {
         if line.strip_prefix("@@ -").is_some_and(|rest| parse_hunk_range(rest).is_some()) {
             return Err(cursor.error("a hunk without a file header"));
@@ -191,7 +191,7 @@ fn is_binary_marker(line: &str) -> bool {
     line.ends_with(" differ") && (line.starts_with("Binary files ") || line.starts_with("Files "))
 }
 
-/// Skips one `literal` or `delta` block. Returns `false` if there is none.
+/// Skips one `literal` or `delta` block. Returns `false` if no block begins here.
 fn skip_binary_data(cursor: &mut LineCursor<'_>) -> Result<bool, ParseError> {
     if !cursor.line.is_some_and(|line| line.starts_with("literal ") || line.starts_with("delta ")) {
         return Ok(false);

@@ -67,7 +67,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
 fn with_cursor(uri: &Uri, cursor: &str) -> String {
     let others = uri.query().unwrap_or_default().split('&');
     let others = others.filter(|pair| !pair.is_empty() && pair.split('=').next() != Some("cursor"));
-    let own = format!("cursor={}", api::operation::percent_encode(cursor));
+    let own = format!("cursor={}", api::route::percent_encode(cursor));
     let query: Vec<_> = others.chain([own.as_str()]).collect();
     format!("{}?{}", uri.path(), query.join("&"))
 }

@@ -85,7 +85,7 @@ impl ResponseReader {
         }
     }
 
-    /// The response; `Err` with a message if there is none. Empties the reader.
+    /// Returns the response, or a message if the client printed none. Empties the reader.
     pub(crate) fn response(&mut self) -> Result<String, String> {
         let (last, output) = (std::mem::take(&mut self.last), self.output.take());
         // A command may print its object over several lines, or in the last line after other output.

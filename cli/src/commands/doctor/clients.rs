@@ -34,7 +34,7 @@ pub(super) async fn checks(config: &Config, place: &ConfigArgs) -> Vec<Check> {
     checks
 }
 
-/// The output of `--version`, or why there is none. `None` if the program does not exist.
+/// The output of `--version`, or why the call failed. `None` if the program does not exist.
 async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

@@ -1,0 +1,120 @@
+//! What responses say about a diff: git's check, the files it touches, and the commits it was read from.
+
+use crate::excerpt::{excerpt, fitting};
+use domain::{
+    content::Content,
+    diff::{AffectedFile, Flag},
+    review::{AppliesTo, DiffCheck, Review, ReviewTarget, TargetCommit, TargetKind},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+const MAX_FILES: usize = 100;
+const MAX_FILES_BYTES: usize = 12_000;
+const MAX_FLAGS: usize = 50;
+const MAX_FLAGS_BYTES: usize = 6_000;
+const MAX_COMMITS_BYTES: usize = 8_000;
+
+/// What git said about the current diff.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DiffState {
+    /// Whether the diff applies to its base. Absent without a diff and if it was not checked.
+    pub applies: Option<bool>,
+    pub applies_to: Option<AppliesTo>,
+    /// Git's message if the diff does not apply or could not be checked.
+    pub validation_error: Option<String>,
+    /// The proposer skipped the check of the diff.
+    pub diff_validation_skipped: Option<bool>,
+    pub base_commit: Option<String>,
+    /// Git's stable patch-id of the diff.
+    pub patch_id: Option<String>,
+    /// The tree that results from applying the diff to its base.
+    pub tree_id: Option<String>,
+}
+
+impl From<&Review> for DiffState {
+    fn from(review: &Review) -> Self {
+        let Some(facts) = &review.round.diff else {
+            return Self::default();
+        };
+        let state =
+            Self { base_commit: facts.base_commit.clone(), patch_id: facts.patch_id.clone(), ..Self::default() };
+        match &facts.check {
+            DiffCheck::Skipped => Self { diff_validation_skipped: Some(true), ..state },
+            DiffCheck::Applies { to, tree_id } => {
+                Self { applies: Some(true), applies_to: Some(*to), tree_id: tree_id.clone(), ..state }
+            }
+            DiffCheck::Fails { message } => {
+                Self { applies: Some(false), validation_error: Some(excerpt(message)), ..state }
+            }
+            DiffCheck::Unknown { why } => Self { validation_error: Some(excerpt(why)), ..state },
+        }
+    }
+}
+
+/// The files that a diff touches.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Files {
+    /// The first of them if there are very many.
+    pub affected_files: Vec<AffectedFile>,
+    /// The number of all affected files.
+    pub affected_files_total: usize,
+    /// What a reviewer should check twice: symlinks, mode changes, agent or CI configuration, hidden characters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+    /// The number of all flags, if `flags` does not hold all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flags_total: Option<usize>,
+    /// Why affected_files is empty although there is a diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff_note: Option<String>,
+}
+
+impl From<&Content> for Files {
+    fn from(content: &Content) -> Self {
+        let flags = fitting(content.flags.iter().cloned(), MAX_FLAGS, MAX_FLAGS_BYTES);
+        Self {
+            affected_files: fitting(content.files.iter().cloned(), MAX_FILES, MAX_FILES_BYTES),
+            affected_files_total: content.files.len(),
+            flags_total: (flags.len() < content.flags.len()).then_some(content.flags.len()),
+            flags,
+            diff_note: content.diff_note.clone(),
+        }
+    }
+}
+
+/// The branch, commit or range that a diff was read from, and the commits it meant at that time.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    pub kind: TargetKind,
+    pub name: String,
+    /// The base that the proposer named.
+    pub base_name: Option<String>,
+    /// The commit that the diff starts at. Absent: the empty tree before a first commit.
+    pub base: Option<String>,
+    /// The commit that the diff leads to.
+    pub head: String,
+    /// The newest commits. Their subjects are unchecked text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<TargetCommit>,
+    /// The number of commits in head that are not in base.
+    pub commits_total: u64,
+}
+
+impl Target {
+    /// With at most `max_commits` of its commits.
+    pub fn with_commits(target: &ReviewTarget, max_commits: usize) -> Self {
+        Self {
+            kind: target.kind,
+            name: target.name.clone(),
+            base_name: target.base_name.clone(),
+            base: target.base.clone(),
+            head: target.head.clone(),
+            commits: fitting(target.commits.iter().cloned(), max_commits, MAX_COMMITS_BYTES),
+            commits_total: target.commits_total,
+        }
+    }
+}
