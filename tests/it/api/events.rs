@@ -7,7 +7,7 @@ use crate::support::{
     pool::pool_of,
     reviews::{last_event, verdict},
     subscriber::{Discussions, Subscriber, TRANSPORTS, Transport, ws_request},
-    tokens::{made, said},
+    tokens::{create_token, token_stdout},
     wait_until::wait_until,
 };
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ async fn everybody_hears_everything(subscribers: usize, events: usize) {
     let server = "[server]\nheader_timeout = \"5m\"";
     let (streams, queue) = (subscribers + 10, events.max(512));
     let settings = format!("{server}\n[events]\nmax_streams = {streams}\nqueue = {queue}\n");
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let talk = Discussions::about(&broker, REVIEWS).await;
     let start = last_event(&broker.client()).await;
     let end = start + events as u64;
@@ -115,7 +115,7 @@ async fn metric(broker: &TestBroker, name: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscriber_that_does_not_read_is_dropped_without_slowing_others() {
-    let broker = TestBroker::with("[events]\nqueue = 512\n").await;
+    let broker = TestBroker::with_settings("[events]\nqueue = 512\n").await;
     let talk = Discussions::about(&broker, 20).await;
     // Four bytes each, so that the buffers of the system are soon full.
     let long = "𝄞".repeat(600);
@@ -264,14 +264,14 @@ async fn a_subscriber_receives_only_what_matches_its_filter() {
 
 #[tokio::test]
 async fn a_token_receives_only_events_of_its_project() {
-    let broker = TestBroker::with("[auth]\nrequired = true\n").await;
-    let operator = made(broker.home(), "operator", "boss", &[]).await;
+    let broker = TestBroker::with_settings("[auth]\nrequired = true\n").await;
+    let operator = create_token(broker.home(), "operator", "boss", &[]).await;
     let client = broker.client().with_token(&operator);
     let review = client.submit("of this project").await;
     let listed = client.call("list_reviews", json!({})).await;
     let project = listed["reviews"][0]["project"].as_str().unwrap().to_owned();
-    let own = made(broker.home(), "reviewer", "ada", &["--project", &project]).await;
-    let foreign = made(broker.home(), "proposer", "bob", &["--project", "elsewhere"]).await;
+    let own = create_token(broker.home(), "reviewer", "ada", &["--project", &project]).await;
+    let foreign = create_token(broker.home(), "proposer", "bob", &["--project", "elsewhere"]).await;
     for transport in TRANSPORTS {
         let refused = Subscriber::try_open(&broker, transport, "", None).await.err().unwrap();
         assert_eq!((refused.0, &refused.1["code"]), (401, &json!("token_needed")));
@@ -290,7 +290,7 @@ async fn a_token_receives_only_events_of_its_project() {
 #[tokio::test]
 async fn events_of_the_pool_are_only_for_operators() {
     let script = "echo 'no key for the model' >&2; exit 3";
-    let broker = TestBroker::with(&pool_of(script, "max_failures = 1\ncooldown = \"10ms\"")).await;
+    let broker = TestBroker::with_settings(&pool_of(script, "max_failures = 1\ncooldown = \"10ms\"")).await;
     broker.client().submit("no reviewer comes").await;
     broker.until_pool("crash_loop", |pool| pool["state"] == "crash_loop").await;
     let kinds = async |transport, token: Option<&str>| {
@@ -307,7 +307,7 @@ async fn events_of_the_pool_are_only_for_operators() {
     }
     let mut live = Vec::new();
     for (role, expected) in [("operator", &all[..]), ("proposer", &all[..1]), ("reviewer", &all[..1])] {
-        let token = made(broker.home(), role, &format!("the-{role}"), &[]).await;
+        let token = create_token(broker.home(), role, &format!("the-{role}"), &[]).await;
         for transport in TRANSPORTS {
             assert_eq!(kinds(transport, Some(&token)).await, expected, "{role}");
             live.push((role, Subscriber::open(&broker, transport, "", Some(&token)).await.0));
@@ -325,9 +325,9 @@ async fn events_of_the_pool_are_only_for_operators() {
 
 #[tokio::test]
 async fn one_token_cannot_use_all_streams() {
-    let broker = TestBroker::with("[events]\nmax_streams = 8\n").await;
-    let greedy = made(broker.home(), "reviewer", "greedy", &[]).await;
-    let other = made(broker.home(), "reviewer", "ada", &[]).await;
+    let broker = TestBroker::with_settings("[events]\nmax_streams = 8\n").await;
+    let greedy = create_token(broker.home(), "reviewer", "greedy", &[]).await;
+    let other = create_token(broker.home(), "reviewer", "ada", &[]).await;
     let (first, _) = Subscriber::open(&broker, Transport::Ws, "", Some(&greedy)).await;
     let (_second, _) = Subscriber::open(&broker, Transport::Sse, "", Some(&greedy)).await;
     for transport in TRANSPORTS {
@@ -381,10 +381,10 @@ async fn an_approval_event_names_the_issues_that_it_resolves() {
 #[tokio::test]
 async fn a_stream_ends_when_its_token_is_revoked() {
     let broker = TestBroker::start().await;
-    let secret = made(broker.home(), "reviewer", "ada", &[]).await;
+    let secret = create_token(broker.home(), "reviewer", "ada", &[]).await;
     let (mut sse, _) = Subscriber::open(&broker, Transport::Sse, "", Some(&secret)).await;
     let (mut ws, _) = Subscriber::open(&broker, Transport::Ws, "", Some(&secret)).await;
-    said(broker.home(), &["revoke", "ada"]).await;
+    token_stdout(broker.home(), &["revoke", "ada"]).await;
     // With the next heartbeat.
     assert_eq!(sse.next().await.unwrap()["reason"], "token_revoked");
     assert_eq!(ws.next().await.unwrap()["reason"], "token_revoked");
@@ -394,8 +394,8 @@ async fn a_stream_ends_when_its_token_is_revoked() {
 
 #[tokio::test]
 async fn a_ticket_opens_a_websocket_once() {
-    let broker = TestBroker::with("[auth]\nrequired = true\n").await;
-    let secret = made(broker.home(), "operator", "boss", &[]).await;
+    let broker = TestBroker::with_settings("[auth]\nrequired = true\n").await;
+    let secret = create_token(broker.home(), "operator", "boss", &[]).await;
     let ask = |token: Option<&str>| {
         let request = reqwest::Client::new().post(broker.url("/api/v1/ws-ticket")).json(&json!({}));
         token.map_or_else(|| request.try_clone().unwrap(), |token| request.try_clone().unwrap().bearer_auth(token))
@@ -468,7 +468,7 @@ async fn a_shutdown_closes_every_stream_with_a_reason() {
 
 #[tokio::test]
 async fn a_stream_beyond_the_limit_is_refused() {
-    let broker = TestBroker::with("[events]\nmax_streams = 2\n").await;
+    let broker = TestBroker::with_settings("[events]\nmax_streams = 2\n").await;
     let (first, _) = Subscriber::open(&broker, Transport::Ws, "", None).await;
     let (second, _) = Subscriber::open(&broker, Transport::Sse, "", None).await;
     for transport in TRANSPORTS {

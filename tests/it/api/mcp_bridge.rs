@@ -222,7 +222,7 @@ async fn a_bridge_never_talks_to_the_broker_of_another_data_dir() {
     let review = id(&bridge.call("create_review", proposal("mine")).await);
     let port = place.note().await.url.rsplit(':').next().unwrap().parse().unwrap();
     place.kill().await;
-    let stranger = TestBroker::at(port).await;
+    let stranger = TestBroker::on_port(port).await;
     let status = bridge.call("get_review_status", json!({ "review_id": review })).await;
     assert_eq!(status["intent"], "mine");
     bridge.call("create_review", proposal("mine too")).await;
@@ -269,7 +269,7 @@ async fn a_proposal_belongs_to_the_registered_repository_it_comes_from() {
     let (other, tree) = (Repo::new(), tempfile::tempdir().unwrap());
     other.write("greeting.txt", "uno\ntwo\ntres\n");
     other.commit("another language");
-    let broker = TestBroker::with(&format!("[projects.other]\npath = {:?}\n", other.path())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.other]\npath = {:?}\n", other.path())).await;
     let tree = tree.path().join("linked");
     broker.repo().git(&["worktree", "add", "--quiet", "--detach", tree.to_str().unwrap()]);
     std::fs::create_dir(tree.join("deep")).unwrap();

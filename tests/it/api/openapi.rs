@@ -7,7 +7,7 @@ use crate::support::{
     rest_client::{Answer, RestClient, encoded, sent},
     reviews::with,
     schemathesis,
-    tokens::{made, operators},
+    tokens::{create_token, operator_secret},
     tool_calls::arguments_for,
 };
 use ::api::{openapi::document, operation::ROUTES};
@@ -167,7 +167,7 @@ async fn every_operation_requires_the_documented_role() {
     let operators =
         ["list_reviewers", "spawn_reviewer", "kill_reviewer", "get_activity_feed", "get_audit_log", "get_review_stats"];
     for role in ["proposer", "reviewer", "operator"] {
-        let secret = made(broker.home(), role, &format!("the-{role}"), &[]).await;
+        let secret = create_token(broker.home(), role, &format!("the-{role}"), &[]).await;
         let rest = broker.rest().with_token(&secret);
         for operation in ROUTES {
             let tool = described(operation)["x-tool"].as_str();
@@ -196,11 +196,11 @@ async fn every_operation_requires_the_documented_role() {
 
 #[tokio::test]
 async fn a_token_is_limited_to_its_project_and_name() {
-    let broker = TestBroker::with("[auth]\nrequired = true\n").await;
+    let broker = TestBroker::with_settings("[auth]\nrequired = true\n").await;
     let home = broker.home();
-    let eve = broker.rest().with_token(&made(home, "proposer", "eve", &[]).await);
-    let mallory = broker.rest().with_token(&made(home, "proposer", "mallory", &[]).await);
-    let ada = broker.rest().with_token(&made(home, "reviewer", "ada", &[]).await);
+    let eve = broker.rest().with_token(&create_token(home, "proposer", "eve", &[]).await);
+    let mallory = broker.rest().with_token(&create_token(home, "proposer", "mallory", &[]).await);
+    let ada = broker.rest().with_token(&create_token(home, "reviewer", "ada", &[]).await);
     let proposal = proposal_with("mine", json!({}));
     let made_review = eve.post("/reviews", proposal.clone()).await.is(201);
     let at = format!("/reviews/{}", made_review["review_id"].as_str().unwrap());
@@ -214,7 +214,7 @@ async fn a_token_is_limited_to_its_project_and_name() {
     assert_eq!(ada.post(&format!("{at}/claim"), json!({})).await.is(200)["claimed_by"], "ada");
     let said = ada.post(&format!("{at}/messages"), json!({ "body": "hello" })).await.is(200);
     assert_eq!(said["sender_role"], "reviewer");
-    let elsewhere = broker.rest().with_token(&made(home, "operator", "guest", &["--project", "other"]).await);
+    let elsewhere = broker.rest().with_token(&create_token(home, "operator", "guest", &["--project", "other"]).await);
     elsewhere.get(&at).await.refused(403, "wrong_project");
     elsewhere.get("/reviewers/codex-r1/logs").await.refused(404, "unknown_reviewer");
     // Pages about all projects are not for tokens of one project.
@@ -224,10 +224,10 @@ async fn a_token_is_limited_to_its_project_and_name() {
     }
     for path in ["/metrics", "/debug/actors"] {
         let ask = async |secret: &str| sent(reqwest::Client::new().get(broker.url(path)).bearer_auth(secret)).await;
-        ask(&made(home, "operator", &format!("guest of {path}"), &["--project", "other"]).await)
+        ask(&create_token(home, "operator", &format!("guest of {path}"), &["--project", "other"]).await)
             .await
             .refused(403, "wrong_project");
-        assert_eq!(ask(&operators(&broker)).await.status, 200);
+        assert_eq!(ask(&operator_secret(&broker)).await.status, 200);
     }
     broker.stop_and_check().await;
 }
@@ -236,7 +236,7 @@ async fn a_token_is_limited_to_its_project_and_name() {
 async fn pages_for_operators_contain_no_secret() {
     let settings =
         "[pool]\nruntime = \"command\"\ncommand = [\"agent\", \"--key\", \"hunter2\"]\nenvironment = [\"HOME\"]\n";
-    let broker = TestBroker::with(settings).await;
+    let broker = TestBroker::with_settings(settings).await;
     let rest = broker.rest_as_operator();
     let config = rest.get("/config").await;
     assert_eq!(config.is(200)["pool"]["command"], json!(["agent", "(hidden)", "(hidden)"]));
@@ -305,7 +305,7 @@ async fn no_generated_request_is_answered_outside_the_description() {
         return;
     }
     // Do not wait for events that never come.
-    let broker = TestBroker::with("[wait]\ndefault = \"100ms\"\nmax = \"1s\"\n").await;
+    let broker = TestBroker::with_settings("[wait]\ndefault = \"100ms\"\nmax = \"1s\"\n").await;
     let client = broker.client();
     let proposal = proposal_with("to be found", json!({ "diff": broker.repo().diff("zwei") }));
     let review = client.call("create_review", proposal).await["review_id"].as_str().unwrap().to_owned();

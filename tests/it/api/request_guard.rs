@@ -264,7 +264,7 @@ async fn unknown_paths_are_not_found_and_pages_are_read_only() {
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_with_the_limit() {
-    let broker = TestBroker::with("[limits]\ndiff_bytes = 1024\n").await;
+    let broker = TestBroker::with_settings("[limits]\ndiff_bytes = 1024\n").await;
     let limit = 2 * 1024 + (2 << 20);
     let large = "x".repeat(limit + 1);
     for path in paths() {
@@ -340,7 +340,7 @@ async fn the_body_of_a_rejected_request_is_not_awaited() {
 
 #[tokio::test]
 async fn an_incomplete_request_times_out() {
-    let broker = TestBroker::with("[server]\nheader_timeout = \"200ms\"\nbody_timeout = \"200ms\"\n").await;
+    let broker = TestBroker::with_settings("[server]\nheader_timeout = \"200ms\"\nbody_timeout = \"200ms\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
     // No data, half a request line, incomplete headers.
     for half in ["", "PO", &head[..30], &head] {
@@ -365,7 +365,7 @@ async fn an_incomplete_request_times_out() {
 #[tokio::test]
 async fn slow_clients_do_not_block_others() {
     // Longer than the test, so that no client times out.
-    let broker = TestBroker::with("[server]\nheader_timeout = \"5m\"\nbody_timeout = \"10m\"\n").await;
+    let broker = TestBroker::with_settings("[server]\nheader_timeout = \"5m\"\nbody_timeout = \"10m\"\n").await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n", broker.port());
     let mut slow = Vec::new();
     for number in 0..120 {
@@ -395,7 +395,7 @@ async fn slow_clients_do_not_block_others() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_does_not_block_others() {
-    let broker = TestBroker::with("[limits]\npage_chars = 1000000\n").await;
+    let broker = TestBroker::with_settings("[limits]\npage_chars = 1000000\n").await;
     let client = broker.client();
     let mut arguments = proposal("long");
     arguments["description"] = "x".repeat(200_000).into();
@@ -424,7 +424,7 @@ async fn a_client_that_does_not_read_does_not_block_others() {
 
 #[tokio::test]
 async fn a_connection_beyond_the_limit_is_refused() {
-    let broker = TestBroker::with("[server]\nmax_connections = 3\n").await;
+    let broker = TestBroker::with_settings("[server]\nmax_connections = 3\n").await;
     let mut held = Vec::new();
     for _ in 0..3 {
         let mut wire = Wire::to(&broker).await;

@@ -33,7 +33,7 @@ async fn dead(broker: &TestBroker, hook: &str) -> Vec<Value> {
 }
 
 /// Runs `countersign webhooks …`: its output.
-async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
+async fn webhooks_stdout(broker: &TestBroker, arguments: &[&str]) -> String {
     let mut command = countersign(broker.home());
     command.arg("webhooks").args(arguments).arg("--data-dir").arg(broker.data_dir());
     let output = command.output().await.unwrap();
@@ -60,14 +60,14 @@ async fn without_receivers_no_webhook_is_sent() {
     assert_eq!(broker.rest_as_operator().get("/webhooks").await.is(200), json!({ "webhooks": [] }));
     assert!(!broker.data_dir().join("webhooks").exists());
     broker.rest_as_operator().get("/webhooks/ci/dead").await.refused(404, "unknown_webhook");
-    assert!(said(&broker, &["list"]).await.contains("no webhooks"));
+    assert!(webhooks_stdout(&broker, &["list"]).await.contains("no webhooks"));
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
 async fn webhooks_deliver_every_event_signed_and_in_order() {
     let mut receiver = Receiver::start().await;
-    let broker = TestBroker::with(&receiver.setting("ci", "")).await;
+    let broker = TestBroker::with_settings(&receiver.setting("ci", "")).await;
     let client = broker.client();
     let review = client.submit("for the hook").await;
     client.claim(&review, "ada").await;
@@ -92,7 +92,7 @@ async fn webhooks_deliver_every_event_signed_and_in_order() {
     }
     let hook = until(&broker, "all is delivered", |hook| hook["lag"] == 0).await;
     assert_eq!((&hook["name"], &hook["cursor"], &hook["dead"]), (&"ci".into(), &3.into(), &0.into()));
-    let listed = said(&broker, &["list"]).await;
+    let listed = webhooks_stdout(&broker, &["list"]).await;
     assert!(listed.contains("ci") && listed.contains("ok"), "{listed}");
     // The path of a URL may contain a secret.
     let config = broker.rest_as_operator().get("/config").await.text;
@@ -106,7 +106,7 @@ async fn webhooks_deliver_every_event_signed_and_in_order() {
 #[tokio::test]
 async fn a_failed_delivery_is_retried_then_dead_and_the_next_one_follows() {
     let mut receiver = Receiver::start().await;
-    let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
+    let broker = TestBroker::with_settings(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     let client = broker.client();
     receiver.now(Behavior::RefuseWith("poison"));
     client.submit("poison").await;
@@ -123,17 +123,17 @@ async fn a_failed_delivery_is_retried_then_dead_and_the_next_one_follows() {
     assert_eq!((&rows[0]["number"], rows.len()), (&"R-1".into(), 1));
 
     // One more failure, then a success.
-    assert_eq!(said(&broker, &["redeliver", "ci", "1"]).await, "1 will be tried again\n");
+    assert_eq!(webhooks_stdout(&broker, &["redeliver", "ci", "1"]).await, "1 will be tried again\n");
     assert_eq!(receiver.next().await.seq(), 1);
     wait_until("dead again", async || dead(&broker, "ci").await.first().cloned().filter(|d| d["attempts"] == 4)).await;
     let before = metrics(&broker).await;
     assert_eq!((before["delivered"], before["failed"], before["dead"]), (1.0, 4.0, 2.0), "{before:?}");
     receiver.now(Behavior::Status(200));
-    assert_eq!(said(&broker, &["redeliver", "ci", "--all"]).await, "1 will be tried again\n");
+    assert_eq!(webhooks_stdout(&broker, &["redeliver", "ci", "--all"]).await, "1 will be tried again\n");
     let again = receiver.next().await;
     assert_eq!((again.seq(), again.header("webhook-id")), (1, ids[0]));
     until(&broker, "none is dead", |hook| hook["dead"] == 0).await;
-    assert!(said(&broker, &["dead", "ci"]).await.contains("no failed deliveries"));
+    assert!(webhooks_stdout(&broker, &["dead", "ci"]).await.contains("no failed deliveries"));
     assert!(receiver.rest().is_empty());
     broker.stop_and_check().await;
 }
@@ -153,7 +153,7 @@ async fn metrics(broker: &TestBroker) -> BTreeMap<&'static str, f64> {
 #[tokio::test]
 async fn dead_deliveries_can_be_redelivered() {
     let mut receiver = Receiver::start().await;
-    let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
+    let broker = TestBroker::with_settings(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     let client = broker.client();
     client.submit("before").await;
     receiver.next().await;
@@ -164,7 +164,7 @@ async fn dead_deliveries_can_be_redelivered() {
     until(&broker, "three are dead", |hook| hook["dead"] == 3).await;
     receiver.rest();
     receiver.now(Behavior::RefuseWith("poison"));
-    assert_eq!(said(&broker, &["redeliver", "ci", "--all"]).await, "3 will be tried again\n");
+    assert_eq!(webhooks_stdout(&broker, &["redeliver", "ci", "--all"]).await, "3 will be tried again\n");
     until(&broker, "one is still dead", |hook| hook["dead"] == 1).await;
     client.submit("after").await;
     let seqs: Vec<_> =
@@ -177,7 +177,7 @@ async fn dead_deliveries_can_be_redelivered() {
 #[tokio::test]
 async fn dead_deliveries_can_be_dropped_also_of_a_removed_webhook() {
     let receiver = Receiver::start().await;
-    let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
+    let broker = TestBroker::with_settings(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     receiver.now(Behavior::Status(500));
     for intent in ["one", "two", "three"] {
         broker.client().submit(intent).await;
@@ -199,7 +199,7 @@ async fn dead_deliveries_can_be_dropped_also_of_a_removed_webhook() {
     let left = rest.get("/webhooks").await.is(200)["webhooks"][0].clone();
     assert_eq!((&left["configured"], &left["dead"]), (&false.into(), &2.into()));
     rest.post("/webhooks/ci/redeliver", json!({ "all": true })).await.refused(422, "invalid_argument");
-    assert_eq!(said(&broker, &["drop", "ci", "--all"]).await, "2 dropped\n");
+    assert_eq!(webhooks_stdout(&broker, &["drop", "ci", "--all"]).await, "2 dropped\n");
     assert_eq!(rest.get("/webhooks").await.is(200), json!({ "webhooks": [] }));
     broker.stop_and_check().await;
 }
@@ -207,7 +207,7 @@ async fn dead_deliveries_can_be_dropped_also_of_a_removed_webhook() {
 #[tokio::test]
 async fn a_killed_broker_skips_no_delivery() {
     let mut receiver = Receiver::start().await;
-    let mut broker = TestBroker::with(&receiver.setting("ci", "")).await;
+    let mut broker = TestBroker::with_settings(&receiver.setting("ci", "")).await;
     let mut got = Vec::new();
     // Each time with delivered, active and waiting events.
     for round in 0..3 {
@@ -250,7 +250,7 @@ async fn a_killed_broker_skips_no_delivery() {
 #[tokio::test]
 async fn a_restart_repeats_no_delivery_and_a_new_webhook_starts_at_the_end_of_the_log() {
     let (mut first, mut second) = (Receiver::start().await, Receiver::start().await);
-    let mut broker = TestBroker::with(&first.setting("first", "")).await;
+    let mut broker = TestBroker::with_settings(&first.setting("first", "")).await;
     broker.client().submit("before").await;
     assert_eq!(first.next().await.seq(), 1);
     until(&broker, "it is delivered", |hook| hook["cursor"] == 1).await;
@@ -273,7 +273,7 @@ async fn only_the_configured_events_are_delivered() {
         verdicts.setting("verdicts", "events = [\"verdict_given\", \"message_added\"]"),
         elsewhere.setting("elsewhere", "project = \"other\"\nevents = [\"review_updated\"]"),
     );
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let here = client.submit("here").await;
     let there = id(&client.call("create_review", proposal_with("there", json!({ "project": "other" }))).await);
@@ -301,7 +301,7 @@ async fn a_receiver_that_hangs_does_not_block_others() {
     hangs.now(Behavior::Hang);
     let timeout = "[webhooks]\ntimeout = \"5m\"\n";
     let settings = format!("{timeout}{}{}", hangs.setting("hangs", ""), works.setting("works", ""));
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     client.submit("the first").await;
     assert_eq!(hangs.next().await.seq(), 1);
@@ -325,7 +325,7 @@ async fn a_receiver_that_hangs_does_not_block_others() {
 async fn a_redirect_is_not_followed() {
     let (mut receiver, mut trap) = (Receiver::start().await, Receiver::start().await);
     receiver.now(Behavior::RedirectTo(trap.url("/trap")));
-    let broker = TestBroker::with(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
+    let broker = TestBroker::with_settings(&format!("{QUICK}{}", receiver.setting("ci", ""))).await;
     broker.client().submit("elsewhere").await;
     let hook = until(&broker, "it is dead", |hook| hook["dead"] == 1).await;
     assert_eq!(hook["last_error"], "307 Temporary Redirect; redirects are not followed");
@@ -341,7 +341,7 @@ async fn https_needs_a_certificate_that_the_system_trusts() {
     let file = home.path().join("trusted.pem");
     fs::write(&file, certificate).unwrap();
     let trusting = vec![("SSL_CERT_FILE".to_owned(), file.to_str().unwrap().to_owned())];
-    let broker = TestBroker::among(trusting, &settings).await;
+    let broker = TestBroker::with_env(trusting, &settings).await;
     broker.client().submit("in private").await;
     assert_eq!(receiver.next().await.seq(), 1);
     broker.stop_and_check().await;
@@ -349,7 +349,7 @@ async fn https_needs_a_certificate_that_the_system_trusts() {
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     fs::write(&file, other.cert.pem()).unwrap();
     let doubting = vec![("SSL_CERT_FILE".to_owned(), file.to_str().unwrap().to_owned())];
-    let broker = TestBroker::among(doubting, &settings).await;
+    let broker = TestBroker::with_env(doubting, &settings).await;
     broker.client().submit("not for everybody").await;
     let hook = until(&broker, "it is dead", |hook| hook["dead"] == 1).await;
     assert!(hook["last_error"].as_str().unwrap().contains("certificate"), "{hook}");

@@ -135,7 +135,7 @@ async fn a_blank_required_text_is_refused() {
 
 #[tokio::test]
 async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
-    let broker = TestBroker::with("[limits]\ndiff_bytes = 200000\n").await;
+    let broker = TestBroker::with_settings("[limits]\ndiff_bytes = 200000\n").await;
     for tool in tools(&broker.client()).await {
         spoil(&tool, &broker, |field, schema, valid| {
             // Calls that only read one review ignore the caller.

@@ -31,7 +31,7 @@ async fn broker(settings: &str) -> TestBroker {
     let mut compile = Command::new("cc");
     compile.args(["-shared", "-fPIC", "-O1", "-o"]).arg(home.path().join("wall_clock.so")).arg(source);
     assert!(compile.status().await.expect("the C compiler that SQLite needs, too").success());
-    TestBroker::under_on(PRELUDE, home, settings).await
+    TestBroker::with_prelude_in(PRELUDE, home, settings).await
 }
 
 /// Sets the wall clock this far ahead.

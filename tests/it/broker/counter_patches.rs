@@ -208,7 +208,8 @@ async fn a_counter_patch_can_be_declined_after_the_approval() {
 async fn a_counter_patch_that_no_longer_applies_changes_nothing_when_accepted() {
     let trusted = Repo::new();
     trusted.write("greeting.txt", "uno\ndos\ntres\n");
-    let broker = TestBroker::with(&format!("[projects.trusted]\npath = {:?}\ntrusted = true\n", trusted.path())).await;
+    let broker =
+        TestBroker::with_settings(&format!("[projects.trusted]\npath = {:?}\ntrusted = true\n", trusted.path())).await;
     let client = broker.client();
     let to = |word: &str| {
         let (old, new) = ("--- a/greeting.txt\n+++ b/greeting.txt\n", format!("-dos\n+{word}\n"));
@@ -307,7 +308,7 @@ async fn a_counter_patch_to_an_unchecked_diff_is_not_checked_either() {
 
 #[tokio::test]
 async fn a_policy_refuses_a_counter_patch_when_it_is_offered() {
-    let broker = TestBroker::with("[git]\nrefuse = [\"agent_config\"]\n").await;
+    let broker = TestBroker::with_settings("[git]\nrefuse = [\"agent_config\"]\n").await;
     let (client, id, _) = claimed(&broker).await;
     broker.repo().write(".mcp.json", "{}\n");
     broker.repo().git(&["add", "--all"]);

@@ -4,7 +4,7 @@
 use crate::support::{
     broker::{TestBroker, check_database},
     client::TestClient,
-    load::{Life, Step},
+    load::{ScriptedReview, Step},
     measurements::{number_from_env, resident_kib},
     random::Random,
 };
@@ -16,8 +16,8 @@ struct Worker {
     name: usize,
     random: Random,
     diff: String,
-    ended: Vec<Life>,
-    current: Option<Life>,
+    ended: Vec<ScriptedReview>,
+    current: Option<ScriptedReview>,
     calls: u64,
 }
 
@@ -34,7 +34,11 @@ impl Worker {
             }
             let life = self.current.get_or_insert_with(|| {
                 let diff = (self.random.below(4) == 0).then(|| self.diff.clone());
-                Life::begin(format!("life {} of worker {}", self.ended.len(), self.name), diff, &mut self.random)
+                ScriptedReview::new(
+                    format!("life {} of worker {}", self.ended.len(), self.name),
+                    diff,
+                    &mut self.random,
+                )
             });
             match life.step(client).await {
                 Step::Acknowledged => self.calls += 1,
@@ -109,7 +113,7 @@ async fn long_crash_loop() {
 async fn soak() {
     let minutes = number_from_env("COUNTERSIGN_TEST_SOAK_MINUTES", 10);
     let mut random = Random::new();
-    let broker = TestBroker::with("[log]\nfilter = \"warn\"").await;
+    let broker = TestBroker::with_settings("[log]\nfilter = \"warn\"").await;
     let diff = broker.repo().diff("a diff");
     let mut workers: Vec<_> = (0..16).map(|n| Worker::new(n, diff.clone(), random.split())).collect();
     let client = broker.client();

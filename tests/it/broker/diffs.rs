@@ -226,7 +226,7 @@ async fn risky_changes_are_flagged() {
 
 #[tokio::test]
 async fn a_policy_refuses_only_the_flags_that_it_names() {
-    let broker = TestBroker::with("[git]\nrefuse = [\"symlink\", \"agent_config\"]\n").await;
+    let broker = TestBroker::with_settings("[git]\nrefuse = [\"symlink\", \"agent_config\"]\n").await;
     let (client, repo) = (broker.client(), broker.repo());
     let before = last_event(&client).await;
     let refused =
@@ -290,7 +290,7 @@ async fn a_diff_is_checked_against_its_own_project() {
     let other = Repo::new();
     other.write("greeting.txt", "uno\ndos\ntres\n");
     other.commit("spanish");
-    let broker = TestBroker::with(&format!("[projects.spanish]\npath = {:?}\n", other.path())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.spanish]\npath = {:?}\n", other.path())).await;
     let client = broker.client();
     let diff = broker.repo().diff("zwei");
     let here = client.call("create_review", proposal_with("here", json!({ "diff": diff }))).await;
@@ -303,7 +303,7 @@ async fn a_diff_is_checked_against_its_own_project() {
 
 #[tokio::test]
 async fn a_diff_over_the_limit_is_refused_by_its_size() {
-    let broker = TestBroker::with("[limits]\ndiff_bytes = 2000\n").await;
+    let broker = TestBroker::with_settings("[limits]\ndiff_bytes = 2000\n").await;
     let (client, repo) = (broker.client(), broker.repo());
     let (fits, too_long) = (repo.diff(&"z".repeat(1000)), repo.diff(&"z".repeat(2000)));
     let id = id(&client.call("create_review", proposal_with("fits", json!({ "diff": fits }))).await);

@@ -33,7 +33,7 @@ async fn fill(client: &TestClient) -> (Vec<Value>, usize) {
 
 #[tokio::test]
 async fn on_a_full_disk_no_acknowledged_change_is_lost() {
-    let broker = TestBroker::under(SMALL_DISK, "").await;
+    let broker = TestBroker::with_prelude(SMALL_DISK, "").await;
     let client = broker.client();
     let claimed = client.submit("claimed before").await;
     client.claim(&claimed, "ada").await;
@@ -94,7 +94,7 @@ async fn on_a_full_disk_no_acknowledged_change_is_lost() {
 
 #[tokio::test]
 async fn a_lease_that_expires_on_a_full_disk_ends_once_there_is_space() {
-    let mut broker = TestBroker::under(SMALL_DISK, "[claims]\nlease = \"5s\"").await;
+    let mut broker = TestBroker::with_prelude(SMALL_DISK, "[claims]\nlease = \"5s\"").await;
     let client = broker.client();
     // Many claims, so that their ends do not fit on the disk.
     let mut claimed = Vec::new();
@@ -128,7 +128,7 @@ async fn a_lease_that_expires_on_a_full_disk_ends_once_there_is_space() {
 
 #[tokio::test]
 async fn a_log_that_cannot_be_written_does_not_stop_the_broker() {
-    let broker = TestBroker::under("exec 2>/dev/full", "").await;
+    let broker = TestBroker::with_prelude("exec 2>/dev/full", "").await;
     let client = broker.client();
     let review = client.submit("unheard of").await;
     client.claim(&review, "ada").await;

@@ -298,7 +298,7 @@ async fn issue_lists_are_filtered_paginated_and_limited_to_the_project_of_a_toke
     ] {
         client.refused(code, "list_issues", bad).await;
     }
-    let secret = tokens::made(broker.home(), "reviewer", "zoe", &["--project", "elsewhere"]).await;
+    let secret = tokens::create_token(broker.home(), "reviewer", "zoe", &["--project", "elsewhere"]).await;
     let elsewhere = broker.client().with_token(&secret);
     assert_eq!(elsewhere.call("list_issues", json!({})).await["issues"], json!([]));
     broker.stop_and_check().await;

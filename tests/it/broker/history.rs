@@ -5,7 +5,7 @@ use crate::support::{
     client::{TestClient, id, proposal_with},
     repo::Repo,
     reviews::{column, last_event, review_in, verdict, with},
-    tokens::made,
+    tokens::create_token,
 };
 use serde_json::{Value, json};
 use std::{
@@ -365,11 +365,11 @@ async fn a_long_timeline_is_paginated() {
 #[tokio::test]
 async fn a_token_for_one_project_sees_only_its_history() {
     let web = Repo::new();
-    let broker = TestBroker::with(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
     let client = broker.client();
     let inside = full_life(&client, json!({ "project": "web" })).await;
     let outside = full_life(&client, json!({})).await;
-    let secret = made(broker.home(), "operator", "boss", &["--project", "web"]).await;
+    let secret = create_token(broker.home(), "operator", "boss", &["--project", "web"]).await;
     let bound = client.clone().with_token(&secret);
     for tool in ["get_audit_log", "get_activity_feed"] {
         let rows = all(&bound, tool, json!({ "limit": 4 })).await;
@@ -386,7 +386,7 @@ async fn a_token_for_one_project_sees_only_its_history() {
     bound.refused("wrong_project", "get_review_timeline", json!({ "review_id": outside })).await;
     bound.call("get_review_timeline", json!({ "review_id": inside })).await;
     // An agent can read the timeline of a review that it may see, but not the log.
-    let ada = client.clone().with_token(&made(broker.home(), "reviewer", "ada", &["--project", "web"]).await);
+    let ada = client.clone().with_token(&create_token(broker.home(), "reviewer", "ada", &["--project", "web"]).await);
     ada.call("get_review_timeline", json!({ "review_id": inside })).await;
     ada.refused("wrong_project", "get_review_timeline", json!({ "review_id": outside })).await;
     for tool in ["get_audit_log", "get_activity_feed", "get_review_stats"] {
@@ -420,7 +420,7 @@ async fn a_review_counts_by_its_outcome_and_not_by_its_last_vote() {
 
 #[tokio::test]
 async fn statistics_with_many_groups_are_truncated() {
-    let broker = TestBroker::with("[limits]\npage_chars = 5000\n").await;
+    let broker = TestBroker::with_settings("[limits]\npage_chars = 5000\n").await;
     let client = broker.client();
     for number in 0..30 {
         let review = client.submit("one of many").await;

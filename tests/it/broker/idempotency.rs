@@ -153,7 +153,7 @@ async fn a_revision_with_a_key_is_one_round() {
 #[tokio::test]
 async fn the_same_key_in_two_projects_makes_two_reviews() {
     let other = Repo::new();
-    let broker = TestBroker::with(&format!("[projects.other]\npath = {:?}\n", other.path())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.other]\npath = {:?}\n", other.path())).await;
     let client = broker.client();
     let here = client.call("create_review", keyed("here", "shared")).await;
     let there = with(keyed("there", "shared"), json!({ "project": "other" }));

@@ -5,7 +5,7 @@ use crate::support::{
     client::{id, proposal_with},
     reviews::{self, column, review_in},
     rmcp_client::Library,
-    tokens::made,
+    tokens::create_token,
 };
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
@@ -321,7 +321,7 @@ async fn log_of_a_life(operator: Option<&str>) -> Vec<(&'static str, String)> {
     let mut broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
     let answering = match operator {
-        Some(name) => broker.client().with_token(&made(broker.home(), "operator", name, &[]).await),
+        Some(name) => broker.client().with_token(&create_token(broker.home(), "operator", name, &[]).await),
         None => broker.client(),
     };
     let proposal = proposal_with("translate", json!({ "diff": repo.diff("zwei"), "proposer_id": "paul" }));

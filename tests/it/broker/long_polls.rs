@@ -167,7 +167,7 @@ async fn a_wait_with_a_future_version_ends_when_the_review_is_closed() {
 
 #[tokio::test]
 async fn a_wait_for_the_queue_ends_when_a_review_can_be_claimed() {
-    let broker = TestBroker::with("[claims]\nlease = \"3s\"").await;
+    let broker = TestBroker::with_settings("[claims]\nlease = \"3s\"").await;
     let client = broker.client();
     let next = |since: u64| wait_for_queue(&client, json!({ "since": since, "caller_id": "bob" }));
     let version = |answer: &Value| answer["version"].as_u64().unwrap();
@@ -207,7 +207,7 @@ async fn a_wait_for_the_queue_ends_when_a_review_can_be_claimed() {
 async fn a_wait_for_the_queue_ignores_reviews_that_cannot_be_claimed() {
     let elsewhere = Repo::new();
     let settings = format!("[projects.elsewhere]\npath = {:?}", elsewhere.path());
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let reserved = client.submit("for ada").await;
     send_back(&client, &reserved, "ada").await;
@@ -259,7 +259,7 @@ async fn watch_queue(client: TestClient, projects: Option<Vec<&'static str>>, wa
 async fn a_waiter_with_since_sees_every_one_of_five_hundred_proposals() {
     let elsewhere = Repo::new();
     let settings = format!("[projects.elsewhere]\npath = {:?}\n[log]\nfilter = \"warn\"", elsewhere.path());
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let watchers = [
         tokio::spawn(watch_queue(client.clone(), None, 500)),
@@ -283,7 +283,7 @@ async fn a_waiter_with_since_sees_every_one_of_five_hundred_proposals() {
 
 #[tokio::test]
 async fn a_waiter_with_since_misses_no_change_of_a_review() {
-    let broker = TestBroker::with("[log]\nfilter = \"warn\"").await;
+    let broker = TestBroker::with_settings("[log]\nfilter = \"warn\"").await;
     let client = broker.client();
     let review = client.submit("much discussed").await;
     client.claim(&review, "ada").await;
@@ -309,7 +309,7 @@ async fn a_waiter_with_since_misses_no_change_of_a_review() {
 
 #[tokio::test]
 async fn five_hundred_waiters_for_a_review_and_five_hundred_for_the_queue_are_all_woken() {
-    let broker = TestBroker::with("[server]\nmax_connections = 1200\n[log]\nfilter = \"warn\"").await;
+    let broker = TestBroker::with_settings("[server]\nmax_connections = 1200\n[log]\nfilter = \"warn\"").await;
     let client = broker.client();
     let review = client.submit("watched by many").await;
     client.claim(&review, "ada").await;
@@ -340,7 +340,7 @@ async fn five_hundred_waiters_for_a_review_and_five_hundred_for_the_queue_are_al
 
 #[tokio::test]
 async fn a_wait_is_dropped_when_its_client_disconnects() {
-    let broker = TestBroker::with("[limits]\nwaiters = 4").await;
+    let broker = TestBroker::with_settings("[limits]\nwaiters = 4").await;
     let client = broker.client();
     let review = client.submit("left alone").await;
     let since = queue_version(&client).await;
@@ -412,7 +412,7 @@ async fn a_terminated_broker_answers_every_waiting_call_first() {
 
 #[tokio::test]
 async fn the_calls_of_one_review_are_limited() {
-    let broker = TestBroker::with("[limits]\ncalls_per_review = 1").await;
+    let broker = TestBroker::with_settings("[limits]\ncalls_per_review = 1").await;
     let client = broker.client();
     let (noisy, quiet) = (client.submit("noisy").await, client.submit("quiet").await);
     client.claim(&noisy, "ada").await;

@@ -6,7 +6,7 @@ use crate::support::{
     pool::pool_of,
     rest_client::sent,
     subscriber::{Subscriber, Transport},
-    tokens::made,
+    tokens::create_token,
     wait_until::wait_until,
 };
 use serde_json::json;
@@ -97,7 +97,7 @@ async fn the_metrics_match_a_known_sequence_of_calls() {
 async fn every_start_and_every_crash_of_a_reviewer_is_counted() {
     // The first fails, the second keeps running.
     let script = "[ -e $HOME/second ] && exec sleep 1000; touch $HOME/second; exit 3";
-    let broker = TestBroker::with(&pool_of(script, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
+    let broker = TestBroker::with_settings(&pool_of(script, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
     broker.client().submit("needs a reviewer").await;
     let stays = |pool: &serde_json::Value| pool["reviewers"][0]["state"] == "idle" && pool["ended"][0].is_object();
     broker.until_pool("a reviewer that stays", stays).await;
@@ -166,8 +166,8 @@ async fn waiting_calls_are_counted() {
 
 #[tokio::test]
 async fn every_response_has_a_trace_id_that_is_in_the_log() {
-    let broker = TestBroker::with("[auth]\nrequired = true\n").await;
-    let secret = made(broker.home(), "operator", "boss", &[]).await;
+    let broker = TestBroker::with_settings("[auth]\nrequired = true\n").await;
+    let secret = create_token(broker.home(), "operator", "boss", &[]).await;
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let parent = format!("00-{trace}-b7ad6b7169203331-01");
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_reviews", "arguments": {} } });

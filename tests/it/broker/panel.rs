@@ -4,7 +4,7 @@ use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
     reviews::{self, column, last_event, verdict, with},
-    scripted_reviewer::{Part, pool},
+    scripted_reviewer::{ReviewerScript, pool},
     wait_until::wait_until,
 };
 use serde_json::{Value, json};
@@ -341,7 +341,7 @@ async fn a_changed_vote_makes_the_free_seat_claimable_again() {
 
 #[tokio::test]
 async fn impossible_personas_and_policies_are_refused() {
-    let broker = TestBroker::with("[reviews]\nmax_rounds = 4").await;
+    let broker = TestBroker::with_settings("[reviews]\nmax_rounds = 4").await;
     let client = broker.client();
     let before = last_event(&client).await;
     let many: Vec<_> = (0..11).map(|n| format!("p{n}")).collect();
@@ -437,7 +437,7 @@ async fn signed_by(broker: &TestBroker, review: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_pool_gives_every_seat_a_reviewer_of_its_own() {
-    let broker = TestBroker::with(&pool(Part::Approves, "max_size = 3\nratio = 3")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Approves, "max_size = 3\nratio = 3")).await;
     let client = broker.client();
     let review = submit(&client, json!({})).await;
     let signed = signed_by(&broker, &review).await;
@@ -452,7 +452,7 @@ async fn the_pool_gives_every_seat_a_reviewer_of_its_own() {
 
 #[tokio::test]
 async fn a_pool_smaller_than_the_panel_fills_its_seats_one_after_the_other() {
-    let broker = TestBroker::with(&pool(Part::Approves, "max_size = 2")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Approves, "max_size = 2")).await;
     let review = submit(&broker.client(), json!({})).await;
     assert_eq!(signed_by(&broker, &review).await.len(), 3);
     broker.stop_and_check().await;

@@ -134,7 +134,7 @@ async fn a_project_persona_with_a_command_is_a_startup_error() {
 #[tokio::test]
 async fn a_claim_contains_the_prompt_of_its_persona() {
     let home = home(&[("security.toml", "ignore = ['vendor/', '*.lock']")]);
-    let broker = TestBroker::on(home, "").await;
+    let broker = TestBroker::in_home(home, "").await;
     let client = broker.client();
     let diff = adding(&["src/a.rs", "vendor/x/y.c", "Cargo.lock"]);
     let review = id(&propose(&client, json!({ "personas": ["security", "person"], "diff": diff })).await);
@@ -162,7 +162,7 @@ async fn a_claim_contains_the_prompt_of_its_persona() {
 async fn a_long_prompt_is_truncated_in_the_middle() {
     let long = "x".repeat(60_000);
     let home = home(&[("general.toml", "prompt = 'long.md'"), ("long.md", &long)]);
-    let broker = TestBroker::on(home, "").await;
+    let broker = TestBroker::in_home(home, "").await;
     let client = broker.client();
     let review = id(&propose(&client, json!({ "description": "d".repeat(20_000) })).await);
     let claimed = claim(&client, &review, "general").await;
@@ -195,7 +195,7 @@ const RULES: &str = "
 
 #[tokio::test]
 async fn without_named_personas_the_panel_rules_choose_them() {
-    let broker = TestBroker::with(RULES).await;
+    let broker = TestBroker::with_settings(RULES).await;
     let client = broker.client();
     let diff = |paths: &[&str]| json!({ "diff": adding(paths) });
     let cases = [
@@ -236,7 +236,7 @@ async fn without_named_personas_the_panel_rules_choose_them() {
 
 #[tokio::test]
 async fn a_file_moved_out_of_a_folder_matches_the_rules_of_that_folder() {
-    let broker = TestBroker::with(RULES).await;
+    let broker = TestBroker::with_settings(RULES).await;
     let (client, repo) = (broker.client(), broker.repo());
     repo.write("auth/token.rs", "fn token() {}\nfn more() {}\nfn rest() {}\n");
     repo.commit("a file to move");
@@ -251,7 +251,7 @@ async fn a_file_moved_out_of_a_folder_matches_the_rules_of_that_folder() {
 
 #[tokio::test]
 async fn a_policy_counts_the_seats_chosen_by_the_rules() {
-    let broker = TestBroker::with(RULES).await;
+    let broker = TestBroker::with_settings(RULES).await;
     let client = broker.client();
     let two = json!({ "rule": "min_approvals", "min_approvals": 2 });
     let keyed = json!({ "diff": adding(&["auth/a.rs"]), "policy": two, "idempotency_key": "once" });

@@ -96,9 +96,9 @@ async fn one_of_two_concurrent_messages_is_out_of_turn() {
 #[tokio::test]
 async fn a_verdict_at_the_end_of_a_lease_is_accepted_or_stale() {
     const LEASE: Duration = Duration::from_secs(1);
-    let broker = TestBroker::with("[claims]\nlease = \"1s\"").await;
+    let broker = TestBroker::with_settings("[claims]\nlease = \"1s\"").await;
     let client = broker.client();
-    // Around the end of the lease, from well before to well after it.
+    // LaunchOptions the end of the lease, from well before to well after it.
     let races = (0..40).map(|n| {
         let client = client.clone();
         async move {
@@ -132,7 +132,7 @@ async fn a_verdict_at_the_end_of_a_lease_is_accepted_or_stale() {
 
 #[tokio::test]
 async fn a_verdict_of_a_reclaimed_claim_never_counts_for_the_next_one() {
-    let broker = TestBroker::with("[claims]\nlease = \"1s\"").await;
+    let broker = TestBroker::with_settings("[claims]\nlease = \"1s\"").await;
     let client = broker.client();
     let races = (0..20).map(|n| {
         let client = client.clone();

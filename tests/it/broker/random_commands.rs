@@ -211,7 +211,7 @@ impl Model {
 
 async fn run(commands: usize, kills: usize) {
     let mut random = Random::new();
-    let mut broker = TestBroker::with("[claims]\nlease = \"1h\"").await;
+    let mut broker = TestBroker::with_settings("[claims]\nlease = \"1h\"").await;
     let mut client = broker.client();
     let mut models = Vec::new();
     for _ in 0..5 {

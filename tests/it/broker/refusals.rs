@@ -207,7 +207,7 @@ async fn a_verdict_after_the_end_of_its_claim_is_stale() {
 
 #[tokio::test]
 async fn a_wait_beyond_the_limit_is_refused_as_retryable() {
-    let broker = TestBroker::with("[limits]\nwaiters = 1\n").await;
+    let broker = TestBroker::with_settings("[limits]\nwaiters = 1\n").await;
     let client = broker.client();
     let wait = || Box::pin(client.try_call("list_reviews", json!({ "status": "pending", "wait": true })));
     let (first, waiting) = futures::future::select(wait(), wait()).await.factor_first();

@@ -35,7 +35,7 @@ async fn until_pending(client: &TestClient, reviews: &[String]) {
     }
 }
 
-async fn until_asleep(broker: &TestBroker) {
+async fn until_unloaded(broker: &TestBroker) {
     broker.until("no review is loaded", |tree| reviews_in(tree).is_empty()).await;
 }
 
@@ -61,7 +61,7 @@ async fn a_claim_survives_a_restart_and_a_client_goes_on() {
 #[tokio::test]
 async fn a_lease_continues_after_a_restart_without_any_call() {
     const LEASE: Duration = Duration::from_secs(3);
-    let broker = TestBroker::with("[claims]\nlease = \"3s\"").await;
+    let broker = TestBroker::with_settings("[claims]\nlease = \"3s\"").await;
     let client = broker.client();
     let (mut claimed, mut reserved) = (Vec::new(), Vec::new());
     let began = Instant::now();
@@ -95,7 +95,7 @@ async fn a_lease_continues_after_a_restart_without_any_call() {
 
 #[tokio::test]
 async fn a_lease_that_expired_while_the_broker_was_down_ends_at_startup() {
-    let mut broker = TestBroker::with("[claims]\nlease = \"1s\"").await;
+    let mut broker = TestBroker::with_settings("[claims]\nlease = \"1s\"").await;
     let client = broker.client();
     let review = client.submit("left alone").await;
     let generation = client.claim(&review, "ada").await;
@@ -111,7 +111,7 @@ async fn a_lease_that_expired_while_the_broker_was_down_ends_at_startup() {
 
 #[tokio::test]
 async fn a_message_of_the_reviewer_renews_the_lease_also_after_a_restart() {
-    let broker = TestBroker::with("[claims]\nlease = \"6s\"").await;
+    let broker = TestBroker::with_settings("[claims]\nlease = \"6s\"").await;
     let client = broker.client();
     let review = client.submit("slowly read").await;
     client.claim(&review, "ada").await;
@@ -157,19 +157,19 @@ async fn a_closed_review_leaves_memory_at_once_and_can_still_be_read() {
     assert_eq!(broker.live_reviews().await.len(), 1);
     client.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
     client.call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     assert_eq!(client.status(&review).await["status"], "closed");
     client.refused("wrong_status", "claim_review", json!({ "review_id": review, "reviewer_id": "ada" })).await;
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
 async fn an_idle_review_leaves_memory_and_is_loaded_again_on_demand() {
-    let broker = TestBroker::with("[reviews]\nidle_after = \"100ms\"").await;
+    let broker = TestBroker::with_settings("[reviews]\nidle_after = \"100ms\"").await;
     let client = broker.client();
     let review = client.submit("idle").await;
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     // Reading does not load a review, a change does.
     let before = client.status(&review).await;
     assert_eq!(broker.live_reviews().await.len(), 0);
@@ -178,20 +178,20 @@ async fn an_idle_review_leaves_memory_and_is_loaded_again_on_demand() {
     assert_eq!(client.status(&review).await["version"], 2);
     // A waiting call keeps it loaded.
     let wait = json!({ "review_id": review, "wait": true, "since": 2, "timeout_seconds": 50 });
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     let waiting = tokio::spawn(client.call("get_review_status", wait));
     broker.until_waiting(1).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(broker.live_reviews().await.len(), 1);
     client.call("cancel_review", json!({ "review_id": review, "reason": "enough" })).await;
     assert_eq!(waiting.await.unwrap()["status"], "cancelled");
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     broker.stop_and_check().await;
 }
 
 #[tokio::test]
 async fn a_lease_expires_on_time_while_its_review_is_unloaded() {
-    let mut broker = TestBroker::with("[claims]\nlease = \"1h\"").await;
+    let mut broker = TestBroker::with_settings("[claims]\nlease = \"1h\"").await;
     let client = broker.client();
     let patient = client.submit("for an hour").await;
     client.claim(&patient, "ada").await;
@@ -202,7 +202,7 @@ async fn a_lease_expires_on_time_while_its_review_is_unloaded() {
     let hasty = client.submit("for two seconds").await;
     let claimed = Instant::now();
     client.claim(&hasty, "ada").await;
-    until_asleep(&broker).await;
+    until_unloaded(&broker).await;
     until_pending(&client, std::slice::from_ref(&hasty)).await;
     println!("a lease of 2 s ended after {:?}", claimed.elapsed());
     assert!(claimed.elapsed() >= Duration::from_secs(2));
@@ -213,7 +213,7 @@ async fn a_lease_expires_on_time_while_its_review_is_unloaded() {
 #[tokio::test]
 async fn the_number_of_loaded_reviews_is_limited_and_leases_are_kept() {
     let settings = "[claims]\nlease = \"6s\"\n[reviews]\nmax_live = 5\n[log]\nfilter = \"warn\"";
-    let broker = TestBroker::with(settings).await;
+    let broker = TestBroker::with_settings(settings).await;
     let client = broker.client();
     let mut reviews = Vec::new();
     for n in 0..40 {
@@ -236,7 +236,7 @@ async fn the_number_of_loaded_reviews_is_limited_and_leases_are_kept() {
 
 #[tokio::test]
 async fn if_no_review_can_be_unloaded_calls_are_refused_as_retryable() {
-    let broker = TestBroker::with("[reviews]\nmax_live = 2").await;
+    let broker = TestBroker::with_settings("[reviews]\nmax_live = 2").await;
     let client = broker.client();
     let reviews = [client.submit("one").await, client.submit("two").await, client.submit("three").await];
     let wait = |review: &str| {
@@ -264,7 +264,7 @@ async fn if_no_review_can_be_unloaded_calls_are_refused_as_retryable() {
 #[tokio::test]
 async fn loading_and_unloading_under_load_loses_nothing() {
     let settings = "[reviews]\nmax_live = 2\nidle_after = \"100ms\"\n[log]\nfilter = \"warn\"";
-    let broker = TestBroker::with(settings).await;
+    let broker = TestBroker::with_settings(settings).await;
     let client = broker.client();
     let reviews = join_all((0..8).map(|n| {
         let client = client.clone();

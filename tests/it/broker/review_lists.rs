@@ -47,7 +47,7 @@ async fn a_priority_is_inferred_once_and_survives_a_revision() {
 async fn a_list_is_narrowed_by_status_category_and_project() {
     let other = Repo::new();
     let settings = format!("[projects.other]\npath = {:?}\n", other.path());
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let submit = |intent: &str, more: Value| client.call("create_review", proposal_with(intent, more));
     submit("plan", json!({ "category": "plan_review" })).await;

@@ -65,7 +65,7 @@ async fn a_stored_review_is_not_awake_until_it_is_touched() {
 async fn broker_with(reviews: usize, stored: Stored) -> TestBroker {
     let home = tempfile::tempdir().unwrap();
     fill(home.path(), reviews, stored).await;
-    TestBroker::on(home, "").await
+    TestBroker::in_home(home, "").await
 }
 
 /// The best of several runs, so that a busy machine does not matter.

@@ -471,7 +471,7 @@ const FORGED: &str =
 /// Everything an agent can write, with characters that would act on a terminal. EventRecord in all detail.
 async fn log_of_hostile_calls(format: &str) -> String {
     let settings = format!("[log]\nfilter = \"trace\"\nformat = \"{format}\"\n");
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let review = client.submit(FORGED).await;
     let _ = client.try_call("claim_review", json!({ "review_id": review, "reviewer_id": FORGED })).await;

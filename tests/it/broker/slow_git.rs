@@ -27,7 +27,7 @@ fn approve(review: &str, reviewer: &str) -> Value {
 #[tokio::test]
 async fn a_slow_git_check_delays_no_other_call() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&git.setting()).await;
+    let broker = TestBroker::with_settings(&git.setting()).await;
     let client = broker.client();
     let slow = with_diff(&broker, &client, "slow").await;
     let other = with_diff(&broker, &client, "other").await;
@@ -79,7 +79,7 @@ async fn a_slow_git_check_delays_no_other_call() {
 #[tokio::test]
 async fn a_git_timeout_fails_the_claim_and_changes_nothing() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&(git.setting() + "time_limit = \"1s\"")).await;
+    let broker = TestBroker::with_settings(&(git.setting() + "time_limit = \"1s\"")).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     let before = client.status(&review).await;
@@ -94,7 +94,7 @@ async fn a_git_timeout_fails_the_claim_and_changes_nothing() {
 #[tokio::test]
 async fn a_git_timeout_fails_the_proposal_and_saves_nothing() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&(git.setting() + "time_limit = \"1s\"")).await;
+    let broker = TestBroker::with_settings(&(git.setting() + "time_limit = \"1s\"")).await;
     let client = broker.client();
     let arguments = proposal_with("slow", json!({ "diff": broker.repo().diff("slow"), "idempotency_key": "one" }));
     git.hold_next();
@@ -107,7 +107,7 @@ async fn a_git_timeout_fails_the_proposal_and_saves_nothing() {
 #[tokio::test]
 async fn a_client_that_disconnects_during_the_check_frees_the_seat() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&git.setting()).await;
+    let broker = TestBroker::with_settings(&git.setting()).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     git.hold_next();
@@ -135,7 +135,7 @@ async fn a_client_that_disconnects_during_the_check_frees_the_seat() {
 async fn a_review_stays_loaded_during_its_git_check() {
     let git = SlowGit::new();
     let settings = format!("[reviews]\nmax_live = 2\nidle_after = \"100ms\"\n{}", git.setting());
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     git.hold_next();
@@ -154,7 +154,7 @@ async fn a_review_stays_loaded_during_its_git_check() {
 #[tokio::test]
 async fn a_late_git_result_is_judged_by_the_current_review() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&git.setting()).await;
+    let broker = TestBroker::with_settings(&git.setting()).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     git.hold_next();
@@ -171,7 +171,7 @@ async fn a_late_git_result_is_judged_by_the_current_review() {
 #[tokio::test]
 async fn calls_beyond_the_limit_in_flight_are_refused_as_retryable() {
     let git = SlowGit::new();
-    let broker = TestBroker::with(&format!("[limits]\ncalls_in_flight = 1\n{}", git.setting())).await;
+    let broker = TestBroker::with_settings(&format!("[limits]\ncalls_in_flight = 1\n{}", git.setting())).await;
     let client = broker.client();
     let (slow, other) = (with_diff(&broker, &client, "slow").await, client.submit("other").await);
     git.hold_next();
@@ -191,7 +191,7 @@ async fn calls_beyond_the_limit_in_flight_are_refused_as_retryable() {
 #[tokio::test]
 async fn a_broker_that_is_terminated_while_git_hangs_answers_its_callers_first() {
     let git = SlowGit::new();
-    let mut broker = TestBroker::with(&git.setting()).await;
+    let mut broker = TestBroker::with_settings(&git.setting()).await;
     let client = broker.client();
     let review = with_diff(&broker, &client, "slow").await;
     git.hold_next();

@@ -373,7 +373,7 @@ async fn nothing_configured_by_the_project_is_executed() {
 
 #[tokio::test]
 async fn a_target_has_the_same_limits_as_a_diff() {
-    let broker = TestBroker::with("[limits]\ndiff_bytes = 2000\n[git]\nrefuse = [\"symlink\"]\n").await;
+    let broker = TestBroker::with_settings("[limits]\ndiff_bytes = 2000\n[git]\nrefuse = [\"symlink\"]\n").await;
     let (client, repo) = (broker.client(), broker.repo());
     let before = last_event(&client).await;
     repo.git(&["checkout", "--quiet", "-b", "large"]);
@@ -388,7 +388,7 @@ async fn a_target_has_the_same_limits_as_a_diff() {
     repo.commit("a link");
     client.refused("flagged_diff", "create_review", target("linked", json!({ "branch": "linked" }))).await;
 
-    let secret = tokens::made(broker.home(), "reviewer", "ada", &[]).await;
+    let secret = tokens::create_token(broker.home(), "reviewer", "ada", &[]).await;
     for (branch, text, subject) in
         [("in-the-diff", secret.as_str(), "plain"), ("in-the-words", "plain", secret.as_str())]
     {

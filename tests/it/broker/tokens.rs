@@ -6,7 +6,7 @@ use crate::support::{
     mcp_bridge::Bridge,
     repo::Repo,
     reviews::{column, last_event, review_in, with},
-    tokens::{listed, made, operators, said, token},
+    tokens::{create_token, list_tokens, operator_secret, token, token_stdout},
     tool_calls::{arguments_for, tools},
 };
 use countersign::http::Route;
@@ -62,18 +62,18 @@ async fn a_token_is_created_listed_and_revoked_while_the_broker_runs() {
     let broker = TestBroker::start().await;
     let home = broker.home();
     let review = broker.client().submit("to be claimed").await;
-    let secret = made(home, "reviewer", "ada", &[]).await;
+    let secret = create_token(home, "reviewer", "ada", &[]).await;
     assert!(secret.starts_with("cs_") && secret.len() == 67, "the secret stands alone on stdout: {secret}");
     let more = ["create", "--role", "operator", "--name", "boss", "--project", "project", "--json"];
-    let second: Value = serde_json::from_str(&said(home, &more).await).unwrap();
+    let second: Value = serde_json::from_str(&token_stdout(home, &more).await).unwrap();
     assert_eq!(
         (&second["role"], &second["name"], &second["project"]),
         (&json!("operator"), &json!("boss"), &json!("project"))
     );
-    let rows = listed(home).await;
+    let rows = list_tokens(home).await;
     assert_eq!(rows.iter().map(|row| &row["name"]).collect::<Vec<_>>(), ["ada", "boss"]);
     assert!(rows.iter().all(|row| row["revoked_at"].is_null() && row.get("token").is_none()));
-    let drawn = said(home, &["list"]).await;
+    let drawn = token_stdout(home, &["list"]).await;
     assert!(drawn.contains("ada") && drawn.contains("reviewer") && !drawn.contains(&secret), "{drawn}");
 
     let ada = as_holder(&broker, &secret);
@@ -85,8 +85,8 @@ async fn a_token_is_created_listed_and_revoked_while_the_broker_runs() {
         let (status, code, _) = knock(&broker, path, &[&format!("Bearer {secret}")]).await;
         assert_eq!((status, code.as_str()), (401, "unknown_token"), "{path}");
     }
-    said(home, &["revoke", &second["id"].to_string()]).await;
-    assert!(listed(home).await.iter().all(|row| row["revoked_at"].is_string()));
+    token_stdout(home, &["revoke", &second["id"].to_string()]).await;
+    assert!(list_tokens(home).await.iter().all(|row| row["revoked_at"].is_string()));
     let gone = token(home, &["revoke", "ada"]).await;
     assert_eq!(gone.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&gone.stderr).contains("no active token"));
@@ -99,15 +99,18 @@ async fn a_token_is_created_listed_and_revoked_while_the_broker_runs() {
 #[tokio::test]
 async fn tokens_can_be_managed_without_a_broker() {
     let home = tempfile::tempdir().unwrap();
-    assert_eq!(listed(home.path()).await, Vec::<Value>::new());
+    assert_eq!(list_tokens(home.path()).await, Vec::<Value>::new());
     assert_eq!(token(home.path(), &["revoke", "1"]).await.status.code(), Some(1));
     assert!(!home.path().join("data").exists(), "a look leaves no trace");
 
-    let (ada, bob) = (made(home.path(), "reviewer", "ada", &[]).await, made(home.path(), "reviewer", "bob", &[]).await);
-    said(home.path(), &["revoke", "bob"]).await;
+    let (ada, bob) = (
+        create_token(home.path(), "reviewer", "ada", &[]).await,
+        create_token(home.path(), "reviewer", "bob", &[]).await,
+    );
+    token_stdout(home.path(), &["revoke", "bob"]).await;
     let database = home.path().join("data/countersign.db");
     assert_eq!(fs::metadata(&database).unwrap().permissions().mode() & 0o777, 0o600);
-    let broker = TestBroker::on(home, "").await;
+    let broker = TestBroker::in_home(home, "").await;
     let review = broker.client().submit("later").await;
     as_holder(&broker, &ada).call("claim_review", json!({ "review_id": review })).await;
     assert_eq!(knock(&broker, "/mcp", &[&format!("Bearer {bob}")]).await.0, 401);
@@ -130,8 +133,8 @@ async fn a_token_with_an_ambiguous_name_is_refused() {
 #[tokio::test]
 async fn an_invalid_token_is_rejected_on_every_route() {
     for settings in ["", REQUIRED] {
-        let broker = TestBroker::with(settings).await;
-        let own = format!("Bearer {}", operators(&broker));
+        let broker = TestBroker::with_settings(settings).await;
+        let own = format!("Bearer {}", operator_secret(&broker));
         let unknown = format!("Bearer cs_{}", "0".repeat(64));
         let wrong: [&[&str]; 7] = [
             &[&unknown],
@@ -155,9 +158,9 @@ async fn an_invalid_token_is_rejected_on_every_route() {
 
 #[tokio::test]
 async fn with_required_tokens_every_route_asks_for_one() {
-    let broker = TestBroker::with(REQUIRED).await;
-    let reviewer = format!("Bearer {}", made(broker.home(), "reviewer", "ada", &[]).await);
-    let operator = format!("Bearer {}", made(broker.home(), "operator", "boss", &[]).await);
+    let broker = TestBroker::with_settings(REQUIRED).await;
+    let reviewer = format!("Bearer {}", create_token(broker.home(), "reviewer", "ada", &[]).await);
+    let operator = format!("Bearer {}", create_token(broker.home(), "operator", "boss", &[]).await);
     for route in Route::all() {
         let path = route.path();
         if let Route::Api(operation) = route {
@@ -181,7 +184,7 @@ async fn with_required_tokens_every_route_asks_for_one() {
         if bare.0 == 401 {
             assert_eq!((bare.1.as_str(), bare.2.as_deref()), ("token_needed", Some("Bearer")), "{path}");
         }
-        for own in [&operator, &format!("Bearer {}", operators(&broker))] {
+        for own in [&operator, &format!("Bearer {}", operator_secret(&broker))] {
             let expected = if route == Route::WebSocket { 426 } else { 200 };
             assert_eq!(knock(&broker, path, &[own]).await.0, expected, "{path}");
         }
@@ -201,7 +204,7 @@ async fn every_tool_requires_the_right_role() {
     let (all, proposers, reviewers) = (names("/mcp").await, names("/mcp/proposer").await, names("/mcp/reviewer").await);
     assert!(proposers.iter().chain(&reviewers).all(|name| all.contains(name)));
     for role in ["proposer", "reviewer", "operator"] {
-        let client = as_holder(&broker, &made(broker.home(), role, &format!("the-{role}"), &[]).await);
+        let client = as_holder(&broker, &create_token(broker.home(), role, &format!("the-{role}"), &[]).await);
         for tool in &all {
             let is_allowed = match role {
                 "proposer" => proposers.contains(tool),
@@ -219,14 +222,14 @@ async fn every_tool_requires_the_right_role() {
 
 #[tokio::test]
 async fn a_token_sets_the_identity_of_the_caller() {
-    let broker = TestBroker::with(REQUIRED).await;
+    let broker = TestBroker::with_settings(REQUIRED).await;
     let home = broker.home();
-    let eve = as_holder(&broker, &made(home, "proposer", "eve", &[]).await);
-    let ada = as_holder(&broker, &made(home, "reviewer", "ada", &[]).await);
+    let eve = as_holder(&broker, &create_token(home, "proposer", "eve", &[]).await);
+    let ada = as_holder(&broker, &create_token(home, "reviewer", "ada", &[]).await);
     let review = eve.submit("mine").await;
     let by_id = |more: Value| with(json!({ "review_id": review }), more);
     // A caller cannot review its own proposal, whatever its token.
-    let own = as_holder(&broker, &made(home, "reviewer", "eve", &[]).await);
+    let own = as_holder(&broker, &create_token(home, "reviewer", "eve", &[]).await);
     own.refused("own_proposal", "claim_review", by_id(json!({}))).await;
     let claim = ada.call("claim_review", by_id(json!({}))).await;
     assert_eq!(claim["claimed_by"], "ada");
@@ -236,18 +239,18 @@ async fn a_token_sets_the_identity_of_the_caller() {
     assert_eq!(said["sender_role"], "proposer");
     ada.refused("wrong_role", "add_message", by_id(json!({ "body": "x", "sender_role": "proposer" }))).await;
     let at_the_wrong_door = TestClient::new(broker.url("/mcp/proposer"));
-    let secret = made(home, "reviewer", "ada", &[]).await;
+    let secret = create_token(home, "reviewer", "ada", &[]).await;
     at_the_wrong_door.with_token(&secret).refused("wrong_role", "add_message", by_id(json!({ "body": "x" }))).await;
 
     // Another reviewer has another name, and knowing the generation does not help it.
-    let bob = as_holder(&broker, &made(home, "reviewer", "bob", &[]).await);
+    let bob = as_holder(&broker, &create_token(home, "reviewer", "bob", &[]).await);
     let verdict = by_id(json!({ "verdict": "approved", "claim_generation": claim["claim_generation"] }));
     bob.refused("not_your_seat", "submit_verdict", verdict.clone()).await;
     ada.call("submit_verdict", verdict).await;
     // A proposer cannot change the review of another.
-    let zoe = as_holder(&broker, &made(home, "proposer", "zoe", &[]).await);
+    let zoe = as_holder(&broker, &create_token(home, "proposer", "zoe", &[]).await);
     let mut refused = 0;
-    for tool in tools(&TestClient::new(broker.url("/mcp/proposer")).with_token(&operators(&broker))).await {
+    for tool in tools(&TestClient::new(broker.url("/mcp/proposer")).with_token(&operator_secret(&broker))).await {
         let name = tool["name"].as_str().unwrap();
         let everyones = [
             "list_reviews",
@@ -280,9 +283,9 @@ async fn a_token_sets_the_identity_of_the_caller() {
 async fn a_token_cannot_act_under_another_name() {
     let broker = TestBroker::start().await;
     let home = broker.home();
-    let reviewer = as_holder(&broker, &made(home, "reviewer", "ada", &[]).await);
-    let proposer = as_holder(&broker, &made(home, "proposer", "claude-1", &[]).await);
-    let operator = as_holder(&broker, &made(home, "operator", "boss", &[]).await);
+    let reviewer = as_holder(&broker, &create_token(home, "reviewer", "ada", &[]).await);
+    let proposer = as_holder(&broker, &create_token(home, "proposer", "claude-1", &[]).await);
+    let operator = as_holder(&broker, &create_token(home, "operator", "boss", &[]).await);
     let mut checked = 0;
     for tool in tools(&broker.client()).await {
         let name = tool["name"].as_str().unwrap();
@@ -304,7 +307,7 @@ async fn a_token_cannot_act_under_another_name() {
 
     // Without token and name the error says what is missing; commands of the local user have no name.
     let pending = review_in(&broker.client(), "pending").await;
-    for client in [broker.client(), as_holder(&broker, &operators(&broker))] {
+    for client in [broker.client(), as_holder(&broker, &operator_secret(&broker))] {
         let error = client.try_call("claim_review", json!({ "review_id": pending })).await.unwrap_err();
         assert_eq!((&error["code"], &error["data"]["field"]), (&json!(-32602), &json!("reviewer_id")), "{error}");
     }
@@ -314,11 +317,11 @@ async fn a_token_cannot_act_under_another_name() {
 #[tokio::test]
 async fn a_token_is_limited_to_its_project() {
     let web = Repo::new();
-    let broker = TestBroker::with(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.web]\npath = {:?}\n", web.path())).await;
     let home = broker.home();
     let bound = |name: &'static str| ["--project", name];
-    let proposer = as_holder(&broker, &made(home, "proposer", "eve", &bound("web")).await);
-    let reviewer = as_holder(&broker, &made(home, "reviewer", "ada", &bound("web")).await);
+    let proposer = as_holder(&broker, &create_token(home, "proposer", "eve", &bound("web")).await);
+    let reviewer = as_holder(&broker, &create_token(home, "reviewer", "ada", &bound("web")).await);
     let inside = id(&broker.client().call("create_review", proposal_with("in", json!({ "project": "web" }))).await);
     let outside = broker.client().submit("out").await;
     for tool in tools(&broker.client()).await {
@@ -376,9 +379,9 @@ async fn a_token_is_limited_to_its_project() {
 
 #[tokio::test]
 async fn log_and_database_contain_no_secret() {
-    let broker = TestBroker::with("[log]\nfilter = \"trace\"\n[auth]\nrequired = true\n").await;
-    let ada = made(broker.home(), "reviewer", "ada", &[]).await;
-    let operator = operators(&broker);
+    let broker = TestBroker::with_settings("[log]\nfilter = \"trace\"\n[auth]\nrequired = true\n").await;
+    let ada = create_token(broker.home(), "reviewer", "ada", &[]).await;
+    let operator = operator_secret(&broker);
     let unknown = format!("cs_{}", "7".repeat(64));
     as_holder(&broker, &ada).call("list_reviews", json!({})).await;
     as_holder(&broker, &operator).submit("logged").await;
@@ -406,7 +409,7 @@ async fn log_and_database_contain_no_secret() {
 async fn a_text_that_quotes_a_live_token_is_refused() {
     let broker = TestBroker::start().await;
     let client = broker.client();
-    let (ada, operator) = (made(broker.home(), "reviewer", "ada", &[]).await, operators(&broker));
+    let (ada, operator) = (create_token(broker.home(), "reviewer", "ada", &[]).await, operator_secret(&broker));
     let quoting = |given: &Value, secret: &str| match given {
         Value::String(text) => json!(format!("{text} {secret}")),
         Value::Object(_) => json!({ "files": [format!("a.rs {secret}")] }),
@@ -438,7 +441,7 @@ async fn a_text_that_quotes_a_live_token_is_refused() {
     }
     assert_eq!(last_event(&client).await, before);
     // A revoked token may appear in texts.
-    said(broker.home(), &["revoke", "ada"]).await;
+    token_stdout(broker.home(), &["revoke", "ada"]).await;
     let unknown = format!("cs_{}", "7".repeat(64));
     client.submit(&format!("docs_cs_ and {ada} and {unknown}")).await;
     broker.stop_and_check().await;
@@ -446,10 +449,10 @@ async fn a_text_that_quotes_a_live_token_is_refused() {
 
 #[tokio::test]
 async fn commands_of_the_local_user_need_no_token() {
-    let mut broker = TestBroker::with(REQUIRED).await;
+    let mut broker = TestBroker::with_settings(REQUIRED).await;
     let path = broker.data_dir().join("operator.token");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    let first = operators(&broker);
+    let first = operator_secret(&broker);
     let data_dir = broker.data_dir().to_str().unwrap().to_owned();
     let actors = async |broker: &TestBroker, options: &[&str], given: Option<&str>| {
         let mut command = countersign(broker.home());
@@ -460,7 +463,7 @@ async fn commands_of_the_local_user_need_no_token() {
     };
     let here = ["--data-dir", &data_dir];
     assert!(actors(&broker, &here, None).await.0);
-    let reviewer = made(broker.home(), "reviewer", "ada", &[]).await;
+    let reviewer = create_token(broker.home(), "reviewer", "ada", &[]).await;
     let (done, words) = actors(&broker, &here, Some(&reviewer)).await;
     assert!(!done && words.contains("wrong_role") && !words.contains(&reviewer), "{words}");
     // The secret of this data dir is not sent to another address.
@@ -479,7 +482,7 @@ async fn commands_of_the_local_user_need_no_token() {
 
     broker.kill().await;
     let mut broker = broker.restarted().await;
-    let second = operators(&broker);
+    let second = operator_secret(&broker);
     assert_ne!(first, second, "a secret is good for one run");
     assert_eq!(knock(&broker, "/mcp", &[&format!("Bearer {first}")]).await.0, 401);
     bridge.call("get_review_status", json!({ "review_id": review })).await;
@@ -507,7 +510,7 @@ async fn remote_callers_need_a_token_and_a_configured_host_name() {
         }
         request.send().await.unwrap().status().as_u16()
     };
-    let secret = made(home.path(), "operator", "boss", &[]).await;
+    let secret = create_token(home.path(), "operator", "boss", &[]).await;
     for name in ["127.0.0.1", "localhost", "broker.lan", "BROKER.lan"] {
         let host = format!("{name}:{port}");
         assert_eq!((ask(&host, Some(&secret)).await, ask(&host, None).await), (200, 401), "{host}");

@@ -18,7 +18,7 @@ async fn begin(on: bool) -> (TestBroker, TestClient) {
     let folder = home.path().join(".config/countersign/personas");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("general.toml"), format!("front_matter = {on}\n")).unwrap();
-    let broker = TestBroker::on(home, "").await;
+    let broker = TestBroker::in_home(home, "").await;
     let client = broker.client();
     (broker, client)
 }

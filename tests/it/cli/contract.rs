@@ -5,7 +5,7 @@ use crate::support::{
     approvals::{approve_staged, propose, stage, vote},
     broker::TestBroker,
     client::{id, proposal_with},
-    command::{TestCommand, typed},
+    command::{TestCommand, command_in},
     terminal::on_a_branch_with,
     wait_until::wait_until,
 };
@@ -68,7 +68,7 @@ struct Recorder(BTreeMap<String, Shape>);
 
 impl Recorder {
     async fn run(&mut self, title: &str, command: TestCommand) -> Value {
-        let ended = command.ends().await;
+        let ended = command.finish().await;
         let printed = if ended.out.is_empty() { &ended.err } else { &ended.out };
         let values: Vec<Value> = match serde_json::from_str(printed) {
             Ok(value) => vec![value],
@@ -87,12 +87,12 @@ impl Recorder {
     }
 
     /// As `who`, in the repository of `broker`. The words before the first argument are the title.
-    async fn types(&mut self, broker: &TestBroker, who: &str, line: &[&str]) -> Value {
+    async fn run_as(&mut self, broker: &TestBroker, who: &str, line: &[&str]) -> Value {
         let is_name = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
         let takes_verb = ["patch", "issues", "token", "reviewer", "webhooks"].contains(&line[0]);
         let words: Vec<_> = line.iter().take_while(is_name).take(if takes_verb { 2 } else { 1 }).copied().collect();
         let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
-        self.run(&words.join(" "), broker.types(who, &line)).await
+        self.run(&words.join(" "), broker.command_as(who, &line)).await
     }
 }
 
@@ -103,7 +103,7 @@ async fn the_options_of_every_command() {
     let mut commands = vec![Vec::<String>::new()];
     while let Some(command) = commands.pop() {
         let line: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
-        let help = typed(home.path(), home.path(), &line).var("COLUMNS", "10000").prints().await;
+        let help = command_in(home.path(), home.path(), &line).var("COLUMNS", "10000").stdout().await;
         let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
         let (mut below, mut arguments) = (Vec::new(), Vec::new());
         let mut part = "";
@@ -143,18 +143,18 @@ async fn the_fields_of_every_json_answer_about_reviews() {
     let broker = on_a_branch_with("").await;
     let on = &broker;
     let mut shapes = Recorder::default();
-    shapes.types(on, "ada", &["request", "--description", "why", "--reviewers", "general,security"]).await;
-    shapes.types(on, "bob", &["claim", "1", "--persona", "general"]).await;
-    shapes.types(on, "bob", &["release", "1", "-m", "no time"]).await;
+    shapes.run_as(on, "ada", &["request", "--description", "why", "--reviewers", "general,security"]).await;
+    shapes.run_as(on, "bob", &["claim", "1", "--persona", "general"]).await;
+    shapes.run_as(on, "bob", &["release", "1", "-m", "no time"]).await;
     let patch = broker.repo().git(&["diff", "main"]).replace("zwei", "zwo") + "\n";
     broker.repo().write("../better.diff", &patch);
     let verdict = ["respond", "1", "--persona", "general", "--request-changes", "-m", "no", "--summary", "short"];
     let found = ["--issue", "low greeting.txt:2 nit: why", "--issue", "high bug", "--suggestion", "better"];
     let offered = ["--counter-patch", "../better.diff"];
-    shapes.types(on, "bob", &[&verdict[..], &found, &offered].concat()).await;
-    shapes.types(on, "eve", &["respond", "1", "--approve"]).await;
+    shapes.run_as(on, "bob", &[&verdict[..], &found, &offered].concat()).await;
+    shapes.run_as(on, "eve", &["respond", "1", "--approve"]).await;
     for line in [&["list", "--mine"][..], &["list", "--claimable"], &["show", "1"], &["status", "1"], &["issues"]] {
-        shapes.types(on, "ada", line).await;
+        shapes.run_as(on, "ada", line).await;
     }
     for line in [
         &["issues", "fix", "I-1", "-m", "done"][..],
@@ -164,18 +164,18 @@ async fn the_fields_of_every_json_answer_about_reviews() {
         &["patch", "decline", "1", "--persona", "general"],
         &["comment", "1", "--persona", "general", "-m", "why?"],
     ] {
-        shapes.types(on, "ada", line).await;
+        shapes.run_as(on, "ada", line).await;
     }
-    shapes.types(on, "op", &["issues", "reopen", "I-1", "-m", "no", "--role", "operator"]).await;
-    shapes.types(on, "op", &["issues", "duplicate", "I-2", "--of", "I-1", "--role", "operator"]).await;
+    shapes.run_as(on, "op", &["issues", "reopen", "I-1", "-m", "no", "--role", "operator"]).await;
+    shapes.run_as(on, "op", &["issues", "duplicate", "I-2", "--of", "I-1", "--role", "operator"]).await;
     let again = ["respond", "1", "--persona", "general", "--request-changes", "-m", "so"];
-    shapes.types(on, "bob", &[&again[..], &offered].concat()).await;
-    shapes.types(on, "ada", &["patch", "accept", "1", "--persona", "general"]).await;
-    shapes.types(on, "ada", &["resubmit", "1", "--branch", "-m", "again"]).await;
-    shapes.types(on, "op", &["issues", "wont-fix", "I-1", "-m", "convinced", "--role", "operator"]).await;
-    shapes.types(on, "bob", &["respond", "1", "--persona", "general", "--approve"]).await;
-    shapes.types(on, "eve", &["respond", "1", "--persona", "security", "--approve"]).await;
-    shapes.types(on, "ada", &["wait", "1"]).await;
+    shapes.run_as(on, "bob", &[&again[..], &offered].concat()).await;
+    shapes.run_as(on, "ada", &["patch", "accept", "1", "--persona", "general"]).await;
+    shapes.run_as(on, "ada", &["resubmit", "1", "--branch", "-m", "again"]).await;
+    shapes.run_as(on, "op", &["issues", "wont-fix", "I-1", "-m", "convinced", "--role", "operator"]).await;
+    shapes.run_as(on, "bob", &["respond", "1", "--persona", "general", "--approve"]).await;
+    shapes.run_as(on, "eve", &["respond", "1", "--persona", "security", "--approve"]).await;
+    shapes.run_as(on, "ada", &["wait", "1"]).await;
     for line in [
         &["show", "1"][..],
         &["status", "1"],
@@ -198,13 +198,13 @@ async fn the_fields_of_every_json_answer_about_reviews() {
         &["token", "list"],
         &["list", "--all"],
     ] {
-        shapes.types(on, "ada", line).await;
+        shapes.run_as(on, "ada", line).await;
     }
-    let error = broker.types("ada", &["show", "R-99", "--json"]);
+    let error = broker.command_as("ada", &["show", "R-99", "--json"]);
     shapes.run("(error) refused", error).await;
     let home = tempfile::tempdir().unwrap();
-    shapes.run("(error) no broker", typed(home.path(), home.path(), &["list", "--json"])).await;
-    shapes.run("demo", typed(home.path(), home.path(), &["demo", "--fast", "--json"])).await;
+    shapes.run("(error) no broker", command_in(home.path(), home.path(), &["list", "--json"])).await;
+    shapes.run("demo", command_in(home.path(), home.path(), &["demo", "--fast", "--json"])).await;
     insta::assert_snapshot!(join(&shapes.0));
 }
 
@@ -216,27 +216,27 @@ async fn the_fields_of_every_json_answer_about_commits() {
     broker.repo().git(&["config", "user.email", "test@example.invalid"]);
     let mut shapes = Recorder::default();
     stage(on, "zwei");
-    shapes.types(on, "ada", &["gate"]).await;
+    shapes.run_as(on, "ada", &["gate"]).await;
     approve_staged(on, &[]).await;
-    shapes.types(on, "ada", &["gate", "--staged"]).await;
+    shapes.run_as(on, "ada", &["gate", "--staged"]).await;
     stage(on, "zwo");
-    shapes.types(on, "ada", &["gate"]).await;
+    shapes.run_as(on, "ada", &["gate"]).await;
     stage(on, "zwei");
     broker.repo().commit("zwei");
-    shapes.types(on, "ada", &["receipt", "--note"]).await;
-    shapes.types(on, "ada", &["receipt", "--show"]).await;
+    shapes.run_as(on, "ada", &["receipt", "--note"]).await;
+    shapes.run_as(on, "ada", &["receipt", "--show"]).await;
     broker.repo().write("more", "more\n");
     broker.repo().commit("more");
-    shapes.types(on, "ada", &["gate", "--range", "HEAD~2..HEAD"]).await;
-    shapes.types(on, "ada", &["verify", "HEAD~2..HEAD"]).await;
+    shapes.run_as(on, "ada", &["gate", "--range", "HEAD~2..HEAD"]).await;
+    shapes.run_as(on, "ada", &["verify", "HEAD~2..HEAD"]).await;
     let review = propose(on, json!({ "target": { "commit": "HEAD" } })).await;
     vote(on, &review, "rejected").await;
-    shapes.types(on, "ada", &["revert", &review, "--dry-run"]).await;
-    shapes.types(on, "ada", &["revert", &review]).await;
-    shapes.types(on, "ada", &["init", "--client", "claude", "--git-hooks", "--dry-run"]).await;
-    shapes.types(on, "ada", &["init", "--client", "claude", "--git-hooks", "--check"]).await;
-    shapes.types(on, "ada", &["init", "--client", "claude", "--git-hooks", "--yes"]).await;
-    shapes.types(on, "ada", &["init", "--remove", "--yes"]).await;
+    shapes.run_as(on, "ada", &["revert", &review, "--dry-run"]).await;
+    shapes.run_as(on, "ada", &["revert", &review]).await;
+    shapes.run_as(on, "ada", &["init", "--client", "claude", "--git-hooks", "--dry-run"]).await;
+    shapes.run_as(on, "ada", &["init", "--client", "claude", "--git-hooks", "--check"]).await;
+    shapes.run_as(on, "ada", &["init", "--client", "claude", "--git-hooks", "--yes"]).await;
+    shapes.run_as(on, "ada", &["init", "--remove", "--yes"]).await;
     insta::assert_snapshot!(join(&shapes.0));
 }
 
@@ -247,23 +247,23 @@ const DEAD_WEBHOOK: &str = "[webhooks]\nattempts = 1\nfirst_pause = \"10ms\"\n[[
 #[tokio::test]
 async fn the_fields_of_every_json_answer_about_reviewers_and_webhooks() {
     let pool = pool("echo hello; exec sleep 1000", "max_size = 1\n");
-    let broker = TestBroker::with(&format!("{pool}{DEAD_WEBHOOK}")).await;
+    let broker = TestBroker::with_settings(&format!("{pool}{DEAD_WEBHOOK}")).await;
     let on = &broker;
     let mut shapes = Recorder::default();
-    let spawned = shapes.types(on, "ada", &["reviewer", "spawn"]).await;
+    let spawned = shapes.run_as(on, "ada", &["reviewer", "spawn"]).await;
     let reviewer = spawned["reviewer_id"].as_str().unwrap().to_owned();
     wait_until("the reviewer has printed a line", async || {
-        let logs = broker.types("ada", &["reviewer", "logs", &reviewer]).ends().await;
+        let logs = broker.command_as("ada", &["reviewer", "logs", &reviewer]).finish().await;
         logs.out.contains("hello").then_some(())
     })
     .await;
-    shapes.types(on, "ada", &["reviewer", "logs", &reviewer]).await;
-    shapes.types(on, "ada", &["reviewer", "list"]).await;
-    shapes.types(on, "ada", &["top"]).await;
-    shapes.types(on, "ada", &["reviewer", "stop", &reviewer, "--force"]).await;
+    shapes.run_as(on, "ada", &["reviewer", "logs", &reviewer]).await;
+    shapes.run_as(on, "ada", &["reviewer", "list"]).await;
+    shapes.run_as(on, "ada", &["top"]).await;
+    shapes.run_as(on, "ada", &["reviewer", "stop", &reviewer, "--force"]).await;
     broker.client().submit("for the webhook").await;
     wait_until("a delivery is dead", async || {
-        let dead = broker.types("ada", &["webhooks", "dead", "ci", "--json"]).json().await;
+        let dead = broker.command_as("ada", &["webhooks", "dead", "ci", "--json"]).json().await;
         (!dead["dead"].as_array().unwrap().is_empty()).then_some(())
     })
     .await;
@@ -273,7 +273,7 @@ async fn the_fields_of_every_json_answer_about_reviewers_and_webhooks() {
         &["webhooks", "redeliver", "ci", "--all"],
         &["webhooks", "drop", "ci", "--all"],
     ] {
-        shapes.types(on, "ada", line).await;
+        shapes.run_as(on, "ada", line).await;
     }
     insta::assert_snapshot!(join(&shapes.0));
 }
@@ -291,7 +291,7 @@ async fn the_fields_of_every_kind_of_event() {
 }
 
 async fn record(broker: &TestBroker, kinds: &mut BTreeMap<String, Shape>) {
-    let feed = broker.types("ada", &["events", "--json"]).prints().await;
+    let feed = broker.command_as("ada", &["events", "--json"]).stdout().await;
     for line in feed.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         kinds.entry(event["kind"].as_str().unwrap().to_owned()).or_default().add("", &event);
@@ -300,7 +300,7 @@ async fn record(broker: &TestBroker, kinds: &mut BTreeMap<String, Shape>) {
 
 /// Every event that a review can have, except the end of a reservation.
 async fn reviews(kinds: &mut BTreeMap<String, Shape>) {
-    let broker = TestBroker::with("").await;
+    let broker = TestBroker::with_settings("").await;
     let client = broker.client();
     let on = &broker;
     let issue = json!([{ "severity": "low", "title": "nit" }]);
@@ -348,7 +348,7 @@ async fn reviews(kinds: &mut BTreeMap<String, Shape>) {
 /// Every event that the pool can have, except a second attempt at an answer.
 async fn reviewers(kinds: &mut BTreeMap<String, Shape>) {
     let settings = pool("exec sleep 1000", "max_size = 1\nstop_grace = \"1s\"\n");
-    let broker = TestBroker::with(&settings).await;
+    let broker = TestBroker::with_settings(&settings).await;
     let spawned = broker.client().call("spawn_reviewer", json!({})).await;
     broker.client().call("kill_reviewer", json!({ "reviewer_id": spawned["reviewer_id"] })).await;
     wait_until("the reviewer has ended", async || {
@@ -358,7 +358,7 @@ async fn reviewers(kinds: &mut BTreeMap<String, Shape>) {
     .await;
     record(&broker, kinds).await;
     let failing = pool("echo 'log in first' >&2; exit 3", "cooldown = \"10ms\"\ncheck_every = \"50ms\"\n");
-    let broker = TestBroker::with(&failing).await;
+    let broker = TestBroker::with_settings(&failing).await;
     broker.client().submit("waits in vain").await;
     wait_until("the pool gives up", async || {
         (broker.client().call("list_reviewers", json!({})).await["state"] == "crash_loop").then_some(())

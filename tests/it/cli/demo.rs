@@ -1,17 +1,17 @@
 //! `countersign demo` runs a complete review and leaves nothing behind.
 
 use crate::support::{
-    command::{Finished, typed},
+    command::{CommandOutput, command_in},
     repo::Repo,
 };
 use serde_json::Value;
 
-async fn demo(options: &[&str]) -> Finished {
+async fn demo(options: &[&str]) -> CommandOutput {
     let home = tempfile::tempdir().unwrap();
     let tmp = home.path().join("tmp");
     std::fs::create_dir(&tmp).unwrap();
     let line = [&["demo"], options].concat();
-    let ended = typed(home.path(), home.path(), &line).var("TMPDIR", tmp.to_str().unwrap()).ends().await;
+    let ended = command_in(home.path(), home.path(), &line).var("TMPDIR", tmp.to_str().unwrap()).finish().await;
     let left: Vec<_> = std::fs::read_dir(&tmp).unwrap().collect();
     assert!(left.is_empty(), "not removed: {left:?}");
     let beside = |name: &str| home.path().join(name).exists();
@@ -40,8 +40,8 @@ async fn a_repository_named_in_the_environment_is_not_touched() {
     let config = || std::fs::read_to_string(repo.path().join(".git/config")).unwrap();
     let before = (config(), repo.git(&["log", "--format=%s"]), repo.git(&["status", "--porcelain"]));
     let git_dir = repo.path().join(".git");
-    let demo = typed(home.path(), &repo.path(), &["demo"]).var("GIT_DIR", git_dir.to_str().unwrap());
-    demo.var("GIT_WORK_TREE", repo.path().to_str().unwrap()).prints().await;
+    let demo = command_in(home.path(), &repo.path(), &["demo"]).var("GIT_DIR", git_dir.to_str().unwrap());
+    demo.var("GIT_WORK_TREE", repo.path().to_str().unwrap()).stdout().await;
     assert_eq!((config(), repo.git(&["log", "--format=%s"]), repo.git(&["status", "--porcelain"])), before);
 }
 

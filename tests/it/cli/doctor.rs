@@ -2,7 +2,7 @@
 
 use crate::support::{
     broker::TestBroker,
-    command::{TestCommand, typed},
+    command::{TestCommand, command_in},
 };
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -14,20 +14,20 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
 
 /// The report and the exit code.
 async fn report(typed: TestCommand) -> (Value, i32) {
-    let ended = typed.ends().await;
+    let ended = typed.finish().await;
     (serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err)), ended.code)
 }
 
 #[tokio::test]
 async fn a_running_broker_passes_all_checks() {
     let broker = TestBroker::start().await;
-    let (report, code) = report(broker.type_in(&["doctor", "--json"])).await;
+    let (report, code) = report(broker.command(&["doctor", "--json"])).await;
     assert_eq!((code, &report["fail"]), (0, &0.into()), "{report:#}");
     for name in ["git", "repository", "disk", "running", "database", "files", "reviewers"] {
         assert_eq!(check(&report, name)["found"], "ok", "{report:#}");
     }
     assert!(check(&report, "running")["says"].as_str().unwrap().contains(&broker.port().to_string()));
-    let text = broker.type_in(&["doctor"]).prints().await;
+    let text = broker.command(&["doctor"]).stdout().await;
     assert!(text.contains("Machine\n  ✓ git") && text.contains(" · 0 fail\n"), "{text}");
 }
 
@@ -36,7 +36,7 @@ async fn readable_private_files_are_a_failure_with_a_fix() {
     let broker = TestBroker::start().await;
     let file = broker.data_dir().join("operator.token");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    let (report, code) = report(broker.type_in(&["doctor", "--json"])).await;
+    let (report, code) = report(broker.command(&["doctor", "--json"])).await;
     assert_eq!((code, &check(&report, "files")["found"]), (1, &"fail".into()));
     let fix = check(&report, "files")["fix"].as_str().unwrap();
     assert!(fix.starts_with("chmod 600 ") && fix.contains("operator.token"), "{fix}");
@@ -46,23 +46,23 @@ async fn readable_private_files_are_a_failure_with_a_fix() {
 async fn a_dead_broker_and_a_damaged_database_are_distinguished() {
     let mut broker = TestBroker::start().await;
     broker.kill().await;
-    let (dead, code) = report(broker.type_in(&["doctor", "--json"])).await;
+    let (dead, code) = report(broker.command(&["doctor", "--json"])).await;
     assert_eq!((code, &check(&dead, "running")["found"]), (1, &"fail".into()), "{dead:#}");
     assert_eq!(check(&dead, "database")["found"], "ok", "{dead:#}");
     fs::write(broker.data_dir().join("countersign.db"), "not a database, but long enough to have a header").unwrap();
-    let (broken, _) = report(broker.type_in(&["doctor", "--json"])).await;
+    let (broken, _) = report(broker.command(&["doctor", "--json"])).await;
     assert_eq!(check(&broken, "database")["found"], "fail", "{broken:#}");
 }
 
 #[tokio::test]
 async fn a_fresh_machine_gets_warnings_only() {
     let home = tempfile::tempdir().unwrap();
-    let (fresh, code) = report(typed(home.path(), home.path(), &["doctor", "--json"])).await;
+    let (fresh, code) = report(command_in(home.path(), home.path(), &["doctor", "--json"])).await;
     assert_eq!(code, 0, "{fresh:#}");
     assert_eq!(check(&fresh, "running")["found"], "warn");
     assert_eq!(check(&fresh, "repository")["found"], "warn");
     assert!(!home.path().join(".local").exists(), "nothing is created");
-    let wrong = typed(home.path(), home.path(), &["doctor", "--json"]).var("COUNTERSIGN_CLAIMS_LEASE", "soon");
+    let wrong = command_in(home.path(), home.path(), &["doctor", "--json"]).var("COUNTERSIGN_CLAIMS_LEASE", "soon");
     let (wrong, code) = report(wrong).await;
     assert_eq!((code, &check(&wrong, "settings")["found"]), (1, &"fail".into()), "{wrong:#}");
 }

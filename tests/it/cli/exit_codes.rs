@@ -3,7 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::proposal_with,
-    command::typed,
+    command::command_in,
     terminal::{branch, on_a_branch},
 };
 use serde_json::{Value, json};
@@ -44,11 +44,11 @@ const COMMANDS: &[&[&str]] = &[
 async fn without_a_broker_every_command_ends_with_5_and_says_how_to_start_one() {
     let home = tempfile::tempdir().unwrap();
     for command in COMMANDS {
-        let ended = typed(home.path(), home.path(), command).ends().await;
+        let ended = command_in(home.path(), home.path(), command).finish().await;
         assert_eq!((ended.code, &*ended.out), (5, ""), "{command:?}: {}", ended.err);
         assert!(ended.err.contains("no broker serves") && ended.err.contains("countersign serve"), "{}", ended.err);
         let line: Vec<_> = command.iter().copied().chain(["--json"]).collect();
-        let ended = typed(home.path(), home.path(), &line).ends().await;
+        let ended = command_in(home.path(), home.path(), &line).finish().await;
         let error: Value = serde_json::from_str(&ended.err).unwrap_or_else(|_| panic!("{command:?}: {}", ended.err));
         assert_eq!((&error["code"], &error["exit_code"]), (&json!("no_broker"), &json!(5)));
         assert_eq!((ended.code, &*ended.out), (5, ""));
@@ -58,7 +58,7 @@ async fn without_a_broker_every_command_ends_with_5_and_says_how_to_start_one() 
 #[tokio::test]
 async fn a_refusal_prints_message_code_and_allowed_values() {
     let broker = on_a_branch().await;
-    let ended = broker.types("ada", &["status", "R-9"]).ends().await;
+    let ended = broker.command_as("ada", &["status", "R-9"]).finish().await;
     assert_eq!((ended.code, &*ended.out), (1, ""));
     assert!(
         ended.err.starts_with("countersign: no review \"R-9\"") && ended.err.ends_with("(unknown_review)\n"),
@@ -68,7 +68,7 @@ async fn a_refusal_prints_message_code_and_allowed_values() {
 
     let refused = async |who: &str, line: &[&str]| {
         let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
-        let ended = broker.types(who, &line).ends().await;
+        let ended = broker.command_as(who, &line).finish().await;
         assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}");
         serde_json::from_str::<Value>(&ended.err).unwrap_or_else(|_| panic!("{}", ended.err))
     };
@@ -78,7 +78,7 @@ async fn a_refusal_prints_message_code_and_allowed_values() {
     assert_eq!((&error["exit_code"], &error["retryable"]), (&json!(1), &json!(false)));
     assert_eq!(refused("ada", &["list", "--status", "gone"]).await["code"], "unknown_status");
     assert_eq!(refused("ada", &["reviewer", "spawn"]).await["code"], "pool_disabled");
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     assert_eq!(refused("ada", &["respond", "1", "--approve"]).await["code"], "own_proposal");
     assert_eq!(refused("ada", &["claim", "1"]).await["code"], "own_proposal");
     assert_eq!(refused("ada", &["close", "1"]).await["code"], "wrong_status");
@@ -87,7 +87,7 @@ async fn a_refusal_prints_message_code_and_allowed_values() {
 #[tokio::test]
 async fn wrong_usage_ends_with_2() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     let cases: &[&[&str]] = &[
         &["respond", "1"],
         &["respond", "1", "--request-changes", "-m", "x", "--issue", "no severity"],
@@ -100,7 +100,7 @@ async fn wrong_usage_ends_with_2() {
         &["cancel", "R-1", "--as", "ada"],
     ];
     for line in cases {
-        let ended = broker.types("bob", line).ends().await;
+        let ended = broker.command_as("bob", line).finish().await;
         assert_eq!(ended.code, 2, "{line:?}: {}{}", ended.out, ended.err);
         assert_eq!(ended.out, "");
     }
@@ -109,34 +109,34 @@ async fn wrong_usage_ends_with_2() {
 #[tokio::test]
 async fn outside_of_a_repository_only_commands_that_need_one_fail() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     let folder = tempfile::tempdir().unwrap();
     let data_dir = broker.data_dir().display().to_string();
     let type_there = |line: &[&str]| {
-        typed(broker.home(), folder.path(), line)
+        command_in(broker.home(), folder.path(), line)
             .var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir)
             .var("COUNTERSIGN_NAME", "ada")
     };
     for line in [&["request"][..], &["request", "--staged", "-m", "x"], &["request", "--commit", "HEAD"]] {
-        let ended = type_there(line).ends().await;
+        let ended = type_there(line).finish().await;
         assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}: {}", ended.err);
         assert!(ended.err.contains("is not in a git repository"), "{}", ended.err);
     }
     for line in [&["list"][..], &["show"], &["status", "1"], &["diff"], &["issues"], &["comment", "1", "-m", "x"]] {
-        let ended = type_there(line).ends().await;
+        let ended = type_there(line).finish().await;
         assert!(ended.code == 0 || ended.err.contains("(wrong_status)"), "{line:?}: {}", ended.err);
     }
     std::fs::write(folder.path().join("p.md"), "# A plan\n").unwrap();
-    type_there(&["request", "--plan", "p.md"]).prints().await;
+    type_there(&["request", "--plan", "p.md"]).stdout().await;
     // With --repo the current folder does not matter.
     let repo = broker.repo().path().display().to_string();
-    type_there(&["request", "--repo", &repo]).prints().await;
+    type_there(&["request", "--repo", &repo]).stdout().await;
 }
 
 #[tokio::test]
 async fn commands_of_the_proposer_refuse_other_callers() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     for line in [
         &["cancel", "1", "-m", "x"][..],
         &["close", "1"],
@@ -144,12 +144,12 @@ async fn commands_of_the_proposer_refuse_other_callers() {
         &["patch", "accept", "1"],
         &["patch", "decline", "1"],
     ] {
-        let ended = broker.types("bob", line).ends().await;
+        let ended = broker.command_as("bob", line).finish().await;
         assert_eq!((ended.code, &*ended.out), (1, ""), "{line:?}");
         assert!(ended.err.contains("--as ada (not_the_proposer)"), "{}", ended.err);
     }
     // The user who runs the broker may act under any name, but must say so.
-    broker.types("bob", &["cancel", "1", "-m", "x", "--as", "ada"]).prints().await;
+    broker.command_as("bob", &["cancel", "1", "-m", "x", "--as", "ada"]).stdout().await;
 }
 
 /// No file may grow beyond 2 or 4 MiB; writes fail then as they do on a full disk.
@@ -157,10 +157,10 @@ const SMALL_DISK: &str = "trap '' XFSZ; ulimit -f 4096";
 
 #[tokio::test]
 async fn on_a_full_disk_a_command_says_that_nothing_was_saved() {
-    let broker = TestBroker::under(SMALL_DISK, "").await;
+    let broker = TestBroker::with_prelude(SMALL_DISK, "").await;
     branch(&broker);
-    broker.types("ada", &["request"]).prints().await;
-    broker.types("bob", &["claim", "1"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
+    broker.command_as("bob", &["claim", "1"]).stdout().await;
     let client = broker.client();
     let large =
         |n: usize| proposal_with(&format!("large {n}"), json!({ "description": format!("{n} ").repeat(60_000) }));
@@ -180,11 +180,11 @@ async fn on_a_full_disk_a_command_says_that_nothing_was_saved() {
         ("bob", &["comment", "1", "-F", &texts][..]),
     ] {
         let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
-        let ended = broker.types(who, &line).ends().await;
+        let ended = broker.command_as(who, &line).finish().await;
         assert_eq!((ended.code, &*ended.out), (1, ""), "{}", line[0]);
         let error: Value = serde_json::from_str(&ended.err).unwrap();
         assert_eq!((&error["code"], &error["retryable"]), (&json!("not_saved"), &json!(true)), "{error}");
     }
-    let status = broker.types("ada", &["status", "1", "--json"]).json().await;
+    let status = broker.command_as("ada", &["status", "1", "--json"]).json().await;
     assert_eq!((&status["status"], &status["version"]), (&json!("claimed"), &json!(2)), "and what was there is there");
 }

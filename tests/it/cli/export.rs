@@ -36,7 +36,7 @@ async fn issues_are_written_as_sarif() {
     let review = reviewed(&broker).await;
     let file = broker.home().join("out.sarif");
     let line = ["export", &review, "--format", "sarif", "-o", file.to_str().unwrap()];
-    let ended = broker.type_in(&line).ends().await;
+    let ended = broker.command(&line).finish().await;
     assert_eq!((ended.code, ended.out.as_str()), (0, ""), "{}", ended.err);
     assert!(ended.err.contains("1 review, 3 issues →"), "{}", ended.err);
     let sarif: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
@@ -69,7 +69,7 @@ async fn issues_are_written_as_sarif() {
 async fn json_contains_everything_and_markdown_is_readable() {
     let broker = TestBroker::start().await;
     let review = reviewed(&broker).await;
-    let all = broker.type_in(&["export", "R-1..R-1", "--json"]).json().await;
+    let all = broker.command(&["export", "R-1..R-1", "--json"]).json().await;
     let dossier = &all["reviews"][0];
     assert_eq!(dossier["review"]["review_id"], review.as_str());
     assert_eq!(dossier["rounds"].as_array().unwrap().len(), 2);
@@ -77,7 +77,7 @@ async fn json_contains_everything_and_markdown_is_readable() {
     assert_eq!((dossier["issues"].as_array().unwrap().len(), &dossier["messages"][0]["body"]), (3, &json!("why?")));
     assert_eq!(dossier["timeline"][0]["events"][0]["kind"], "proposed");
 
-    let report = broker.type_in(&["export", "--status", "pending"]).prints().await;
+    let report = broker.command(&["export", "--status", "pending"]).stdout().await;
     assert!(report.starts_with("# R-1: say it in German\n"), "{report}");
     for part in [
         "## Round 2",
@@ -91,9 +91,9 @@ async fn json_contains_everything_and_markdown_is_readable() {
 #[tokio::test]
 async fn an_unknown_review_is_an_error() {
     let broker = TestBroker::start().await;
-    let unknown = broker.type_in(&["export", "R-7"]).ends().await;
+    let unknown = broker.command(&["export", "R-7"]).finish().await;
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
     assert!(unknown.err.contains("R-7"), "{}", unknown.err);
-    assert_eq!(broker.type_in(&["export", "R-9..R-2"]).ends().await.code, 2);
-    assert_eq!(broker.type_in(&["export", "--format", "sarif"]).json().await["runs"][0]["results"], json!([]));
+    assert_eq!(broker.command(&["export", "R-9..R-2"]).finish().await.code, 2);
+    assert_eq!(broker.command(&["export", "--format", "sarif"]).json().await["runs"][0]["results"], json!([]));
 }

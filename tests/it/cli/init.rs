@@ -1,7 +1,7 @@
 //! `init` edits files of a project or of a user, and `init --remove` restores them byte by byte.
 
 use crate::support::{
-    command::{TestCommand, typed},
+    command::{TestCommand, command_in},
     repo::Repo,
 };
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl Place {
     /// Runs `init` in the repository. PATH contains the system's programs only.
     pub(crate) fn init(&self, options: &[&str]) -> TestCommand {
         let line: Vec<&str> = std::iter::once("init").chain(options.iter().copied()).collect();
-        typed(self.home.path(), &self.repo.path(), &line).var("PATH", "/usr/bin:/bin")
+        command_in(self.home.path(), &self.repo.path(), &line).var("PATH", "/usr/bin:/bin")
     }
 
     pub(crate) fn path(&self, file: &str) -> PathBuf {
@@ -96,7 +96,7 @@ async fn existing_files_are_kept_and_restored_byte_by_byte() {
     fs::set_permissions(place.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o750)).unwrap();
     let before = place.all();
 
-    place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
+    place.init(&with(&EVERYTHING, &["--yes"])).stdout().await;
     let after = place.all();
     for (path, bytes) in &before {
         let now = after.get(path).unwrap_or_else(|| panic!("{} is gone", path.display()));
@@ -121,14 +121,14 @@ async fn existing_files_are_kept_and_restored_byte_by_byte() {
     let mode = fs::metadata(place.path(".git/hooks/pre-commit")).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o750);
 
-    let again = place.init(&with(&EVERYTHING, &["--yes"])).ends().await;
+    let again = place.init(&with(&EVERYTHING, &["--yes"])).finish().await;
     assert_eq!((again.code, again.out.as_str(), again.err.as_str()), (0, "nothing to do\n", ""));
-    assert_eq!(place.init(&with(&EVERYTHING, &["--check"])).prints().await, "everything is up to date\n");
+    assert_eq!(place.init(&with(&EVERYTHING, &["--check"])).stdout().await, "everything is up to date\n");
     assert_eq!(place.all(), after);
 
-    place.init(&["--remove", "--yes"]).prints().await;
+    place.init(&["--remove", "--yes"]).stdout().await;
     assert_eq!(place.all(), before);
-    assert_eq!(place.init(&["--remove", "--yes"]).prints().await, "nothing to do\n");
+    assert_eq!(place.init(&["--remove", "--yes"]).stdout().await, "nothing to do\n");
     assert!(!place.home.path().join(".local/share/countersign/init").exists(), "what is taken out is forgotten");
 }
 
@@ -136,7 +136,7 @@ async fn existing_files_are_kept_and_restored_byte_by_byte() {
 async fn created_files_are_removed_with_their_folders() {
     let place = Place::new();
     let before = place.all();
-    place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
+    place.init(&with(&EVERYTHING, &["--yes"])).stdout().await;
     for file in [
         ".mcp.json",
         ".codex/hooks.json",
@@ -149,7 +149,7 @@ async fn created_files_are_removed_with_their_folders() {
     ] {
         assert!(place.path(file).exists(), "{file}");
     }
-    place.init(&["--remove", "--yes"]).prints().await;
+    place.init(&["--remove", "--yes"]).stdout().await;
     assert_eq!(place.all(), before);
 }
 
@@ -158,7 +158,7 @@ async fn the_change_is_shown_and_written_only_after_confirmation() {
     let place = Place::new();
     place.repo.write(".mcp.json", "{\n  \"mcpServers\": {}\n}\n");
     let before = place.all();
-    let asked = place.init(&["--client", "claude"]).ends().await;
+    let asked = place.init(&["--client", "claude"]).finish().await;
     assert_eq!(asked.code, 2);
     let binary = env!("CARGO_BIN_EXE_countersign");
     let shown = asked.out.replace(binary, "BINARY");
@@ -168,7 +168,7 @@ async fn the_change_is_shown_and_written_only_after_confirmation() {
         "{}",
         asked.err
     );
-    let dry = place.init(&["--client", "claude", "--dry-run"]).ends().await;
+    let dry = place.init(&["--client", "claude", "--dry-run"]).finish().await;
     assert_eq!((dry.code, dry.out), (0, asked.out));
     assert_eq!(place.all(), before);
     let json = place.init(&["--client", "claude", "--yes", "--json"]).json().await;
@@ -209,38 +209,38 @@ async fn only_a_yes_on_the_terminal_writes() {
 async fn drift_is_reported_and_fixed() {
     let place = Place::new();
     let options = ["--client", "claude,codex"];
-    let missing = place.init(&with(&options, &["--check"])).ends().await;
+    let missing = place.init(&with(&options, &["--check"])).finish().await;
     assert_eq!(
         (missing.code, missing.out.as_str()),
         (1, ".mcp.json: mcpServers.countersign: missing\n.codex/config.toml: mcp_servers.countersign: missing\n")
     );
-    place.init(&with(&options, &["--yes"])).prints().await;
+    place.init(&with(&options, &["--yes"])).stdout().await;
     let moved = place.read(".mcp.json").replace(env!("CARGO_BIN_EXE_countersign"), "/old/countersign");
     place.repo.write(".mcp.json", &moved);
     let changed = place.read(".codex/config.toml").replace("120", "5") + "env = { A = '1' }\n";
     place.repo.write(".codex/config.toml", &changed);
-    let drift = place.init(&with(&options, &["--check", "--json"])).ends().await;
+    let drift = place.init(&with(&options, &["--check", "--json"])).finish().await;
     assert_eq!(drift.code, 1);
     let drift: Value = serde_json::from_str(&drift.out).unwrap();
     let what: Vec<_> = drift["drift"].as_array().unwrap().iter().map(|row| row["what"].as_str().unwrap()).collect();
     assert!(what[0].starts_with("command is \"/old/countersign\", expected "), "{what:?}");
     assert_eq!(what[1], "tool_timeout_sec is 5, expected 120");
-    place.init(&with(&options, &["--yes"])).prints().await;
-    place.init(&with(&options, &["--check"])).prints().await;
+    place.init(&with(&options, &["--yes"])).stdout().await;
+    place.init(&with(&options, &["--check"])).stdout().await;
     assert!(place.read(".codex/config.toml").contains("env = { A = '1' }"));
 }
 
 #[tokio::test]
 async fn a_changed_entry_is_kept_and_reported() {
     let place = Place::new();
-    place.init(&["--client", "claude,codex,gemini", "--yes"]).prints().await;
+    place.init(&["--client", "claude,codex,gemini", "--yes"]).stdout().await;
     let changed = place.read(".mcp.json").replace("120000", "5");
     place.repo.write(".mcp.json", &changed);
     // A neighbouring entry is not ours.
     place.repo.write(".codex/config.toml", &format!("model = \"x\"\n\n{}", place.read(".codex/config.toml")));
     let gemini = place.read(".gemini/settings.json").replacen('{', "{ \"theme\": \"dark\",", 1);
     place.repo.write(".gemini/settings.json", &gemini);
-    let ended = place.init(&["--remove", "--yes"]).ends().await;
+    let ended = place.init(&["--remove", "--yes"]).finish().await;
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(
         ended
@@ -265,7 +265,7 @@ async fn an_unparsable_file_is_left_alone_and_the_others_are_written() {
     place.repo.write(".codex/config.toml", "a = 1\na = 2\n");
     fs::create_dir(place.path(".gemini")).unwrap();
     fs::write(place.path(".gemini/settings.json"), b"{\"a\": \"\xff\"}").unwrap();
-    let ended = place.init(&["--client", "claude,codex,gemini", "--client-hooks", "--yes"]).ends().await;
+    let ended = place.init(&["--client", "claude,codex,gemini", "--client-hooks", "--yes"]).finish().await;
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.err.contains(".mcp.json: line 3, column 11: Expected comma"), "{}", ended.err);
     assert!(ended.err.contains(".codex/config.toml: line 2, column 1: duplicate key"), "{}", ended.err);
@@ -283,15 +283,15 @@ async fn symbolic_links_of_the_user_are_followed_and_those_of_the_repository_are
     fs::write(&target, "{}\n").unwrap();
     fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
     symlink(&target, place.path(".mcp.json")).unwrap();
-    place.init(&["--client", "claude", "--yes"]).prints().await;
+    place.init(&["--client", "claude", "--yes"]).stdout().await;
     assert!(place.path(".mcp.json").is_symlink());
     assert!(fs::read_to_string(&target).unwrap().contains("countersign"));
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
-    place.init(&["--remove", "--yes"]).prints().await;
+    place.init(&["--remove", "--yes"]).stdout().await;
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}\n");
 
     place.repo.commit("a link that leads out");
-    let ended = place.init(&["--client", "claude", "--yes"]).ends().await;
+    let ended = place.init(&["--client", "claude", "--yes"]).finish().await;
     assert_eq!(ended.code, 1);
     assert!(ended.err.contains("is a symbolic link in the repository that leads out of it"), "{}", ended.err);
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}\n");
@@ -305,7 +305,7 @@ async fn user_level_settings_are_in_the_home_folder() {
     fs::write(home(".claude.json"), "{\"numStartups\":3}").unwrap();
     fs::set_permissions(home(".claude.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let line = ["--user", "--client", "claude,codex,gemini", "--client-hooks", "--start", "--skills", "--gsd", "--yes"];
-    place.init(&line).prints().await;
+    place.init(&line).stdout().await;
     for file in [
         ".codex/config.toml",
         ".codex/hooks.json",
@@ -323,9 +323,9 @@ async fn user_level_settings_are_in_the_home_folder() {
     assert!(fs::read_to_string(home(".claude/settings.json")).unwrap().contains("hook session-start --start\""));
     assert_eq!(fs::metadata(home(".claude.json")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(place.all(), before, "the project is another matter");
-    place.init(&["--check"]).prints().await;
+    place.init(&["--check"]).stdout().await;
     assert_eq!(fs::metadata(home(".codex/config.toml")).unwrap().permissions().mode() & 0o777, 0o600);
-    place.init(&["--user", "--remove", "--yes"]).prints().await;
+    place.init(&["--user", "--remove", "--yes"]).stdout().await;
     assert_eq!(fs::read_to_string(home(".claude.json")).unwrap(), "{\"numStartups\":3}");
     for folder in [".codex", ".gemini", ".claude"] {
         assert!(!home(folder).exists(), "{folder}");
@@ -335,7 +335,7 @@ async fn user_level_settings_are_in_the_home_folder() {
 #[tokio::test]
 async fn clients_are_found_by_their_programs_and_folders() {
     let place = Place::new();
-    let none = place.init(&["--yes"]).ends().await;
+    let none = place.init(&["--yes"]).finish().await;
     assert_eq!(none.code, 1);
     assert!(none.err.contains("no client found") && none.err.contains("--client"), "{}", none.err);
     fs::create_dir(place.home.path().join(".codex")).unwrap();
@@ -346,7 +346,7 @@ async fn clients_are_found_by_their_programs_and_folders() {
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    let found = place.init(&["--yes"]).var("PATH", &path).ends().await;
+    let found = place.init(&["--yes"]).var("PATH", &path).finish().await;
     assert_eq!(found.code, 0, "{}", found.err);
     assert!(found.err.contains("found Codex: ") && found.err.contains("found Gemini: "), "{}", found.err);
     assert!(!place.path(".mcp.json").exists());
@@ -359,7 +359,7 @@ async fn clients_are_found_by_their_programs_and_folders() {
 #[tokio::test]
 async fn with_http_the_address_replaces_the_bridge() {
     let place = Place::new();
-    place.init(&["--client", "claude,codex,gemini", "--http", "--yes"]).prints().await;
+    place.init(&["--client", "claude,codex,gemini", "--http", "--yes"]).stdout().await;
     let claude: Value = serde_json::from_str(&place.read(".mcp.json")).unwrap();
     assert_eq!(
         claude["mcpServers"]["countersign"],
@@ -367,32 +367,32 @@ async fn with_http_the_address_replaces_the_bridge() {
     );
     assert!(place.read(".codex/config.toml").contains("url = \"http://127.0.0.1:8321/mcp\""));
     assert!(place.read(".gemini/settings.json").contains("\"httpUrl\": \"http://127.0.0.1:8321/mcp\""));
-    place.init(&["--client", "claude", "--yes"]).prints().await;
+    place.init(&["--client", "claude", "--yes"]).stdout().await;
     assert!(!place.read(".mcp.json").contains("http"), "one way or the other");
-    place.init(&["--remove", "--yes"]).prints().await;
+    place.init(&["--remove", "--yes"]).stdout().await;
     assert!(!place.path(".mcp.json").exists());
 }
 
 #[tokio::test]
 async fn outside_a_repository_only_user_settings_can_be_edited() {
     let home = tempfile::tempdir().unwrap();
-    let ended = typed(home.path(), home.path(), &["init", "--client", "claude", "--yes"]).ends().await;
+    let ended = command_in(home.path(), home.path(), &["init", "--client", "claude", "--yes"]).finish().await;
     assert_eq!(ended.code, 2);
     assert!(ended.err.contains("is not in a git repository") && ended.err.contains("--user"), "{}", ended.err);
-    let ended = typed(home.path(), home.path(), &["init", "--user", "--git-hooks", "--yes"]).ends().await;
+    let ended = command_in(home.path(), home.path(), &["init", "--user", "--git-hooks", "--yes"]).finish().await;
     assert_eq!(ended.code, 2, "{}", ended.err);
 }
 
 #[tokio::test]
 async fn only_the_named_parts_are_removed() {
     let place = Place::new();
-    place.init(&with(&EVERYTHING, &["--yes"])).prints().await;
-    place.init(&["--remove", "--client", "codex", "--yes"]).prints().await;
+    place.init(&with(&EVERYTHING, &["--yes"])).stdout().await;
+    place.init(&["--remove", "--client", "codex", "--yes"]).stdout().await;
     for gone in [".codex", "AGENTS.md"] {
         assert!(!place.path(gone).exists(), "{gone}");
     }
     assert!(place.path(".git/hooks/pre-push").exists() && place.path(".mcp.json").exists());
-    place.init(&["--remove", "--gsd", "--git-hooks", "--yes"]).prints().await;
+    place.init(&["--remove", "--gsd", "--git-hooks", "--yes"]).stdout().await;
     assert!(!place.path(".git/hooks/pre-push").exists() && !place.path(".claude/countersign").exists());
     assert!(place.path(".mcp.json").exists() && place.path(".claude/skills/countersign/SKILL.md").exists());
 }
@@ -402,14 +402,14 @@ async fn entries_installed_with_other_options_are_not_drift() {
     let place = Place::new();
     let line =
         ["--client", "claude,codex", "--http", "--git-hooks", "--fail-closed", "--client-hooks", "--start", "--yes"];
-    place.init(&line).prints().await;
-    assert_eq!(place.init(&["--check"]).prints().await, "everything is up to date\n");
+    place.init(&line).stdout().await;
+    assert_eq!(place.init(&["--check"]).stdout().await, "everything is up to date\n");
     let bin = place.home.path().join("bin");
     fs::create_dir(&bin).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_countersign"), bin.join("countersign")).unwrap();
     // Now it is in the search path, and files that other machines read would name it so.
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    let drift = place.init(&["--check"]).var("PATH", &path).ends().await;
+    let drift = place.init(&["--check"]).var("PATH", &path).finish().await;
     assert_eq!(drift.code, 1, "{}", drift.out);
     assert!(drift.out.contains(".claude/settings.json: hooks.Stop: "), "{}", drift.out);
     assert!(!drift.out.contains(".mcp.json"), "an address stays: {}", drift.out);

@@ -1,6 +1,6 @@
 //! Every command and option in the installed instructions exists.
 
-use crate::support::command::typed;
+use crate::support::command::command_in;
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// The `countersign` commands in the files that `init` installs, each with its options.
@@ -43,7 +43,7 @@ async fn every_command_and_option_in_the_instructions_exists() {
     assert!(calls.len() >= 12, "{calls:?}");
     for (command, options) in calls {
         let line: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = typed(home.path(), home.path(), &line).ends().await;
+        let help = command_in(home.path(), home.path(), &line).finish().await;
         assert_eq!(help.code, 0, "countersign {command}: {}", help.err);
         for option in options {
             let named = help.out.split([' ', ',', '=', '[', '\n']).any(|word| word == option);

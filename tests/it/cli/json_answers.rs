@@ -31,7 +31,7 @@ async fn every_json_answer_matches_the_schema_of_its_tool() {
     let schemas = Schemas::of(&broker).await;
     let run = async |who: &str, tool: &str, line: &[&str]| {
         let line: Vec<_> = line.iter().copied().chain(["--json"]).collect();
-        let answer = broker.types(who, &line).json().await;
+        let answer = broker.command_as(who, &line).json().await;
         schemas.hold(tool, &answer);
         answer
     };
@@ -86,15 +86,15 @@ async fn every_json_answer_matches_the_schema_of_its_tool() {
 async fn show_prints_the_complete_review_as_json() {
     let broker = on_a_branch().await;
     let schemas = Schemas::of(&broker).await;
-    broker.types("ada", &["request", "--description", &"long ".repeat(20_000)]).prints().await;
+    broker.command_as("ada", &["request", "--description", &"long ".repeat(20_000)]).stdout().await;
     let verdict = ["respond", "1", "--request-changes", "-m", "no", "--issue", "low nit", "--suggestion", "better"];
-    broker.types("bob", &verdict).prints().await;
-    broker.types("ada", &["comment", "1", "-m", &"why? ".repeat(20_000)]).prints().await;
-    broker.types("bob", &["respond", "1", "--request-changes", "-m", "again"]).prints().await;
-    broker.types("ada", &["resubmit", "1", "-m", "again"]).prints().await;
-    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+    broker.command_as("bob", &verdict).stdout().await;
+    broker.command_as("ada", &["comment", "1", "-m", &"why? ".repeat(20_000)]).stdout().await;
+    broker.command_as("bob", &["respond", "1", "--request-changes", "-m", "again"]).stdout().await;
+    broker.command_as("ada", &["resubmit", "1", "-m", "again"]).stdout().await;
+    broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
 
-    let all = broker.types("ada", &["show", "1", "--json"]).json().await;
+    let all = broker.command_as("ada", &["show", "1", "--json"]).json().await;
     schemas.hold("get_review_status", &all["review"]);
     schemas.hold("get_proposal", &all["proposal"]);
     schemas.hold("list_issues", &json!({ "issues": all["issues"] }));
@@ -111,14 +111,14 @@ async fn show_prints_the_complete_review_as_json() {
 async fn a_list_respects_its_filters_and_its_limit() {
     let broker = on_a_branch().await;
     for _ in 0..3 {
-        broker.types("ada", &["request"]).prints().await;
+        broker.command_as("ada", &["request"]).stdout().await;
     }
-    broker.types("bob", &["request", "--priority", "critical", "--category", "handoff"]).prints().await;
-    broker.types("ada", &["cancel", "1", "-m", "no"]).prints().await;
-    broker.types("ada", &["close", "1"]).prints().await;
+    broker.command_as("bob", &["request", "--priority", "critical", "--category", "handoff"]).stdout().await;
+    broker.command_as("ada", &["cancel", "1", "-m", "no"]).stdout().await;
+    broker.command_as("ada", &["close", "1"]).stdout().await;
     let numbers = async |who: &str, line: &[&str]| {
         let line: Vec<_> = ["list", "--json"].iter().chain(line).copied().collect();
-        let page = broker.types(who, &line).json().await;
+        let page = broker.command_as(who, &line).json().await;
         let rows = page["reviews"].as_array().unwrap().clone();
         rows.iter().map(|row| row["number"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -131,7 +131,7 @@ async fn a_list_respects_its_filters_and_its_limit() {
     assert_eq!(numbers("eve", &["--status", "closed", "--status", "pending", "-n", "9"]).await.len(), 4);
     assert_eq!(numbers("eve", &["--category", "handoff"]).await, ["R-4"]);
     assert_eq!(numbers("eve", &["--project", "project", "-n", "1"]).await, ["R-4"]);
-    let page = broker.types("ada", &["list", "--all", "-n", "2", "--json"]).json().await;
+    let page = broker.command_as("ada", &["list", "--all", "-n", "2", "--json"]).json().await;
     let rest = ["list", "--all", "--json", "--cursor", page["next_cursor"].as_str().unwrap()];
-    assert_eq!(broker.types("ada", &rest).json().await["reviews"].as_array().unwrap().len(), 2);
+    assert_eq!(broker.command_as("ada", &rest).json().await["reviews"].as_array().unwrap().len(), 2);
 }

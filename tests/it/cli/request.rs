@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 async fn requests(broker: &TestBroker, line: &[&str]) -> Value {
     let line: Vec<_> = ["request", "--json"].iter().chain(line).copied().collect();
-    broker.types("ada", &line).json().await
+    broker.command_as("ada", &line).json().await
 }
 
 async fn proposal(broker: &TestBroker, number: &str) -> Value {
-    broker.types("ada", &["diff", number, "--json"]).json().await
+    broker.command_as("ada", &["diff", number, "--json"]).json().await
 }
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_branch_is_proposed_with_base_commits_and_message() {
     let repo = broker.repo();
     repo.write("NOTE", "why\n");
     repo.commit("Say why\n\nBecause readers will ask.");
-    let ended = broker.types("ada", &["request"]).ends().await;
+    let ended = broker.command_as("ada", &["request"]).finish().await;
     assert_eq!((ended.code, &*ended.err), (0, ""));
     assert!(ended.out.starts_with("R-1 submitted: 2 files +2 −1, for general\n"), "{}", ended.out);
     assert!(ended.out.contains("countersign wait R-1"), "{}", ended.out);
@@ -34,7 +34,7 @@ async fn a_branch_is_proposed_with_base_commits_and_message() {
     assert_eq!(target["commits_total"], 2);
 
     repo.write("greeting.txt", "one\ndeux\nthree\n");
-    let ended = broker.types("ada", &["request", "-m", "title", "--description", "more"]).ends().await;
+    let ended = broker.command_as("ada", &["request", "-m", "title", "--description", "more"]).finish().await;
     assert!(ended.err.contains("what is not committed is not part of it"), "{}", ended.err);
     assert_eq!(self::proposal(&broker, "2").await["description"], "more");
 }
@@ -60,9 +60,9 @@ async fn uncommitted_changes_can_be_proposed_without_staging_them() {
     assert_eq!(repo.git(&["status", "--porcelain"]), before);
     let diff = repo.git(&["diff"]) + "\n";
     let line = ["request", "--json", "--diff", "-", "-m", "from a pipe"];
-    let piped = broker.types("ada", &line).reads(&diff).json().await;
+    let piped = broker.command_as("ada", &line).stdin(&diff).json().await;
     assert_eq!(paths(&piped), ["greeting.txt"]);
-    let ended = broker.types("ada", &["request", "--staged"]).ends().await;
+    let ended = broker.command_as("ada", &["request", "--staged"]).finish().await;
     assert!(ended.code == 2 && ended.err.contains("no intent given"), "{}", ended.err);
 }
 
@@ -100,7 +100,7 @@ async fn a_commit_a_range_or_a_plan_can_be_proposed_with_every_option() {
     assert_eq!((&plan["has_diff"], &plan["priority"]), (&json!(false), &json!("low")));
     assert_eq!((&plan["personas"], &plan["policy"]["min_approvals"]), (&json!(["tests", "security"]), &json!(1)));
     assert_eq!(requests(&broker, &said).await["number"], plan["number"], "by its key");
-    let shown = broker.types("ada", &["status", plan["number"].as_str().unwrap(), "--json"]).json().await;
+    let shown = broker.command_as("ada", &["status", plan["number"].as_str().unwrap(), "--json"]).json().await;
     let fields = ["intent", "category", "phase", "plan", "task", "agent_type"].map(|key| shown[key].as_str().unwrap());
     assert_eq!(fields, ["The plan", "plan_review", "3", "p", "t", "planner"]);
 }
@@ -109,11 +109,11 @@ async fn a_commit_a_range_or_a_plan_can_be_proposed_with_every_option() {
 async fn an_empty_change_is_refused() {
     let broker = on_a_branch().await;
     broker.repo().git(&["switch", "--quiet", "--create", "empty", "main"]);
-    let ended = broker.types("ada", &["request"]).ends().await;
+    let ended = broker.command_as("ada", &["request"]).finish().await;
     assert!(ended.code == 1 && ended.err.contains("empty has no commits ahead of main"), "{}", ended.err);
-    let ended = broker.types("ada", &["request", "--worktree", "-m", "x"]).ends().await;
+    let ended = broker.command_as("ada", &["request", "--worktree", "-m", "x"]).finish().await;
     assert!(ended.code == 1 && ended.err.contains("nothing has changed"), "{}", ended.err);
-    assert_eq!(broker.types("ada", &["list", "--json"]).json().await["reviews"], json!([]));
+    assert_eq!(broker.command_as("ada", &["list", "--json"]).json().await["reviews"], json!([]));
 }
 
 #[tokio::test]
@@ -121,20 +121,20 @@ async fn incremental_revises_an_open_review_or_starts_after_the_last_approval() 
     let broker = on_a_branch().await;
     let repo = broker.repo();
     let request = async || {
-        let ended = broker.types("ada", &["request", "--incremental", "--json"]).ends().await;
+        let ended = broker.command_as("ada", &["request", "--incremental", "--json"]).finish().await;
         assert_eq!(ended.code, 0, "{}", ended.err);
         (serde_json::from_str::<Value>(&ended.out).unwrap(), ended.err)
     };
     let (first, said) = request().await;
     assert!(said.contains("nothing of topic was approved yet"), "{said}");
-    broker.types("bob", &["respond", "1", "--request-changes", "-m", "no"]).prints().await;
+    broker.command_as("bob", &["respond", "1", "--request-changes", "-m", "no"]).stdout().await;
     repo.write("NOTE", "why\n");
     repo.commit("Say why");
     let (second, said) = request().await;
     assert!(said.contains("a new round of R-1"), "{said}");
     assert_eq!((&second["number"], &second["current_round"]), (&first["number"], &json!(2)));
     assert_eq!(second["affected_files_total"], 2);
-    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+    broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
     let approved = repo.git(&["rev-parse", "HEAD"]);
     repo.write("MORE", "more\n");
     repo.commit("Say more");
@@ -148,25 +148,29 @@ async fn incremental_revises_an_open_review_or_starts_after_the_last_approval() 
 async fn a_revision_without_a_source_uses_the_branch_or_the_accepted_patch() {
     let broker = on_a_branch().await;
     requests(&broker, &[]).await;
-    broker.types("bob", &["respond", "1", "--request-changes", "-m", "no"]).prints().await;
+    broker.command_as("bob", &["respond", "1", "--request-changes", "-m", "no"]).stdout().await;
     broker.repo().write("NOTE", "why\n");
     broker.repo().commit("Say why");
-    let revised = broker.types("ada", &["resubmit", "--json"]).json().await;
+    let revised = broker.command_as("ada", &["resubmit", "--json"]).json().await;
     assert_eq!((&revised["current_round"], &revised["affected_files_total"]), (&json!(2), &json!(2)));
-    assert_eq!(broker.types("ada", &["status", "1", "--json"]).json().await["intent"], "Say it in German", "it stays");
+    assert_eq!(
+        broker.command_as("ada", &["status", "1", "--json"]).json().await["intent"],
+        "Say it in German",
+        "it stays"
+    );
 
     broker.repo().write("greeting.txt", "one\ndeux\nthree\n");
     requests(&broker, &["--worktree", "-m", "x"]).await;
     let patch = broker.repo().git(&["diff"]).replace("deux", "DEUX") + "\n";
     broker.repo().write("../p.diff", &patch);
     broker
-        .types("bob", &["respond", "2", "--request-changes", "-m", "so", "--counter-patch", "../p.diff"])
-        .prints()
+        .command_as("bob", &["respond", "2", "--request-changes", "-m", "so", "--counter-patch", "../p.diff"])
+        .stdout()
         .await;
-    let ended = broker.types("ada", &["resubmit", "2"]).ends().await;
+    let ended = broker.command_as("ada", &["resubmit", "2"]).finish().await;
     assert!(ended.code == 2 && ended.err.contains("was made from a diff"), "{}", ended.err);
-    broker.types("ada", &["patch", "accept", "2"]).prints().await;
-    let ended = broker.types("ada", &["resubmit", "2"]).ends().await;
+    broker.command_as("ada", &["patch", "accept", "2"]).stdout().await;
+    let ended = broker.command_as("ada", &["resubmit", "2"]).finish().await;
     assert!(ended.code == 0 && ended.err.contains("with the accepted counter-patch"), "{}", ended.err);
     assert!(proposal(&broker, "2").await["diff"].as_str().unwrap().contains("+DEUX"));
 }
@@ -176,18 +180,18 @@ async fn the_caller_is_named_by_flag_variable_token_or_git() {
     let broker = on_a_branch().await;
     let proposer = async |typed: crate::support::command::TestCommand| {
         let number = typed.json().await["number"].as_str().unwrap().to_owned();
-        broker.types("x", &["status", &number, "--json"]).json().await["proposer_id"].clone()
+        broker.command_as("x", &["status", &number, "--json"]).json().await["proposer_id"].clone()
     };
     let request = ["request", "--json"];
-    assert_eq!(proposer(broker.types("bob", &["request", "--json", "--as", "ada"])).await, "ada");
-    assert_eq!(proposer(broker.types("bob", &request)).await, "bob");
-    let ended = broker.type_in(&request).ends().await;
+    assert_eq!(proposer(broker.command_as("bob", &["request", "--json", "--as", "ada"])).await, "ada");
+    assert_eq!(proposer(broker.command_as("bob", &request)).await, "bob");
+    let ended = broker.command(&request).finish().await;
     assert!(ended.code == 2 && ended.err.contains("no identity"), "{}", ended.err);
-    assert_eq!(proposer(broker.type_in(&request).var("USER", "login")).await, "login");
+    assert_eq!(proposer(broker.command(&request).var("USER", "login")).await, "login");
     broker.repo().git(&["config", "user.name", "Grace Hopper"]);
-    assert_eq!(proposer(broker.type_in(&request).var("USER", "login")).await, "Grace Hopper");
-    let token = broker.type_in(&["token", "create", "--role", "proposer", "--name", "agent-7"]).prints().await;
-    assert_eq!(proposer(broker.type_in(&request).var("COUNTERSIGN_TOKEN", token.trim())).await, "agent-7");
-    let other = broker.types("bob", &request).var("COUNTERSIGN_TOKEN", token.trim()).ends().await;
+    assert_eq!(proposer(broker.command(&request).var("USER", "login")).await, "Grace Hopper");
+    let token = broker.command(&["token", "create", "--role", "proposer", "--name", "agent-7"]).stdout().await;
+    assert_eq!(proposer(broker.command(&request).var("COUNTERSIGN_TOKEN", token.trim())).await, "agent-7");
+    let other = broker.command_as("bob", &request).var("COUNTERSIGN_TOKEN", token.trim()).finish().await;
     assert!(other.err.contains("wrong_identity"), "{}", other.err);
 }

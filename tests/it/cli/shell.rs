@@ -1,17 +1,17 @@
 //! Commands in a shell: colours, closed pipes, completions, manual pages and escaping.
 
-use crate::support::{command::typed, terminal::on_a_branch};
+use crate::support::{command::command_in, terminal::on_a_branch};
 use std::process::Stdio;
 use tokio::process::Command;
 
 #[tokio::test]
 async fn colours_are_only_for_terminals() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     for command in [&["list"][..], &["show", "1"], &["status", "1"]] {
-        let plain = broker.types("ada", command).prints().await;
+        let plain = broker.command_as("ada", command).stdout().await;
         assert!(!plain.contains('\u{1b}'), "a pipe: {plain:?}");
-        let forced = broker.types("ada", command).var("CLICOLOR_FORCE", "1").prints().await;
+        let forced = broker.command_as("ada", command).var("CLICOLOR_FORCE", "1").stdout().await;
         assert!(forced.contains("\u{1b}[1m"), "{forced:?}");
         assert_eq!(anstream::adapter::strip_str(&forced).to_string(), plain, "and nothing else is different");
     }
@@ -37,8 +37,8 @@ async fn colours_are_only_for_terminals() {
 async fn a_closed_pipe_is_not_an_error() {
     let broker = on_a_branch().await;
     let long = "line\n".repeat(30_000);
-    broker.types("ada", &["request", "-F", "-"]).reads(&long).prints().await;
-    broker.type_in(&["token", "create", "--role", "reviewer", "--name", "agent-7"]).prints().await;
+    broker.command_as("ada", &["request", "-F", "-"]).stdin(&long).stdout().await;
+    broker.command(&["token", "create", "--role", "reviewer", "--name", "agent-7"]).stdout().await;
     let commands = [
         "list",
         "show 1",
@@ -78,7 +78,7 @@ async fn control_characters_from_agents_are_escaped() {
     let broker = on_a_branch().await;
     let evil = "evil\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}text\r\u{e0041}";
     let on = async |who: &str, line: &[&str]| {
-        let ended = broker.types(who, line).ends().await;
+        let ended = broker.command_as(who, line).finish().await;
         for text in [&ended.out, &ended.err] {
             let hidden = text.chars().find(|c| c.is_control() && *c != '\n' || matches!(c, '\u{202e}' | '\u{e0041}'));
             assert_eq!(hidden, None, "{line:?}: {text:?}");
@@ -119,31 +119,31 @@ async fn control_characters_from_agents_are_escaped() {
 #[tokio::test]
 async fn a_diff_is_piped_unchanged() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
-    let diff = broker.types("bob", &["diff", "1"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
+    let diff = broker.command_as("bob", &["diff", "1"]).stdout().await;
     broker.repo().git(&["switch", "--quiet", "main"]);
     broker.repo().write("../r1.diff", &diff);
     broker.repo().git(&["apply", "../r1.diff"]);
     assert_eq!(std::fs::read_to_string(broker.repo().path().join("greeting.txt")).unwrap(), "one\nzwei\nthree\n");
-    broker.types("bob", &["respond", "1", "--request-changes", "-m", "more"]).prints().await;
+    broker.command_as("bob", &["respond", "1", "--request-changes", "-m", "more"]).stdout().await;
     broker.repo().git(&["switch", "--quiet", "--force", "topic"]);
     broker.repo().write("greeting.txt", "one\nzwo\nthree\n");
     broker.repo().commit("again");
-    broker.types("ada", &["resubmit", "1"]).prints().await;
-    let first = broker.types("bob", &["diff", "1", "--round", "1"]).prints().await;
+    broker.command_as("ada", &["resubmit", "1"]).stdout().await;
+    let first = broker.command_as("bob", &["diff", "1", "--round", "1"]).stdout().await;
     assert_eq!(first, diff);
-    let since = broker.types("bob", &["diff", "1", "--since", "1"]).prints().await;
+    let since = broker.command_as("bob", &["diff", "1", "--since", "1"]).stdout().await;
     assert!(since.contains("\n-zwei\n+zwo\n"), "{since}");
-    let file = broker.types("bob", &["diff", "1", "--file", "greeting.txt"]).prints().await;
+    let file = broker.command_as("bob", &["diff", "1", "--file", "greeting.txt"]).stdout().await;
     assert!(file.contains("+zwo"), "{file}");
-    let none = broker.types("bob", &["diff", "1", "--file", "nowhere"]).ends().await;
+    let none = broker.command_as("bob", &["diff", "1", "--file", "nowhere"]).finish().await;
     assert!(none.code == 1 && none.err.contains("(unknown_file)"), "{}", none.err);
 }
 
 #[tokio::test]
 async fn completions_and_manual_pages_are_valid() {
     let home = tempfile::tempdir().unwrap();
-    let print = async |line: &[&str]| typed(home.path(), home.path(), line).prints().await;
+    let print = async |line: &[&str]| command_in(home.path(), home.path(), line).stdout().await;
     for (shell, check) in [("bash", Some("bash")), ("zsh", None), ("fish", None)] {
         let script = print(&["completions", shell]).await;
         for command in ["request", "respond", "wont-fix", "incremental"] {

@@ -1,6 +1,6 @@
 //! `countersign tandem`: the settings of a project, and the exit code.
 
-use crate::support::{command::typed, repo::Repo};
+use crate::support::{command::command_in, repo::Repo};
 use serde_json::json;
 
 #[tokio::test]
@@ -8,9 +8,9 @@ async fn the_tandem_command_reads_the_settings_of_the_project() {
     let (home, repo) = (tempfile::tempdir().unwrap(), Repo::new());
     let tandem = |options: &[&str]| {
         let line: Vec<&str> = std::iter::once("tandem").chain(options.iter().copied()).collect();
-        typed(home.path(), &repo.path(), &line)
+        command_in(home.path(), &repo.path(), &line)
     };
-    let solo = tandem(&[]).ends().await;
+    let solo = tandem(&[]).finish().await;
     assert_eq!(solo.code, 1);
     assert!(
         solo.out.starts_with("tandem_enabled=false\nreview_granularity=per_task\nexecution_mode=blocking\n"),
@@ -23,7 +23,7 @@ async fn the_tandem_command_reads_the_settings_of_the_project() {
         ".planning/config.json",
         r#"{"mode": "yolo", "tandem_enabled": true, "review_granularity": "per_plan"}"#,
     );
-    let shown = tandem(&[]).prints().await;
+    let shown = tandem(&[]).stdout().await;
     assert_eq!(
         shown,
         "tandem_enabled=true\nreview_granularity=per_plan\nexecution_mode=blocking\n\
@@ -34,7 +34,7 @@ async fn the_tandem_command_reads_the_settings_of_the_project() {
     assert_eq!(shown["review"]["required_gates"][4], "commit");
 
     repo.write(".planning/config.json", r#"{"tandem_enabled": true, "execution_mode": "fast"}"#);
-    let wrong = tandem(&[]).ends().await;
+    let wrong = tandem(&[]).finish().await;
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
     assert!(wrong.err.contains(r#"execution_mode is "fast"; expected "blocking" or "optimistic""#), "{}", wrong.err);
 }

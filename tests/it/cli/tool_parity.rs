@@ -1,6 +1,6 @@
 //! Every tool has a command that calls it.
 
-use crate::support::{broker::TestBroker, client::TestClient, command::typed, tool_calls::all_tools};
+use crate::support::{broker::TestBroker, client::TestClient, command::command_in, tool_calls::all_tools};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::{
@@ -45,7 +45,7 @@ async fn every_tool_has_a_command_that_calls_it() {
         let (url, called) = listens(broker.client()).await;
         let line: Vec<_> = command.iter().copied().chain(["--url", &url, "--as", "bob"]).collect();
         let line: Vec<_> = if takes_name(command) { line } else { line[..line.len() - 2].to_vec() };
-        typed(broker.home(), &broker.repo().path(), &line).reads("a plan").ends().await;
+        command_in(broker.home(), &broker.repo().path(), &line).stdin("a plan").finish().await;
         let called = called.lock().unwrap().clone();
         assert!(called.iter().any(|tool| tool == name), "{command:?} calls {called:?}, not {name}");
     }

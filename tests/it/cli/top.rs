@@ -60,7 +60,7 @@ impl Screen {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    async fn ends(mut self) -> i32 {
+    async fn finish(mut self) -> i32 {
         let ended = tokio::time::timeout(TIMEOUT, self.child.wait()).await.expect("it ends").unwrap();
         ended.code().unwrap_or(-1)
     }
@@ -86,17 +86,17 @@ async fn a_user_watches_comments_approves_and_quits() {
     let status = client.status(&review).await;
     assert_eq!((&status["status"], &status["verdict_by"]), (&"approved".into(), &"ada".into()));
     screen.press("q");
-    assert_eq!(screen.ends().await, 0);
+    assert_eq!(screen.finish().await, 0);
 }
 
 #[tokio::test]
 async fn without_a_terminal_only_json_is_printed() {
     let broker = TestBroker::start().await;
     broker.client().submit("say it in German").await;
-    let ended = broker.type_in(&["top"]).ends().await;
+    let ended = broker.command(&["top"]).finish().await;
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert!(ended.err.contains("needs a terminal"), "{}", ended.err);
-    let seen = broker.type_in(&["top", "--json"]).json().await;
+    let seen = broker.command(&["top", "--json"]).json().await;
     assert_eq!(seen["reviews"][0]["intent"], "say it in German");
     assert!(seen["actors"].as_array().unwrap().len() > 2, "{seen}");
 }

@@ -40,19 +40,19 @@ impl Watching {
 #[tokio::test]
 async fn watch_shows_changes_also_after_a_restart() {
     let broker = on_a_branch().await;
-    broker.types("ada", &["request"]).prints().await;
+    broker.command_as("ada", &["request"]).stdout().await;
     let mut status = Watching::begin(&broker, &["status", "1"]);
     let mut list = Watching::begin(&broker, &["list"]);
     let mut show = Watching::begin(&broker, &["show", "1"]);
     status.until("/status", "pending").await;
     list.until("/reviews/0/status", "pending").await;
     show.until("/review/status", "pending").await;
-    broker.types("bob", &["claim", "1"]).prints().await;
+    broker.command_as("bob", &["claim", "1"]).stdout().await;
     status.until("/status", "claimed").await;
     list.until("/reviews/0/claimed_by", "bob").await;
     show.until("/review/status", "claimed").await;
     let broker = broker.kill_and_restart().await;
-    broker.types("bob", &["respond", "1", "--approve"]).prints().await;
+    broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
     status.until("/status", "approved").await;
     list.until("/reviews/0/status", "approved").await;
     show.until("/verdicts/0/verdict", "approved").await;

@@ -95,7 +95,7 @@ async fn claude_code_commits_only_what_a_codex_of_the_pool_approved() {
     let variables = Client::Codex.environment(&reviewing, codex_home.path());
     let pool = json!({ "pool": { "enabled": true, "runtime": "codex", "program": installed::codex(),
                                  "environment": ["HTTPS_PROXY", "NO_PROXY", "SCRIPTED_MODEL_KEY"] } });
-    let broker = TestBroker::among(variables, &toml::to_string(&pool).unwrap()).await;
+    let broker = TestBroker::with_env(variables, &toml::to_string(&pool).unwrap()).await;
     let home = connected(&broker).await;
     broker.repo().write("greeting.txt", "one\nzwei\nthree\n");
     let diff = broker.repo().git(&["diff"]) + "\n";
@@ -117,13 +117,13 @@ async fn claude_code_commits_only_what_a_codex_of_the_pool_approved() {
 
     let repo = broker.repo();
     assert_eq!(repo.git(&["log", "--format=%s"]), "say it in German\nfirst", "one commit, the first was stopped");
-    assert_eq!(broker.type_in(&["gate", "--commit", "HEAD"]).ends().await.code, 0);
-    let verified = broker.type_in(&["verify", "HEAD~1..HEAD", "--json"]).json().await;
+    assert_eq!(broker.command(&["gate", "--commit", "HEAD"]).finish().await.code, 0);
+    let verified = broker.command(&["verify", "HEAD~1..HEAD", "--json"]).json().await;
     assert_eq!(verified["commits"][0]["standing"], "proven", "{verified}");
     repo.write("greeting.txt", "one\nzwei \nthree\n");
     repo.git(&["commit", "--quiet", "--amend", "--no-edit", "--all"]);
-    assert_eq!(broker.type_in(&["gate", "--commit", "HEAD"]).ends().await.code, 1, "one byte more");
-    assert_eq!(broker.type_in(&["verify", "HEAD~1..HEAD"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate", "--commit", "HEAD"]).finish().await.code, 1, "one byte more");
+    assert_eq!(broker.command(&["verify", "HEAD~1..HEAD"]).finish().await.code, 1);
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ pub(crate) async fn init(broker: &TestBroker, home: &Path, options: &[&str]) {
     let data_dir = broker.data_dir().display().to_string();
     let line: Vec<&str> =
         ["init", "--yes", "--data-dir", &data_dir].into_iter().chain(options.iter().copied()).collect();
-    crate::support::command::typed(home, &broker.repo().path(), &line).prints().await;
+    crate::support::command::command_in(home, &broker.repo().path(), &line).stdout().await;
 }
 
 #[tokio::test]

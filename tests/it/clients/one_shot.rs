@@ -40,7 +40,7 @@ async fn start(client: Client, model: &ModelServer) -> (OneShots, TempDir) {
     let home = TempDir::new().unwrap();
     let variables = client.environment(model, home.path());
     write_persona(home.path(), "security", "budget_usd = 5.0\n");
-    (OneShots { broker: TestBroker::among(variables, &settings(client)).await }, home)
+    (OneShots { broker: TestBroker::with_env(variables, &settings(client)).await }, home)
 }
 
 async fn reviews_once(client: Client) {

@@ -203,7 +203,7 @@ impl Member {
     }
 
     /// It ends well, and has seen no more than what changed since its first round.
-    async fn ends(self) {
+    async fn finish(self) {
         let outcome = self.running.finish().await;
         outcome.assert_ok();
         assert!(outcome.final_text.contains(MENDED), "{outcome}");
@@ -339,7 +339,7 @@ impl Panel {
     async fn close(self) {
         self.codex.goes_on(1);
         self.claude.goes_on(1);
-        tokio::join!(self.codex.ends(), self.claude.ends());
+        tokio::join!(self.codex.finish(), self.claude.finish());
         let close = json!({ "review_id": self.review, "closer_role": "proposer" });
         assert_eq!(self.client.call("close_review", close).await["status"], "closed");
         self.broker.stop_and_check().await;

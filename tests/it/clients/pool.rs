@@ -41,7 +41,7 @@ impl Pooled {
     async fn start_with(client: Client, model: ModelServer, more: &str) -> Self {
         let home = TempDir::new().unwrap();
         let variables = client.environment(&model, home.path());
-        let broker = TestBroker::among(variables, &(settings(client) + more)).await;
+        let broker = TestBroker::with_env(variables, &(settings(client) + more)).await;
         Self { broker, model, _home: home }
     }
 

@@ -3,14 +3,14 @@
 use crate::support::{
     approvals::{approve, approve_staged, git, propose, stage, staged, vote},
     broker::TestBroker,
-    command::typed,
+    command::command_in,
 };
 use serde_json::{Value, json};
 
 /// The output of a hook for this input. A hook always exits with 0 and prints one object.
 async fn hook(broker: &TestBroker, line: &[&str], input: Value) -> Value {
     let line = [&["hook"], line].concat();
-    broker.type_in(&line).reads(&input.to_string()).json().await
+    broker.command(&line).stdin(&input.to_string()).json().await
 }
 
 /// The reason for which a command is denied, if it is.
@@ -248,17 +248,17 @@ async fn a_client_hook_does_not_block_if_the_check_itself_fails() {
     assert_eq!(hook(&broker, &["stop"], input.clone()).await, json!({}));
     assert!(hook(&broker, &["session-start"], input.clone()).await["hookSpecificOutput"].is_object());
     for line in ["pre-tool-use", "stop", "session-start"] {
-        let ended = broker.type_in(&["hook", line]).reads("not JSON").ends().await;
+        let ended = broker.command(&["hook", line]).stdin("not JSON").finish().await;
         assert_eq!((ended.code, ended.out.as_str()), (0, "{}\n"), "{}", ended.err);
-        let broken = broker.type_in(&["hook", line]).var("COUNTERSIGN_CLAIMS_LEASE", "never").reads(&input.to_string());
-        let broken = broken.ends().await;
+        let broken = broker.command(&["hook", line]).var("COUNTERSIGN_CLAIMS_LEASE", "never").stdin(&input.to_string());
+        let broken = broken.finish().await;
         assert_eq!(broken.code, 0, "{}", broken.err);
         assert!(serde_json::from_str::<Value>(&broken.out).unwrap().get("decision").is_none());
     }
     let home = tempfile::tempdir().unwrap();
     let nowhere = json!({ "cwd": home.path(), "tool_input": { "command": "git commit" } }).to_string();
     for line in ["pre-tool-use", "stop", "session-start"] {
-        assert_eq!(typed(home.path(), home.path(), &["hook", line]).reads(&nowhere).json().await, json!({}));
+        assert_eq!(command_in(home.path(), home.path(), &["hook", line]).stdin(&nowhere).json().await, json!({}));
     }
 }
 
@@ -309,7 +309,7 @@ async fn a_counter_patch_counts_as_feedback_for_its_proposer_only() {
     let input = json!({ "session_id": "a", "cwd": broker.repo().path() });
     assert_eq!(hook(&broker, &["stop", "--as", "you"], input.clone()).await, json!({}));
     let reviewer =
-        broker.type_in(&["hook", "stop"]).var("COUNTERSIGN_REVIEWER_ID", "codex-r1").reads(&input.to_string());
+        broker.command(&["hook", "stop"]).var("COUNTERSIGN_REVIEWER_ID", "codex-r1").stdin(&input.to_string());
     assert_eq!(reviewer.json().await, json!({}));
     let blocked = hook(&broker, &["stop", "--as", "me"], input).await;
     assert!(blocked["reason"].as_str().unwrap().contains("a reviewer offers a counter-patch"), "{blocked}");
@@ -346,7 +346,7 @@ async fn a_session_starts_with_the_open_reviews() {
     assert!(context(&broker, &[]).await.contains("is not running; `countersign serve` starts it"));
     let started = context(&broker, &["--start"]).await;
     assert!(started.contains("runs at http://127.0.0.1:"), "{started}");
-    let pid = broker.type_in(&["actors", "--json"]).json().await["pid"].as_u64();
+    let pid = broker.command(&["actors", "--json"]).json().await["pid"].as_u64();
     let note = std::fs::read_to_string(broker.data_dir().join("broker.json"));
     end(pid, note.ok().as_deref());
 }

@@ -3,7 +3,7 @@
 use crate::support::{
     approvals::{approve, approve_staged, git, install, propose, stage, staged, vote},
     broker::TestBroker,
-    command::typed,
+    command::command_in,
 };
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,21 +12,21 @@ use std::os::unix::fs::PermissionsExt as _;
 async fn only_approved_content_may_land() {
     let broker = TestBroker::start().await;
     stage(&broker, "zwei");
-    let before = broker.type_in(&["gate"]).ends().await;
+    let before = broker.command(&["gate"]).finish().await;
     assert_eq!(
         (before.code, before.out.as_str()),
         (1, "no: the staged change is not approved\nnext: countersign request --staged\n")
     );
     let review = approve_staged(&broker, &[]).await;
-    let yes = broker.type_in(&["gate", "--staged"]).prints().await;
+    let yes = broker.command(&["gate", "--staged"]).stdout().await;
     assert!(yes.starts_with(&format!("yes: the staged change was approved in {review} (ada (general) at ")), "{yes}");
-    let answer = broker.type_in(&["gate", "--json"]).json().await;
+    let answer = broker.command(&["gate", "--json"]).json().await;
     assert_eq!((&answer["answer"], &answer["changes"][0]["review"]["number"]), (&json!("yes"), &json!(review)));
     assert_eq!(answer["changes"][0]["review"]["approvers"][0]["reviewer_id"], "ada");
     broker.repo().git(&["commit", "--quiet", "--message", "second"]);
-    let commit = broker.type_in(&["gate", "--commit", "HEAD"]).prints().await;
+    let commit = broker.command(&["gate", "--commit", "HEAD"]).stdout().await;
     assert!(commit.contains("(second) was approved in R-1"), "{commit}");
-    let quiet = broker.type_in(&["gate", "--commit", "HEAD~1", "--quiet"]).ends().await;
+    let quiet = broker.command(&["gate", "--commit", "HEAD~1", "--quiet"]).finish().await;
     assert_eq!((quiet.code, quiet.out + &quiet.err), (1, String::new()));
 }
 
@@ -37,7 +37,7 @@ async fn a_difference_of_one_byte_is_denied() {
     approve_staged(&broker, &[]).await;
     let said = async |file: &str| {
         broker.repo().git(&["add", "--all"]);
-        let ended = broker.type_in(&["gate"]).ends().await;
+        let ended = broker.command(&["gate"]).finish().await;
         assert_eq!(ended.code, 1, "{}{}", ended.out, ended.err);
         assert!(ended.out.contains(&format!("R-1 approved this change except for {file}\n")), "{}", ended.out);
     };
@@ -54,7 +54,7 @@ async fn a_difference_of_one_byte_is_denied() {
     said("greeting.txt").await;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     broker.repo().git(&["add", "--all"]);
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_part_of_an_approved_change_is_denied() {
     broker.repo().git(&["add", "--all"]);
     approve_staged(&broker, &[]).await;
     broker.repo().git(&["reset", "--quiet", "more.txt"]);
-    let ended = broker.type_in(&["gate"]).ends().await;
+    let ended = broker.command(&["gate"]).finish().await;
     assert_eq!(ended.code, 1);
     assert!(ended.out.contains("R-1 approved this change except for more.txt"), "{}", ended.out);
 }
@@ -81,14 +81,14 @@ async fn an_approval_holds_on_another_base_and_for_a_diff_with_other_context() {
         broker.repo().write("long.txt", &text.replace("20\n", "20\nzwanzig\n"));
         broker.repo().git(&["add", "--all"]);
         approve_staged(&broker, options).await;
-        broker.type_in(&["gate"]).prints().await;
+        broker.command(&["gate"]).stdout().await;
         broker.repo().git(&["stash", "--quiet"]);
         broker.repo().write(&format!("other{round}.txt"), "other\n");
         broker.repo().write("long.txt", &format!("{round}\n{text}"));
         broker.repo().commit("another base");
         broker.repo().git(&["stash", "pop", "--quiet"]);
         broker.repo().git(&["add", "--all"]);
-        let yes = broker.type_in(&["gate"]).prints().await;
+        let yes = broker.command(&["gate"]).stdout().await;
         assert!(yes.contains("approved"), "{options:?}: {yes}");
         broker.repo().git(&["reset", "--quiet", "--hard"]);
     }
@@ -100,7 +100,7 @@ async fn a_near_miss_names_the_status_of_its_review() {
     stage(&broker, "zwei");
     let review = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
     let said = async |expected: &str| {
-        let ended = broker.type_in(&["gate"]).ends().await;
+        let ended = broker.command(&["gate"]).finish().await;
         assert_eq!(ended.code, 1, "{}", ended.out);
         assert!(ended.out.contains(expected), "{}", ended.out);
     };
@@ -111,7 +111,7 @@ async fn a_near_miss_names_the_status_of_its_review() {
     said("but changes were requested: changes_requested, says ada\nnext: countersign show R-1, then").await;
     broker.client().call("create_review", json!({ "review_id": review, "intent": "again" })).await;
     vote(&broker, &review, "approved").await;
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
     broker.client().call("submit_verdict", crate::support::reviews::verdict(&review, "ada", "changes_requested")).await;
     said("but it was approved once, and then changes were requested").await;
     broker.client().call("create_review", json!({ "review_id": review, "intent": "third" })).await;
@@ -126,11 +126,11 @@ async fn a_closed_review_keeps_its_approval_and_a_rejected_one_has_none() {
     stage(&broker, "zwei");
     let review = approve_staged(&broker, &[]).await;
     broker.client().call("close_review", json!({ "review_id": review, "closer_role": "proposer" })).await;
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
     stage(&broker, "deux");
     let rejected = propose(&broker, json!({ "diff": staged(&broker, &[]) })).await;
     vote(&broker, &rejected, "rejected").await;
-    let ended = broker.type_in(&["gate"]).ends().await;
+    let ended = broker.command(&["gate"]).finish().await;
     assert_eq!(ended.code, 1);
     assert!(ended.out.contains("R-2 is exactly this change, but it was rejected: rejected, says ada"), "{}", ended.out);
 }
@@ -141,12 +141,12 @@ async fn the_gate_works_without_a_broker() {
     stage(&broker, "zwei");
     approve_staged(&broker, &[]).await;
     broker.kill().await;
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
     let mut broker = broker.restarted().await;
     broker.terminate().await;
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
     stage(&broker, "deux");
-    assert_eq!(broker.type_in(&["gate"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 1);
 }
 
 #[tokio::test]
@@ -156,11 +156,11 @@ async fn an_undetermined_answer_follows_fail_open_or_fail_closed() {
     let said = async |expected: &str| {
         for (flag, code) in [(None, 2), (Some("--fail-open"), 0), (Some("--fail-closed"), 1)] {
             let line: Vec<_> = ["gate"].into_iter().chain(flag).collect();
-            let ended = broker.type_in(&line).ends().await;
+            let ended = broker.command(&line).finish().await;
             assert_eq!((ended.code, ended.out.as_str()), (code, ""), "{}", ended.err);
             assert!(ended.err.contains("could not tell: ") && ended.err.contains(expected), "{}", ended.err);
         }
-        let json = broker.type_in(&["gate", "--json"]).ends().await;
+        let json = broker.command(&["gate", "--json"]).finish().await;
         assert_eq!(json.code, 2);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&json.out).unwrap()["answer"], "unknown");
     };
@@ -178,10 +178,10 @@ async fn an_undetermined_answer_follows_fail_open_or_fail_closed() {
 #[tokio::test]
 async fn outside_of_a_repository_the_answer_is_undetermined() {
     let home = tempfile::tempdir().unwrap();
-    let ended = typed(home.path(), home.path(), &["gate"]).ends().await;
+    let ended = command_in(home.path(), home.path(), &["gate"]).finish().await;
     assert_eq!(ended.code, 2);
     assert!(ended.err.contains("not in a git repository"), "{}", ended.err);
-    let bad = typed(home.path(), home.path(), &["gate", "--staged", "--push"]).ends().await;
+    let bad = command_in(home.path(), home.path(), &["gate", "--staged", "--push"]).finish().await;
     assert_eq!(bad.code, 2);
 }
 
@@ -190,11 +190,11 @@ async fn an_empty_change_needs_no_approval() {
     let broker = TestBroker::start().await;
     let repo = broker.repo();
     let gate = async |expected: &str| {
-        let ended = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+        let ended = broker.command(&["gate", "--commit", "HEAD"]).finish().await;
         assert!(ended.out.contains(expected), "{}{}", ended.out, ended.err);
         ended.code
     };
-    assert!(broker.type_in(&["gate"]).prints().await.contains("the staged change has no net effect"));
+    assert!(broker.command(&["gate"]).stdout().await.contains("the staged change has no net effect"));
     repo.git(&["commit", "--quiet", "--allow-empty", "--message", "empty"]);
     assert_eq!(gate("has no net effect").await, 0);
     repo.git(&["checkout", "--quiet", "-b", "side"]);
@@ -213,15 +213,15 @@ async fn an_empty_change_needs_no_approval() {
 #[tokio::test]
 async fn exempt_paths_need_no_approval() {
     let broker = TestBroker::start().await;
-    let gate = async || broker.type_in(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", "docs/").ends().await;
+    let gate = async || broker.command(&["gate"]).var("COUNTERSIGN_GATE_EXEMPT", "docs/").finish().await;
     broker.repo().write("docs/a.md", "a\n");
     broker.repo().git(&["add", "--all"]);
     assert!(gate().await.out.contains("changes only exempt files"));
-    assert_eq!(broker.type_in(&["gate"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 1);
     stage(&broker, "zwei");
     approve_staged(&broker, &["--", "greeting.txt"]).await;
     assert_eq!(gate().await.code, 0);
-    assert_eq!(broker.type_in(&["gate"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate"]).finish().await.code, 1);
     stage(&broker, "deux");
     assert_eq!(gate().await.code, 1);
 }
@@ -240,7 +240,7 @@ async fn approved_commits_of_every_kind_are_recognized() {
     repo.git(&["commit", "--quiet", "--message", "of every kind"]);
     for name in [first.as_str(), "HEAD"] {
         approve(&broker, json!({ "target": { "commit": name } })).await;
-        let yes = broker.type_in(&["gate", "--commit", name]).prints().await;
+        let yes = broker.command(&["gate", "--commit", name]).stdout().await;
         assert!(yes.contains("approved"), "{yes}");
     }
     // On another base, so that the diff must be applied to prove it.
@@ -248,11 +248,11 @@ async fn approved_commits_of_every_kind_are_recognized() {
     repo.write("new.txt", "new\n");
     repo.commit("another base");
     repo.git(&["cherry-pick", "main"]);
-    let yes = broker.type_in(&["gate", "--commit", "HEAD"]).prints().await;
+    let yes = broker.command(&["gate", "--commit", "HEAD"]).stdout().await;
     assert!(yes.contains("was approved in R-2"), "{yes}");
     std::fs::write(repo.path().join("raw.bin"), [0_u8, 159, 146, 151, 0]).unwrap();
     repo.git(&["commit", "--quiet", "--amend", "--no-edit", "raw.bin"]);
-    let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+    let no = broker.command(&["gate", "--commit", "HEAD"]).finish().await;
     assert!(no.out.contains("R-2 approved this change except for raw.bin"), "{}", no.out);
 }
 
@@ -264,7 +264,7 @@ async fn a_range_is_approved_commit_by_commit_or_as_one() {
         repo.write(file, text);
         repo.commit(&format!("{file} {}", text.trim()));
     }
-    let gate = async |range: &str| broker.type_in(&["gate", "--range", range]).ends().await;
+    let gate = async |range: &str| broker.command(&["gate", "--range", range]).finish().await;
     let ended = gate("HEAD~4..HEAD").await;
     assert_eq!(ended.code, 1);
     assert!(ended.out.contains("next: countersign request --range "), "{}", ended.out);
@@ -293,14 +293,14 @@ async fn linked_worktrees_and_sha256_repositories_are_supported() {
     std::fs::write(dir.join("a"), "a\n").unwrap();
     git(&dir, &["add", "--all"]);
     assert_eq!(git(&dir, &["commit", "--quiet", "--message", "first"]).code, 0);
-    let broker = TestBroker::with(&format!("[projects.sha256]\npath = '{}'\n", dir.display())).await;
+    let broker = TestBroker::with_settings(&format!("[projects.sha256]\npath = '{}'\n", dir.display())).await;
     std::fs::write(dir.join("a"), "b\n").unwrap();
     git(&dir, &["add", "--all"]);
     let diff = git(&dir, &["diff", "--cached"]).out;
     approve(&broker, json!({ "diff": diff, "project": "sha256" })).await;
     let data_dir = broker.data_dir().display().to_string();
     let gate = async |dir: &std::path::Path| {
-        typed(broker.home(), dir, &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir).ends().await
+        command_in(broker.home(), dir, &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir).finish().await
     };
     assert_eq!(gate(&dir).await.code, 0);
     std::fs::write(dir.join("a"), "c\n").unwrap();
@@ -329,8 +329,8 @@ async fn an_approval_of_another_repository_does_not_count() {
     std::fs::write(other.path().join("new.txt"), "new\n").unwrap();
     git(other.path(), &["add", "--all"]);
     let data_dir = broker.data_dir().display().to_string();
-    let gate = typed(broker.home(), other.path(), &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir);
-    assert_eq!(gate.ends().await.code, 1);
+    let gate = command_in(broker.home(), other.path(), &["gate"]).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir);
+    assert_eq!(gate.finish().await.code, 1);
 }
 
 #[tokio::test]
@@ -443,11 +443,11 @@ async fn a_hidden_submodule_change_still_counts() {
     repo.git(&["commit", "--quiet", "--message", "sub"]);
     repo.git(&["config", "submodule.sub.ignore", "all"]);
     bump(&"1".repeat(first.len()));
-    let no = broker.type_in(&["gate"]).ends().await;
+    let no = broker.command(&["gate"]).finish().await;
     assert_eq!(no.code, 1, "{}{}", no.out, no.err);
     assert!(no.out.contains("the staged change is not approved"), "{}", no.out);
     repo.git(&["commit", "--quiet", "--message", "bump"]);
-    assert_eq!(broker.type_in(&["gate", "--commit", "HEAD"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate", "--commit", "HEAD"]).finish().await.code, 1);
 }
 
 #[tokio::test]
@@ -461,7 +461,7 @@ async fn git_replace_refs_are_ignored() {
     stage(&broker, "boese");
     repo.git(&["commit", "--quiet", "--amend", "--message", "another"]);
     repo.git(&["replace", "HEAD", &approved]);
-    let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+    let no = broker.command(&["gate", "--commit", "HEAD"]).finish().await;
     assert_eq!(no.code, 1, "{}{}", no.out, no.err);
     assert!(no.out.contains("(another) is not approved"), "{}", no.out);
 }
@@ -475,12 +475,13 @@ async fn the_first_denied_commit_ends_the_check_and_too_many_commits_are_denied(
         repo.commit(n);
     }
     approve(&broker, json!({ "target": { "commit": "HEAD~2" } })).await;
-    let no = broker.type_in(&["gate", "--range", "HEAD~3..HEAD"]).ends().await;
+    let no = broker.command(&["gate", "--range", "HEAD~3..HEAD"]).finish().await;
     assert_eq!(no.code, 1);
     assert!(no.out.contains("(2) is not approved") && no.out.contains("not examined: 1 later commit\n"), "{}", no.out);
     assert!(no.out.contains("next: countersign request --range "), "{}", no.out);
     let answer: serde_json::Value =
-        serde_json::from_str(&broker.type_in(&["gate", "--range", "HEAD~3..HEAD", "--json"]).ends().await.out).unwrap();
+        serde_json::from_str(&broker.command(&["gate", "--range", "HEAD~3..HEAD", "--json"]).finish().await.out)
+            .unwrap();
     assert_eq!(answer["changes"][2]["because"], "after_no");
 
     let mut import = String::new();
@@ -493,10 +494,10 @@ async fn the_first_denied_commit_ends_the_check_and_too_many_commits_are_denied(
     let file = broker.home().join("import");
     std::fs::write(&file, import).unwrap();
     import_into(&repo.path(), &file);
-    let no = broker.type_in(&["gate", "--range", "main..long"]).ends().await;
+    let no = broker.command(&["gate", "--range", "main..long"]).finish().await;
     assert_eq!(no.code, 1, "{}{}", no.out, no.err);
     assert!(no.out.contains("is the last of more than 1000 commits"), "{}", no.out);
-    assert_eq!(broker.type_in(&["gate", "--range", "main..long~900"]).ends().await.code, 0, "they change nothing");
+    assert_eq!(broker.command(&["gate", "--range", "main..long~900"]).finish().await.code, 0, "they change nothing");
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
@@ -525,7 +526,7 @@ async fn merge_drivers_of_the_repository_are_not_run() {
     repo.git(&["merge", "--quiet", "--no-edit", "side"]);
     assert!(mark.exists(), "git itself runs it");
     std::fs::remove_file(&mark).unwrap();
-    let no = broker.type_in(&["gate", "--commit", "HEAD"]).ends().await;
+    let no = broker.command(&["gate", "--commit", "HEAD"]).finish().await;
     assert_eq!(no.code, 1, "what the driver made is not what git makes: {}{}", no.out, no.err);
     assert!(!mark.exists());
 }

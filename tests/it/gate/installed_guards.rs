@@ -2,7 +2,7 @@
 
 use crate::support::{
     broker::{TIMEOUT, TestBroker},
-    command::Finished,
+    command::CommandOutput,
 };
 use std::{
     path::{Path, PathBuf},
@@ -27,7 +27,7 @@ impl Shell {
         Self { home: home.into(), dir: dir.into(), data_dir: data_dir.into() }
     }
 
-    pub(crate) async fn runs(&self, line: &str) -> Finished {
+    pub(crate) async fn runs(&self, line: &str) -> CommandOutput {
         let ours = Path::new(env!("CARGO_BIN_EXE_countersign")).parent().unwrap();
         let path = format!("{}:{}", ours.display(), std::env::var("PATH").unwrap());
         let mut command = tokio::process::Command::new("sh");
@@ -37,11 +37,11 @@ impl Shell {
         let output = tokio::time::timeout(TIMEOUT, command.output()).await;
         let output = output.unwrap_or_else(|_| panic!("{line} does not end")).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Finished { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        CommandOutput { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
     /// Runs the command of this guard that starts with the given text, with its placeholders filled in.
-    pub(crate) async fn follows(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> Finished {
+    pub(crate) async fn follows(&self, guard: &str, beginning: &str, blanks: Blanks<'_>) -> CommandOutput {
         let mut line = self.instruction(guard, beginning).replace("NAME", EXECUTOR);
         for (blank, with) in blanks {
             assert!(line.contains(blank), "{line} leaves no {blank} open");
@@ -100,7 +100,7 @@ impl Project {
         project
     }
 
-    pub(crate) async fn runs(&self, line: &str) -> Finished {
+    pub(crate) async fn runs(&self, line: &str) -> CommandOutput {
         self.shell.runs(line).await
     }
 
@@ -111,7 +111,7 @@ impl Project {
     }
 
     /// Commits what is staged, through the hooks.
-    pub(crate) async fn commits(&self, message: &str) -> Finished {
+    pub(crate) async fn commits(&self, message: &str) -> CommandOutput {
         self.runs(&format!("git commit --quiet -m '{message}'")).await
     }
 
@@ -139,7 +139,7 @@ impl Project {
         let line = [&["respond", review], verdict].concat();
         let decides = async {
             self.broker.until_waiting(1).await;
-            self.broker.types("rita", &line).prints().await
+            self.broker.command_as("rita", &line).stdout().await
         };
         let blanks = [("R-12", review)];
         let (heard, _) = tokio::join!(self.shell.follows(TANDEM, "countersign wait R-12", &blanks), decides);

@@ -30,24 +30,24 @@ async fn a_rejected_commit_is_reverted_with_the_later_commits_of_its_plan() {
     broker.repo().write("unrelated", "stays\n");
     broker.repo().commit("unrelated");
     vote(&broker, &reviews[1], "rejected").await;
-    let dry = broker.type_in(&["revert", &reviews[1], "--dry-run"]).prints().await;
+    let dry = broker.command(&["revert", &reviews[1], "--dry-run"]).stdout().await;
     assert!(dry.starts_with("R-2: would revert 2 commits, newest first\n"), "{dry}");
     assert_eq!(subjects(&broker).len(), 5);
-    let done = broker.type_in(&["revert", &reviews[1], "--json"]).json().await;
+    let done = broker.command(&["revert", &reviews[1], "--json"]).json().await;
     assert_eq!(done["commits"][0]["subject"], "c");
     assert_eq!(done["commits"][1]["subject"], "b");
     assert_eq!(subjects(&broker)[..2], ["Revert \"b\"", "Revert \"c\""]);
     assert_eq!(broker.repo().git(&["ls-files"]), "a\ngreeting.txt\nunrelated");
-    let again = broker.type_in(&["revert", &reviews[1]]).ends().await;
+    let again = broker.command(&["revert", &reviews[1]]).finish().await;
     assert_eq!(again.code, 1);
     assert!(again.err.contains("no unreverted commit of R-2 found in HEAD"), "{}", again.err);
-    assert_eq!(broker.type_in(&["gate", "--range", "HEAD~5..HEAD~4"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["gate", "--range", "HEAD~5..HEAD~4"]).finish().await.code, 1);
 }
 
 #[tokio::test]
 async fn with_only_the_later_commits_stay() {
     let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n")]).await;
-    broker.type_in(&["revert", &reviews[0], "--only"]).prints().await;
+    broker.command(&["revert", &reviews[0], "--only"]).stdout().await;
     assert_eq!(broker.repo().git(&["ls-files"]), "b\ngreeting.txt");
 }
 
@@ -57,17 +57,17 @@ async fn a_commit_is_found_by_its_content_or_by_its_ref() {
     broker.repo().git(&["config", "user.name", "Test"]);
     broker.repo().git(&["config", "user.email", "test@example.invalid"]);
     let review = propose(&broker, json!({ "diff": broker.repo().diff("zwei") })).await;
-    let none = broker.type_in(&["revert", &review]).ends().await;
+    let none = broker.command(&["revert", &review]).finish().await;
     assert!(none.err.contains("name it with --commit"), "{}", none.err);
     broker.repo().write("greeting.txt", "one\nzwei\nthree\n");
     broker.repo().commit("zwei");
-    broker.type_in(&["revert", &review]).prints().await;
+    broker.command(&["revert", &review]).stdout().await;
     assert_eq!(subjects(&broker)[0], "Revert \"zwei\"");
     broker.repo().write("more", "more\n");
     broker.repo().commit("more");
-    broker.type_in(&["revert", &review, "--commit", "HEAD"]).prints().await;
+    broker.command(&["revert", &review, "--commit", "HEAD"]).stdout().await;
     assert_eq!(subjects(&broker)[0], "Revert \"more\"");
-    assert_eq!(broker.type_in(&["revert", "R-99"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["revert", "R-99"]).finish().await.code, 1);
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_revert_that_would_conflict_changes_nothing() {
     let (broker, reviews) = optimistic(&[("a", "1\n"), ("b", "b\n")]).await;
     let refused = async |expected: &str| {
         let (head, status) = (broker.repo().git(&["rev-parse", "HEAD"]), broker.repo().git(&["status", "--porcelain"]));
-        let ended = broker.type_in(&["revert", &reviews[0]]).ends().await;
+        let ended = broker.command(&["revert", &reviews[0]]).finish().await;
         assert_eq!(ended.code, 1, "{}", ended.out);
         assert!(ended.err.contains(expected), "{}", ended.err);
         assert_eq!(broker.repo().git(&["rev-parse", "HEAD"]), head);
@@ -107,13 +107,13 @@ async fn an_accepted_counter_patch_is_staged_after_the_revert() {
     });
     broker.client().call("submit_verdict", verdict).await;
     broker.client().call("accept_counter_patch", json!({ "review_id": reviews[0] })).await;
-    let out = broker.type_in(&["revert", &reviews[0]]).prints().await;
+    let out = broker.command(&["revert", &reviews[0]]).stdout().await;
     assert!(out.contains("the accepted counter-patch is staged\nnext: countersign resubmit R-1"), "{out}");
     assert_eq!(broker.repo().git(&["status", "--porcelain"]), "A  a");
     assert_eq!(broker.repo().git(&["show", ":a"]), "good");
     broker.client().call("create_review", json!({ "review_id": reviews[0], "intent": "as you say" })).await;
     vote(&broker, &reviews[0], "approved").await;
-    broker.type_in(&["gate"]).prints().await;
+    broker.command(&["gate"]).stdout().await;
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn an_approved_review_is_reverted_only_with_force() {
     let (broker, reviews) = optimistic(&[("a", "a\n"), ("b", "b\n")]).await;
     vote(&broker, &reviews[1], "approved").await;
     let refused = async || {
-        let ended = broker.type_in(&["revert", &reviews[1]]).ends().await;
+        let ended = broker.command(&["revert", &reviews[1]]).finish().await;
         assert_eq!(ended.code, 1, "{}", ended.out);
         assert!(ended.err.contains("R-2 was approved; pass --force"), "{}", ended.err);
         assert_eq!(subjects(&broker)[0], "b");
@@ -129,7 +129,7 @@ async fn an_approved_review_is_reverted_only_with_force() {
     refused().await;
     broker.client().call("close_review", json!({ "review_id": reviews[1], "closer_role": "proposer" })).await;
     refused().await;
-    broker.type_in(&["revert", &reviews[1], "--force"]).prints().await;
+    broker.command(&["revert", &reviews[1], "--force"]).stdout().await;
     assert_eq!(subjects(&broker)[0], "Revert \"b\"");
 }
 
@@ -140,15 +140,15 @@ async fn a_revert_is_refused_during_another_git_operation() {
     for name in ["REVERT_HEAD", "CHERRY_PICK_HEAD", "MERGE_HEAD"] {
         let file = broker.repo().path().join(".git").join(name);
         std::fs::write(&file, format!("{head}\n")).unwrap();
-        let ended = broker.type_in(&["revert", &reviews[0]]).ends().await;
+        let ended = broker.command(&["revert", &reviews[0]]).finish().await;
         assert_eq!(ended.code, 1, "{}", ended.out);
         assert!(ended.err.contains(&format!("({name}); finish or abort it first")), "{}", ended.err);
         assert!(file.exists());
         std::fs::remove_file(&file).unwrap();
     }
     std::fs::create_dir(broker.repo().path().join(".git/sequencer")).unwrap();
-    assert_eq!(broker.type_in(&["revert", &reviews[0], "--dry-run"]).ends().await.code, 1);
+    assert_eq!(broker.command(&["revert", &reviews[0], "--dry-run"]).finish().await.code, 1);
     std::fs::remove_dir(broker.repo().path().join(".git/sequencer")).unwrap();
     assert_eq!(broker.repo().git(&["rev-parse", "HEAD"]), head);
-    broker.type_in(&["revert", &reviews[0]]).prints().await;
+    broker.command(&["revert", &reviews[0]]).stdout().await;
 }

@@ -52,7 +52,7 @@ async fn by_task_only_approved_work_is_committed() {
     project.has_committed("Summary").await;
     assert_eq!(project.standings().await, (0, vec!["proven".to_owned(); 3]));
 
-    let status = project.broker.types("x", &["status", &second, "--json"]).json().await;
+    let status = project.broker.command_as("x", &["status", &second, "--json"]).json().await;
     let identity = ["agent_type", "phase", "plan", "task", "category"].map(|key| status[key].as_str().unwrap());
     assert_eq!(identity, [EXECUTOR, "3", "03-01", "2", "code_change"]);
 
@@ -76,7 +76,7 @@ async fn by_plan_the_commits_are_one_review_and_are_pushed_after_it() {
 
     let range = format!("{}..HEAD", project.start);
     let review = project.proposes("countersign request --range", &[("START..HEAD", &range)]).await;
-    let shown = project.broker.types("rita", &["show", &review, "--json"]).json().await;
+    let shown = project.broker.command_as("rita", &["show", &review, "--json"]).json().await;
     let messages: Vec<_> =
         shown["proposal"]["target"]["commits"].as_array().unwrap().iter().rev().map(|row| &row["subject"]).collect();
     assert_eq!(messages, ["Task one", "Task two", "Task three"], "the tasks speak for themselves");
@@ -115,7 +115,7 @@ async fn by_plan_a_counter_patch_adds_a_commit_and_a_rejection_reverts_all() {
     assert_eq!(project.hears(&review, &["--approve"]).await, 0);
     assert_eq!(project.standings().await, (0, vec!["proven".to_owned(); 3]));
 
-    assert_eq!(project.broker.types("rita", &["respond", &review, "--reject", "-m", "No"]).ends().await.code, 0);
+    assert_eq!(project.broker.command_as("rita", &["respond", &review, "--reject", "-m", "No"]).finish().await.code, 0);
     let waited = project.shell.follows(TANDEM, "countersign wait R-12", &[("R-12", &review)]).await;
     assert_eq!(waited.code, 11);
     project.shell.does(EXECUTOR, "countersign revert R-12", &[("R-12", &review)]).await;
@@ -141,7 +141,7 @@ async fn optimistic_a_rejected_commit_is_reverted_with_its_successors() {
     let three = commits_and_proposes(&project, "three", "3\n").await;
     assert_eq!(project.hears(&one, &["--approve"]).await, 0);
     project.goes_on("countersign close R-12", &one).await;
-    assert_eq!(project.broker.types("rita", &["respond", &three, "--approve"]).ends().await.code, 0);
+    assert_eq!(project.broker.command_as("rita", &["respond", &three, "--approve"]).finish().await.code, 0);
     assert_eq!(project.hears(&two, &["--reject", "-m", "Not in German"]).await, 11);
     assert_ne!(project.runs("git push --quiet").await.code, 0, "a refused commit is on the way");
 

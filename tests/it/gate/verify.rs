@@ -3,7 +3,7 @@
 use crate::support::{
     approvals::{approve, approve_staged, git, install, stage},
     broker::TestBroker,
-    command::{Finished, typed},
+    command::{CommandOutput, command_in},
 };
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ async fn commit_approved(broker: &TestBroker, word: &str) -> String {
 }
 
 async fn standings(broker: &TestBroker, range: &str) -> (i32, Vec<Value>) {
-    read(&broker.type_in(&["verify", range, "--json"]).ends().await)
+    read(&broker.command(&["verify", range, "--json"]).finish().await)
 }
 
-fn read(ended: &Finished) -> (i32, Vec<Value>) {
+fn read(ended: &CommandOutput) -> (i32, Vec<Value>) {
     let answer: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}{}", ended.out, ended.err));
     (ended.code, crate::support::reviews::column(&answer["commits"], "standing"))
 }
@@ -40,14 +40,14 @@ async fn every_commit_of_a_range_is_listed_with_its_approval() {
     stage(&broker, "deux");
     broker.repo().git(&["commit", "--quiet", "--message", "deux"]);
     assert_eq!(standings(&broker, "HEAD~3..HEAD").await.1[2], "none");
-    let text = broker.type_in(&["verify", "HEAD~3..HEAD"]).ends().await;
+    let text = broker.command(&["verify", "HEAD~3..HEAD"]).finish().await;
     assert_eq!(text.code, 1);
     assert!(text.out.contains("1 of 3 without an approval") && text.out.contains("proven"), "{}", text.out);
     assert_eq!(standings(&broker, "HEAD~2").await, (0, vec![json!("proven")]));
-    let whole = broker.type_in(&["verify", "--json"]).ends().await;
+    let whole = broker.command(&["verify", "--json"]).finish().await;
     assert_eq!(read(&whole).1.len(), 4, "all of main, which has no upstream");
     broker.repo().git(&["checkout", "--quiet", "-b", "side", "HEAD~1"]);
-    assert_eq!(read(&broker.type_in(&["verify", "--json"]).ends().await), (0, vec![]));
+    assert_eq!(read(&broker.command(&["verify", "--json"]).finish().await), (0, vec![]));
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_receipt_is_written_only_for_an_allowed_commit() {
     let broker = start().await;
     let review = commit_approved(&broker, "zwei").await;
     let before = broker.repo().git(&["rev-parse", "HEAD"]);
-    broker.type_in(&["receipt", "--note"]).prints().await;
+    broker.command(&["receipt", "--note"]).stdout().await;
     assert_eq!(broker.repo().git(&["rev-parse", "HEAD"]), before, "a note changes no commit");
     let note: Value =
         serde_json::from_str(&broker.repo().git(&["notes", "--ref=countersign", "show", "HEAD"])).unwrap();
@@ -63,17 +63,17 @@ async fn a_receipt_is_written_only_for_an_allowed_commit() {
     assert_eq!(note["tree"], broker.repo().git(&["rev-parse", "HEAD^{tree}"]));
     broker.repo().write("staged.txt", "staged\n");
     broker.repo().git(&["add", "--all"]);
-    broker.type_in(&["receipt", "--trailer"]).prints().await;
-    broker.type_in(&["receipt", "--trailer"]).prints().await;
+    broker.command(&["receipt", "--trailer"]).stdout().await;
+    broker.command(&["receipt", "--trailer"]).stdout().await;
     let message = broker.repo().git(&["log", "-1", "--format=%B"]);
     assert_eq!(message.matches("Countersigned: R-1 sha256:").count(), 1, "{message}");
     assert!(message.contains(" by ada (general)"), "{message}");
     assert_eq!(broker.repo().git(&["diff", "--cached", "--name-only"]), "staged.txt", "what is staged stays so");
     assert_eq!(standings(&broker, "HEAD~1..HEAD").await, (0, vec![json!("proven")]));
-    let shown = broker.type_in(&["receipt", "--show"]).prints().await;
+    let shown = broker.command(&["receipt", "--show"]).stdout().await;
     assert!(shown.starts_with("Countersigned: R-1 "), "{shown}");
     broker.repo().git(&["commit", "--quiet", "--message", "unapproved"]);
-    let refused = broker.type_in(&["receipt"]).ends().await;
+    let refused = broker.command(&["receipt"]).finish().await;
     assert_eq!(refused.code, 1);
     assert!(refused.out.contains("not approved; no receipt written"), "{}", refused.out);
     assert_eq!(git(&broker.repo().path(), &["notes", "--ref=countersign", "show", "HEAD"]).code, 1);
@@ -87,11 +87,11 @@ async fn a_pushed_commit_is_amended_only_with_force() {
     git(bare.path(), &["init", "--quiet", "--bare"]);
     broker.repo().git(&["remote", "add", "origin", bare.path().to_str().unwrap()]);
     broker.repo().git(&["push", "--quiet", "origin", "main"]);
-    let refused = broker.type_in(&["receipt", "--trailer"]).ends().await;
+    let refused = broker.command(&["receipt", "--trailer"]).finish().await;
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("is already on origin/main; pass --force"), "{}", refused.err);
-    broker.type_in(&["receipt", "--trailer", "--force"]).prints().await;
-    let earlier = broker.type_in(&["receipt", "HEAD~1", "--trailer"]).ends().await;
+    broker.command(&["receipt", "--trailer", "--force"]).stdout().await;
+    let earlier = broker.command(&["receipt", "HEAD~1", "--trailer"]).finish().await;
     assert_eq!(earlier.code, 1);
 }
 
@@ -99,10 +99,11 @@ async fn a_pushed_commit_is_amended_only_with_force() {
 async fn receipts_are_compared_with_the_commit_and_the_database() {
     let broker = start().await;
     commit_approved(&broker, "zwei").await;
-    broker.type_in(&["receipt", "--trailer"]).prints().await;
+    broker.command(&["receipt", "--trailer"]).stdout().await;
     // Without the database only the receipt is left.
     let elsewhere = tempfile::tempdir().unwrap();
-    let verify = async || typed(elsewhere.path(), &broker.repo().path(), &["verify", "HEAD", "--json"]).ends().await;
+    let verify =
+        async || command_in(elsewhere.path(), &broker.repo().path(), &["verify", "HEAD", "--json"]).finish().await;
     assert_eq!(read(&verify().await), (0, vec![json!("receipted")]));
     // Other content with the same message.
     stage(&broker, "boese");
@@ -129,13 +130,13 @@ async fn an_unknown_receipt_counts_only_with_trust_receipts() {
     let forged = json!({ "review": "R-7", "content_hash": "00", "tree": tree, "reviewers": [who] }).to_string();
     broker.repo().git(&["notes", "--ref=countersign", "add", "--message", &forged, "HEAD"]);
     assert_eq!(standings(&broker, "HEAD").await, (1, vec![json!("receipted")]));
-    let text = broker.type_in(&["verify", "HEAD"]).ends().await;
+    let text = broker.command(&["verify", "HEAD"]).finish().await;
     assert!(
         text.out.contains("1 of 1 without an approval") && text.out.contains("this database cannot prove"),
         "{}",
         text.out
     );
-    let trusting = broker.type_in(&["verify", "HEAD", "--trust-receipts"]).prints().await;
+    let trusting = broker.command(&["verify", "HEAD", "--trust-receipts"]).stdout().await;
     assert!(trusting.contains("1 of 1 with a receipt only") && !trusting.contains("approved"), "{trusting}");
 }
 
@@ -143,7 +144,7 @@ async fn an_unknown_receipt_counts_only_with_trust_receipts() {
 async fn piped_output_has_no_colours() {
     let broker = start().await;
     for line in [&["verify", "HEAD"][..], &["gate"], &["receipt", "--show"], &["tandem"], &["init", "--check"]] {
-        let ended = broker.type_in(line).ends().await;
+        let ended = broker.command(line).finish().await;
         assert!(!ended.out.contains('\u{1b}'), "{line:?}: {}", ended.out);
     }
 }
@@ -179,8 +180,8 @@ async fn an_unreadable_database_is_an_undetermined_answer() {
     let data = broker.home().join("elsewhere");
     std::fs::create_dir(&data).unwrap();
     std::fs::write(data.join("countersign.db"), "this file is not a database, despite its name").unwrap();
-    let ended = broker.type_in(&["verify", "--data-dir", data.to_str().unwrap()]).ends().await;
+    let ended = broker.command(&["verify", "--data-dir", data.to_str().unwrap()]).finish().await;
     assert_eq!(ended.code, 2, "{}", ended.err);
-    let ended = broker.type_in(&["verify", "nothing..HEAD"]).ends().await;
+    let ended = broker.command(&["verify", "nothing..HEAD"]).finish().await;
     assert_eq!(ended.code, 2);
 }

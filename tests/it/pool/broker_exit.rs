@@ -116,7 +116,7 @@ async fn stop_and_check(mut broker: TestBroker) {
 
 /// `kill -9` and SIGTERM in turn.
 async fn kill(times: usize) {
-    let mut broker = TestBroker::with(&one_of_each(&REVIEWERS)).await;
+    let mut broker = TestBroker::with_settings(&one_of_each(&REVIEWERS)).await;
     let reviews = submit(&broker, REVIEWERS.len() + 3).await;
     let mut longest = Duration::ZERO;
     for time in 0..times {
@@ -159,7 +159,7 @@ async fn long_crash_loop_with_reviewers() {
 /// broker, which starts at once.
 async fn kill_at_any_moment(times: usize) {
     let mut random = Random::new();
-    let mut broker = TestBroker::with(&one_of_each(&REVIEWERS)).await;
+    let mut broker = TestBroker::with_settings(&one_of_each(&REVIEWERS)).await;
     submit(&broker, REVIEWERS.len()).await;
     for _ in 0..times {
         tokio::time::sleep(Duration::from_millis(random.within(0..400))).await;
@@ -199,7 +199,7 @@ async fn long_crash_loop_at_any_moment() {
 #[tokio::test]
 async fn orphans_of_killed_shims_end_at_the_next_start() {
     let (_, kinds) = REVIEWERS.split_last().unwrap();
-    let mut broker = TestBroker::with(&one_of_each(kinds)).await;
+    let mut broker = TestBroker::with_settings(&one_of_each(kinds)).await;
     let reviews = submit(&broker, kinds.len() + 3).await;
     let running = until_running(&broker, kinds).await;
     claim(&running.ids, &reviews[..3]).await;
@@ -229,7 +229,7 @@ async fn flood(parts: usize) {
             until [ -e $HOME/begin-$part ]; do sleep 0.02; done; \
             flood | head -c $much; : > $HOME/$COUNTERSIGN_REVIEWER_ID-$part; part=$((part + 1)); \
         done";
-    let broker = TestBroker::with(&pool_of(SCRIPT, "max_size = 3\nratio = 1\ncooldown = \"10ms\"")).await;
+    let broker = TestBroker::with_settings(&pool_of(SCRIPT, "max_size = 3\nratio = 1\ncooldown = \"10ms\"")).await;
     submit(&broker, 4).await;
     let pool = broker.until_pool("three reviewers", |pool| pool["reviewers"][2]["state"] == "idle").await;
     let (reviewers, before) = (ids(&pool, "reviewers"), resident_kib(broker.pid()));

@@ -5,7 +5,7 @@ use crate::support::{
     broker::{TestBroker, countersign},
     pool::{ids, pool_of, pool_running},
     reviews::verdict,
-    tokens::made,
+    tokens::create_token,
     wait_until::wait_until,
 };
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn is_reviewed_by_hand(broker: &TestBroker, review: &str) {
 }
 
 /// The output of `countersign reviewer`.
-async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
+async fn reviewer_stdout(broker: &TestBroker, arguments: &[&str]) -> String {
     let mut command = countersign(broker.home());
     command.arg("reviewer").args(arguments).arg("--data-dir").arg(broker.data_dir());
     let output = command.output().await.unwrap();
@@ -48,7 +48,7 @@ async fn said(broker: &TestBroker, arguments: &[&str]) -> String {
 
 #[tokio::test]
 async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
-    let broker = TestBroker::with(&pool_of(FAILING, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
+    let broker = TestBroker::with_settings(&pool_of(FAILING, "cooldown = \"10ms\"\ncheck_every = \"50ms\"")).await;
     let client = broker.client();
     let mut reviews = Vec::new();
     for n in 0..3 {
@@ -65,15 +65,16 @@ async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
     assert!(message.starts_with("5 reviewers failed in a row in project"), "{message}");
 
     // A token of another project does not see the messages.
-    let bound = broker.client().with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
+    let bound =
+        broker.client().with_token(&create_token(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
     let seen = bound.call("list_reviewers", json!({})).await;
     assert_eq!((seen.get("message"), seen.get("last_words"), ids(&seen, "ended").len()), (None, None, 0));
 
-    let list = said(&broker, &["list"]).await;
+    let list = reviewer_stdout(&broker, &["list"]).await;
     assert!(list.starts_with("pool crash_loop: 0 of 3 reviewers, 3 reviews wait\n"), "{list}");
     assert!(WORDS.iter().all(|words| list.contains(&format!("  | {words}\n"))), "{list}");
     let ended = &pool["ended"][0]["reviewer_id"];
-    let log = said(&broker, &["logs", ended.as_str().unwrap()]).await;
+    let log = reviewer_stdout(&broker, &["logs", ended.as_str().unwrap()]).await;
     assert!(WORDS.iter().all(|words| log.contains(&format!(" err {words}\n"))), "{log}");
 
     // Neither a check of the queue nor a new review starts a reviewer.
@@ -91,7 +92,7 @@ async fn reviewers_that_fail_at_once_end_in_a_crash_loop() {
 async fn an_operator_clears_a_crash_loop_after_the_cooldown() {
     let script = format!("[ -e $HOME/fixed ] && exec sleep 1000; {FAILING}");
     let settings = "cooldown = \"2s\"\nmax_failures = 2";
-    let broker = TestBroker::with(&pool_of(&script, settings)).await;
+    let broker = TestBroker::with_settings(&pool_of(&script, settings)).await;
     let client = broker.client();
     client.submit("waits for a reviewer").await;
     until(&broker, "crash_loop").await;
@@ -121,13 +122,13 @@ async fn a_missing_program_is_named_and_used_once_it_exists() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("my-reviewer");
     let program_name = program.to_str().unwrap();
-    let broker = TestBroker::with(&pool_running(&[program_name], "check_every = \"50ms\"")).await;
+    let broker = TestBroker::with_settings(&pool_running(&[program_name], "check_every = \"50ms\"")).await;
     let client = broker.client();
     let review = client.submit("waits for a program").await;
 
     let pool = until(&broker, "unavailable").await;
     assert_eq!(pool["message"], format!("{program_name} is not executable (from pool.command)"));
-    assert!(said(&broker, &["list"]).await.contains(program_name));
+    assert!(reviewer_stdout(&broker, &["list"]).await.contains(program_name));
     let refused = client.refused("pool_unavailable", "spawn_reviewer", json!({})).await;
     assert!(refused["error"].as_str().unwrap().contains(program_name), "{refused}");
     is_reviewed_by_hand(&broker, &review).await;
@@ -145,7 +146,7 @@ async fn a_missing_program_is_named_and_used_once_it_exists() {
 
 #[tokio::test]
 async fn a_program_outside_of_path_is_reported_with_path() {
-    let broker = TestBroker::with(&pool_running(&["no-such-reviewer"], "")).await;
+    let broker = TestBroker::with_settings(&pool_running(&["no-such-reviewer"], "")).await;
     broker.client().submit("waits for a program").await;
     let message = until(&broker, "unavailable").await["message"].as_str().unwrap().to_owned();
     let path = std::env::var("PATH").unwrap();

@@ -6,8 +6,8 @@ use crate::support::{
     json_schema::violations,
     repo::Repo,
     reviews::{column, with},
-    scripted_reviewer::{Part, command_pool, pool, processes_of},
-    tokens::made,
+    scripted_reviewer::{ReviewerScript, command_pool, pool, processes_of},
+    tokens::create_token,
     tool_calls::all_tools,
     wait_until::wait_until,
 };
@@ -53,8 +53,8 @@ fn claim_ends(log: &[EventRecord]) -> Vec<(String, String)> {
 async fn three_reviewers_complete_ten_reviews_and_exit() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let settings = pool(Part::Waits(&gate), "max_size = 3\nratio = 3\nidle_after = \"3s\"");
-    let mut broker = TestBroker::with(&settings).await;
+    let settings = pool(ReviewerScript::Waits(&gate), "max_size = 3\nratio = 3\nidle_after = \"3s\"");
+    let mut broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     let mut reviews = Vec::new();
     for n in 0..10 {
@@ -98,8 +98,9 @@ async fn three_reviewers_complete_ten_reviews_and_exit() {
 
 #[tokio::test]
 async fn nothing_is_started_while_the_pool_is_off() {
-    let settings = pool(Part::Approves, "check_every = \"10ms\"").replace("enabled = true", "enabled = false");
-    let broker = TestBroker::with(&settings).await;
+    let settings =
+        pool(ReviewerScript::Approves, "check_every = \"10ms\"").replace("enabled = true", "enabled = false");
+    let broker = TestBroker::with_settings(&settings).await;
     let client = broker.client();
     client.submit("no reviewer comes").await;
     let pool = client.call("list_reviewers", json!({})).await;
@@ -114,7 +115,7 @@ async fn nothing_is_started_while_the_pool_is_off() {
 async fn a_killed_reviewer_is_replaced_and_its_verdict_is_stale() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "")).await;
+    let mut broker = TestBroker::with_settings(&pool(ReviewerScript::Waits(&gate), "")).await;
     let client = broker.client();
     let review = client.submit("survives its reviewer").await;
     let first = status_becomes(&broker, &review, "claimed").await;
@@ -148,7 +149,7 @@ async fn a_killed_reviewer_is_replaced_and_its_verdict_is_stale() {
 async fn a_draining_reviewer_finishes_its_review_and_claims_no_other() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
+    let mut broker = TestBroker::with_settings(&pool(ReviewerScript::Waits(&gate), "max_size = 1")).await;
     let client = broker.client();
     let first = client.submit("the last one").await;
     let reviewer = status_becomes(&broker, &first, "claimed").await["claimed_by"].as_str().unwrap().to_owned();
@@ -170,7 +171,8 @@ async fn a_draining_reviewer_finishes_its_review_and_claims_no_other() {
 #[tokio::test]
 async fn a_killed_reviewer_releases_its_claim() {
     let gates = tempfile::tempdir().unwrap();
-    let mut broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "cooldown = \"1h\"")).await;
+    let mut broker =
+        TestBroker::with_settings(&pool(ReviewerScript::Waits(&gates.path().join("never")), "cooldown = \"1h\"")).await;
     let client = broker.client();
     let review = client.submit("given back").await;
     let reviewer = status_becomes(&broker, &review, "claimed").await["claimed_by"].clone();
@@ -192,7 +194,7 @@ async fn a_killed_reviewer_releases_its_claim() {
 async fn a_restart_ends_the_reviewers_and_releases_their_claims() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let mut broker = TestBroker::with(&pool(Part::Waits(&gate), "")).await;
+    let mut broker = TestBroker::with_settings(&pool(ReviewerScript::Waits(&gate), "")).await;
     let review = broker.client().submit("outlives two brokers").await;
     for (killed, reason) in [(true, "kill -9"), (false, "SIGTERM")] {
         let holder = status_becomes(&broker, &review, "claimed").await["claimed_by"].as_str().unwrap().to_owned();
@@ -226,7 +228,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
     let script = format!("cat > {0}.prompt; env > {0}.new; pwd > {0}.cwd; mv {0}.new {0}; sleep 60", seen.display());
     let settings = command_pool(&[json!("sh"), json!("-c"), json!(script)], "environment = [\"NAMED\"]");
     let prelude = "export SECRET_KEY=made-up NAMED=handed-on OPENAI_API_KEY=made-up AWS_PROFILE=x";
-    let broker = TestBroker::under(prelude, &settings).await;
+    let broker = TestBroker::with_prelude(prelude, &settings).await;
     broker.client().submit("look around").await;
     wait_until("it has looked", async || seen.exists().then_some(())).await;
     let environment = std::fs::read_to_string(&seen).unwrap();
@@ -259,7 +261,7 @@ async fn a_reviewer_gets_the_allowed_variables_and_a_folder_and_nothing_else() {
 async fn a_claim_gets_a_workspace_with_the_change_applied() {
     let gates = tempfile::tempdir().unwrap();
     let gate = gates.path().join("open");
-    let broker = TestBroker::with(&pool(Part::Waits(&gate), "max_size = 1")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Waits(&gate), "max_size = 1")).await;
     let client = broker.client();
     // The author continues to work.
     let diff = broker.repo().diff("zwei");
@@ -284,8 +286,8 @@ async fn a_claim_gets_a_workspace_with_the_change_applied() {
 #[tokio::test]
 async fn reviewers_work_for_one_project_each() {
     let web = Repo::new();
-    let settings = pool(Part::Approves, "");
-    let broker = TestBroker::with(&format!("{settings}\n[projects.web]\npath = {:?}\n", web.path())).await;
+    let settings = pool(ReviewerScript::Approves, "");
+    let broker = TestBroker::with_settings(&format!("{settings}\n[projects.web]\npath = {:?}\n", web.path())).await;
     let client = broker.client();
     let own = client.submit("here").await;
     let proposal = proposal_with("there", json!({ "project": "web" }));
@@ -301,7 +303,7 @@ async fn reviewers_work_for_one_project_each() {
     };
     assert_eq!((project(&here), project(&there)), (json!("project"), json!("web")));
     // An operator of one project cannot act in the other.
-    let bound = client.with_token(&made(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
+    let bound = client.with_token(&create_token(broker.home(), "operator", "webmaster", &["--project", "web"]).await);
     let seen = bound.call("list_reviewers", json!({})).await;
     assert_eq!(column(&seen["reviewers"], "reviewer_id"), [json!(there)]);
     bound.refused("wrong_project", "kill_reviewer", json!({ "reviewer_id": here })).await;
@@ -312,7 +314,7 @@ async fn reviewers_work_for_one_project_each() {
     let (name, _) = there.rsplit_once('-').unwrap();
     let foreign = broker.data_dir().join("reviewers").join(format!("{name}-zzzzzzzz.log"));
     std::fs::write(&foreign, "another project's\n").unwrap();
-    let webmaster = made(broker.home(), "operator", "webmaster-too", &["--project", "web"]).await;
+    let webmaster = create_token(broker.home(), "operator", "webmaster-too", &["--project", "web"]).await;
     let rest = broker.rest().with_token(&webmaster);
     let log = rest.get(&format!("/reviewers/{name}/logs")).await.is(200);
     assert_eq!(log["reviewer_id"], there);
@@ -324,10 +326,10 @@ async fn reviewers_work_for_one_project_each() {
 
 #[tokio::test]
 async fn only_an_operator_can_start_and_stop_reviewers() {
-    let broker = TestBroker::with(&pool(Part::Approves, "max_size = 10")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Approves, "max_size = 10")).await;
     let calls = [("spawn_reviewer", json!({})), ("kill_reviewer", json!({ "reviewer_id": "command-r1" }))];
     for role in ["reviewer", "proposer"] {
-        let client = broker.client().with_token(&made(broker.home(), role, role, &[]).await);
+        let client = broker.client().with_token(&create_token(broker.home(), role, role, &[]).await);
         for (tool, arguments) in calls.clone() {
             client.refused("wrong_role", tool, arguments).await;
         }
@@ -353,7 +355,7 @@ async fn only_an_operator_can_start_and_stop_reviewers() {
 #[tokio::test]
 async fn the_name_of_a_pool_reviewer_is_reserved() {
     let gates = tempfile::tempdir().unwrap();
-    let broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Waits(&gates.path().join("never")), "")).await;
     let client = broker.client();
     let review = client.submit("held").await;
     let status = status_becomes(&broker, &review, "claimed").await;
@@ -378,7 +380,7 @@ async fn the_name_of_a_pool_reviewer_is_reserved() {
 
 #[tokio::test]
 async fn a_reviewer_that_exits_after_its_work_is_not_a_failure() {
-    let broker = TestBroker::with(&pool(Part::ApprovesOne, "max_size = 1")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::ApprovesOne, "max_size = 1")).await;
     let client = broker.client();
     for n in 0..6 {
         let review = client.submit(&format!("one each {n}")).await;
@@ -392,7 +394,7 @@ async fn a_reviewer_that_exits_after_its_work_is_not_a_failure() {
 
 #[tokio::test]
 async fn the_command_line_shows_starts_and_stops_reviewers() {
-    let broker = TestBroker::with(&command_pool(
+    let broker = TestBroker::with_settings(&command_pool(
         &[
             json!("sh"),
             json!("-c"),
@@ -433,7 +435,8 @@ async fn the_command_line_shows_starts_and_stops_reviewers() {
 #[tokio::test]
 async fn a_rejection_frees_the_others_of_a_panel() {
     let gates = tempfile::tempdir().unwrap();
-    let broker = TestBroker::with(&pool(Part::Waits(&gates.path().join("never")), "max_size = 1")).await;
+    let broker =
+        TestBroker::with_settings(&pool(ReviewerScript::Waits(&gates.path().join("never")), "max_size = 1")).await;
     let client = broker.client();
     let review = id(&client.call("create_review", proposal_with("no", json!({ "personas": ["a", "b"] }))).await);
     broker.until_pool("the pool's reviewer sits", |pool| states(pool) == ["busy"]).await;
@@ -448,7 +451,7 @@ async fn a_rejection_frees_the_others_of_a_panel() {
 
 #[tokio::test]
 async fn a_reviewer_is_replaced_after_its_ttl() {
-    let broker = TestBroker::with(&pool(Part::Approves, "ttl = \"5s\"")).await;
+    let broker = TestBroker::with_settings(&pool(ReviewerScript::Approves, "ttl = \"5s\"")).await;
     let client = broker.client();
     let first = client.submit("young").await;
     status_becomes(&broker, &first, "approved").await;

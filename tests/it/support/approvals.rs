@@ -3,7 +3,7 @@
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal_with},
-    command::Finished,
+    command::CommandOutput,
     reviews::verdict,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn stage(broker: &TestBroker, word: &str) {
 
 /// A git command that may fail.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
-pub(crate) fn git(dir: &Path, args: &[&str]) -> Finished {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> CommandOutput {
     let output = std::process::Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
         .args(args)
@@ -52,7 +52,7 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> Finished {
         .output()
         .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Finished { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    CommandOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 /// Installs a git hook that calls `countersign hook`.

@@ -19,14 +19,14 @@ pub(crate) struct TestBroker {
     home: TempDir,
     repo: Option<Repo>,
     settings: String,
-    around: Around,
+    launch_options: LaunchOptions,
     child: Child,
     port: u16,
 }
 
 /// The environment of a broker process.
 #[derive(Default)]
-struct Around {
+struct LaunchOptions {
     /// Shell commands that run before the broker.
     prelude: Option<&'static str>,
     /// Variables in addition to the default ones.
@@ -39,16 +39,16 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 impl TestBroker {
     /// A broker for a fresh repository, with the defaults.
     pub(crate) async fn start() -> Self {
-        Self::with("").await
+        Self::with_settings("").await
     }
 
     /// A broker with these settings (TOML) over the defaults.
-    pub(crate) async fn with(settings: &str) -> Self {
+    pub(crate) async fn with_settings(settings: &str) -> Self {
         Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
     /// A broker on this port.
-    pub(crate) async fn at(port: u16) -> Self {
+    pub(crate) async fn on_port(port: u16) -> Self {
         Self::launch(tempfile::tempdir().unwrap(), Some(Repo::new()), "", port).await
     }
 
@@ -58,36 +58,42 @@ impl TestBroker {
     }
 
     /// A broker on a data dir that a test has filled before: the folder `data` in `home`.
-    pub(crate) async fn on(home: TempDir, settings: &str) -> Self {
+    pub(crate) async fn in_home(home: TempDir, settings: &str) -> Self {
         Self::launch(home, Some(Repo::new()), settings, 0).await
     }
 
     /// A broker that a shell starts after `prelude`, which may set limits and redirect.
-    pub(crate) async fn under(prelude: &'static str, settings: &str) -> Self {
-        let around = Around { prelude: Some(prelude), ..Around::default() };
-        Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+    pub(crate) async fn with_prelude(prelude: &'static str, settings: &str) -> Self {
+        let launch_options = LaunchOptions { prelude: Some(prelude), ..LaunchOptions::default() };
+        Self::launch_in(launch_options, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
     /// A broker with these variables in its environment.
-    pub(crate) async fn among(variables: Vec<(String, String)>, settings: &str) -> Self {
-        let around = Around { variables, ..Around::default() };
-        Self::launch_in(around, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
+    pub(crate) async fn with_env(variables: Vec<(String, String)>, settings: &str) -> Self {
+        let launch_options = LaunchOptions { variables, ..LaunchOptions::default() };
+        Self::launch_in(launch_options, tempfile::tempdir().unwrap(), Some(Repo::new()), settings, 0).await
     }
 
     /// A broker that a shell starts after `prelude`, in a home that a test has filled before.
-    pub(crate) async fn under_on(prelude: &'static str, home: TempDir, settings: &str) -> Self {
-        let around = Around { prelude: Some(prelude), ..Around::default() };
-        Self::launch_in(around, home, Some(Repo::new()), settings, 0).await
+    pub(crate) async fn with_prelude_in(prelude: &'static str, home: TempDir, settings: &str) -> Self {
+        let launch_options = LaunchOptions { prelude: Some(prelude), ..LaunchOptions::default() };
+        Self::launch_in(launch_options, home, Some(Repo::new()), settings, 0).await
     }
 
     async fn launch(home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
-        Self::launch_in(Around::default(), home, repo, settings, port).await
+        Self::launch_in(LaunchOptions::default(), home, repo, settings, port).await
     }
 
-    async fn launch_in(around: Around, home: TempDir, repo: Option<Repo>, settings: &str, port: u16) -> Self {
+    async fn launch_in(
+        launch_options: LaunchOptions,
+        home: TempDir,
+        repo: Option<Repo>,
+        settings: &str,
+        port: u16,
+    ) -> Self {
         std::fs::write(home.path().join("config.toml"), settings).unwrap();
-        let (child, port) = spawn(&around, home.path(), repo.as_ref().map(Repo::path), port).await;
-        Self { home, repo, settings: settings.to_owned(), around, child, port }
+        let (child, port) = spawn(&launch_options, home.path(), repo.as_ref().map(Repo::path), port).await;
+        Self { home, repo, settings: settings.to_owned(), launch_options, child, port }
     }
 
     /// SIGKILL, then another process on the same database and port.
@@ -128,13 +134,13 @@ impl TestBroker {
     pub(crate) async fn restarted(mut self) -> Self {
         std::fs::write(self.home.path().join("config.toml"), &self.settings).unwrap();
         let repo = self.repo.as_ref().map(Repo::path);
-        (self.child, self.port) = spawn(&self.around, self.home.path(), repo, self.port).await;
+        (self.child, self.port) = spawn(&self.launch_options, self.home.path(), repo, self.port).await;
         self
     }
 
     /// Like [`Self::restarted`], without the prelude.
     pub(crate) async fn restarted_freely(mut self) -> Self {
-        self.around.prelude = None;
+        self.launch_options.prelude = None;
         self.restarted().await
     }
 
@@ -258,9 +264,9 @@ fn bare(mut command: Command, home: &Path) -> Command {
     command
 }
 
-async fn spawn(around: &Around, home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
+async fn spawn(launch_options: &LaunchOptions, home: &Path, repo: Option<PathBuf>, port: u16) -> (Child, u16) {
     let stderr = std::fs::OpenOptions::new().create(true).append(true).open(home.join("stderr.log")).unwrap();
-    let mut command = match around.prelude {
+    let mut command = match launch_options.prelude {
         None => countersign(home),
         Some(prelude) => {
             let mut shell = Command::new("sh");
@@ -269,7 +275,7 @@ async fn spawn(around: &Around, home: &Path, repo: Option<PathBuf>, port: u16) -
         }
     };
     command
-        .envs(around.variables.iter().map(|(name, value)| (name, value)))
+        .envs(launch_options.variables.iter().map(|(name, value)| (name, value)))
         .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
         .arg("--data-dir")
         .arg(home.join("data"))

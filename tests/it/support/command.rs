@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 
 /// Exit code and output of a command.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct CommandOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
@@ -27,14 +27,14 @@ pub(crate) struct TestCommand {
 
 impl TestBroker {
     /// A command that uses this broker, run in its repository.
-    pub(crate) fn type_in(&self, line: &[&str]) -> TestCommand {
+    pub(crate) fn command(&self, line: &[&str]) -> TestCommand {
         let data_dir = self.data_dir().display().to_string();
-        typed(self.home(), &self.repo().path(), line).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir)
+        command_in(self.home(), &self.repo().path(), line).var("COUNTERSIGN_SERVER_DATA_DIR", &data_dir)
     }
 }
 
 /// A command in the folder `dir`, with its own home folder.
-pub(crate) fn typed(home: &Path, dir: &Path, line: &[&str]) -> TestCommand {
+pub(crate) fn command_in(home: &Path, dir: &Path, line: &[&str]) -> TestCommand {
     let args = line.iter().map(|word| (*word).to_owned()).collect();
     TestCommand { home: home.into(), dir: dir.into(), args, variables: Vec::new(), stdin: Vec::new() }
 }
@@ -45,12 +45,12 @@ impl TestCommand {
         self
     }
 
-    pub(crate) fn reads(mut self, text: &str) -> Self {
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
         self.stdin = text.as_bytes().to_vec();
         self
     }
 
-    pub(crate) async fn ends(self) -> Finished {
+    pub(crate) async fn finish(self) -> CommandOutput {
         let mut command = countersign(&self.home);
         command.args(&self.args).current_dir(&self.dir).envs(self.variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -64,15 +64,15 @@ impl TestCommand {
             .unwrap_or_else(|_| panic!("{:?} does not end", self.args));
         let ended = ended.unwrap();
         let text = |bytes| String::from_utf8(bytes).expect("text");
-        Finished { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
+        CommandOutput { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
     }
 
     /// Runs the command, which must succeed: its stdout.
     #[track_caller]
-    pub(crate) fn prints(self) -> impl Future<Output = String> {
+    pub(crate) fn stdout(self) -> impl Future<Output = String> {
         let place = std::panic::Location::caller();
         async move {
-            let ended = self.ends().await;
+            let ended = self.finish().await;
             assert_eq!(ended.code, 0, "at {place}: {}{}", ended.out, ended.err);
             ended.out
         }
@@ -81,7 +81,7 @@ impl TestCommand {
     /// Runs the command, which must succeed: its stdout as JSON.
     #[track_caller]
     pub(crate) fn json(self) -> impl Future<Output = Value> {
-        let printed = self.prints();
+        let printed = self.stdout();
         async move { serde_json::from_str(&printed.await).expect("JSON") }
     }
 }

@@ -1,6 +1,5 @@
-//! Reviews under load, with a record of every acknowledged call. Each call makes one change, so the version of a review
-//! is
-//! the number of its calls.
+//! Reviews under load, with a record of every acknowledged call. Each call makes one change, so the version of a
+//! review is the number of its calls.
 
 use super::{
     client::{TestClient, id, proposal_with},
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 
 /// The course of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Course {
     /// Two rounds with messages, approved, closed.
     Full,
     Rejected,
@@ -18,13 +17,13 @@ enum Way {
 }
 
 #[derive(Debug)]
-pub(crate) struct Life {
+pub(crate) struct ScriptedReview {
     name: String,
-    way: Way,
+    course: Course,
     diff: Option<String>,
     /// The last acknowledged answer.
     acknowledged: Option<Value>,
-    said: Vec<String>,
+    messages: Vec<String>,
     verdicts: usize,
 }
 
@@ -41,18 +40,18 @@ const FULL: &[&str] = &["create", "claim", "answer", "ask", "send back", "revise
 const REJECTED: &[&str] = &["create", "claim", "ask", "answer", "comment", "reject", "close"];
 const CANCELLED: &[&str] = &["create", "claim", "cancel", "close"];
 
-impl Life {
-    pub(crate) fn begin(name: String, diff: Option<String>, random: &mut Random) -> Self {
-        let way = *random.pick(&[Way::Full, Way::Full, Way::Rejected, Way::Cancelled]);
-        Self { name, way, diff, acknowledged: None, said: Vec::new(), verdicts: 0 }
+impl ScriptedReview {
+    pub(crate) fn new(name: String, diff: Option<String>, random: &mut Random) -> Self {
+        let course = *random.pick(&[Course::Full, Course::Full, Course::Rejected, Course::Cancelled]);
+        Self { name, course, diff, acknowledged: None, messages: Vec::new(), verdicts: 0 }
     }
 
     /// Makes the next call, or repeats the one whose answer was lost.
     pub(crate) async fn step(&mut self, client: &TestClient) -> Step {
-        let steps = match self.way {
-            Way::Full => FULL,
-            Way::Rejected => REJECTED,
-            Way::Cancelled => CANCELLED,
+        let steps = match self.course {
+            Course::Full => FULL,
+            Course::Rejected => REJECTED,
+            Course::Cancelled => CANCELLED,
         };
         let Some(step) = steps.get(self.version() as usize).copied() else { return Step::Over };
         let (tool, arguments) = self.call(step);
@@ -61,7 +60,7 @@ impl Life {
                 assert_eq!(answer["version"], self.version() + 1, "{step}: {answer}");
                 self.acknowledged = Some(answer);
                 match step {
-                    "ask" | "answer" => self.said.push(arguments["body"].as_str().unwrap().to_owned()),
+                    "ask" | "answer" => self.messages.push(arguments["body"].as_str().unwrap().to_owned()),
                     "send back" | "approve" | "comment" | "reject" => self.verdicts += 1,
                     _ => {}
                 }
@@ -126,10 +125,13 @@ impl Life {
         }
         let discussion = client.call("get_discussion", review.clone()).await;
         let bodies: Vec<_> = discussion["messages"].as_array().unwrap().iter().map(|row| &row["body"]).collect();
-        assert!(bodies.len() >= self.said.len() && bodies.iter().zip(&self.said).all(|(a, b)| *a == b), "{discussion}");
+        assert!(
+            bodies.len() >= self.messages.len() && bodies.iter().zip(&self.messages).all(|(a, b)| *a == b),
+            "{discussion}"
+        );
         let proposal = client.call("get_proposal", json!({ "review_id": id(acknowledged), "round": 1 })).await;
         let verdicts = proposal["iterations"].as_array().map_or(0, Vec::len);
-        let of_first_round = if self.way == Way::Full { self.verdicts.min(1) } else { self.verdicts };
+        let of_first_round = if self.course == Course::Full { self.verdicts.min(1) } else { self.verdicts };
         assert!(verdicts >= of_first_round, "{self:?}: {proposal}");
     }
 }

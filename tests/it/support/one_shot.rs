@@ -77,7 +77,7 @@ impl OneShots {
         for persona in personas {
             write_persona(home.path(), persona.name, &persona.settings(home.path()));
         }
-        Self { broker: TestBroker::on(home, settings).await }
+        Self { broker: TestBroker::in_home(home, settings).await }
     }
 
     pub(crate) fn client(&self) -> TestClient {

@@ -1,6 +1,6 @@
 //! A client of the REST API.
 
-use super::{broker::TestBroker, tokens::operators};
+use super::{broker::TestBroker, tokens::operator_secret};
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ impl TestBroker {
     }
 
     pub(crate) fn rest_as_operator(&self) -> RestClient {
-        self.rest().with_token(&operators(self))
+        self.rest().with_token(&operator_secret(self))
     }
 }
 

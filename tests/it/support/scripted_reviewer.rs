@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const PART: &str = "PLAYED_REVIEWER";
+const SCRIPT_VARIABLE: &str = "SCRIPTED_REVIEWER";
 
 /// What a scripted reviewer does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'a> {
+pub(crate) enum ReviewerScript<'a> {
     /// Approves every review until it is drained.
     Approves,
     /// Approves every review, but only once this file exists.
@@ -21,15 +21,16 @@ pub(crate) enum Part<'a> {
 }
 
 /// The settings of a pool with such reviewers and short timeouts.
-pub(crate) fn pool(part: Part<'_>, more: &str) -> String {
-    let part = match part {
-        Part::Approves => "approves".to_owned(),
-        Part::Waits(file) => format!("waits {}", file.display()),
-        Part::ApprovesOne => "approves-one".to_owned(),
+pub(crate) fn pool(script: ReviewerScript<'_>, more: &str) -> String {
+    let script = match script {
+        ReviewerScript::Approves => "approves".to_owned(),
+        ReviewerScript::Waits(file) => format!("waits {}", file.display()),
+        ReviewerScript::ApprovesOne => "approves-one".to_owned(),
     };
     let this = std::env::current_exe().unwrap();
-    let script =
-        format!("export {PART}='{part}'; exec \"$0\" --ignored --exact support::scripted_reviewer::acts_as_a_reviewer");
+    let script = format!(
+        "export {SCRIPT_VARIABLE}='{script}'; exec \"$0\" --ignored --exact support::scripted_reviewer::acts_as_a_reviewer"
+    );
     let command = [json!("sh"), json!("-c"), json!(script), json!(this)];
     command_pool(&command, more)
 }
@@ -52,9 +53,9 @@ pub(crate) fn processes_of(reviewer: &str) -> Vec<u32> {
 #[tokio::test]
 #[ignore = "started by the pool as a reviewer"]
 async fn acts_as_a_reviewer() {
-    let (Ok(part), Ok(url)) = (std::env::var(PART), std::env::var("COUNTERSIGN_MCP_URL")) else { return };
+    let (Ok(script), Ok(url)) = (std::env::var(SCRIPT_VARIABLE), std::env::var("COUNTERSIGN_MCP_URL")) else { return };
     let client = TestClient::new(url).with_token(&std::env::var("COUNTERSIGN_TOKEN").unwrap());
-    let (part, file) = part.split_once(' ').map_or((part.as_str(), None), |(part, file)| (part, Some(file)));
+    let (script, file) = script.split_once(' ').map_or((script.as_str(), None), |(script, file)| (script, Some(file)));
     let gate = file.map(PathBuf::from);
     let mut since = Value::Null;
     loop {
@@ -80,7 +81,7 @@ async fn acts_as_a_reviewer() {
             });
             client.call("submit_verdict", verdict).await;
             since = Value::Null;
-            if part == "approves-one" {
+            if script == "approves-one" {
                 return;
             }
             break;

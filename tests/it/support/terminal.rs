@@ -2,7 +2,7 @@
 
 use crate::support::{
     broker::TestBroker,
-    command::{Finished, TestCommand},
+    command::{CommandOutput, TestCommand},
 };
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub(crate) async fn on_a_branch() -> TestBroker {
 }
 
 pub(crate) async fn on_a_branch_with(settings: &str) -> TestBroker {
-    let broker = TestBroker::with(settings).await;
+    let broker = TestBroker::with_settings(settings).await;
     branch(&broker);
     broker
 }
@@ -26,8 +26,8 @@ pub(crate) fn branch(broker: &TestBroker) {
 
 impl TestBroker {
     /// A command of `who`.
-    pub(crate) fn types(&self, who: &str, line: &[&str]) -> TestCommand {
-        self.type_in(line).var("COUNTERSIGN_NAME", who)
+    pub(crate) fn command_as(&self, who: &str, line: &[&str]) -> TestCommand {
+        self.command(line).var("COUNTERSIGN_NAME", who)
     }
 }
 
@@ -43,8 +43,8 @@ impl<'a> Transcript<'a> {
         Self { broker, columns, text: String::new() }
     }
 
-    pub(crate) async fn types(&mut self, who: &str, line: &[&str]) -> Finished {
-        let ended = self.broker.types(who, line).var("COLUMNS", self.columns).ends().await;
+    pub(crate) async fn run(&mut self, who: &str, line: &[&str]) -> CommandOutput {
+        let ended = self.broker.command_as(who, line).var("COLUMNS", self.columns).finish().await;
         let typed: Vec<_> =
             line.iter().map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).into() }).collect();
         writeln!(self.text, "{who}$ countersign {}", typed.join(" ")).unwrap();

@@ -13,24 +13,24 @@ pub(crate) async fn token(home: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The expected stdout.
-pub(crate) async fn said(home: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn token_stdout(home: &Path, arguments: &[&str]) -> String {
     let output = token(home, arguments).await;
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// A new token's secret; `more` may bound it to a project.
-pub(crate) async fn made(home: &Path, role: &str, name: &str, more: &[&str]) -> String {
-    let secret = said(home, &[&["create", "--role", role, "--name", name], more].concat()).await;
+pub(crate) async fn create_token(home: &Path, role: &str, name: &str, more: &[&str]) -> String {
+    let secret = token_stdout(home, &[&["create", "--role", role, "--name", name], more].concat()).await;
     secret.strip_suffix('\n').expect("one line").to_owned()
 }
 
-pub(crate) async fn listed(home: &Path) -> Vec<Value> {
-    let list: Value = serde_json::from_str(&said(home, &["list", "--json"]).await).unwrap();
+pub(crate) async fn list_tokens(home: &Path) -> Vec<Value> {
+    let list: Value = serde_json::from_str(&token_stdout(home, &["list", "--json"]).await).unwrap();
     list["tokens"].as_array().unwrap().clone()
 }
 
 /// The secret of the local user.
-pub(crate) fn operators(broker: &TestBroker) -> String {
+pub(crate) fn operator_secret(broker: &TestBroker) -> String {
     std::fs::read_to_string(broker.data_dir().join("operator.token")).unwrap().trim().to_owned()
 }
