@@ -10,9 +10,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
+use testkit::{Repo, git_command};
 
 use domain::review::{AppliesTo, DiffCheck};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::*;
 
 /// A repository of a user, and a folder for the broker's scratch repositories.
 struct TestRepo {
-    dir: TempDir,
+    repo: Repo,
     project: PathBuf,
 }
 
@@ -32,16 +32,12 @@ impl TestRepo {
     }
 
     fn with_format(format: &str) -> Self {
-        let dir = TempDir::new().unwrap();
-        let project = fs::canonicalize(dir.path()).unwrap().join("project");
-        fs::create_dir(&project).unwrap();
-        let repo = Self { dir, project };
-        repo.git(&["init", "--quiet", "--initial-branch=main", &format!("--object-format={format}")]);
-        repo
+        let repo = Repo::empty(format);
+        Self { project: repo.path(), repo }
     }
 
     fn scratch(&self) -> PathBuf {
-        self.dir.path().join("scratch")
+        self.repo.beside("scratch")
     }
 
     fn git(&self, args: &[&str]) -> String {
@@ -49,15 +45,11 @@ impl TestRepo {
     }
 
     fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.project.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        self.repo.write(path, text);
     }
 
     fn commit(&self) -> String {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--allow-empty", "--message=step"]);
-        self.git(&["rev-parse", "HEAD"])
+        self.repo.commit("step")
     }
 
     fn tree(&self) -> String {
@@ -87,11 +79,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs git as a user would.
 fn git_in(folder: &Path, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).current_dir(folder);
-    command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("LC_ALL", "C")]);
-    command.args(["-c", "user.name=User", "-c", "user.email=user@example.invalid"]).args(args);
-    let output = command.output().unwrap();
+    let output = git_command(folder).args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     // An id without its newline, a diff with it.
@@ -263,7 +251,7 @@ async fn a_linked_worktree_has_its_own_head_and_shares_the_objects() {
     let repo = TestRepo::new();
     repo.write("x", "1\n");
     repo.commit();
-    let linked = repo.dir.path().join("linked");
+    let linked = repo.repo.beside("linked");
     repo.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
     fs::write(linked.join("x"), "2\n").unwrap();
     git_in(&linked, &["commit", "--quiet", "--all", "--message=side"]);
@@ -286,7 +274,7 @@ async fn objects_that_the_repository_borrows_are_found() {
     let repo = TestRepo::new();
     repo.write("x", numbers(1, 9));
     let base = repo.commit();
-    let borrower = repo.dir.path().join("bor\"row er");
+    let borrower = repo.repo.beside("bor\"row er");
     repo.git(&["clone", "--quiet", "--shared", ".", borrower.to_str().unwrap()]);
     repo.write("x", numbers(1, 10));
     let diff = repo.git(&["diff"]);

@@ -17,7 +17,6 @@ pub(crate) mod model_server;
 pub(crate) mod one_shot;
 pub(crate) mod pool;
 pub(crate) mod random;
-pub(crate) mod repo;
 pub(crate) mod rest_client;
 pub(crate) mod reviews;
 pub(crate) mod rmcp_client;

@@ -14,9 +14,10 @@ use domain::{
     consensus::PolicyRequest,
     ids::ReviewId,
     pool::scaling,
-    review::{Proposer, Review, Rules, Status},
+    review::{Review, Rules, Status},
 };
 use std::{path::Path, sync::Arc, time::Duration};
+use testkit::proposer;
 
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(20);
@@ -72,17 +73,8 @@ fn settings(folder: &Path) -> Settings {
 }
 
 async fn submit(broker: &Broker) -> ReviewId {
-    let proposer = Proposer {
-        agent_type: "claude".into(),
-        agent_role: "proposer".into(),
-        phase: "1".into(),
-        plan: None,
-        task: None,
-        project: None,
-        proposer_id: None,
-    };
     let proposal = NewProposal {
-        proposer,
+        proposer: proposer(),
         client_repo: None,
         category: None,
         priority: None,

@@ -1,49 +1,19 @@
 use super::{parts, verdict_in};
 use domain::{
-    consensus::Policy,
-    content::ContentHash,
-    ids::{ReviewId, ReviewNumber},
-    priority::Priority,
-    review::{ClaimSeat, Command, Draft, Proposal, Proposer, Review, Rules, transition},
+    review::{ClaimSeat, Command, Review, transition},
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
 };
-use std::time::Duration;
+use testkit::{RULES, content, proposal};
 
 const NOW: Now = Now { at: Timestamp(1_800_000_000_000), tick: Tick(0) };
 
 /// R-7, whose one seat `ada` holds.
 fn claimed() -> Review {
-    let proposer = Proposer {
-        agent_type: "claude".into(),
-        agent_role: "proposer".into(),
-        phase: "1".into(),
-        plan: None,
-        task: None,
-        project: None,
-        proposer_id: None,
-    };
-    let proposal = Proposal {
-        id: ReviewId(uuid::Uuid::from_u128(7)),
-        number: ReviewNumber(7),
-        proposer,
-        category: None,
-        priority: Priority::Normal,
-        draft: Draft {
-            intent: "a change".into(),
-            content_hash: ContentHash("0".repeat(64)),
-            diff: None,
-            target: None,
-            request_key: None,
-        },
-        first_content: None,
-        personas: vec!["security".into()],
-        policy: Policy::default(),
-    };
+    let proposal = proposal(7, &content("a change"), &["security"]);
     let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
-    let rules = Rules { lease: Duration::from_secs(60) };
-    let created = transition(None, Command::Propose(Box::new(proposal)), NOW, &rules).unwrap().next;
-    transition(Some(&created), Command::Claim(claim), NOW, &rules).unwrap().next
+    let created = transition(None, Command::Propose(Box::new(proposal)), NOW, &RULES).unwrap().next;
+    transition(Some(&created), Command::Claim(claim), NOW, &RULES).unwrap().next
 }
 
 fn read(body: &str) -> Option<Result<super::VerdictRequest, String>> {

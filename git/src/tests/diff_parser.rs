@@ -7,6 +7,7 @@ use std::process::Stdio;
 use domain::diff::{AffectedFile, Operation, summarize};
 
 use super::*;
+use std::process::Command;
 
 const RUNS: usize = 1_500;
 const COPIES: [&str; 3] = ["-M", "-C", "--find-copies-harder"];
@@ -135,9 +136,9 @@ async fn a_diff_that_git_applies_is_never_summarized_differently() {
 
 /// Applies the diff in a separate worktree and asks git what changed.
 fn changed_paths(repo: &TestRepo, base: &str, diff: &str, tree: &str) -> Vec<String> {
-    let worktree = repo.dir.path().join("again");
+    let worktree = repo.repo.beside("again");
     repo.git(&["worktree", "add", "--quiet", "--detach", worktree.to_str().unwrap(), base]);
-    fs::write(repo.dir.path().join("patch"), diff).unwrap();
+    fs::write(repo.repo.beside("patch"), diff).unwrap();
     let strip = format!("-p{}", domain::diff::apply_parts(diff)[0].strip);
     git_in(&worktree, &["apply", "--index", &strip, "../patch"]);
     assert_eq!(git_in(&worktree, &["write-tree"]), tree);

@@ -164,8 +164,8 @@ async fn a_diff_above_the_limit_is_refused_with_its_size() {
 #[tokio::test]
 async fn diff_drivers_and_filters_of_the_repository_do_not_run() {
     let repo = TestRepo::new();
-    let mark = repo.dir.path().join("mark");
-    let tool = repo.dir.path().join("tool.sh");
+    let mark = repo.repo.beside("mark");
+    let tool = repo.repo.beside("tool.sh");
     fs::write(&tool, format!("#!/bin/sh\ntouch '{}'\necho changed\n", mark.display())).unwrap();
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     for key in ["diff.spy.textconv", "diff.spy.command", "diff.external", "filter.spy.smudge", "filter.spy.clean"] {

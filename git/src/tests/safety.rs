@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use std::process::Command;
 
 /// Every file of the repository with its content, including `.git`.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -23,8 +24,8 @@ fn booby_trapped() -> (TestRepo, PathBuf, String) {
     repo.write("x.txt", "1\n");
     repo.write(".gitattributes", "* filter=trap diff=trap merge=trap\n");
     let base = repo.commit();
-    let mark = repo.dir.path().join("mark");
-    let trap = repo.dir.path().join("trap.sh");
+    let mark = repo.repo.beside("mark");
+    let trap = repo.repo.beside("trap.sh");
     // Written by another process: a file that this process has open for writing cannot be executed.
     let script = format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display());
     let write = "printf %s \"$1\" >\"$2\" && chmod +x \"$2\"";

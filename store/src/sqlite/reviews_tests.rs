@@ -5,39 +5,19 @@ use crate::{
     rows::{ReviewFilter, WaitingReview},
 };
 use domain::{
-    consensus::{Escalation, Policy},
+    consensus::Escalation,
     content::Content,
     ids::{ReviewId, ReviewNumber},
-    priority::Priority,
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, ClaimSeat, Command, DiffCheck, DiffFacts, Draft, GiveVerdict,
-        OfferedPatch, PatchedContent, Proposal, Proposer, Review, Revise, Role, Rules, Status, Transition, replay,
-        transition,
+        AcceptCounterPatch, AddMessage, AppliesTo, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict, OfferedPatch,
+        PatchedContent, Review, Revise, Role, Status, Transition, replay, transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
+use testkit::{RULES, content, draft, proposal};
 use tokio::sync::oneshot;
-
-const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
-
-fn draft(content: &Content) -> Draft {
-    let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Draft { intent, content_hash, diff: None, target: None, request_key: None }
-}
-
-fn content(intent: &str) -> Content {
-    Content {
-        intent: intent.into(),
-        description: None,
-        diff: None,
-        base_commit: None,
-        files: Vec::new(),
-        flags: Vec::new(),
-        diff_note: None,
-    }
-}
 
 /// One review, and the database it is stored in.
 struct StoredReview {
@@ -53,26 +33,7 @@ impl StoredReview {
     async fn propose_with(path: &Path, personas: &[&str]) -> Self {
         let store = open(path, Settings::default()).await.unwrap();
         let content = content("the first");
-        let proposer = Proposer {
-            agent_type: "gsd-executor".into(),
-            agent_role: "proposer".into(),
-            phase: "3".into(),
-            plan: None,
-            task: None,
-            project: None,
-            proposer_id: None,
-        };
-        let proposal = Proposal {
-            id: ReviewId(uuid::Uuid::from_u128(1)),
-            number: ReviewNumber(1),
-            proposer,
-            category: None,
-            priority: Priority::Normal,
-            draft: draft(&content),
-            first_content: None,
-            personas: personas.iter().map(ToString::to_string).collect(),
-            policy: Policy::default(),
-        };
+        let proposal = proposal(1, &content, personas);
         let proposed = transition(None, Command::Propose(Box::new(proposal)), now(1), &RULES).unwrap();
         let mut stored = Self { store, review: proposed.next.clone() };
         stored.commit(proposed, Some(content)).await;

@@ -2,24 +2,21 @@
 
 use crate::{Change, Settings, StatsPeriod, Store, open};
 use domain::{
-    consensus::Policy,
     content::Content,
-    finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
-    ids::{ReviewId, ReviewNumber},
-    priority::Priority,
+    finding::Severity,
     query::GroupBy,
     review::{
-        Category, ClaimSeat, Command, Draft, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer, Review,
-        Revise, Role, Rules, Status, Transition, transition,
+        Category, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Proposer, Review, Revise, Role, Status,
+        Transition, transition,
     },
     stats::{DurationStats, Stats, StatusTime},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
+use testkit::{RULES, approval, content, draft, issue, proposal, proposer};
 use tokio::sync::oneshot;
 
-const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 /// A midnight in UTC.
 const START: i64 = 1_700_006_400_000;
 const DAY: i64 = 86_400_000;
@@ -41,25 +38,10 @@ impl ReviewFixture {
 
     pub(crate) async fn propose(&self, number: i64, project: Option<&str>, when: i64) -> Review {
         let content = content(&format!("change {number}"));
-        let proposer = Proposer {
-            agent_type: "gsd-executor".into(),
-            agent_role: "proposer".into(),
-            phase: "3".into(),
-            plan: None,
-            task: None,
-            project: project.map(Into::into),
-            proposer_id: Some("eve".into()),
-        };
         let proposal = Proposal {
-            id: ReviewId(uuid::Uuid::from_u128(u128::try_from(number).unwrap())),
-            number: ReviewNumber(number),
-            proposer,
+            proposer: Proposer { project: project.map(Into::into), proposer_id: Some("eve".into()), ..proposer() },
             category: (number % 2 == 1).then_some(Category::CodeChange),
-            priority: Priority::Normal,
-            draft: draft(&content),
-            first_content: None,
-            personas: vec!["general".into()],
-            policy: Policy::default(),
+            ..proposal(number, &content, &["general"])
         };
         self.commit(
             transition(None, Command::Propose(Box::new(proposal)), at(when), &RULES).unwrap(),
@@ -79,10 +61,9 @@ impl ReviewFixture {
     }
 
     async fn vote(&mut self, review: &Review, by: &str, verdict: Verdict, issues: &[Severity], when: i64) -> Review {
-        let numbers = (self.last_finding + 1..).map(FindingNumber);
+        let numbers = self.last_finding + 1..;
         self.last_finding += i64::try_from(issues.len()).unwrap();
-        let list =
-            numbers.zip(issues).map(|(number, severity)| OfferedFinding { number, ..finding(*severity) }).collect();
+        let list = numbers.zip(issues).map(|(number, severity)| issue(number, *severity)).collect();
         let offered = Some(OfferedFindings { content_hash: review.round.content_hash.clone(), list });
         let metrics = ReviewMetrics {
             cost_usd: Some(0.1),
@@ -91,16 +72,12 @@ impl ReviewFixture {
             ..ReviewMetrics::default()
         };
         let command = GiveVerdict {
-            by: Some(by.into()),
-            generation: None,
-            content_hash: None,
             verdict,
             reason: Some("so".into()),
-            summary: None,
             metrics: Some(metrics),
-            patch: None,
             findings: offered,
             digest: format!("{by} {when}"),
+            ..approval(by)
         };
         self.apply(review, Command::GiveVerdict(command), when).await
     }
@@ -138,40 +115,6 @@ impl ReviewFixture {
         self.store.thread.ended().await;
         self.store.reader.close().await;
     }
-}
-
-fn draft(content: &Content) -> Draft {
-    let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Draft { intent, content_hash, diff: None, target: None, request_key: None }
-}
-
-fn content(intent: &str) -> Content {
-    Content {
-        intent: intent.into(),
-        description: None,
-        diff: None,
-        base_commit: None,
-        files: Vec::new(),
-        flags: Vec::new(),
-        diff_note: None,
-    }
-}
-
-fn finding(severity: Severity) -> OfferedFinding {
-    let found = NewFinding {
-        is_issue: true,
-        kind: FindingKind::Bug,
-        severity,
-        location: None,
-        title: format!("a {severity} one"),
-        description: None,
-        code_snippet: None,
-        suggestion: None,
-        rule_ref: None,
-        confidence: None,
-    };
-    let grounding = Grounding::Unchecked { why: "it names no place".into() };
-    OfferedFinding { number: FindingNumber(0), found, grounding, on_changed_lines: None }
 }
 
 /// Two rounds and a close; rejected and closed; cancelled; pending since a day later; approved, of another project.

@@ -4,13 +4,13 @@ use crate::support::{
     broker::{TestBroker, countersign},
     client::{id, proposal, proposal_with},
     mcp_bridge::{Bridge, Unserved},
-    repo::Repo,
     reviews,
     wait_until::wait_until,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
 use std::{collections::HashSet, net::TcpListener};
+use testkit::Repo;
 use tokio::process::Command;
 
 fn tool(name: &str, arguments: Value) -> Value {

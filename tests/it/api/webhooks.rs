@@ -4,7 +4,6 @@ use crate::support::{
     broker::{TestBroker, countersign},
     client::{id, proposal_with},
     http_receiver::{Behavior, Got, Receiver},
-    repo::Repo,
     reviews::{last_event, verdict},
     wait_until::wait_until,
 };
@@ -17,6 +16,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
 };
+use testkit::Repo;
 
 /// Few attempts with short pauses.
 const QUICK: &str = "[webhooks]\nattempts = 3\nfirst_pause = \"10ms\"\n";

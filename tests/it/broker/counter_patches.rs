@@ -3,10 +3,10 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
-    repo::Repo,
     reviews::{self, last_event, review_in, with},
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 /// A claimed review of a diff to `zwei`, and `ada`'s better diff to `dos`.
 async fn claimed(broker: &TestBroker) -> (TestClient, String, String) {

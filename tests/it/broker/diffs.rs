@@ -3,11 +3,11 @@
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal, proposal_with},
-    repo::Repo,
     reviews::{self, column, last_event, with},
 };
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use testkit::Repo;
 
 #[tokio::test]
 async fn every_kind_of_change_is_listed_and_makes_the_tree_that_git_makes() {

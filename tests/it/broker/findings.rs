@@ -3,11 +3,11 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
-    repo::Repo,
     reviews::{column, verdict, with},
     tokens,
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 const CODE: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input);\n    run(parsed);\n}\n";
 const CHANGED: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input).unwrap();\n    \

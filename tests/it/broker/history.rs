@@ -3,7 +3,6 @@
 use crate::support::{
     broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal_with},
-    repo::Repo,
     reviews::{column, last_event, review_in, verdict, with},
     tokens::create_token,
 };
@@ -15,6 +14,7 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
+use testkit::Repo;
 
 /// All pages of a tool's rows.
 async fn all(client: &TestClient, tool: &str, arguments: Value) -> Vec<Value> {

@@ -3,10 +3,10 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal, proposal_with},
-    repo::Repo,
     reviews::{column, last_event, review_in, verdict, with},
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 /// Makes the call twice: both answers are equal, and the second saves nothing.
 async fn twice(client: &TestClient, tool: &str, arguments: Value) -> Value {

@@ -3,7 +3,6 @@
 use crate::support::{
     broker::{TIMEOUT, TestBroker},
     client::{TestClient, id, proposal, proposal_with},
-    repo::Repo,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use std::{
     collections::HashSet,
     time::{Duration, Instant},
 };
+use testkit::Repo;
 use tokio::task::JoinHandle;
 
 /// Far below any wait, and enough for a response of a busy machine.

@@ -3,12 +3,12 @@
 use crate::support::{
     broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal_with},
-    repo::Repo,
     reviews::with,
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Output};
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::time::timeout;
 
 const USER: &str = ".config/countersign/personas";

@@ -3,10 +3,10 @@
 use crate::support::{
     broker::TestBroker,
     client::{id, proposal, proposal_with},
-    repo::Repo,
     reviews::{column, last_event, review_in, with},
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 #[tokio::test]
 async fn the_queue_is_ordered_by_priority_and_then_by_age() {

@@ -3,10 +3,10 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
-    repo::Repo,
     reviews::{column, verdict, with},
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 /// The diff of the working tree, which is then restored.
 fn diff_of(repo: &Repo, files: &[(&str, &str)]) -> String {

@@ -5,7 +5,6 @@ use crate::support::{
     broker::{TIMEOUT, TestBroker, check_database, countersign},
     client::{TestClient, proposal, proposal_with},
     mcp_bridge::{Bridge, Unserved},
-    repo::Repo,
     wait_until::wait_until,
 };
 use serde_json::{Value, json};
@@ -16,6 +15,7 @@ use std::{
     process::Stdio,
 };
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines},
     process::{Child, ChildStdout, Command},

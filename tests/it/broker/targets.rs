@@ -3,12 +3,12 @@
 use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal, proposal_with},
-    repo::Repo,
     reviews::{column, last_event, verdict, with},
     tokens,
 };
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
+use testkit::Repo;
 
 fn target(intent: &str, target: Value) -> Value {
     proposal_with(intent, json!({ "target": target }))

@@ -4,7 +4,6 @@ use crate::support::{
     broker::{TIMEOUT, TestBroker, countersign},
     client::{TestClient, id, proposal, proposal_with},
     mcp_bridge::Bridge,
-    repo::Repo,
     reviews::{column, last_event, review_in, with},
     tokens::{create_token, list_tokens, operator_secret, token, token_stdout},
     tool_calls::{arguments_for, tools},
@@ -12,6 +11,7 @@ use crate::support::{
 use countersign::http::Route;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
+use testkit::Repo;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     time::timeout,

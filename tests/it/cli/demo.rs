@@ -1,10 +1,8 @@
 //! `countersign demo` runs a complete review and leaves nothing behind.
 
-use crate::support::{
-    command::{CommandOutput, command_in},
-    repo::Repo,
-};
+use crate::support::command::{CommandOutput, command_in};
 use serde_json::Value;
+use testkit::Repo;
 
 async fn demo(options: &[&str]) -> CommandOutput {
     let home = tempfile::tempdir().unwrap();

@@ -1,9 +1,6 @@
 //! `init` edits files of a project or of a user, and `init --remove` restores them byte by byte.
 
-use crate::support::{
-    command::{TestCommand, command_in},
-    repo::Repo,
-};
+use crate::support::command::{TestCommand, command_in};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -13,6 +10,7 @@ use std::{
     process::Stdio,
 };
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::io::AsyncWriteExt as _;
 
 /// A repository with its own home folder.

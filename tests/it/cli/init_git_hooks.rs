@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
+use testkit::git_command;
 
 /// A fake `countersign` in PATH that logs its arguments and its stdin.
 struct Stand {
@@ -41,14 +42,7 @@ fn script(path: &Path, text: &str) {
 /// Runs git as the user does: whether it succeeded, and its output.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 fn git_in(dir: &Path, home: &Path, path: &str, args: &[&str]) -> (bool, String) {
-    let output = std::process::Command::new("git")
-        .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
-        .args(args)
-        .env("PATH", path)
-        .env("HOME", home)
-        .current_dir(dir)
-        .output()
-        .unwrap();
+    let output = git_command(dir).args(args).env("PATH", path).env("HOME", home).output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 

@@ -1,7 +1,8 @@
 //! `countersign tandem`: the settings of a project, and the exit code.
 
-use crate::support::{command::command_in, repo::Repo};
+use crate::support::command::command_in;
 use serde_json::json;
+use testkit::Repo;
 
 #[tokio::test]
 async fn the_tandem_command_reads_the_settings_of_the_project() {

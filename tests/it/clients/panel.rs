@@ -9,10 +9,10 @@ use crate::support::{
     broker::TestBroker,
     client::{TestClient, id, proposal_with},
     model_server::{Gate, ModelServer, Script},
-    repo::Repo,
     reviews::{column, verdict, with},
 };
 use serde_json::{Value, json};
+use testkit::Repo;
 
 const BASE: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input);\n    run(parsed);\n}\n";
 const FIRST: &str = "fn main() {\n    let input = read();\n    let parsed = parse(&input).unwrap();\n    \

@@ -9,7 +9,6 @@ use crate::support::{
     client::{TestClient, id, proposal_with},
     misbehaving_reviewer::{living, until_gone, variable},
     model_server::{Gate, ModelServer, Script},
-    repo::Repo,
     wait_until::wait_until,
 };
 use domain::{
@@ -19,6 +18,7 @@ use domain::{
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::time::timeout;
 
 /// The error of a server without the model.

@@ -1,11 +1,9 @@
 //! The tandem workflow from plan to push, typed as the guards that `init --gsd` installs say it, through the hooks that
 //! `init --git-hooks` installs.
 
-use crate::{
-    gate::installed_guards::{EXECUTOR, Project, Shell, TANDEM},
-    support::repo::Repo,
-};
+use crate::gate::installed_guards::{EXECUTOR, Project, Shell, TANDEM};
 use serde_json::json;
+use testkit::Repo;
 
 const REQUEST_STAGED: &str = "countersign request --staged";
 const RESUBMIT_STAGED: &str = "countersign resubmit R-12 --staged";

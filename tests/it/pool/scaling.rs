@@ -4,7 +4,6 @@ use crate::support::{
     broker::{TestBroker, countersign},
     client::{id, proposal_with},
     json_schema::violations,
-    repo::Repo,
     reviews::{column, with},
     scripted_reviewer::{ReviewerScript, command_pool, pool, processes_of},
     tokens::create_token,
@@ -15,6 +14,7 @@ use domain::{pool::PoolEvent, review::Event};
 use serde_json::{Value, json};
 use std::{path::Path, time::Instant};
 use store::{EventRecord, LogEntry};
+use testkit::Repo;
 
 fn count(pool: &Value, list: &str) -> usize {
     pool[list].as_array().unwrap().len()

@@ -8,6 +8,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 use std::{os::unix::fs::PermissionsExt as _, path::Path};
+use testkit::git_command;
 
 /// Submits with these arguments: the review's number, such as `R-1`.
 pub(crate) async fn propose(broker: &TestBroker, more: Value) -> String {
@@ -45,12 +46,7 @@ pub(crate) fn stage(broker: &TestBroker, word: &str) {
 /// A git command that may fail.
 #[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 pub(crate) fn git(dir: &Path, args: &[&str]) -> CommandOutput {
-    let output = std::process::Command::new("git")
-        .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"])
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap();
+    let output = git_command(dir).args(args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     CommandOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }

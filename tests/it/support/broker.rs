@@ -1,6 +1,6 @@
 //! The real binary with its own database and repository.
 
-use super::{client::TestClient, mcp_bridge::Bridge, repo::Repo, wait_until::wait_until};
+use super::{client::TestClient, mcp_bridge::Bridge, wait_until::wait_until};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},

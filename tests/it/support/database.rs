@@ -1,26 +1,20 @@
 //! Fills a database without a broker, faster than a client could.
 
 use domain::{
-    consensus::Policy,
     content::Content,
-    finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
-    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
-    priority::Priority,
-    review::{
-        AddMessage, ClaimSeat, Command, Draft, GiveVerdict, OfferedFinding, OfferedFindings, Proposal, Proposer,
-        Revise, Role, Rules, transition,
-    },
+    finding::Severity,
+    ids::{DEFAULT_PERSONA, ReviewId},
+    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Revise, Role, transition},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 use store::{Change, Writer};
+use testkit::{RULES, approval, content, draft, issue, proposal};
 use tokio::sync::oneshot;
 
 /// In milliseconds since 1970.
 pub(crate) const FIRST_AT: i64 = 1_700_000_000_000;
-
-const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
 
 /// The state of the stored reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +88,10 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         draft: draft(&content),
         anchors: Vec::new(),
     });
-    let issues = OfferedFindings { content_hash: first.review().round.content_hash.clone(), list: vec![issue(number)] };
+    let issues = OfferedFindings {
+        content_hash: first.review().round.content_hash.clone(),
+        list: vec![issue(number, Severity::High)],
+    };
     let back = GiveVerdict {
         verdict: Verdict::ChangesRequested,
         reason: Some("not yet".into()),
@@ -120,23 +117,6 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
         (change, saved) = (next, Some(done));
     }
     saved.unwrap()
-}
-
-fn issue(number: i64) -> OfferedFinding {
-    let found = NewFinding {
-        is_issue: true,
-        kind: FindingKind::Bug,
-        severity: Severity::High,
-        location: None,
-        title: "it is slow".into(),
-        description: None,
-        code_snippet: None,
-        suggestion: None,
-        rule_ref: None,
-        confidence: None,
-    };
-    let grounding = Grounding::Unchecked { why: "no location".into() };
-    OfferedFinding { number: FindingNumber(number), found, grounding, on_changed_lines: None }
 }
 
 fn tell(
@@ -165,60 +145,10 @@ fn tell_at(
     (change, saved)
 }
 
-fn approval(by: &str) -> GiveVerdict {
-    GiveVerdict {
-        by: Some(by.into()),
-        generation: None,
-        content_hash: None,
-        verdict: Verdict::Approved,
-        reason: None,
-        summary: None,
-        metrics: None,
-        patch: None,
-        findings: None,
-        digest: "approval".into(),
-    }
-}
-
-fn draft(content: &Content) -> Draft {
-    let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Draft { intent, content_hash, diff: None, target: None, request_key: None }
-}
-
-fn content(intent: &str) -> Content {
-    Content {
-        intent: intent.to_owned(),
-        description: Some("why and what".into()),
-        diff: None,
-        base_commit: None,
-        files: Vec::new(),
-        flags: Vec::new(),
-        diff_note: None,
-    }
-}
-
 /// A proposal without a diff, `at` milliseconds after the first, as a change for the store.
 pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) -> Change {
     let content = content(&format!("{intent} {number}"));
-    let proposal = Proposal {
-        id: ReviewId(uuid::Uuid::new_v4()),
-        number: ReviewNumber(number),
-        proposer: Proposer {
-            agent_type: "gsd-executor".into(),
-            agent_role: "proposer".into(),
-            phase: "3".into(),
-            plan: None,
-            task: None,
-            project: None,
-            proposer_id: None,
-        },
-        category: None,
-        priority: Priority::Normal,
-        draft: draft(&content),
-        first_content: None,
-        personas: personas.iter().map(ToString::to_string).collect(),
-        policy: Policy::default(),
-    };
+    let proposal = Proposal { id: ReviewId(uuid::Uuid::new_v4()), ..proposal(number, &content, personas) };
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let done = transition(None, Command::Propose(Box::new(proposal)), now, &RULES).unwrap();
     Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap().with_content(Some(Arc::new(content)))

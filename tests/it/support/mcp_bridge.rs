@@ -3,7 +3,6 @@
 use super::{
     broker::{TIMEOUT, check_database, countersign},
     client::TestClient,
-    repo::Repo,
     wait_until::wait_until,
 };
 use serde::Deserialize;
@@ -15,6 +14,7 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 use tempfile::TempDir;
+use testkit::Repo;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout, Command},

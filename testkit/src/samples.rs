@@ -1,0 +1,94 @@
+//! Sample values of the domain. A test changes the fields it is about.
+
+use domain::{
+    consensus::Policy,
+    content::Content,
+    finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
+    ids::{ReviewId, ReviewNumber},
+    priority::Priority,
+    review::{Draft, GiveVerdict, OfferedFinding, Proposal, Proposer, Rules},
+    verdict::Verdict,
+};
+use std::time::Duration;
+
+/// The rules of the default settings.
+pub const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
+
+pub fn proposer() -> Proposer {
+    Proposer {
+        agent_type: "gsd-executor".into(),
+        agent_role: "proposer".into(),
+        phase: "3".into(),
+        plan: None,
+        task: None,
+        project: None,
+        proposer_id: None,
+    }
+}
+
+/// A content without a diff.
+pub fn content(intent: &str) -> Content {
+    Content {
+        intent: intent.into(),
+        description: None,
+        diff: None,
+        base_commit: None,
+        files: Vec::new(),
+        flags: Vec::new(),
+        diff_note: None,
+    }
+}
+
+pub fn draft(content: &Content) -> Draft {
+    let (intent, content_hash) = (content.intent.clone(), content.hash());
+    Draft { intent, content_hash, diff: None, target: None, request_key: None }
+}
+
+/// The proposal of `content` as review `number`, with one seat per persona.
+pub fn proposal(number: i64, content: &Content, personas: &[&str]) -> Proposal {
+    Proposal {
+        id: ReviewId(uuid::Uuid::from_u128(number.unsigned_abs().into())),
+        number: ReviewNumber(number),
+        proposer: proposer(),
+        category: None,
+        priority: Priority::Normal,
+        draft: draft(content),
+        first_content: None,
+        personas: personas.iter().map(ToString::to_string).collect(),
+        policy: Policy::default(),
+    }
+}
+
+/// An approval of the current content by `reviewer`.
+pub fn approval(reviewer: &str) -> GiveVerdict {
+    GiveVerdict {
+        by: Some(reviewer.into()),
+        generation: None,
+        content_hash: None,
+        verdict: Verdict::Approved,
+        reason: None,
+        summary: None,
+        metrics: None,
+        patch: None,
+        findings: None,
+        digest: "approval".into(),
+    }
+}
+
+/// An issue without a location.
+pub fn issue(number: i64, severity: Severity) -> OfferedFinding {
+    let found = NewFinding {
+        is_issue: true,
+        kind: FindingKind::Bug,
+        severity,
+        location: None,
+        title: format!("a {severity} one"),
+        description: None,
+        code_snippet: None,
+        suggestion: None,
+        rule_ref: None,
+        confidence: None,
+    };
+    let grounding = Grounding::Unchecked { why: "no location".into() };
+    OfferedFinding { number: FindingNumber(number), found, grounding, on_changed_lines: None }
+}
