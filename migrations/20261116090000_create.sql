@@ -15,60 +15,49 @@ CREATE TABLE contents (
     diff_note   TEXT
 ) STRICT;
 
+-- The body is the review as the domain knows it, without its seats and findings, which have rows of their own. The columns
+-- that queries read are generated from the body, so that the two cannot disagree. Columns that never change are written
+-- once instead: SQLite would rewrite the indexes of a generated column with every change.
 CREATE TABLE reviews (
     number               INTEGER NOT NULL PRIMARY KEY CHECK (number > 0),
+    body                 TEXT    NOT NULL CHECK (json_valid(body)),
     id                   TEXT    NOT NULL UNIQUE CHECK (length(id) = 36),
-    version              INTEGER NOT NULL CHECK (version > 0),
-    status               TEXT    NOT NULL CHECK (status = 'pending' OR status = 'claimed' OR status = 'in_review'
-                                                 OR status = 'changes_requested' OR status = 'approved'
-                                                 OR status = 'rejected' OR status = 'cancelled'
-                                                 OR status = 'closed'),
-    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
+    project              TEXT,
     category             TEXT CHECK (category = 'plan_review' OR category = 'code_change'
                                      OR category = 'verification' OR category = 'handoff'),
-    agent_type           TEXT    NOT NULL,
-    agent_role           TEXT    NOT NULL,
-    phase                TEXT    NOT NULL,
-    plan                 TEXT,
-    task                 TEXT,
-    project              TEXT,
-    proposer_id          TEXT,
-    round                INTEGER NOT NULL CHECK (round > 0),
-    intent               TEXT    NOT NULL,
-    content_hash         TEXT    NOT NULL REFERENCES contents (hash),
-    base_commit          TEXT,
-    patch_id             TEXT,
-    tree_id              TEXT,
-    -- the branch, commit or range that the active diff was taken from, with its commits; null: a diff was given
-    target               TEXT CONSTRAINT target_is_json CHECK (target IS NULL OR json_valid(target)),
+    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
+    version              INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.version') STORED CHECK (version > 0),
+    status               TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.status') STORED
+                         CHECK (status = 'pending' OR status = 'claimed' OR status = 'in_review'
+                                OR status = 'changes_requested' OR status = 'approved' OR status = 'rejected'
+                                OR status = 'cancelled' OR status = 'closed'),
+    proposer             TEXT    NOT NULL GENERATED ALWAYS AS
+                         (coalesce(body ->> '$.proposer.proposer_id', body ->> '$.proposer.agent_type')) STORED,
+    phase                TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.proposer.phase') STORED,
+    plan                 TEXT    GENERATED ALWAYS AS (body ->> '$.proposer.plan') STORED,
+    round                INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.round.number') STORED CHECK (round > 0),
+    intent               TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.round.intent') STORED,
+    content_hash         TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.round.content_hash') STORED
+                         REFERENCES contents (hash),
     -- null: no diff
-    diff_check           TEXT CHECK (diff_check = 'skipped' OR diff_check = 'applies' OR diff_check = 'fails'
-                                     OR diff_check = 'unknown'),
-    applies_to           TEXT CHECK (applies_to IN ('base', 'worktree')),
-    check_message        TEXT,
-    request_key          TEXT,
-    returned             INTEGER NOT NULL CHECK (returned IN (0, 1)),
-    policy               TEXT    NOT NULL CHECK (json_valid(policy)),
-    claim_generation     INTEGER NOT NULL CHECK (claim_generation >= 0),
+    diff_check           TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.check.result') STORED
+                         CHECK (diff_check = 'skipped' OR diff_check = 'applies' OR diff_check = 'fails'
+                                OR diff_check = 'unknown'),
+    base_commit          TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.base_commit') STORED,
+    patch_id             TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.patch_id') STORED,
+    tree_id              TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.check.tree_id') STORED,
+    approved_hash        TEXT    GENERATED ALWAYS AS (body ->> '$.approved_hash') STORED,
+    escalated_for        TEXT    GENERATED ALWAYS AS (body ->> '$.escalated') STORED,
+    cancel_reason        TEXT    GENERATED ALWAYS AS (body ->> '$.cancel_reason') STORED,
+    created_at_ms        INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.created_at') STORED,
+    updated_at_ms        INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.updated_at') STORED,
     -- seats that a reviewer can claim
-    free_seats           INTEGER NOT NULL DEFAULT 0
+    free_seats           INTEGER NOT NULL
                          CONSTRAINT seats_are_free_while_it_is_open CHECK (free_seats >= 0 AND (free_seats = 0
                                                                            OR status = 'pending' OR status = 'claimed'
                                                                            OR status = 'in_review')),
-    verdict              TEXT CHECK (verdict = 'approved' OR verdict = 'changes_requested' OR verdict = 'comment'
-                                     OR verdict = 'rejected'),
-    verdict_reason       TEXT,
-    verdict_by           TEXT,
-    approved_hash        TEXT,
-    escalated_for        TEXT CHECK (escalated_for = 'max_rounds' OR escalated_for = 'max_minutes'
-                                     OR escalated_for = 'max_cost_usd' OR escalated_for = 'oscillating_findings'),
-    -- in millionths of a dollar
-    cost                 INTEGER NOT NULL DEFAULT 0 CHECK (cost >= 0),
-    cancel_reason        TEXT,
     -- the event that last made a seat claimable
     queued_seq           INTEGER NOT NULL,
-    created_at_ms        INTEGER NOT NULL,
-    updated_at_ms        INTEGER NOT NULL,
     -- For statistics, so that they read one row per review and not its log. The columns `<status>_ms` hold the time spent
     -- in past stays; the current stay began at `updated_at_ms`. Only closing ends `rejected` and `cancelled`.
     first_claimed_at_ms  INTEGER,
@@ -80,9 +69,7 @@ CREATE TABLE reviews (
     in_review_ms         INTEGER NOT NULL DEFAULT 0,
     changes_requested_ms INTEGER NOT NULL DEFAULT 0,
     approved_ms          INTEGER NOT NULL DEFAULT 0,
-    CONSTRAINT approval_is_for_the_active_content CHECK (status <> 'approved' OR approved_hash = content_hash),
-    CONSTRAINT verdict_has_an_author CHECK ((verdict IS NULL) = (verdict_by IS NULL)),
-    CONSTRAINT applies_to_something CHECK ((diff_check = 'applies') = (applies_to IS NOT NULL))
+    CONSTRAINT approval_is_for_the_active_content CHECK (status <> 'approved' OR approved_hash = content_hash)
 ) STRICT;
 
 -- The queue: all reviews with a free seat, pending or started by other reviewers.
@@ -112,43 +99,25 @@ CREATE TABLE rounds (
     PRIMARY KEY (review, round)
 ) STRICT, WITHOUT ROWID;
 
+-- The body is the seat as the domain knows it.
 CREATE TABLE seats (
-    review                  INTEGER NOT NULL REFERENCES reviews (number),
-    position                INTEGER NOT NULL CHECK (position >= 0),
-    persona                 TEXT    NOT NULL CHECK (persona <> ''),
-    claimed_by              TEXT,
-    claim_generation        INTEGER,
-    claimed_at_ms           INTEGER,
-    lease_ends_tick         INTEGER,
-    vote                    TEXT CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
-    reserved_for            TEXT,
-    reserved_until_tick     INTEGER,
-    patch_id                INTEGER,
-    patch_by                TEXT,
-    -- the last message of either side, so that a repeat is recognised after the other side has answered
-    last_message_id         INTEGER,
-    last_message_role       TEXT CHECK (last_message_role IN ('proposer', 'reviewer')),
-    last_message_round      INTEGER,
-    last_message_digest     TEXT,
-    answered_message_id     INTEGER,
-    answered_message_digest TEXT
-                            CONSTRAINT an_answered_message_is_whole CHECK ((answered_message_id IS NULL)
-                                                                         = (answered_message_digest IS NULL)),
-    last_verdict            TEXT CHECK (last_verdict = 'approved' OR last_verdict = 'changes_requested'
-                                        OR last_verdict = 'comment' OR last_verdict = 'rejected'),
-    last_verdict_generation INTEGER,
-    last_verdict_digest     TEXT,
-    -- what the seat last voted on
-    reviewed_round          INTEGER,
-    reviewed_hash           TEXT,
+    review              INTEGER NOT NULL REFERENCES reviews (number),
+    position            INTEGER NOT NULL CHECK (position >= 0),
+    body                TEXT    NOT NULL CHECK (json_valid(body)),
+    persona             TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.persona') STORED CHECK (persona <> ''),
+    claimed_by          TEXT    GENERATED ALWAYS AS (body ->> '$.claim.by') STORED,
+    lease_ends_tick     INTEGER GENERATED ALWAYS AS (body ->> '$.claim.lease_ends') STORED,
+    vote                TEXT    GENERATED ALWAYS AS (body ->> '$.vote') STORED
+                        CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
+    reserved_for        TEXT    GENERATED ALWAYS AS (body ->> '$.reservation.reviewer') STORED,
+    reserved_until_tick INTEGER GENERATED ALWAYS AS (body ->> '$.reservation.until') STORED,
+    patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,
+    last_message_role   TEXT    GENERATED ALWAYS AS (body ->> '$.last_message.role') STORED
+                        CHECK (last_message_role = 'proposer' OR last_message_role = 'reviewer'),
+    last_message_round  INTEGER GENERATED ALWAYS AS (body ->> '$.last_message.round') STORED,
     -- why a one-shot reviewer gave the seat up
-    gave_up                 TEXT,
-    PRIMARY KEY (review, position),
-    CONSTRAINT a_claim_is_whole CHECK ((claimed_by IS NULL) = (claim_generation IS NULL)
-                                   AND (claimed_by IS NULL) = (claimed_at_ms IS NULL)
-                                   AND (claimed_by IS NOT NULL OR lease_ends_tick IS NULL)),
-    CONSTRAINT a_reservation_is_whole CHECK ((reserved_for IS NULL) = (reserved_until_tick IS NULL)),
-    CONSTRAINT a_patch_is_whole CHECK ((patch_id IS NULL) = (patch_by IS NULL))
+    gave_up             TEXT    GENERATED ALWAYS AS (body ->> '$.gave_up') STORED,
+    PRIMARY KEY (review, position)
 ) STRICT, WITHOUT ROWID;
 
 -- The next deadlines, for the first look after a start.
@@ -259,37 +228,21 @@ BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 CREATE TRIGGER events_are_not_removed BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 
--- Reviewer processes of the pool.
+-- Reviewer processes of the pool, running and ended. The body is a `ReviewerRow` of the store.
 CREATE TABLE reviewers (
     -- codex-r1-a7f3b2e1
-    id                TEXT    NOT NULL PRIMARY KEY CHECK (id <> ''),
-    -- codex-r1
-    name              TEXT    NOT NULL,
-    runtime           TEXT    NOT NULL,
-    project           TEXT,
-    why               TEXT    NOT NULL,
+    id            TEXT    NOT NULL PRIMARY KEY CHECK (id <> ''),
+    body          TEXT    NOT NULL CHECK (json_valid(body)),
+    project       TEXT    GENERATED ALWAYS AS (body ->> '$.project') STORED,
     -- the seat that a one-shot reviewer was started for
-    review            INTEGER REFERENCES reviews (number),
-    persona           TEXT CONSTRAINT a_seat_is_of_a_review CHECK ((review IS NULL) = (persona IS NULL)),
-    -- process and boot of the machine; a pid alone may belong to another process by now
-    pid               INTEGER NOT NULL,
-    pid_started       INTEGER NOT NULL,
-    boot_id           TEXT    NOT NULL,
-    spawned_at_ms     INTEGER NOT NULL,
+    review        INTEGER GENERATED ALWAYS AS (body ->> '$.seat.review') STORED REFERENCES reviews (number),
+    persona       TEXT    GENERATED ALWAYS AS (body ->> '$.seat.persona') STORED,
+    spawned_at_ms INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.spawned_at') STORED,
     -- null: its end is not known
-    ended_at_ms       INTEGER,
-    exit              TEXT,
-    last_words        TEXT CHECK (last_words IS NULL OR json_valid(last_words)),
-    approvals         INTEGER NOT NULL DEFAULT 0,
-    rejections        INTEGER NOT NULL DEFAULT 0,
-    changes_requested INTEGER NOT NULL DEFAULT 0,
-    comments          INTEGER NOT NULL DEFAULT 0,
-    -- total time from claim to vote
-    reviewing_ms      INTEGER NOT NULL DEFAULT 0,
-    input_tokens      INTEGER,
-    output_tokens     INTEGER,
-    cost_usd          REAL,
-    CONSTRAINT an_end_is_whole CHECK ((ended_at_ms IS NULL) = (exit IS NULL))
+    ended_at_ms   INTEGER GENERATED ALWAYS AS (body ->> '$.end.at') STORED,
+    input_tokens  INTEGER GENERATED ALWAYS AS (body ->> '$.work.input_tokens') STORED,
+    output_tokens INTEGER GENERATED ALWAYS AS (body ->> '$.work.output_tokens') STORED,
+    cost_usd      REAL    GENERATED ALWAYS AS (body ->> '$.work.cost_usd') STORED
 ) STRICT;
 
 CREATE INDEX reviewers_running ON reviewers (id) WHERE ended_at_ms IS NULL;

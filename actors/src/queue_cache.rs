@@ -1,15 +1,15 @@
 //! Shares list pages between waiting calls: when the queue changes, one of them reads the page for all.
 
-use domain::review::Status;
+use domain::review::{Review, Status};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
-use store::{Page, Reader, ReviewFilter, ReviewListRow, StoreError};
+use store::{Page, Reader, ReviewFilter, StoreError};
 use tokio::sync::OnceCell;
 
 /// A page, and the highest queue event of its rows.
-pub(crate) type Shared = (Arc<Page<ReviewListRow>>, u64);
+pub(crate) type Shared = (Arc<Page<Review>>, u64);
 
 /// The most different pages kept at once. A caller that waits for a dropped page still gets it.
 const MAX_PAGES: usize = 256;

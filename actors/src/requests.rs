@@ -12,7 +12,7 @@ use domain::{
 };
 use git::ClientRepo;
 use std::{sync::Arc, time::Duration};
-use store::{EventFilter, FindingFilter, Page, ReviewListRow};
+use store::{EventFilter, FindingFilter, Page};
 
 /// Names a call, so that a repeat of it is recognised.
 #[derive(Debug, Clone)]
@@ -189,7 +189,7 @@ pub struct ListQuery {
 /// A page of the list and the version to wait from.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    pub page: Arc<Page<ReviewListRow>>,
+    pub page: Arc<Page<Review>>,
     /// The sequence number of the last event this page knows of.
     pub version: u64,
     pub timed_out: bool,

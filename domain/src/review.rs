@@ -246,8 +246,8 @@ impl Seat {
     }
 }
 
-/// The state of a review, equal to its database rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The state of a review, equal to its database rows. Seats and findings have rows of their own, so JSON leaves them out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     pub id: ReviewId,
     pub number: ReviewNumber,
@@ -260,6 +260,7 @@ pub struct Review {
     pub round: Round,
     /// Changes were requested at least once, so the proposer may revise while the review is pending.
     pub returned: bool,
+    #[serde(skip)]
     pub seats: Vec<Seat>,
     pub policy: Policy,
     pub claim_generation: u32,
@@ -270,6 +271,7 @@ pub struct Review {
     /// Why a person should look at the review.
     pub escalated: Option<Escalation>,
     /// Oldest first. In an `Arc` because every transition copies the review and findings rarely change.
+    #[serde(skip)]
     pub findings: Vec<Arc<Finding>>,
     /// The cost reported by its verdicts, in millionths of a dollar.
     pub cost_micro_usd: u64,
@@ -307,6 +309,19 @@ impl Review {
         self.seats.iter().filter(|seat| self.status.is_open() && seat.is_free())
     }
 
+    /// Personas of the seats that `caller` can claim: free, and not reserved for another reviewer.
+    pub fn claimable_by(&self, caller: Option<&str>) -> Vec<String> {
+        let is_open = |seat: &&Seat| seat.reservation.as_ref().is_none_or(|r| Some(r.reviewer.as_str()) == caller);
+        self.free_seats().filter(is_open).map(|seat| seat.persona.clone()).collect()
+    }
+
+    /// The reviewer for whom all free seats are reserved.
+    pub fn reserved_for(&self) -> Option<&str> {
+        let free = self.seats.iter().filter(|seat| seat.is_free());
+        let reserved = free.map(|seat| Some(seat.reservation.as_ref()?.reviewer.as_str()));
+        reserved.collect::<Option<Vec<_>>>()?.into_iter().min()
+    }
+
     /// The claimed seat that a reviewer names by the generation of its claim or, without one, by its own name.
     pub fn claimed_seat(&self, by: Option<&str>, generation: Option<u32>) -> Option<(usize, &Seat, &Claim)> {
         let is_meant = |claim: &Claim| match (generation, by) {
@@ -317,6 +332,28 @@ impl Review {
         let claimed =
             self.seats.iter().enumerate().filter_map(|(index, seat)| Some((index, seat, seat.claim.as_ref()?)));
         claimed.into_iter().find(|(_, _, claim)| is_meant(claim))
+    }
+
+    /// The commit that the active diff is against.
+    pub fn base_commit(&self) -> Option<&str> {
+        self.round.diff.as_ref()?.base_commit.as_deref()
+    }
+
+    pub fn patch_id(&self) -> Option<&str> {
+        self.round.diff.as_ref()?.patch_id.as_deref()
+    }
+
+    /// The tree that results from the active diff, if git has applied it to its base.
+    pub fn tree_id(&self) -> Option<&str> {
+        match &self.round.diff.as_ref()?.check {
+            DiffCheck::Applies { tree_id, .. } => tree_id.as_deref(),
+            DiffCheck::Skipped | DiffCheck::Fails { .. } | DiffCheck::Unknown { .. } => None,
+        }
+    }
+
+    /// The reason that the latest verdict gave.
+    pub fn reason(&self) -> Option<&str> {
+        self.decision.as_ref()?.reason.as_deref()
     }
 
     /// Whether git checks the diffs of this review.

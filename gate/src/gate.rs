@@ -228,7 +228,7 @@ impl<A: Approvals> Gate<A> {
             return Ok(Comparison::OtherRepository);
         }
         let parent = candidate.parents.first();
-        if review.tree_id.as_ref() == Some(&candidate.tree) && review.base.as_ref() == parent {
+        if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent.map(String::as_str) {
             return Ok(Comparison::Differs(Vec::new()));
         }
         match self.git.differing_files(parent.map(String::as_str), diff, &candidate.tree).await {
@@ -255,9 +255,11 @@ impl<A: Approvals> Gate<A> {
     /// base must at least have the project name of this repository, unless the candidate is a root commit.
     async fn is_same_repository(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<bool, GateError> {
         let folder = self.repo.root().file_name().and_then(|name| name.to_str());
-        match &review.base {
+        match review.base_commit() {
             Some(base) => Ok(self.repo.has_commit(base).await?),
-            None => Ok(candidate.parents.is_empty() || review.project.is_none() || review.project.as_deref() == folder),
+            None => Ok(candidate.parents.is_empty()
+                || review.proposer.project.is_none()
+                || review.proposer.project.as_deref() == folder),
         }
     }
 

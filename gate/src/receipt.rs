@@ -53,8 +53,8 @@ impl Receipt {
         Some(Self {
             review: review.number.to_string(),
             review_id: Some(review.id.to_string()),
-            content_hash: review.content_hash.clone(),
-            patch_id: review.patch_id.clone(),
+            content_hash: review.round.content_hash.0.clone(),
+            patch_id: review.patch_id().map(str::to_owned),
             tree: decision.candidate.tree.clone(),
             reviewers: reviewers.collect(),
             commit: decision.candidate.commit.clone(),

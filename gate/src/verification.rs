@@ -99,7 +99,8 @@ impl<A: Approvals> Gate<A> {
         let receipts = Receipt::list(&self.repo, commit).await?;
         let receipt = match &decision.outcome {
             Outcome::Approved(approval) => {
-                let matches = receipts.iter().any(|receipt| receipt.content_hash == approval.review.content_hash);
+                let matches =
+                    receipts.iter().any(|receipt| receipt.content_hash == approval.review.round.content_hash.0);
                 return Ok(Evidence::Approval { receipt_matches: (!receipts.is_empty()).then_some(matches) });
             }
             Outcome::Exempt(_) => return Ok(Evidence::NotNeeded),

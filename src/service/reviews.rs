@@ -12,11 +12,10 @@ use api::{
     timestamp,
 };
 use domain::{
-    review::{Proposer, Status, TargetKind},
+    review::{Proposer, Review, Status, TargetKind},
     text::truncate,
 };
 use git::ClientRepo;
-use store::ReviewListRow;
 
 const INTENT_CHARS: usize = 160;
 
@@ -188,9 +187,10 @@ fn draining(since: Option<u64>) -> ListReviewsResponse {
 /// The response to a list, with fewer rows if they are too long for one response.
 async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<ListReviewsResponse, CallError> {
     let Listing { mut page, version, timed_out } = listing;
+    let caller = query.caller_id.as_deref().filter(|_| query.status == Some(Status::Pending));
     loop {
         let response = ListReviewsResponse {
-            reviews: page.items.iter().map(row).collect(),
+            reviews: page.items.iter().map(|review| row(review, caller)).collect(),
             version,
             next_cursor: page.next_cursor.clone(),
             timed_out: Some(timed_out),
@@ -207,30 +207,32 @@ async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<Li
     }
 }
 
-fn row(summary: &ReviewListRow) -> ReviewRow {
+/// `caller` can claim the free seats that are listed.
+fn row(review: &Review, caller: Option<&str>) -> ReviewRow {
+    let proposer = review.proposer.clone();
     ReviewRow {
-        id: summary.id,
-        review_id: summary.id,
-        number: summary.number.to_string(),
-        status: summary.status,
-        intent: truncate(&summary.intent, INTENT_CHARS).to_owned(),
-        agent_type: summary.agent_type.clone(),
-        agent_role: summary.agent_role.clone(),
-        phase: summary.phase.clone(),
-        plan: summary.plan.clone(),
-        task: summary.task.clone(),
-        project: summary.project.clone(),
-        proposer_id: summary.proposer_id.clone(),
-        category: summary.category,
-        priority: summary.priority,
-        current_round: summary.round,
-        claimed_by: summary.claimed_by.clone(),
-        reserved_for: summary.reserved_for.clone(),
-        free_seats: summary.free_seats.clone(),
-        has_diff: summary.has_diff,
-        version: summary.version,
-        created_at: timestamp(summary.created_at),
-        updated_at: timestamp(summary.updated_at),
+        id: review.id,
+        review_id: review.id,
+        number: review.number.to_string(),
+        status: review.status,
+        intent: truncate(&review.round.intent, INTENT_CHARS).to_owned(),
+        agent_type: proposer.agent_type,
+        agent_role: proposer.agent_role,
+        phase: proposer.phase,
+        plan: proposer.plan,
+        task: proposer.task,
+        project: proposer.project,
+        proposer_id: proposer.proposer_id,
+        category: review.category,
+        priority: review.priority,
+        current_round: review.round.number,
+        claimed_by: review.claimed_by().map(str::to_owned),
+        reserved_for: review.reserved_for().map(str::to_owned),
+        free_seats: review.claimable_by(caller),
+        has_diff: review.round.diff.is_some(),
+        version: review.version,
+        created_at: timestamp(review.created_at),
+        updated_at: timestamp(review.updated_at),
     }
 }
 

@@ -15,19 +15,22 @@ use tokio::sync::oneshot;
 #[derive(Debug, Clone)]
 pub struct Change {
     pub(crate) review: Arc<Review>,
+    /// JSON, here and below: the caller serialises, because the writing thread is shared by all callers.
+    pub(crate) body: String,
+    pub(crate) seats: Vec<String>,
     pub(crate) events: Vec<LoggedEvent>,
-    /// The events as JSON. The caller serialises them, because the writing thread is shared by all callers.
     pub(crate) payloads: Vec<String>,
     pub(crate) tick: Tick,
     pub(crate) content: Option<Arc<Content>>,
     pub(crate) patch: Option<Arc<str>>,
-    /// Number and JSON of the findings that the events changed.
+    /// Number and body of the findings that the events changed.
     pub(crate) findings: Vec<(i64, String)>,
 }
 
 impl Change {
     /// `review` is the state after `events`. Its version before them must be the one in the database.
     pub fn new(review: Arc<Review>, events: Vec<LoggedEvent>, tick: Tick) -> Result<Self, StoreError> {
+        let seats = review.seats.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
         let payload = |recorded: &LoggedEvent| serde_json::to_string(&recorded.event);
         let payloads = events.iter().map(payload).collect::<Result<_, _>>()?;
         let touched: BTreeSet<_> =
@@ -35,7 +38,8 @@ impl Change {
         let touched = review.findings.iter().filter(|finding| touched.contains(&finding.number));
         let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
         let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
-        Ok(Self { review, events, payloads, tick, content: None, patch: None, findings })
+        let body = serde_json::to_string(&*review)?;
+        Ok(Self { review, body, seats, events, payloads, tick, content: None, patch: None, findings })
     }
 
     /// The content of the review's round, if the events bring a new one.

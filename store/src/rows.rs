@@ -5,39 +5,11 @@ use domain::{
     finding::{Finding, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     pool::scaling::SpawnReason,
-    priority::Priority,
     review::{Category, ReviewTarget, Role, Status},
     time::Timestamp,
     verdict::{ReviewMetrics, Verdict},
 };
-
-/// A review in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewListRow {
-    pub id: ReviewId,
-    pub number: ReviewNumber,
-    pub status: Status,
-    pub intent: String,
-    pub agent_type: String,
-    pub agent_role: String,
-    pub phase: String,
-    pub plan: Option<String>,
-    pub task: Option<String>,
-    pub project: Option<String>,
-    pub proposer_id: Option<String>,
-    pub category: Option<Category>,
-    pub priority: Priority,
-    pub round: u32,
-    pub claimed_by: Option<String>,
-    /// All free seats are reserved for this reviewer.
-    pub reserved_for: Option<String>,
-    /// Personas of the seats that the caller can claim: free, and not reserved for another reviewer.
-    pub free_seats: Vec<String>,
-    pub has_diff: bool,
-    pub version: u64,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-}
+use serde::{Deserialize, Serialize};
 
 /// One page of a list.
 #[derive(Debug, Clone)]
@@ -217,7 +189,7 @@ pub struct ListedFinding {
 }
 
 /// A reviewer process, running or ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewerRow {
     pub id: String,
     pub name: String,
@@ -240,7 +212,7 @@ impl ReviewerRow {
 }
 
 /// A seat of a review.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SeatRow {
     pub review: ReviewNumber,
     pub persona: String,
@@ -256,7 +228,7 @@ pub struct FreeSeat {
 }
 
 /// A process of one boot of the machine. A pid alone may belong to another process by now.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     pub pid: u32,
     /// Ticks since the boot.
@@ -264,7 +236,7 @@ pub struct ProcessIdentity {
     pub boot_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewerEnd {
     pub at: Timestamp,
     pub exit: String,
@@ -273,7 +245,7 @@ pub struct ReviewerEnd {
 }
 
 /// What a reviewer has done, measured by the broker. Tokens and cost are as its client reported them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewerWork {
     pub approvals: u64,
     pub rejections: u64,

@@ -1,7 +1,6 @@
 //! The SQLite store: one writing thread, a pool of read-only connections, and one file of queries per noun.
 
 mod discussion;
-mod event_query;
 mod events;
 mod findings;
 mod group_commit;

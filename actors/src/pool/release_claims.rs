@@ -73,6 +73,7 @@ pub(crate) async fn clean_up(context: &Context) -> Vec<String> {
         tracing::error!(%error, "cannot read the reviewers of an earlier run");
         Vec::new()
     });
+    let reviewers: Vec<_> = reviewers.into_iter().map(|row| (row.id, row.process)).collect();
     let killed = sweep(reviewers.clone()).await;
     if !reviewers.is_empty() {
         tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");

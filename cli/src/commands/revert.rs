@@ -94,7 +94,7 @@ async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliEr
     if ids.is_empty() {
         return Err(anyhow!("no unreverted commit of {} found in HEAD; name it with --commit", review.number).into());
     }
-    if !args.only && review.plan.is_some() {
+    if !args.only && review.proposer.plan.is_some() {
         let mut others = Vec::new();
         for number in gate.approvals.list_plan(&review).await? {
             if number != review.number {

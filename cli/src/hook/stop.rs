@@ -9,7 +9,10 @@ use super::{
     seen_feedback::SeenFeedback,
 };
 use crate::{CliError, commands::gate::load_config, config_args::ConfigArgs, render::clipped};
-use domain::{review::Status, time::Timestamp};
+use domain::{
+    review::{Review, Status},
+    time::Timestamp,
+};
 use git::UserRepo;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::read_only::{OpenReview, ReadOnlyStore};
@@ -33,11 +36,11 @@ async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
     }
     let unread = open_reviews(args, &repo).await?.into_iter().filter(has_unread_feedback);
     let new: Vec<_> =
-        unread.filter(|review| !seen.contains(&review.number.to_string(), review.feedback_version)).collect();
+        unread.filter(|review| !seen.contains(&review.review.number.to_string(), review.feedback_version)).collect();
     if new.is_empty() {
         return Ok(HookOutput::no_opinion());
     }
-    seen.save(new.iter().map(|review| (review.number.to_string(), review.feedback_version)))?;
+    seen.save(new.iter().map(|review| (review.review.number.to_string(), review.feedback_version)))?;
     let lines: Vec<_> = new.iter().map(|review| format!("- {}", summary(review))).collect();
     Ok(HookOutput::block(format!(
         "Countersign: a reviewer's feedback is unanswered.\n{}\nAnswer it before you stop, or say why you leave it \
@@ -54,8 +57,8 @@ pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Resul
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();
     for review in ReadOnlyStore::open(&database).await?.list_open_reviews(since).await? {
-        let mine = args.proposer.as_ref().is_none_or(|name| *name == review.proposer);
-        if mine && belongs_to(&review, repo).await? {
+        let mine = args.proposer.as_ref().is_none_or(|name| name == review.review.proposer.identity());
+        if mine && belongs_to(&review.review, repo).await? {
             here.push(review);
         }
     }
@@ -63,15 +66,15 @@ pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Resul
 }
 
 /// Whether the repository holds the base commit of the review. A review without a base is matched by project name.
-async fn belongs_to(review: &OpenReview, repo: &UserRepo) -> anyhow::Result<bool> {
-    match &review.base {
+async fn belongs_to(review: &Review, repo: &UserRepo) -> anyhow::Result<bool> {
+    match review.base_commit() {
         Some(base) => Ok(repo.has_commit(base).await?),
-        None => Ok(review.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
+        None => Ok(review.proposer.project.as_deref() == repo.root().file_name().and_then(|name| name.to_str())),
     }
 }
 
 pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
-    match review.status {
+    match review.review.status {
         Status::ChangesRequested | Status::Rejected => true,
         Status::Pending | Status::Claimed | Status::InReview | Status::Approved => {
             review.has_open_message || review.has_open_patch
@@ -82,10 +85,10 @@ pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
 
 /// One line about a review: its state, the feedback and the next step.
 pub(super) fn summary(review: &OpenReview) -> String {
-    let OpenReview { number, status, intent, reason, has_open_message, has_open_patch, .. } = review;
-    let reason =
-        reason.as_deref().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
-    let (state, next) = match (status, has_open_patch, has_open_message) {
+    let OpenReview { review, has_open_message, has_open_patch, .. } = review;
+    let (number, intent) = (review.number, &review.round.intent);
+    let reason = review.reason().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
+    let (state, next) = match (review.status, has_open_patch, has_open_message) {
         (_, true, _) => (
             "a reviewer offers a counter-patch".to_owned(),
             format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),

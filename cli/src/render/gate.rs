@@ -130,7 +130,7 @@ pub(crate) fn describe_near_miss(near_miss: &NearMiss) -> String {
 }
 
 fn describe_status(review: &ReviewedContent) -> String {
-    let reason = match &review.reason {
+    let reason = match review.reason() {
         Some(reason) => format!(": {}", clipped(reason.lines().next().unwrap_or_default(), REASON_CHARS)),
         None => String::new(),
     };
@@ -316,11 +316,11 @@ impl<'a> ApprovedReview<'a> {
             number: review.number.to_string(),
             review_id: review.id.to_string(),
             status: review.status.as_str(),
-            content_hash: &review.content_hash,
-            patch_id: review.patch_id.as_deref(),
-            tree_id: review.tree_id.as_deref(),
-            base: review.base.as_deref(),
-            project: review.project.as_deref(),
+            content_hash: &review.round.content_hash.0,
+            patch_id: review.patch_id(),
+            tree_id: review.tree_id(),
+            base: review.base_commit(),
+            project: review.proposer.project.as_deref(),
             approvers: approvers.collect(),
         }
     }

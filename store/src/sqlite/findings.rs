@@ -1,13 +1,12 @@
-//! Findings: all of one review, and pages across reviews.
+//! Lists of findings, page by page.
 
 use super::{Reader, to_id};
 use crate::{
     StoreError,
     rows::{FindingFilter, ListedFinding, Page},
 };
-use domain::{finding::Finding, ids::ReviewNumber};
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
-use std::sync::Arc;
+use domain::ids::ReviewNumber;
+use sqlx::{QueryBuilder, Row as _, Sqlite};
 
 /// Most findings that one page across reviews looks at.
 const MAX_WALK: i64 = 10_000;
@@ -83,17 +82,6 @@ fn select(filter: &FindingFilter, walk: (i64, i64)) -> QueryBuilder<Sqlite> {
         Some(Some(project)) => drop(sql.push(" AND r.project = ").push_bind(project)),
     }
     sql
-}
-
-/// All findings of one review, oldest first.
-pub(super) async fn list_review_findings(
-    connection: &mut SqliteConnection,
-    number: ReviewNumber,
-) -> Result<Vec<Arc<Finding>>, StoreError> {
-    let rows = sqlx::query!("SELECT body FROM findings WHERE review = ? ORDER BY number", number.0)
-        .fetch_all(connection)
-        .await?;
-    rows.iter().map(|row| Ok(Arc::new(serde_json::from_str(&row.body)?))).collect()
 }
 
 #[cfg(test)]

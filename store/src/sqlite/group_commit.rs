@@ -129,12 +129,11 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
         statements::insert_content(connection, &change.review.round.content_hash, content)?;
     }
     if matches!(first.event, Event::Proposed(_)) {
-        statements::insert_review(connection, &change.review, last_seq)?;
-        statements::insert_seats(connection, &change.review)?;
+        statements::insert_review(connection, change, last_seq)?;
     } else {
         statements::update_review_if_version(connection, change, first.version - 1, last_queued)?;
-        statements::update_seats(connection, &change.review)?;
     }
+    statements::upsert_seats(connection, change)?;
     for ((seq, recorded), payload) in (before + 1..).zip(&change.events).zip(&change.payloads) {
         statements::append_event(connection, change, recorded, payload, seq)?;
         statements::write_event_rows(connection, change, recorded)?;

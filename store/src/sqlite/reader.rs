@@ -3,6 +3,7 @@
 use super::{connect_options, reviews::ContentCache};
 use crate::{Settings, StoreError, rows::ReviewMatch};
 use domain::ids::{ReviewId, ReviewNumber};
+use serde::de::DeserializeOwned;
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -110,6 +111,10 @@ impl Reader {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+pub(super) fn parse_all<T: DeserializeOwned>(bodies: &[String]) -> Result<Vec<T>, StoreError> {
+    bodies.iter().map(|body| Ok(serde_json::from_str(body)?)).collect()
 }
 
 pub(crate) fn to_id(text: &str) -> Result<ReviewId, StoreError> {

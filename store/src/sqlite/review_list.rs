@@ -1,16 +1,12 @@
 //! Lists of reviews, page by page. Every page is a short walk along an index, however many reviews there are. So the SQL
 //! is assembled from the filters: conditions like `OR ? IS NULL` would prevent the use of an index.
 
-use super::{Reader, parse_word, reviews::parse_priority, to_id, to_u32, to_u64};
+use super::{Reader, to_u64};
 use crate::{
     StoreError,
-    rows::{ListOrder, Page, ReviewFilter, ReviewListRow},
+    rows::{ListOrder, Page, ReviewFilter},
 };
-use domain::{
-    ids::ReviewNumber,
-    review::{Category, Status},
-    time::Timestamp,
-};
+use domain::review::{Review, Status};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 /// Claimable reviews are pending, or other reviewers have started them. Each of the two is a walk along its own index,
@@ -21,20 +17,14 @@ fn split_by_index(filters: &[ReviewFilter]) -> Vec<ReviewFilter> {
     filters.iter().cloned().chain(filters.iter().filter(is_claimable).map(started)).collect()
 }
 
-/// A row with the event that last put it into the queue.
-struct QueuedRow {
-    row: ReviewListRow,
-    queued_seq: u64,
-}
-
 impl Reader {
-    /// One page, and the last queue event among its rows.
+    /// One page, and the last queue event among its reviews. Findings are left out.
     pub async fn list_reviews(
         &self,
         filters: &[ReviewFilter],
         cursor: Option<&str>,
         limit: u32,
-    ) -> Result<(Page<ReviewListRow>, u64), StoreError> {
+    ) -> Result<(Page<Review>, u64), StoreError> {
         let filters = &*split_by_index(filters);
         let mut rows = Vec::new();
         match filters {
@@ -50,35 +40,28 @@ impl Reader {
         }
         let order = filters.first().map_or(ListOrder::Newest, ReviewFilter::order);
         if filters.len() > 1 {
-            rows.sort_by_key(|row| sort_key(order, &row.row));
+            rows.sort_by_key(|(review, _)| sort_key(order, review));
         }
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
-        let next_cursor = rows.last().filter(|_| more).map(|row| format_cursor(order, &row.row));
-        let last_queued = rows.iter().map(|row| row.queued_seq).max().unwrap_or(0);
-        let items = rows.into_iter().map(|row| row.row).collect();
+        let next_cursor = rows.last().filter(|_| more).map(|(review, _)| format_cursor(order, review));
+        let last_queued = rows.iter().map(|(_, queued_seq)| *queued_seq).max().unwrap_or(0);
+        let items = rows.into_iter().map(|(review, _)| review).collect();
         Ok((Page { items, next_cursor }, last_queued))
     }
 
+    /// Each review with the event that last put it into the queue.
     async fn list_filtered(
         connection: &mut SqliteConnection,
         filter: &ReviewFilter,
         cursor: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<QueuedRow>, StoreError> {
+    ) -> Result<Vec<(Review, u64)>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new(
-            "SELECT r.number, r.id, r.status, r.intent, r.agent_type, r.agent_role, r.phase, r.plan, r.task,
-                    r.project, r.proposer_id, r.category, r.priority, r.round, r.diff_check, r.version,
-                    r.created_at_ms, r.updated_at_ms, r.queued_seq, r.verdict_by,
-                    (SELECT s.claimed_by FROM seats s WHERE s.review = r.number AND s.claimed_by IS NOT NULL
-                     ORDER BY s.position LIMIT 1) AS claimed_by,
-                    (SELECT CASE WHEN count(*) = count(s.reserved_for) THEN min(s.reserved_for) END FROM seats s
-                     WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL) AS reserved_for,
-                    CASE WHEN r.free_seats > 0 THEN
-                    (SELECT json_group_array(s.persona ORDER BY s.position) FROM seats s WHERE s.review = r.number",
+            "SELECT r.queued_seq, r.body, (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
+                                           WHERE s.review = r.number) AS seats
+             FROM reviews r",
         );
-        push_free_seat(&mut sql, filter.open_to.as_deref());
-        sql.push(") END AS free_seats FROM reviews r");
         push_conditions(&mut sql, filter);
         match (filter.order(), cursor) {
             (ListOrder::Queue, None) => {
@@ -160,7 +143,7 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
         sql.push(" AND r.project IS NULL");
     }
     if let Some(caller) = &filter.not_by {
-        sql.push(" AND coalesce(r.proposer_id, r.agent_type) <> ").push_bind(caller.clone());
+        sql.push(" AND r.proposer <> ").push_bind(caller.clone());
     }
     if let Some(seq) = filter.queued_after {
         sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
@@ -170,70 +153,35 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
 /// Requires a seat that `caller` can claim. For started reviews it excludes those that the caller proposed or holds a
 /// seat of.
 fn push_claimable(sql: &mut QueryBuilder<Sqlite>, caller: &str, is_started: bool) {
-    sql.push(" AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number");
-    push_free_seat(sql, Some(caller));
-    sql.push(")");
+    sql.push(
+        " AND EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by IS NULL AND s.vote IS NULL
+          AND (s.reserved_for IS NULL OR s.reserved_for = ",
+    );
+    sql.push_bind(caller.to_owned()).push("))");
     if is_started {
-        sql.push(" AND coalesce(r.proposer_id, r.agent_type) <> ").push_bind(caller.to_owned());
+        sql.push(" AND r.proposer <> ").push_bind(caller.to_owned());
         sql.push(" AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
         sql.push_bind(caller.to_owned()).push(")");
     }
 }
 
-fn push_free_seat(sql: &mut QueryBuilder<Sqlite>, caller: Option<&str>) {
-    sql.push(" AND s.claimed_by IS NULL AND s.vote IS NULL AND (s.reserved_for IS NULL");
-    if let Some(caller) = caller {
-        sql.push(" OR s.reserved_for = ").push_bind(caller.to_owned());
-    }
-    sql.push(")");
+fn parse_row(row: &SqliteRow) -> Result<(Review, u64), StoreError> {
+    let review: Review = serde_json::from_str(row.try_get("body")?)?;
+    let seats = serde_json::from_str(row.try_get("seats")?)?;
+    Ok((Review { seats, ..review }, to_u64(row.try_get("queued_seq")?)?))
 }
 
-fn parse_row(row: &SqliteRow) -> Result<QueuedRow, StoreError> {
-    let text = |column: &str| row.try_get::<String, _>(column);
-    let optional = |column: &str| row.try_get::<Option<String>, _>(column);
-    let number = |column: &str| row.try_get::<i64, _>(column);
-    let status = parse_word(&text("status")?, Status::parse)?;
-    let claimed_by = match optional("claimed_by")? {
-        None if status == Status::ChangesRequested => optional("verdict_by")?.filter(|by| by == domain::ids::VALIDATOR),
-        other => other,
-    };
-    let listed = ReviewListRow {
-        id: to_id(&text("id")?)?,
-        number: ReviewNumber(number("number")?),
-        status,
-        intent: text("intent")?,
-        agent_type: text("agent_type")?,
-        agent_role: text("agent_role")?,
-        phase: text("phase")?,
-        plan: optional("plan")?,
-        task: optional("task")?,
-        project: optional("project")?,
-        proposer_id: optional("proposer_id")?,
-        category: optional("category")?.map(|category| parse_word(&category, Category::parse)).transpose()?,
-        priority: parse_priority(number("priority")?)?,
-        round: to_u32(number("round")?)?,
-        claimed_by,
-        reserved_for: optional("reserved_for")?,
-        free_seats: optional("free_seats")?.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default(),
-        has_diff: optional("diff_check")?.is_some(),
-        version: to_u64(number("version")?)?,
-        created_at: Timestamp(number("created_at_ms")?),
-        updated_at: Timestamp(number("updated_at_ms")?),
-    };
-    Ok(QueuedRow { row: listed, queued_seq: to_u64(number("queued_seq")?)? })
-}
-
-fn sort_key(order: ListOrder, row: &ReviewListRow) -> (i64, i64) {
+fn sort_key(order: ListOrder, review: &Review) -> (i64, i64) {
     match order {
-        ListOrder::Queue => (row.priority.rank(), row.number.0),
-        ListOrder::Newest => (0, -row.number.0),
+        ListOrder::Queue => (review.priority.rank(), review.number.0),
+        ListOrder::Newest => (0, -review.number.0),
     }
 }
 
-fn format_cursor(order: ListOrder, row: &ReviewListRow) -> String {
+fn format_cursor(order: ListOrder, review: &Review) -> String {
     match order {
-        ListOrder::Queue => format!("q{}.{}", row.priority.rank(), row.number.0),
-        ListOrder::Newest => format!("n{}", row.number.0),
+        ListOrder::Queue => format!("q{}.{}", review.priority.rank(), review.number.0),
+        ListOrder::Newest => format!("n{}", review.number.0),
     }
 }
 

@@ -1,101 +1,49 @@
 //! Reviewer processes of the pool: running, ended, what they hold, and which seats wait for them.
 
-use super::{Reader, parse_word, reviews::parse_priority, to_id, to_u32, to_u64};
+use super::{Reader, reader::parse_all, to_id, to_u64};
 use crate::{
     PoolChange, StoreError,
-    rows::{FreeSeat, ProcessIdentity, ProjectQueue, ReviewerEnd, ReviewerRow, ReviewerWork, SeatRow, WaitingReview},
+    rows::{FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::PoolEvent,
-    pool::scaling::SpawnReason,
     priority::Priority,
     review::Status,
-    time::Timestamp,
 };
 use rusqlite::{Connection, params};
 
-const PUT_REVIEWER: &str = "INSERT INTO reviewers (id, name, runtime, project, why, pid, pid_started, boot_id,
-    spawned_at_ms, ended_at_ms, exit, last_words, approvals, rejections, changes_requested, comments, reviewing_ms,
-    input_tokens, output_tokens, cost_usd, review, persona)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
-    ON CONFLICT (id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, exit = excluded.exit,
-    last_words = excluded.last_words, approvals = excluded.approvals, rejections = excluded.rejections,
-    changes_requested = excluded.changes_requested, comments = excluded.comments,
-    reviewing_ms = excluded.reviewing_ms, input_tokens = excluded.input_tokens,
-    output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd";
+/// Only a reviewer that is started again (?3) gets a new process. Other writers may know an older one.
+const UPSERT_REVIEWER: &str = "INSERT INTO reviewers (id, body) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE
+    SET body = iif(?3, excluded.body, json_set(excluded.body, '$.process', body -> '$.process'))";
 
-/// For a reviewer that was started again in a new process.
-const REPLACE_PROCESS: &str = "UPDATE reviewers SET pid = ?2, pid_started = ?3, boot_id = ?4 WHERE id = ?1";
-
-const END_REVIEWER_IF_RUNNING: &str =
-    "UPDATE reviewers SET ended_at_ms = ?2, exit = ?3 WHERE id = ?1 AND ended_at_ms IS NULL";
+const END_REVIEWER_IF_RUNNING: &str = "UPDATE reviewers
+    SET body = json_set(body, '$.end', json_object('at', ?2, 'exit', ?3, 'last_words', json_array()))
+    WHERE id = ?1 AND ended_at_ms IS NULL";
 
 const APPEND_POOL_EVENT: &str =
     "INSERT INTO events (seq, kind, actor, at_ms, tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-pub(super) const STATEMENTS: &[&str] = &[PUT_REVIEWER, REPLACE_PROCESS, END_REVIEWER_IF_RUNNING, APPEND_POOL_EVENT];
+pub(super) const STATEMENTS: &[&str] = &[UPSERT_REVIEWER, END_REVIEWER_IF_RUNNING, APPEND_POOL_EVENT];
 
 impl Reader {
     /// Reviewers without a recorded end: they run, or a broker that was killed left them behind.
-    pub async fn list_running_reviewers(&self) -> Result<Vec<(String, ProcessIdentity)>, StoreError> {
-        let rows =
-            sqlx::query!("SELECT id, pid, pid_started, boot_id FROM reviewers WHERE ended_at_ms IS NULL ORDER BY id")
-                .fetch_all(&self.pool)
-                .await?;
-        rows.into_iter()
-            .map(|row| {
-                let (pid, start_time) = (to_u32(row.pid)?, to_u64(row.pid_started)?);
-                Ok((row.id, ProcessIdentity { pid, start_time, boot_id: row.boot_id }))
-            })
-            .collect()
+    pub async fn list_running_reviewers(&self) -> Result<Vec<ReviewerRow>, StoreError> {
+        let bodies = sqlx::query_scalar!("SELECT body FROM reviewers WHERE ended_at_ms IS NULL ORDER BY id")
+            .fetch_all(&self.pool)
+            .await?;
+        parse_all(&bodies)
     }
 
     /// Ended reviewers, the last to end first.
     pub async fn list_ended_reviewers(&self, limit: u32) -> Result<Vec<ReviewerRow>, StoreError> {
-        let rows = sqlx::query!(
-            "SELECT id, name, runtime, project, why, pid, pid_started, boot_id, spawned_at_ms, ended_at_ms, exit,
-                    last_words, approvals, rejections, changes_requested, comments, reviewing_ms, input_tokens,
-                    output_tokens, cost_usd, review, persona
-             FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC LIMIT ?",
+        let bodies = sqlx::query_scalar!(
+            "SELECT body FROM reviewers WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC LIMIT ?",
             limit
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                let last_words = row.last_words.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default();
-                let end = row.ended_at_ms.zip(row.exit);
-                Ok(ReviewerRow {
-                    id: row.id,
-                    name: row.name,
-                    runtime: row.runtime,
-                    project: row.project,
-                    why: parse_word(&row.why, SpawnReason::parse)?,
-                    seat: row
-                        .review
-                        .zip(row.persona)
-                        .map(|(review, persona)| SeatRow { review: ReviewNumber(review), persona }),
-                    process: ProcessIdentity {
-                        pid: to_u32(row.pid)?,
-                        start_time: to_u64(row.pid_started)?,
-                        boot_id: row.boot_id,
-                    },
-                    spawned_at: Timestamp(row.spawned_at_ms),
-                    end: end.map(|(at, exit)| ReviewerEnd { at: Timestamp(at), exit, last_words }),
-                    work: ReviewerWork {
-                        approvals: to_u64(row.approvals)?,
-                        rejections: to_u64(row.rejections)?,
-                        changes_requested: to_u64(row.changes_requested)?,
-                        comments: to_u64(row.comments)?,
-                        reviewing_ms: to_u64(row.reviewing_ms)?,
-                        input_tokens: row.input_tokens.map(to_u64).transpose()?,
-                        output_tokens: row.output_tokens.map(to_u64).transpose()?,
-                        cost_usd: row.cost_usd,
-                    },
-                })
-            })
-            .collect()
+        parse_all(&bodies)
     }
 
     /// Whether the pool started this reviewer, in this run of the broker or an earlier one.
@@ -244,7 +192,14 @@ impl Reader {
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(|row| Ok((row.project, parse_priority(row.priority)?, to_u64(row.reviews)?))).collect()
+        let priority = |rank: i64| Priority::ALL.iter().copied().find(|priority| priority.rank() == rank);
+        let unknown = |rank: i64| StoreError::corrupt(format!("unknown priority {rank}"));
+        rows.into_iter()
+            .map(|row| {
+                let priority = priority(row.priority).ok_or_else(|| unknown(row.priority))?;
+                Ok((row.project, priority, to_u64(row.reviews)?))
+            })
+            .collect()
     }
 
     /// The queue of each project, read from the index alone.
@@ -268,12 +223,9 @@ impl Reader {
 /// `seq` is the number of the change's event, if it has one.
 pub(super) fn write(connection: &Connection, change: &PoolChange, seq: u64) -> Result<(), StoreError> {
     if let Some(row) = &change.reviewer {
-        put_reviewer(connection, row)?;
-        if let Some(PoolEvent::ReviewerRetried { .. }) = &change.event {
-            let process = &row.process;
-            let process = params![row.id, process.pid, process.start_time, process.boot_id];
-            connection.prepare_cached(REPLACE_PROCESS)?.execute(process)?;
-        }
+        let is_restarted = matches!(change.event, Some(PoolEvent::ReviewerRetried { .. }));
+        let body = serde_json::to_string(row)?;
+        connection.prepare_cached(UPSERT_REVIEWER)?.execute(params![row.id, body, is_restarted])?;
     }
     let Some(event) = &change.event else { return Ok(()) };
     // For a reviewer of an earlier run the caller has no row, only its end.
@@ -283,45 +235,5 @@ pub(super) fn write(connection: &Connection, change: &PoolChange, seq: u64) -> R
     let payload = serde_json::to_string(event)?;
     let row = params![seq, event.kind().as_str(), event.reviewer(), change.at.0, change.tick.0, payload];
     connection.prepare_cached(APPEND_POOL_EVENT)?.execute(row)?;
-    Ok(())
-}
-
-fn put_reviewer(connection: &Connection, row: &ReviewerRow) -> Result<(), StoreError> {
-    let ReviewerWork {
-        approvals,
-        rejections,
-        changes_requested,
-        comments,
-        reviewing_ms,
-        input_tokens,
-        output_tokens,
-        cost_usd,
-    } = &row.work;
-    let end = row.end.as_ref();
-    let last_words = end.map(|end| serde_json::to_string(&end.last_words)).transpose()?;
-    connection.prepare_cached(PUT_REVIEWER)?.execute(params![
-        row.id,
-        row.name,
-        row.runtime,
-        row.project,
-        row.why.as_str(),
-        row.process.pid,
-        row.process.start_time,
-        row.process.boot_id,
-        row.spawned_at.0,
-        end.map(|end| end.at.0),
-        end.map(|end| &end.exit),
-        last_words,
-        approvals,
-        rejections,
-        changes_requested,
-        comments,
-        reviewing_ms,
-        input_tokens,
-        output_tokens,
-        cost_usd,
-        row.seat.as_ref().map(|seat| seat.review.0),
-        row.seat.as_ref().map(|seat| seat.persona.as_str()),
-    ])?;
     Ok(())
 }

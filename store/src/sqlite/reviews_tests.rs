@@ -216,7 +216,7 @@ async fn the_queue_lists_the_free_seats_of_started_reviews() {
         let filter =
             ReviewFilter { status: Some(Status::Pending), open_to: caller.map(Into::into), ..ReviewFilter::default() };
         let (page, _) = store.reader.list_reviews(&[filter], None, 10).await.unwrap();
-        page.items.into_iter().map(|row| (row.status, row.free_seats)).collect::<Vec<_>>()
+        page.items.into_iter().map(|review| (review.status, review.claimable_by(caller))).collect::<Vec<_>>()
     };
     assert_eq!(free(Some("bob")).await, [(Status::InReview, vec!["security".into(), "tests".into()])]);
     assert_eq!(free(Some("ada")).await, [], "a reviewer with a seat cannot claim a second");

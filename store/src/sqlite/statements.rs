@@ -6,7 +6,7 @@ use crate::{Change, StoreError};
 use domain::{
     content::{Content, ContentHash},
     ids::VALIDATOR,
-    review::{DiffCheck, DiffFacts, Event, LoggedEvent, Review},
+    review::{Event, LoggedEvent},
     verdict::Verdict,
 };
 use rusqlite::{Connection, params};
@@ -16,38 +16,27 @@ const INSERT_CONTENT_IF_NEW: &str =
     "INSERT INTO contents (hash, intent, description, diff, base_commit, files, flags, diff_note)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (hash) DO NOTHING";
 
-const INSERT_REVIEW: &str = "INSERT INTO reviews (number, id, version, status, priority, category, agent_type,
-    agent_role, phase, plan, task, project, proposer_id, round, intent, content_hash, base_commit, patch_id, tree_id,
-    diff_check, applies_to, check_message, request_key, returned, policy, claim_generation, queued_seq, created_at_ms,
-    updated_at_ms, free_seats, target)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
+const INSERT_REVIEW: &str =
+    "INSERT INTO reviews (number, body, id, project, category, priority, queued_seq, free_seats)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET version = ?3, status = ?4, round = ?5, intent = ?6,
-    content_hash = ?7, base_commit = ?8, patch_id = ?9, tree_id = ?10, diff_check = ?11, applies_to = ?12,
-    check_message = ?13, request_key = ?14, returned = ?15, claim_generation = ?16, verdict = ?17, verdict_reason = ?18,
-    verdict_by = ?19, approved_hash = ?20, escalated_for = ?21, cancel_reason = ?22,
-    queued_seq = coalesce(?23, queued_seq), updated_at_ms = ?24, free_seats = ?25, cost = ?26, target = ?27,
-    first_claimed_at_ms = coalesce(first_claimed_at_ms, ?28), first_verdict_at_ms = coalesce(first_verdict_at_ms, ?29),
-    decided_at_ms = CASE WHEN status = ?4 OR ?4 = 'closed' THEN decided_at_ms
-                         WHEN ?4 = 'approved' OR ?4 = 'rejected' OR ?4 = 'cancelled' THEN ?24 END,
-    closed_at_ms = CASE WHEN ?4 = 'closed' THEN coalesce(closed_at_ms, ?24) END,
-    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
-    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
-    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
+/// In an assignment, a column has the value before the update.
+const UPDATE_REVIEW_IF_VERSION: &str = "UPDATE reviews SET body = ?3, queued_seq = coalesce(?4, queued_seq),
+    free_seats = ?5, first_claimed_at_ms = coalesce(first_claimed_at_ms, ?6),
+    first_verdict_at_ms = coalesce(first_verdict_at_ms, ?7),
+    decided_at_ms = CASE WHEN status = ?8 OR ?8 = 'closed' THEN decided_at_ms
+                         WHEN ?8 = 'approved' OR ?8 = 'rejected' OR ?8 = 'cancelled' THEN ?9 END,
+    closed_at_ms = CASE WHEN ?8 = 'closed' THEN coalesce(closed_at_ms, ?9) END,
+    pending_ms = pending_ms + CASE WHEN status = 'pending' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    claimed_ms = claimed_ms + CASE WHEN status = 'claimed' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    in_review_ms = in_review_ms + CASE WHEN status = 'in_review' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
     changes_requested_ms = changes_requested_ms
-                           + CASE WHEN status = 'changes_requested' THEN max(0, ?24 - updated_at_ms) ELSE 0 END,
-    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?24 - updated_at_ms) ELSE 0 END
+                           + CASE WHEN status = 'changes_requested' THEN max(0, ?9 - updated_at_ms) ELSE 0 END,
+    approved_ms = approved_ms + CASE WHEN status = 'approved' THEN max(0, ?9 - updated_at_ms) ELSE 0 END
     WHERE number = ?1 AND version = ?2";
 
-const INSERT_SEAT: &str = "INSERT INTO seats (review, position, persona) VALUES (?1, ?2, ?3)";
-
-const UPDATE_SEAT: &str = "UPDATE seats SET claimed_by = ?3, claim_generation = ?4, claimed_at_ms = ?5,
-    lease_ends_tick = ?6, vote = ?7, reserved_for = ?8, reserved_until_tick = ?9, patch_id = ?10, patch_by = ?11,
-    last_message_id = ?12, last_message_role = ?13, last_message_round = ?14, last_message_digest = ?15,
-    answered_message_id = ?16, answered_message_digest = ?17, last_verdict = ?18, last_verdict_generation = ?19,
-    last_verdict_digest = ?20, reviewed_round = ?21, reviewed_hash = ?22, gave_up = ?23
-    WHERE review = ?1 AND position = ?2";
+const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body) VALUES (?1, ?2, ?3)
+    ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
     tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -88,8 +77,7 @@ const ALL: &[&str] = &[
     INSERT_CONTENT_IF_NEW,
     INSERT_REVIEW,
     UPDATE_REVIEW_IF_VERSION,
-    INSERT_SEAT,
-    UPDATE_SEAT,
+    UPSERT_SEAT,
     APPEND_EVENT,
     UPSERT_ROUND,
     INSERT_VERDICT,
@@ -135,59 +123,17 @@ pub(super) fn insert_content(connection: &Connection, hash: &ContentHash, conten
     Ok(())
 }
 
-/// The columns of a diff's facts: base, patch-id, tree, result, applies to, message.
-type DiffColumns<'a> =
-    (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<&'static str>, Option<&'static str>, Option<&'a str>);
-
-fn diff_columns(diff: Option<&DiffFacts>) -> DiffColumns<'_> {
-    let Some(facts) = diff else { return (None, None, None, None, None, None) };
-    let (tree, result, to, message) = match &facts.check {
-        DiffCheck::Skipped => (None, "skipped", None, None),
-        DiffCheck::Applies { to, tree_id } => (tree_id.as_deref(), "applies", Some(to.as_str()), None),
-        DiffCheck::Fails { message } => (None, "fails", None, Some(message.as_str())),
-        DiffCheck::Unknown { why } => (None, "unknown", None, Some(why.as_str())),
-    };
-    (facts.base_commit.as_deref(), facts.patch_id.as_deref(), tree, Some(result), to, message)
-}
-
-fn target_column(review: &Review) -> Result<Option<String>, StoreError> {
-    Ok(review.round.target.as_ref().map(serde_json::to_string).transpose()?)
-}
-
-pub(super) fn insert_review(connection: &Connection, review: &Review, queued_seq: u64) -> Result<(), StoreError> {
-    let (base, patch_id, tree, result, to, message) = diff_columns(review.round.diff.as_ref());
+pub(super) fn insert_review(connection: &Connection, change: &Change, queued_seq: u64) -> Result<(), StoreError> {
+    let review = &change.review;
     connection.prepare_cached(INSERT_REVIEW)?.execute(params![
         review.number.0,
+        change.body,
         review.id.to_string(),
-        review.version,
-        review.status.as_str(),
-        review.priority.rank(),
-        review.category.map(|category| category.as_str()),
-        review.proposer.agent_type,
-        review.proposer.agent_role,
-        review.proposer.phase,
-        review.proposer.plan,
-        review.proposer.task,
         review.proposer.project,
-        review.proposer.proposer_id,
-        review.round.number,
-        review.round.intent,
-        review.round.content_hash.0,
-        base,
-        patch_id,
-        tree,
-        result,
-        to,
-        message,
-        review.round.request_key,
-        review.returned,
-        serde_json::to_string(&review.policy)?,
-        review.claim_generation,
+        review.category.map(|category| category.as_str()),
+        review.priority.rank(),
         queued_seq,
-        review.created_at.0,
-        review.updated_at.0,
         review.free_seats().count(),
-        target_column(review)?,
     ])?;
     Ok(())
 }
@@ -201,38 +147,16 @@ pub(super) fn update_review_if_version(
 ) -> Result<(), StoreError> {
     let review = &change.review;
     let first_at = |is: fn(&Event) -> bool| change.events.iter().find(|recorded| is(&recorded.event)).map(|it| it.at.0);
-    let (base, patch_id, tree, result, to, message) = diff_columns(review.round.diff.as_ref());
-    let decision = review.decision.as_ref();
     let changed = connection.prepare_cached(UPDATE_REVIEW_IF_VERSION)?.execute(params![
         review.number.0,
         version,
-        review.version,
-        review.status.as_str(),
-        review.round.number,
-        review.round.intent,
-        review.round.content_hash.0,
-        base,
-        patch_id,
-        tree,
-        result,
-        to,
-        message,
-        review.round.request_key,
-        review.returned,
-        review.claim_generation,
-        decision.map(|decision| decision.verdict.as_str()),
-        decision.and_then(|decision| decision.reason.as_deref()),
-        decision.map(|decision| decision.by.as_str()),
-        review.approved_hash.as_ref().map(|hash| hash.0.as_str()),
-        review.escalated.map(|why| why.as_str()),
-        review.cancel_reason,
+        change.body,
         queued_seq,
-        review.updated_at.0,
         review.free_seats().count(),
-        review.cost_micro_usd,
-        target_column(review)?,
         first_at(|event| matches!(event, Event::Claimed { .. })),
         first_at(|event| matches!(event, Event::VerdictGiven { verdict, .. } if verdict.is_vote())),
+        review.status.as_str(),
+        review.updated_at.0,
     ])?;
     match changed {
         1 => Ok(()),
@@ -240,47 +164,10 @@ pub(super) fn update_review_if_version(
     }
 }
 
-/// The free seats of a proposal.
-pub(super) fn insert_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(INSERT_SEAT)?;
-    for (position, seat) in review.seats.iter().enumerate() {
-        statement.execute(params![review.number.0, position as i64, seat.persona])?;
-    }
-    Ok(())
-}
-
-pub(super) fn update_seats(connection: &Connection, review: &Review) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(UPDATE_SEAT)?;
-    for (position, seat) in review.seats.iter().enumerate() {
-        let claim = seat.claim.as_ref();
-        let message = seat.last_message.as_ref();
-        let answered = message.and_then(|message| message.answers.as_ref());
-        let verdict = seat.last_verdict.as_ref();
-        statement.execute(params![
-            review.number.0,
-            position as i64,
-            claim.map(|claim| claim.by.as_str()),
-            claim.map(|claim| claim.generation),
-            claim.map(|claim| claim.at.0),
-            claim.and_then(|claim| claim.lease_ends).map(|tick| tick.0),
-            seat.vote.map(|vote| vote.as_str()),
-            seat.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()),
-            seat.reservation.as_ref().map(|reservation| reservation.until.0),
-            seat.patch.as_ref().map(|patch| patch.id),
-            seat.patch.as_ref().map(|patch| patch.by.as_str()),
-            message.map(|message| message.id),
-            message.map(|message| message.role.as_str()),
-            message.map(|message| message.round),
-            message.map(|message| message.digest.as_str()),
-            answered.map(|answered| answered.id),
-            answered.map(|answered| answered.digest.as_str()),
-            verdict.map(|verdict| verdict.verdict.as_str()),
-            verdict.map(|verdict| verdict.generation),
-            verdict.map(|verdict| verdict.digest.as_str()),
-            seat.reviewed.as_ref().map(|reviewed| reviewed.round),
-            seat.reviewed.as_ref().map(|reviewed| reviewed.content_hash.0.as_str()),
-            seat.gave_up,
-        ])?;
+pub(super) fn upsert_seats(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(UPSERT_SEAT)?;
+    for (position, body) in change.seats.iter().enumerate() {
+        statement.execute(params![change.review.number.0, position, body])?;
     }
     Ok(())
 }
@@ -391,7 +278,7 @@ fn upsert_round(
     recorded: &LoggedEvent,
 ) -> Result<(), StoreError> {
     let (review, hash) = (change.review.number.0, &change.review.round.content_hash.0);
-    let target = target_column(&change.review)?;
+    let target = change.review.round.target.as_ref().map(serde_json::to_string).transpose()?;
     connection.prepare_cached(UPSERT_ROUND)?.execute(params![review, number, hash, recorded.at.0, target])?;
     Ok(())
 }

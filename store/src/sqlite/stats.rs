@@ -3,7 +3,7 @@
 
 mod columns;
 
-use super::{Reader, to_u64};
+use super::{Reader, events::NumberedTable, to_u64};
 use crate::{StatsPeriod, StoreError};
 use domain::{
     ids::VALIDATOR,
@@ -12,6 +12,8 @@ use domain::{
 };
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 use std::collections::BTreeMap;
+
+const REVIEWS: NumberedTable = NumberedTable { name: "reviews", number: "number", at_ms: "created_at_ms" };
 
 /// Most groups in one result. There may be very many reviewers.
 const MAX_GROUPS: usize = 100;
@@ -50,7 +52,7 @@ const fn groups_reviews(by: GroupBy) -> bool {
 impl Reader {
     /// Counts everything in one read transaction.
     pub async fn count_stats(&self, period: &StatsPeriod, by: GroupBy) -> Result<Stats, StoreError> {
-        let cohort = Cohort { period, numbers: self.review_range(period.since, period.until).await? };
+        let cohort = Cohort { period, numbers: self.number_range(&REVIEWS, period.since, period.until).await? };
         let mut transaction = self.pool.begin().await?;
         let total = cohort.groups(&mut transaction, GroupBy::None).await?.pop().unwrap_or_default();
         let mut groups = match by {

@@ -1,6 +1,6 @@
 //! Pages of the log: their contents, and that none of them scans the whole log.
 
-use super::{MAX_WALK, select};
+use super::{MAX_WALK, order_by, select};
 use crate::{
     LogEntry, PoolChange, StoreError, TimelineRecord,
     rows::{EventFilter, ProcessIdentity, ReviewerRow},
@@ -220,7 +220,8 @@ async fn no_page_scans_the_log() {
     let connection = Connection::open(&path).unwrap();
     for (name, filter) in filters {
         for order in [EventOrder::Newest, EventOrder::Oldest] {
-            let mut sql = select(&filter, order, (1, 9));
+            let mut sql = select("", &filter, (1, 9));
+            sql.push(order_by(&filter, order));
             let sql = format!("EXPLAIN QUERY PLAN {}", sql.build().sql().as_str());
             let mut statement = connection.prepare(&sql).unwrap();
             let count = statement.parameter_count();
