@@ -33,8 +33,8 @@ CREATE TABLE reviews (
                                 OR status = 'cancelled' OR status = 'closed'),
     proposer             TEXT    NOT NULL GENERATED ALWAYS AS
                          (coalesce(body ->> '$.proposer.proposer_id', body ->> '$.proposer.agent_type')) STORED,
-    phase                TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.proposer.phase') STORED,
-    plan                 TEXT    GENERATED ALWAYS AS (body ->> '$.proposer.plan') STORED,
+    phase                TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.proposer.phase') VIRTUAL,
+    plan                 TEXT    GENERATED ALWAYS AS (body ->> '$.proposer.plan') VIRTUAL,
     round                INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.round.number') STORED CHECK (round > 0),
     intent               TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.round.intent') STORED,
     content_hash         TEXT    NOT NULL GENERATED ALWAYS AS (body ->> '$.round.content_hash') STORED
@@ -43,7 +43,7 @@ CREATE TABLE reviews (
     diff_check           TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.check.result') STORED
                          CHECK (diff_check = 'skipped' OR diff_check = 'applies' OR diff_check = 'fails'
                                 OR diff_check = 'unknown'),
-    base_commit          TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.base_commit') STORED,
+    base_commit          TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.base_commit') VIRTUAL,
     patch_id             TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.patch_id') STORED,
     tree_id              TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.check.tree_id') STORED,
     approved_hash        TEXT    GENERATED ALWAYS AS (body ->> '$.approved_hash') STORED,
