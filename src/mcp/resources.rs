@@ -38,7 +38,7 @@ pub(super) async fn list(
         .with_description("Reviews that wait for a reviewer.")
         .with_mime_type(MIME);
     let reviews = listing.page.items.iter().map(|row| {
-        let title: String = row.intent.chars().take(80).collect();
+        let title: String = row.round.intent.chars().take(80).collect();
         Resource::new(format!("{SCHEME}{}", row.id), row.number.to_string())
             .with_title(format!("{} ({}) {title}", row.number, row.status))
             .with_mime_type(MIME)

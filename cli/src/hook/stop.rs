@@ -86,9 +86,9 @@ pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
 /// One line about a review: its state, the feedback and the next step.
 pub(super) fn summary(review: &OpenReview) -> String {
     let OpenReview { review, has_open_message, has_open_patch, .. } = review;
-    let (number, intent) = (review.number, &review.round.intent);
+    let (number, status, intent) = (review.number, review.status, &review.round.intent);
     let reason = review.reason().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
-    let (state, next) = match (review.status, has_open_patch, has_open_message) {
+    let (state, next) = match (status, has_open_patch, has_open_message) {
         (_, true, _) => (
             "a reviewer offers a counter-patch".to_owned(),
             format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),

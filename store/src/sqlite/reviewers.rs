@@ -149,12 +149,12 @@ impl Reader {
         for status in Status::ALL.iter().filter(|status| status.is_open()) {
             let status = status.as_str();
             let rows = sqlx::query!(
-                "SELECT r.id, r.number, r.priority, s.persona
+                r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
                  FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
                  WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2 AND r.escalated_for IS NULL
                  AND s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL AND s.gave_up IS NULL
                  AND s.persona IN (SELECT value FROM json_each(?3))
-                 ORDER BY r.priority, r.number LIMIT ?4",
+                 ORDER BY r.priority, r.number LIMIT ?4"#,
                 project,
                 status,
                 personas,

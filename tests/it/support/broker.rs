@@ -234,7 +234,7 @@ pub(crate) async fn check_database(data_dir: &Path) {
     let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
     let last = store.reader.last_number().await.unwrap();
     let (page, _) = store.reader.list_reviews(&[store::ReviewFilter::default()], None, 100_000).await.unwrap();
-    let mut listed: HashMap<_, _> = page.items.into_iter().map(|row| (row.number, row.free_seats)).collect();
+    let mut listed: HashMap<_, _> = page.items.into_iter().map(|row| (row.number, row.claimable_by(None))).collect();
     for number in 1..=last.0 {
         let number = domain::ids::ReviewNumber(number);
         let Some(id) = store.reader.find_id_by_number(number).await.unwrap() else { continue };
