@@ -99,7 +99,7 @@ impl Events {
         }
         let permit = limits.acquire(secret.as_ref())?;
         let filter = EventFilter::for_caller(broker, query, caller).await?;
-        let head = *broker.committed().borrow();
+        let head = *broker.feed().committed.borrow();
         let since = query.since.unwrap_or(head);
         if since > head {
             let problem = format!("{since} is not in the log yet, which ends at {head}");

@@ -29,9 +29,14 @@ pub(crate) use error::CallError;
 pub(crate) use proposals::FullDiff;
 
 use crate::webhooks::Webhooks;
-use actors::{Broker, credentials::Scope, requests::Wait};
-use api::{ErrorBody, ErrorCode, OperationId, decode::Malformed, placeholders::Placeholders};
-use domain::{ids::ReviewId, review::Role};
+use actors::{Broker, BrokerError, credentials::Scope, requests::Wait};
+use api::{
+    ErrorBody, ErrorCode, OperationId, decode::Malformed, placeholders::Placeholders, reviews::ReviewStatusResponse,
+};
+use domain::{
+    ids::ReviewId,
+    review::{Command, Review, Role},
+};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -93,12 +98,18 @@ impl Call<'_> {
     /// Finds the review that the caller names and checks that the caller may act on it.
     async fn resolve(&self, given: &str) -> Result<ReviewId, CallError> {
         let scope = self.authz.scope().unwrap_or(&Scope::All);
-        let id = self.broker.resolve_within(given.trim(), scope).await?;
+        let id = self.broker.resolve(given, scope).await?;
         let id = *self.review.get_or_init(|| id);
         if self.authz.is_limited() {
             self.authz.check_review(&*self.broker.review(id).await?, Some(self.operation))?;
         }
         Ok(id)
+    }
+
+    /// Executes a command and returns the state of the review after it.
+    async fn execute(&self, review: &str, command: Command) -> Result<ReviewStatusResponse, CallError> {
+        let id = self.resolve(review).await?;
+        Ok(ReviewStatusResponse::from(&*self.broker.execute(id, command).await?.review))
     }
 
     /// The role that the caller acts in: that of the endpoint or the token if either has one, else the given one.
@@ -135,6 +146,16 @@ impl Call<'_> {
 
 fn wrong_role(field: &str, error: String, allowed: &str) -> ErrorBody {
     ErrorBody::new(ErrorCode::WrongRole, error).with("field", field).with("allowed", vec![allowed])
+}
+
+/// Refuses a round that the review does not have.
+fn check_round(review: &Review, round: u32) -> Result<(), BrokerError> {
+    let last = review.round.number;
+    if (1..=last).contains(&round) {
+        Ok(())
+    } else {
+        Err(BrokerError::NoSuchRound { number: review.number, round, last })
+    }
 }
 
 /// Refuses a text that is empty or blank.

@@ -17,7 +17,7 @@ use http_client::HttpClient;
 use prometheus_client::metrics::{counter::Counter, family::Family};
 use secret::Secret;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use store::{DeadDelivery, DeliverySelector, WebhookRow, WebhookStep};
+use store::{DeliverySelector, WebhookRow, WebhookStep};
 use tokio_util::task::TaskTracker;
 use worker::Worker;
 
@@ -88,9 +88,9 @@ impl Webhooks {
 
     /// All configured webhooks, and those that are no longer configured but have dead deliveries.
     pub(crate) async fn list(&self) -> Result<Vec<Webhook>, BrokerError> {
-        let rows = self.0.broker.list_webhooks().await?;
+        let rows = self.0.broker.reader().list_webhooks().await?;
         let mut rows: BTreeMap<String, WebhookRow> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
-        let head = *self.0.broker.committed().borrow();
+        let head = *self.0.broker.feed().committed.borrow();
         let configured: Vec<_> =
             self.0.workers.iter().map(|worker| worker.webhook(rows.remove(worker.name()), head)).collect();
         let removed = rows.into_values().filter(|row| row.dead > 0).map(|row| status::removed_webhook(row, head));
@@ -100,11 +100,6 @@ impl Webhooks {
     /// The project of a configured webhook; `None` if no webhook of this name is configured.
     pub(crate) fn project_of(&self, name: &str) -> Option<Option<&str>> {
         self.find(name).map(|worker| worker.project())
-    }
-
-    /// Dead deliveries of a webhook after event `after`.
-    pub(crate) async fn dead(&self, name: &str, after: u64, limit: u32) -> Result<Vec<DeadDelivery>, BrokerError> {
-        self.0.broker.list_dead_deliveries(name, after, limit).await
     }
 
     /// Requests another attempt for dead deliveries. Returns their number.

@@ -1,6 +1,8 @@
 //! Why a request failed. Every variant has a stable code.
 
 use domain::{ids::ReviewNumber, review::Refusal};
+use git::GitError;
+use store::StoreError;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BrokerError {
@@ -118,5 +120,20 @@ impl BrokerError {
                 | Self::CoolingDown { .. }
                 | Self::Refused(Refusal::BeingClaimed { .. } | Refusal::ContentMoved)
         )
+    }
+}
+
+impl From<StoreError> for BrokerError {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::BadCursor(_)) {
+            return Self::BadCursor;
+        }
+        Self::Unreadable { why: error.to_string() }
+    }
+}
+
+impl From<GitError> for BrokerError {
+    fn from(error: GitError) -> Self {
+        Self::CheckFailed { why: error.to_string() }
     }
 }

@@ -1,30 +1,44 @@
-//! The gateway: routes commands to the supervisor and hands changes to the store's writer.
+//! The gateway: routes commands to the supervisor and hands changes to the store's writer. [`Reviews`] is its interface.
 //!
 //! The gateway never awaits another actor. A review awaits the gateway's commit, so waiting for a review here would
 //! deadlock both. It forwards the caller's reply channel instead.
 
 use crate::{
-    actor_stats::{ActorStats, Mailbox},
+    Shared,
     error::BrokerError,
+    mailbox::{ActorSlot, ActorStats, Mailbox},
     review::{CommandOutcome, ReviewMessage},
     supervisor::SupervisorMessage,
 };
-use domain::{content::Content, ids::ReviewId, review::Command};
+use domain::{content::Content, ids::ReviewId, pool::PoolEvent, review::Command, time::Now};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::Arc;
-use store::{Change, CommitReply, PoolChange, StoreError, WebhookChange, Writer};
+use store::{Change, CommitReply, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer};
 use tokio::sync::oneshot;
 
 /// Messages handled by the [`Gateway`].
 pub(crate) enum GatewayMessage {
     /// Applies a command to a review. The reply is sent after the result is durable.
-    Apply { id: ReviewId, command: Box<Command>, payload: CommandPayload, reply: ReplySender },
+    Apply {
+        id: ReviewId,
+        command: Box<Command>,
+        payload: CommandPayload,
+        reply: ReplySender,
+    },
     /// Writes a change of a review; `done` is notified after COMMIT.
-    Commit { change: Box<Change>, done: CommitReply },
-    /// Writes a change of the pool.
-    Record { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
-    /// Writes a change of a webhook. The answer is the number of rows that changed.
-    Note { change: Box<WebhookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
+    Commit {
+        change: Box<Change>,
+        done: CommitReply,
+    },
+    CommitPool {
+        change: Box<PoolChange>,
+        done: oneshot::Sender<Result<(), StoreError>>,
+    },
+    /// The answer is the number of rows that changed.
+    CommitWebhook {
+        change: Box<WebhookChange>,
+        done: oneshot::Sender<Result<u64, StoreError>>,
+    },
 }
 
 /// Data that travels with a command and that the rules do not look at.
@@ -39,6 +53,59 @@ pub(crate) struct CommandPayload {
 
 /// Where the outcome of a command goes. A plain channel, because it shows when the caller has gone away.
 pub(crate) type ReplySender = oneshot::Sender<Result<CommandOutcome, BrokerError>>;
+
+/// Sends commands to reviews and changes to the writer, and waits for the result.
+#[derive(Clone)]
+pub(crate) struct Reviews {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) gateway: Arc<ActorSlot<GatewayMessage>>,
+}
+
+impl Reviews {
+    /// Applies a command without a payload.
+    pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<CommandOutcome, BrokerError> {
+        self.apply(id, command, CommandPayload::default()).await
+    }
+
+    pub(crate) async fn apply(
+        &self,
+        id: ReviewId,
+        command: Command,
+        payload: CommandPayload,
+    ) -> Result<CommandOutcome, BrokerError> {
+        let (reply, outcome) = oneshot::channel();
+        self.gateway.send(GatewayMessage::Apply { id, command: Box::new(command), payload, reply });
+        outcome.await.unwrap_or_else(|_| Err(self.shared.dropped_reply()))
+    }
+
+    pub(crate) async fn commit(&self, change: Change) -> Result<(), StoreError> {
+        let (done, saved) = oneshot::channel();
+        self.gateway.send(GatewayMessage::Commit { change: Box::new(change), done });
+        saved.await.unwrap_or(Err(StoreError::Stopped)).map(|_| ())
+    }
+
+    /// Writes a row or an event of the pool. It is queued when this returns, so the order of calls is the order in the
+    /// log; the future resolves once it is committed.
+    pub(crate) fn record(
+        &self,
+        now: Now,
+        reviewer: Option<ReviewerRow>,
+        event: Option<PoolEvent>,
+    ) -> impl Future<Output = Result<(), StoreError>> + use<> {
+        let (done, saved) = oneshot::channel();
+        let change = Box::new(PoolChange { at: now.at, tick: now.tick, reviewer, event });
+        self.gateway.send(GatewayMessage::CommitPool { change, done });
+        async { saved.await.unwrap_or(Err(StoreError::Stopped)) }
+    }
+
+    /// Writes a change of a webhook and returns the number of rows that changed.
+    pub(crate) async fn update_webhook(&self, change: WebhookChange) -> Result<u64, BrokerError> {
+        let (done, saved) = oneshot::channel();
+        self.gateway.send(GatewayMessage::CommitWebhook { change: Box::new(change), done });
+        let saved = saved.await.map_err(|_| self.shared.dropped_reply())?;
+        saved.map_err(|error| BrokerError::NotSaved { why: error.to_string() })
+    }
+}
 
 pub(crate) struct Gateway {
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
@@ -70,8 +137,8 @@ impl Actor for Gateway {
                 self.supervisor.send(SupervisorMessage::Deliver { id, fresh, message });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),
-            GatewayMessage::Record { change, done } => self.writer.commit_pool_change(change, done),
-            GatewayMessage::Note { change, done } => self.writer.commit_webhook_change(change, done),
+            GatewayMessage::CommitPool { change, done } => self.writer.commit_pool_change(change, done),
+            GatewayMessage::CommitWebhook { change, done } => self.writer.commit_webhook_change(change, done),
         }
         Ok(())
     }

@@ -1,6 +1,10 @@
 //! The actor tree, as operators see it.
 
+use crate::mailbox::ActorStats;
 use serde::Serialize;
+
+/// The most reviews that a tree for operators lists.
+pub const MAX_LISTED_REVIEWS: usize = 200;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Tree {
@@ -9,6 +13,8 @@ pub struct Tree {
     pub calls: CallStats,
     /// Live reviews that are not listed, because there are too many.
     pub more_reviews: usize,
+    #[serde(skip)]
+    pub reviews: ReviewTotals,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -25,20 +31,28 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// The actors of one kind, in numbers.
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    pub name: &'static str,
-    pub live: u64,
-    pub mailbox: u64,
+impl Node {
+    /// A node without children.
+    pub(crate) fn new(kind: &'static str, id: String, state: String, stats: &ActorStats, restarts: u64) -> Self {
+        Self {
+            kind,
+            id,
+            state,
+            mailbox: stats.mailbox(),
+            handled: stats.handled(),
+            restarts,
+            uptime_ms: u64::try_from(stats.uptime().as_millis()).unwrap_or(u64::MAX),
+            last_error: stats.last_error(),
+            children: Vec::new(),
+        }
+    }
 }
 
-/// A [`Tree`] in numbers.
-#[derive(Debug, Clone)]
-pub struct Census {
-    pub kinds: Vec<Kind>,
-    pub store: WriterStats,
-    pub calls: CallStats,
+/// All live reviews, including those that a [`Tree`] leaves out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReviewTotals {
+    pub live: usize,
+    pub mailbox: u64,
 }
 
 /// Calls in progress, limited by `limits.calls_in_flight` and `limits.waiters`.

@@ -1,10 +1,15 @@
 //! Wakes reviews whose lease or reservation ends while they have no actor, because they were idle or the broker was
 //! restarted. A review with an actor sets its own timer.
 
-use crate::{Context, actor_stats::Mailbox, review::ReviewMessage, supervisor::SupervisorMessage};
+use crate::{Shared, mailbox::Mailbox, review::ReviewMessage, supervisor::SupervisorMessage};
 use domain::time::Tick;
-use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 use store::StoreError;
 use tokio::sync::Notify;
 
@@ -47,40 +52,45 @@ impl DeadlineWatermark {
     }
 }
 
-pub(crate) async fn watch(context: Context, supervisor: Mailbox<SupervisorMessage>) {
+pub(crate) async fn watch(
+    shared: Arc<Shared>,
+    deadlines: Arc<DeadlineWatermark>,
+    supervisor: Mailbox<SupervisorMessage>,
+) {
     let waking = async {
-        while let Err(error) = wake_expired(&context, &supervisor).await {
+        while let Err(error) = wake_expired(&shared, &deadlines, &supervisor).await {
             tracing::error!(%error, "cannot list the deadlines of idle reviews; trying again");
             tokio::time::sleep(RETRY_DELAY).await;
         }
     };
-    tokio::select! {
-        () = waking => {}
-        () = context.closing.cancelled() => {}
-    }
+    shared.closing.run_until_cancelled(waking).await;
 }
 
 /// Sleeps until the next deadline, or until an earlier one is added.
-async fn wake_expired(context: &Context, supervisor: &Mailbox<SupervisorMessage>) -> Result<(), StoreError> {
-    if let Some(last) = context.reader.find_last_deadline().await? {
-        context.sleepers.latest.fetch_max(last, SeqCst);
+async fn wake_expired(
+    shared: &Shared,
+    deadlines: &DeadlineWatermark,
+    supervisor: &Mailbox<SupervisorMessage>,
+) -> Result<(), StoreError> {
+    if let Some(last) = shared.reader.find_last_deadline().await? {
+        deadlines.latest.fetch_max(last, SeqCst);
     }
     let mut after = (i64::MIN, 0);
     loop {
-        let mut page = context.reader.list_deadlines(after, PAGE_ROWS).await?;
-        page.retain(|(tick, _, _)| *tick <= context.sleepers.latest.load(SeqCst));
+        let mut page = shared.reader.list_deadlines(after, PAGE_ROWS).await?;
+        page.retain(|(tick, _, _)| *tick <= deadlines.latest.load(SeqCst));
         if page.is_empty() {
-            after = (context.sleepers.before(i64::MAX).await - 1, i64::MAX);
+            after = (deadlines.before(i64::MAX).await - 1, i64::MAX);
             continue;
         }
         for (tick, number, id) in page {
             tokio::select! {
                 biased;
-                earlier = context.sleepers.before(tick) => {
+                earlier = deadlines.before(tick) => {
                     after = (earlier - 1, i64::MAX);
                     break;
                 }
-                () = tokio::time::sleep_until(context.clock.instant_of(Tick(tick))) => {}
+                () = tokio::time::sleep_until(shared.clock.instant_of(Tick(tick))) => {}
             }
             after = (tick, number.0);
             let message = Box::new(ReviewMessage::Expire);

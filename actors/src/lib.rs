@@ -13,8 +13,6 @@
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
-mod actor_slot;
-mod actor_stats;
 mod broker;
 mod clock;
 pub mod credentials;
@@ -23,34 +21,38 @@ mod gateway;
 pub mod introspection;
 mod lease_wakeups;
 mod limits;
+mod mailbox;
 pub mod metrics;
-mod number_allocator;
-pub mod pool;
 mod projects;
-mod queue_cache;
 pub mod requests;
 mod review;
+pub mod reviewer_pool;
 pub mod reviewer_process;
 mod secret_scan;
 mod submission;
 mod supervisor;
 mod workspace;
 
-pub use broker::{Bases, Broker, Changes};
+pub use broker::Broker;
 pub use clock::Clock;
 pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
 pub use limits::Limits;
 pub use projects::{ProjectSource, Projects, ProjectsError};
 pub use review::CommandOutcome;
+pub use submission::{Bases, Changes};
 
 use domain::{
-    ids::ReviewId,
-    review::{Command, Rules},
+    content::{Content, ContentHash},
+    ids::{ReviewId, ReviewNumber},
+    review::{Review, Rules},
 };
-use gateway::{CommandPayload, GatewayMessage};
+use gateway::Reviews;
+use lease_wakeups::DeadlineWatermark;
+use mailbox::{ActorSlot, Mailbox};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::oneshot;
+use submission::Submissions;
+use supervisor::SupervisorMessage;
 use tokio_util::sync::CancellationToken;
 
 /// The settings of a broker. Tests shorten the durations.
@@ -65,24 +67,18 @@ pub struct Settings {
     pub limits: Limits,
     /// Diffs with these kinds of flags are refused.
     pub refuse: Vec<domain::diff::FlagKind>,
-    pub pool: pool::PoolSettings,
+    pub pool: reviewer_pool::PoolSettings,
     pub personas: domain::persona::Personas,
     /// The personas of a proposal that names none.
     pub panel: domain::default_panel::DefaultPanel,
 }
 
-/// What the actors and tasks of one broker share.
-#[derive(Clone)]
-pub(crate) struct Context {
-    pub(crate) settings: Arc<Settings>,
+/// What every actor and task of one broker uses. None of it can change a review.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) reader: store::Reader,
-    pub(crate) projects: Projects,
-    pub(crate) gateway: actor_slot::ActorSlot<gateway::GatewayMessage>,
-    pub(crate) pool: actor_slot::ActorSlot<pool::PoolMessage>,
-    pub(crate) sleepers: Arc<lease_wakeups::DeadlineWatermark>,
     pub(crate) credentials: Credentials,
-    pub(crate) numbers: Arc<number_allocator::NumberAllocator>,
     pub(crate) metrics: metrics::Metrics,
     /// Cancelled when the broker begins to shut down.
     pub(crate) closing: CancellationToken,
@@ -91,7 +87,7 @@ pub(crate) struct Context {
 /// How long git may continue after shutdown begins. The HTTP server waits longer.
 const LAST_CALL: Duration = Duration::from_secs(5);
 
-impl Context {
+impl Shared {
     /// Does the slow half of a call. If the broker shuts down meanwhile, the caller gets an error instead of a broken
     /// connection.
     pub(crate) async fn until_shutdown<T>(
@@ -108,33 +104,27 @@ impl Context {
         }
     }
 
-    /// Applies a command without a payload.
-    pub(crate) async fn decide(&self, id: ReviewId, command: Command) -> Result<CommandOutcome, BrokerError> {
-        self.apply(id, command, CommandPayload::default()).await
-    }
-
-    /// Sends a command to its review and waits for the outcome.
-    pub(crate) async fn apply(
-        &self,
-        id: ReviewId,
-        command: Command,
-        payload: CommandPayload,
-    ) -> Result<CommandOutcome, BrokerError> {
-        let (reply, outcome) = oneshot::channel();
-        self.gateway.send(GatewayMessage::Apply { id, command: Box::new(command), payload, reply });
-        outcome.await.unwrap_or_else(|_| Err(self.dropped_reply()))
-    }
-
     /// The reply channel closes without an answer only if the actor was restarted or the broker is shutting down.
     pub(crate) fn dropped_reply(&self) -> BrokerError {
         if self.closing.is_cancelled() { BrokerError::ShuttingDown } else { BrokerError::Restarted }
+    }
+
+    /// The review as stored.
+    pub(crate) async fn find_review(&self, id: ReviewId) -> Result<Arc<Review>, BrokerError> {
+        let stored = self.reader.find_review(id).await?;
+        stored.map(Arc::new).ok_or_else(|| BrokerError::UnknownReview { given: id.to_string() })
+    }
+
+    pub(crate) async fn find_content(&self, hash: &ContentHash) -> Result<Arc<Content>, BrokerError> {
+        let missing = || BrokerError::Unreadable { why: format!("content {hash} is missing") };
+        self.reader.find_content(hash).await?.ok_or_else(missing)
     }
 }
 
 /// A running broker, and what is needed to stop it.
 pub struct Running {
     pub broker: Broker,
-    supervisor: actor_stats::Mailbox<supervisor::SupervisorMessage>,
+    supervisor: Mailbox<SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
     reader: store::Reader,
     /// Keeps the writer thread alive until the readers are closed.
@@ -157,26 +147,33 @@ pub enum StartError {
 pub async fn start(store: store::Store, projects: Projects, settings: Settings) -> Result<Running, StartError> {
     let store::Store { writer, thread, reader, feed } = store;
     let clock = Clock::start(&reader, &writer).await?;
-    let numbers =
-        number_allocator::NumberAllocator::after(reader.last_number().await?, reader.last_finding_number().await?);
+    let credentials = Credentials::default();
+    credentials.reserve(reader.list_reviewer_ids().await?);
+    let ReviewNumber(last_review) = reader.last_number().await?;
+    let last_finding = reader.last_finding_number().await?;
     let closing = CancellationToken::new();
-    let context = Context {
-        settings: Arc::new(settings),
-        clock,
-        reader: reader.clone(),
+    let metrics = metrics::Metrics::default();
+    let shared =
+        Arc::new(Shared { settings, clock, reader: reader.clone(), credentials, metrics, closing: closing.clone() });
+    let reviews = Reviews { shared: Arc::clone(&shared), gateway: Arc::default() };
+    let submissions = Arc::new(Submissions {
+        shared: Arc::clone(&shared),
         projects,
-        gateway: actor_slot::ActorSlot::default(),
-        pool: actor_slot::ActorSlot::default(),
-        sleepers: Arc::default(),
-        credentials: Credentials::default(),
-        numbers: Arc::new(numbers),
-        metrics: metrics::Metrics::default(),
-        closing: closing.clone(),
-    };
-    context.credentials.reserve(reader.list_reviewer_ids().await?);
-    let (supervisor, supervisor_ended) = supervisor::start(context.clone(), writer.clone(), feed.clone()).await?;
-    tokio::spawn(lease_wakeups::watch(context.clone(), supervisor.clone()));
-    let broker = Broker::new(context, supervisor.clone(), feed);
+        reviews,
+        last_review: last_review.into(),
+        last_finding: last_finding.into(),
+    });
+    let (pool, deadlines) = (Arc::<ActorSlot<_>>::default(), Arc::<DeadlineWatermark>::default());
+    let (supervisor, supervisor_ended) = supervisor::start(
+        Arc::clone(&submissions),
+        Arc::clone(&pool),
+        Arc::clone(&deadlines),
+        writer.clone(),
+        feed.clone(),
+    )
+    .await?;
+    tokio::spawn(lease_wakeups::watch(shared, deadlines, supervisor.clone()));
+    let broker = Broker::new(submissions, supervisor.clone(), pool, feed);
     Ok(Running { broker, supervisor, supervisor_ended, reader, writer, writer_thread: thread, closing })
 }
 
@@ -190,14 +187,14 @@ impl Running {
     pub async fn failed(&mut self) {
         tokio::select! {
             _ = &mut self.supervisor_ended => {}
-            () = self.broker.writer_ended() => {}
+            () = self.broker.feed().ended() => {}
         }
     }
 
     /// Lets every actor finish, writes what is queued and closes the database.
     pub async fn shutdown(self) {
         self.begin_shutdown();
-        self.supervisor.send(supervisor::SupervisorMessage::Shutdown);
+        self.supervisor.send(SupervisorMessage::Shutdown);
         let _ = self.supervisor_ended.await;
         drop(self.broker);
         // The writer closes last, so that SQLite removes the WAL file.

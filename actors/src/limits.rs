@@ -1,7 +1,13 @@
-//! Limits on what a caller may send, checked before anything else looks at it.
+//! Limits on what a caller may send, checked before anything else looks at it. Every request lists its texts, so that
+//! one function checks them all.
 
-use crate::error::BrokerError;
-use domain::{finding::NewFinding, ids::VALIDATOR, text::is_hidden, verdict::ReviewMetrics};
+use crate::{
+    error::BrokerError,
+    requests::{DraftRequest, NewProposal, RequestKey, VerdictRequest},
+};
+use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
+use domain::{finding::NewFinding, ids::VALIDATOR, review::Command, text::is_hidden, verdict::ReviewMetrics};
+use std::borrow::Cow;
 
 /// The most findings of one verdict.
 const MAX_FINDINGS: usize = 100;
@@ -27,15 +33,15 @@ pub struct Limits {
 }
 
 /// A text of a request: the argument it came in, and what is allowed in it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Text<'a> {
     pub(crate) field: &'static str,
-    pub(crate) value: Option<&'a str>,
+    pub(crate) value: Option<Cow<'a, str>>,
     kind: TextKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum TextKind {
+pub(crate) enum TextKind {
     /// A short name: one line, no control or invisible characters.
     Name,
     Intent,
@@ -44,65 +50,118 @@ enum TextKind {
     RequiredProse,
     Diff,
     Metadata,
-    /// One line within a finding.
-    Line {
-        what: &'static str,
-        max_chars: usize,
-    },
+    /// One line within a finding; the first value says which.
+    Line(&'static str, usize),
     /// Has no limit of its own.
     Unlimited,
 }
 
+/// A path within a project.
+pub(crate) const PATH: TextKind = Line("path", MAX_PATH_CHARS);
+
 impl<'a> Text<'a> {
-    pub(crate) const fn name(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Name }
+    pub(crate) fn new(field: &'static str, kind: TextKind, value: Option<impl Into<Cow<'a, str>>>) -> Self {
+        Self { field, value: value.map(Into::into), kind }
     }
+}
 
-    pub(crate) const fn intent(value: &'a str) -> Self {
-        Self { field: "intent", value: Some(value), kind: TextKind::Intent }
+fn name<'a>(field: &'static str, value: Option<&'a String>) -> Text<'a> {
+    Text::new(field, Name, value)
+}
+
+/// The texts of a command that a caller sends. Other commands are built from requests whose texts are checked below.
+pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
+    match command {
+        Command::Claim(claim) => vec![name("reviewer_id", Some(&claim.by)), name("persona", claim.persona.as_ref())],
+        Command::Release(release) => {
+            vec![name("reviewer_id", release.by.as_ref()), Text::new("reason", RequiredProse, release.reason.as_ref())]
+        }
+        Command::UpdateFinding(update) => {
+            vec![name("caller_id", update.by.as_ref()), Text::new("note", Prose, update.note.as_ref())]
+        }
+        Command::AddMessage(message) => vec![
+            name("caller_id", message.by.as_ref()),
+            name("persona", message.persona.as_ref()),
+            Text::new("body", RequiredProse, Some(&message.body)),
+            Text::new("metadata", Metadata, message.metadata.as_ref().map(ToString::to_string)),
+        ],
+        Command::AcceptCounterPatch(accept) => vec![name("persona", accept.persona.as_ref())],
+        Command::RejectCounterPatch { persona, .. } => vec![name("persona", persona.as_ref())],
+        Command::Cancel { by, reason } => {
+            vec![Text::new("reason", RequiredProse, Some(reason)), name("caller_id", by.as_ref())]
+        }
+        Command::Propose(_)
+        | Command::Revise(_)
+        | Command::GiveVerdict(_)
+        | Command::ReviewerGone { .. }
+        | Command::Expire
+        | Command::Close { .. } => Vec::new(),
     }
+}
 
-    pub(crate) const fn prose(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Prose }
-    }
-
-    pub(crate) const fn required_prose(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::RequiredProse }
-    }
-
-    pub(crate) const fn diff(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Diff }
-    }
-
-    pub(crate) const fn metadata(value: Option<&'a str>) -> Self {
-        Self { field: "metadata", value, kind: TextKind::Metadata }
-    }
-
-    pub(crate) const fn unlimited(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Unlimited }
-    }
-
-    pub(crate) const fn path(field: &'static str, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Line { what: "path", max_chars: MAX_PATH_CHARS } }
-    }
-
-    const fn line(field: &'static str, what: &'static str, max_chars: usize, value: Option<&'a str>) -> Self {
-        Self { field, value, kind: TextKind::Line { what, max_chars } }
-    }
-
-    /// The texts of a finding.
-    pub(crate) fn of_finding(finding: &'a NewFinding, limits: &Limits) -> [Self; 6] {
-        let field = if finding.is_issue { "issues" } else { "suggestions" };
-        let file = finding.location.as_ref().map(|location| location.file.as_str());
-        [
-            Self::line(field, "title", MAX_TITLE_CHARS, Some(&finding.title)),
-            Self::line(field, "rule_ref", limits.id_chars, finding.rule_ref.as_deref()),
-            Self::line(field, "file", MAX_PATH_CHARS, file),
-            Self::unlimited("issues", finding.description.as_deref()),
-            Self::unlimited("issues", finding.code_snippet.as_deref()),
-            Self::unlimited("issues", finding.suggestion.as_deref()),
+impl DraftRequest {
+    pub(crate) fn texts<'a>(&'a self, proposer_id: Option<&'a String>) -> Vec<Text<'a>> {
+        let target = self.target.as_ref();
+        let key = match &self.key {
+            Some(RequestKey::Given(key)) => name("idempotency_key", Some(key)),
+            Some(RequestKey::OfClient(key)) => Text::new("idempotency_key", Unlimited, Some(key)),
+            None => name("idempotency_key", None),
+        };
+        vec![
+            Text::new("intent", Intent, Some(&self.intent)),
+            name("base", self.base.as_ref()),
+            name(target.map_or("target", |target| target.field()), target.map(|target| &target.name)),
+            name("target.base", target.and_then(|target| target.base.as_ref())),
+            key,
+            Text::new("description", Prose, self.description.as_ref()),
+            Text::new("diff", Diff, self.diff.as_ref()),
+            name("proposer_id", proposer_id),
         ]
     }
+}
+
+impl NewProposal {
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
+        let proposer = &self.proposer;
+        let mut texts = self.draft.texts(proposer.proposer_id.as_ref());
+        texts.extend([
+            name("agent_type", Some(&proposer.agent_type)),
+            name("agent_role", Some(&proposer.agent_role)),
+            name("phase", Some(&proposer.phase)),
+            name("plan", proposer.plan.as_ref()),
+            name("task", proposer.task.as_ref()),
+            name("project", proposer.project.as_ref()),
+        ]);
+        texts
+    }
+}
+
+impl VerdictRequest {
+    pub(crate) fn texts(&self, limits: &Limits) -> Vec<Text<'_>> {
+        let mut texts = vec![
+            name("reviewer_id", self.reviewer_id.as_ref()),
+            name("content_hash", self.content_hash.as_ref()),
+            name("metrics.model", self.metrics.as_ref().and_then(|metrics| metrics.model.as_ref())),
+            Text::new("reason", Prose, self.reason.as_ref()),
+            Text::new("summary", Prose, self.summary.as_ref()),
+        ];
+        texts.extend(self.findings.iter().flat_map(|finding| finding_texts(finding, limits)));
+        texts.push(Text::new("counter_patch", Diff, self.counter_patch.as_ref()));
+        texts
+    }
+}
+
+fn finding_texts<'a>(finding: &'a NewFinding, limits: &Limits) -> [Text<'a>; 6] {
+    let field = if finding.is_issue { "issues" } else { "suggestions" };
+    let file = finding.location.as_ref().map(|location| &location.file);
+    [
+        Text::new(field, Line("title", MAX_TITLE_CHARS), Some(&finding.title)),
+        Text::new(field, Line("rule_ref", limits.id_chars), finding.rule_ref.as_ref()),
+        Text::new(field, Line("file", MAX_PATH_CHARS), file),
+        Text::new("issues", Unlimited, finding.description.as_ref()),
+        Text::new("issues", Unlimited, finding.code_snippet.as_ref()),
+        Text::new("issues", Unlimited, finding.suggestion.as_ref()),
+    ]
 }
 
 type Checked = Result<(), BrokerError>;
@@ -110,34 +169,32 @@ type Checked = Result<(), BrokerError>;
 impl Limits {
     /// Checks every text against its limit.
     pub(crate) fn check(&self, texts: &[Text<'_>]) -> Checked {
-        texts
-            .iter()
-            .try_for_each(|text| text.value.map_or(Ok(()), |value| self.check_text(text.field, text.kind, value)))
+        texts.iter().try_for_each(|text| {
+            text.value.as_deref().map_or(Ok(()), |value| self.check_text(text.field, text.kind, value))
+        })
     }
 
     fn check_text(&self, field: &'static str, kind: TextKind, text: &str) -> Checked {
         let is_blank = text.trim().is_empty();
         let chars = || text.chars().count();
         match kind {
-            TextKind::Name | TextKind::Intent | TextKind::RequiredProse if is_blank => {
-                Err(invalid(field, "must not be empty".into()))
-            }
-            TextKind::Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
+            Name | Intent | RequiredProse if is_blank => Err(invalid(field, "must not be empty".into())),
+            Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
                 Err(invalid(field, "contains control or invisible characters".into()))
             }
-            TextKind::Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
-            TextKind::Name => within(field, chars(), self.id_chars, "characters"),
-            TextKind::Intent => within(field, chars(), self.intent_chars, "characters"),
-            TextKind::Prose | TextKind::RequiredProse => within(field, chars(), self.text_chars, "characters"),
-            TextKind::Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
-            TextKind::Diff => within(field, text.len(), self.diff_bytes, "bytes"),
-            TextKind::Metadata => within(field, text.len(), self.metadata_bytes, "bytes"),
-            TextKind::Line { what, .. } if is_blank => Err(invalid(field, format!("the {what} must not be empty"))),
-            TextKind::Line { what, .. } if text.chars().any(char::is_control) => {
-                Err(invalid(field, format!("the {what} contains control characters")))
+            Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
+            Name => within(field, chars(), self.id_chars, "characters"),
+            Intent => within(field, chars(), self.intent_chars, "characters"),
+            Prose | RequiredProse => within(field, chars(), self.text_chars, "characters"),
+            Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
+            Diff => within(field, text.len(), self.diff_bytes, "bytes"),
+            Metadata => within(field, text.len(), self.metadata_bytes, "bytes"),
+            Line(part, _) if is_blank => Err(invalid(field, format!("the {part} must not be empty"))),
+            Line(part, _) if text.chars().any(char::is_control) => {
+                Err(invalid(field, format!("the {part} contains control characters")))
             }
-            TextKind::Line { max_chars, .. } => within(field, chars(), max_chars, "characters in a line"),
-            TextKind::Unlimited => Ok(()),
+            Line(_, max_chars) => within(field, chars(), max_chars, "characters in a line"),
+            Unlimited => Ok(()),
         }
     }
 

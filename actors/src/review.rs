@@ -6,10 +6,11 @@
 mod git_checks;
 
 use crate::{
-    Context,
-    actor_stats::{ActorStats, Mailbox},
+    Shared,
     error::BrokerError,
-    gateway::{CommandPayload, GatewayMessage, ReplySender},
+    gateway::{CommandPayload, ReplySender},
+    mailbox::{ActorStats, Mailbox},
+    submission::Submissions,
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -82,7 +83,8 @@ pub(crate) struct ReviewActor {
     pub(crate) fresh: bool,
     /// The least time before a timer fires; longer after failures.
     pub(crate) restart_delay: Duration,
-    pub(crate) context: Arc<Context>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) submissions: Arc<Submissions>,
     pub(crate) supervisor: Mailbox<SupervisorMessage>,
     pub(crate) snapshot: SnapshotSender,
     pub(crate) stats: Arc<ActorStats>,
@@ -121,7 +123,7 @@ impl Actor for ReviewActor {
             self.snapshot.send_replace(Snapshot::Missing);
             return Ok(());
         }
-        match self.context.reader.find_review(self.id).await {
+        match self.shared.reader.find_review(self.id).await {
             Ok(Some(review)) => {
                 state.review = Some(Arc::new(review));
                 self.publish(&myself, state);
@@ -217,10 +219,10 @@ impl ReviewActor {
             }
             (Ok(Some(needed)), Some(review)) => {
                 let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
-                let context = Arc::clone(&self.context);
+                let submissions = Arc::clone(&self.submissions);
                 let (supervisor, working) = (self.supervisor.clone(), self.stats.work());
                 let checking = async move {
-                    git_checks::run(context, review, needed, command, payload, reply, supervisor).await;
+                    git_checks::run(submissions, review, needed, command, payload, reply, supervisor).await;
                     drop(working);
                 };
                 let task = tokio::spawn(checking).abort_handle();
@@ -246,7 +248,7 @@ impl ReviewActor {
             return Err(Refusal::BeingClaimed { number: review.number, by: by.clone() }.into());
         }
         check_version(review, payload)?;
-        Ok(check_needed(review, command, self.context.clock.now())?)
+        Ok(check_needed(review, command, self.shared.clock.now())?)
     }
 
     async fn decide(
@@ -277,12 +279,12 @@ impl ReviewActor {
         }
         let is_unnamed = command.is_unnamed_reviewer();
         let field = if matches!(command, Command::AddMessage(_)) { "caller_id" } else { "reviewer_id" };
-        let done = transition(review, command, self.context.clock.now(), &self.context.settings.rules)?;
+        let done = transition(review, command, self.shared.clock.now(), &self.shared.settings.rules)?;
         // A call without a name acts for the reviewer that holds the seat. For a reviewer of the pool only its own
         // credential may do so, and that carries a name.
         let holder = review.filter(|_| is_unnamed).and_then(|review| done.reply.seat(review)?.claim.as_ref());
         match holder {
-            Some(claim) if self.context.credentials.is_reserved(&claim.by) => {
+            Some(claim) if self.shared.credentials.is_reserved(&claim.by) => {
                 Err(BrokerError::OfThePool { field, name: claim.by.clone() })
             }
             Some(_) | None => Ok(done),
@@ -317,19 +319,17 @@ impl ReviewActor {
         let changed = !done.events.is_empty();
         let review = Arc::new(done.next);
         if changed {
-            let tick = self.context.clock.now().tick;
+            let tick = self.shared.clock.now().tick;
             let change = Change::new(Arc::clone(&review), done.events, tick)?
                 .with_content(payload.content.clone())
                 .with_patch(payload.patch);
-            let (sender, saved) = oneshot::channel();
-            self.context.gateway.send(GatewayMessage::Commit { change: Box::new(change), done: sender });
-            if let Err(error) = saved.await.unwrap_or(Err(store::StoreError::Stopped)) {
+            if let Err(error) = self.submissions.reviews.commit(change).await {
                 self.stats.failed(&error.to_string());
                 let _ = reply.send(Err(BrokerError::NotSaved { why: error.to_string() }));
                 return Err(format!("not saved: {error}").into());
             }
             if let Some(content) = &payload.content {
-                self.context.reader.cache_content(&review.round.content_hash, content);
+                self.shared.reader.cache_content(&review.round.content_hash, content);
             }
             state.review = Some(Arc::clone(&review));
             self.publish(myself, state);
@@ -358,7 +358,7 @@ impl ReviewActor {
             timer.abort();
         }
         let Some(tick) = deadline else { return };
-        let (mailbox, at) = (self.mailbox(myself), self.context.clock.instant_of(tick));
+        let (mailbox, at) = (self.mailbox(myself), self.shared.clock.instant_of(tick));
         let at = at.max(tokio::time::Instant::now() + self.restart_delay);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(at).await;

@@ -1,9 +1,9 @@
 //! Refuses texts that contain a live token of this broker. Stored texts are read by others, who could use it.
 
-use crate::{Context, credentials::SecretHash, error::BrokerError, limits::Text, submission::unreadable};
+use crate::{Shared, credentials::SecretHash, error::BrokerError, limits::Text};
 use store::{SECRET_DIGITS, SECRET_PREFIX};
 
-impl Context {
+impl Shared {
     /// Checks the texts of a request: their limits, then whether they contain a token.
     pub(crate) async fn check_texts(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
         self.settings.limits.check(texts)?;
@@ -13,12 +13,12 @@ impl Context {
     /// Refuses a text that contains a token. Most texts contain nothing that looks like one and cost one search.
     pub(crate) async fn refuse_secrets(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
         for text in texts {
-            let hashes = hashes_in(text.value.unwrap_or_default());
+            let hashes = hashes_in(text.value.as_deref().unwrap_or_default());
             if hashes.is_empty() {
                 continue;
             }
             let is_reviewer = hashes.iter().any(|hash| self.credentials.find_hashed(hash).is_some());
-            if is_reviewer || self.reader.has_live_token(&hashes).await.map_err(unreadable)? {
+            if is_reviewer || self.reader.has_live_token(&hashes).await? {
                 return Err(BrokerError::ContainsSecret { field: text.field });
             }
         }

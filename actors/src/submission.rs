@@ -1,330 +1,218 @@
-//! The slow half of a submission: parses diffs and runs git. It runs in the caller's task or one of its own, so it holds
-//! no mailbox and no transaction.
+//! Submissions and verdicts: the slow half of a call, which parses diffs and runs git. It runs in the caller's task or
+//! one of its own, so it holds no mailbox and no transaction.
 
+mod drafts;
 mod findings;
 pub(crate) mod front_matter;
-pub(crate) mod panel;
-mod targets;
-mod verdicts;
+mod panel;
+mod round_diff;
+
+pub use round_diff::{Bases, Changes};
 
 use crate::{
-    Context,
+    Shared,
     error::BrokerError,
-    requests::{DraftRequest, RequestKey},
+    gateway::{CommandPayload, Reviews},
+    limits::Limits,
+    projects::Projects,
+    requests::{DraftRequest, NewProposal, RequestKey, Submitted, VerdictRequest},
+    review::CommandOutcome,
 };
 use domain::{
-    content::{Content, ContentHash},
-    diff::{self, DiffSummary},
-    ids::ReviewId,
-    review::{DiffCheck, DiffFacts, Draft, Event, PatchedContent, Review, ReviewTarget, Round},
+    content::{Content, digest_json},
+    default_panel::ChosenPanel,
+    finding::FindingNumber,
+    ids::{ReviewId, ReviewNumber},
+    priority::Priority,
+    review::{Command, Draft, GiveVerdict, OfferedPatch, Proposal, Proposer, Refusal, Revise, check_needed},
 };
-use git::{GitError, Repository};
-use std::{sync::Arc, time::Instant};
+use drafts::PreparedDraft;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering::Relaxed},
+};
 use uuid::Uuid;
 
-/// Longer diffs are parsed on a blocking thread.
-const INLINE_PARSE_BYTES: usize = 64 * 1024;
-
-/// A content that is ready to be submitted.
-pub(crate) struct PreparedDraft {
-    pub(crate) content: Arc<Content>,
-    pub(crate) draft: Draft,
-    /// See [`domain::review::Proposal::first_content`].
-    pub(crate) first_content: Option<ContentHash>,
+/// Prepares submissions and verdicts and sends them to their review.
+pub(crate) struct Submissions {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) projects: Projects,
+    pub(crate) reviews: Reviews,
+    /// The last number of a review. Each number is given out once, even if the command that asked for it fails.
+    pub(crate) last_review: AtomicI64,
+    /// The last number of a finding.
+    pub(crate) last_finding: AtomicI64,
 }
 
-impl PreparedDraft {
-    fn new(content: Content, diff: Option<DiffFacts>, target: Option<Box<ReviewTarget>>) -> Self {
-        let (intent, content_hash) = (content.intent.clone(), content.hash());
-        let draft = Draft { intent, content_hash, diff, target, request_key: None };
-        Self { content: Arc::new(content), draft, first_content: None }
+impl Submissions {
+    pub(crate) async fn create(&self, proposal: NewProposal) -> Result<Submitted, BrokerError> {
+        self.shared.check_texts(&proposal.texts()).await?;
+        // Another call with this key may create the review in the meantime.
+        retry_if_moved(|| self.try_create(proposal.clone())).await
     }
-}
 
-/// The texts of a submission beside its diff.
-struct Texts {
-    intent: String,
-    description: Option<String>,
-}
-
-impl Context {
-    /// Prepares the first content of a review. A diff that does not apply is accepted: the base may move before a
-    /// reviewer claims it. A repeat of an earlier call gets the content of that call, even if HEAD or a branch has moved
-    /// since.
-    pub(crate) async fn prepare_proposal(
-        &self,
-        project: Option<&str>,
-        mut request: DraftRequest,
-    ) -> Result<PreparedDraft, BrokerError> {
-        let request_key = request.key.take().map(RequestKey::into_text);
-        let first = self.find_first_round(project, request_key.as_deref()).await?;
-        let first_content = first.as_ref().map(|round| round.content_hash.clone());
-        let prepared = match first {
-            Some(round) => self.repeat_round(&round, &request).await?,
-            None => None,
+    async fn try_create(&self, proposal: NewProposal) -> Result<Submitted, BrokerError> {
+        let NewProposal { proposer, client_repo, category, priority, mut draft, personas, policy } = proposal;
+        let settings = &self.shared.settings;
+        let named = panel::named(personas)?;
+        let project = self.projects.name_for(proposer.project.as_deref(), client_repo.as_ref())?;
+        let request_key = draft.key.take().map(RequestKey::into_text);
+        let id = review_id(project.as_deref(), request_key.as_deref());
+        let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request_key.is_some(), draft));
+        let (PreparedDraft { content, draft }, first_content) = self.shared.until_shutdown(preparing).await?;
+        let ChosenPanel { personas, reasons } = match named {
+            Some(personas) => ChosenPanel { personas, reasons: Vec::new() },
+            None => settings.panel.choose(category, &content.files),
         };
-        let mut prepared = match prepared {
-            Some(prepared) => prepared,
-            None => self.prepare_first(project, request).await?,
-        };
-        prepared.draft.request_key = request_key;
-        Ok(PreparedDraft { first_content, ..prepared })
+        let policy = panel::policy(policy, personas.len(), settings.max_rounds)?;
+        let command = Command::Propose(Box::new(Proposal {
+            id,
+            number: ReviewNumber(self.last_review.fetch_add(1, Relaxed) + 1),
+            priority: priority.unwrap_or_else(|| Priority::infer(&proposer)),
+            proposer: Proposer { project, ..proposer },
+            category,
+            personas,
+            policy,
+            draft: Draft { request_key, ..draft },
+            first_content,
+        }));
+        let (submitted, is_new) = self.submit(id, command, content, None).await?;
+        // A repeat keeps the panel of the first call, even if the settings have changed.
+        Ok(Submitted { panel_because: if is_new { reasons } else { Vec::new() }, ..submitted })
     }
 
-    async fn prepare_first(&self, project: Option<&str>, request: DraftRequest) -> Result<PreparedDraft, BrokerError> {
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
-        let (texts, skip) = (Texts { intent, description }, skip_diff_validation.unwrap_or(false));
-        match (target, diff) {
-            (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await,
-            (None, Some(diff)) => {
-                let repository = self.projects.repository(project)?;
-                let base = resolve(repository, base.as_deref()).await?;
-                self.check_diff(repository, texts, diff, base, skip).await
-            }
-            (None, None) => Ok(PreparedDraft::new(without_diff(texts), None, None)),
-        }
-    }
-
-    /// Prepares a further content. What the request leaves out is taken from the active content. If it repeats the call
-    /// that submitted the active content, a base that the caller did not name stays as it was.
-    pub(crate) async fn prepare_revision(
+    /// `expected_version`: the version that the review must have, if any.
+    pub(crate) async fn revise(
         &self,
-        review: &Review,
-        mut request: DraftRequest,
-    ) -> Result<PreparedDraft, BrokerError> {
-        let request_key = request.key.take().map(RequestKey::into_text);
+        id: ReviewId,
+        proposer_id: Option<String>,
+        draft: DraftRequest,
+        expected_version: Option<u64>,
+    ) -> Result<Submitted, BrokerError> {
+        self.shared.check_texts(&draft.texts(proposer_id.as_ref())).await?;
+        // The active content may change while the revision is completed from it.
+        retry_if_moved(|| self.try_revise(id, proposer_id.clone(), draft.clone(), expected_version)).await
+    }
+
+    async fn try_revise(
+        &self,
+        id: ReviewId,
+        proposer_id: Option<String>,
+        mut draft: DraftRequest,
+        expected_version: Option<u64>,
+    ) -> Result<Submitted, BrokerError> {
+        let review = self.shared.find_review(id).await?;
+        let request_key = draft.key.take().map(RequestKey::into_text);
         let repeats = request_key.is_some() && request_key == review.round.request_key;
-        let mut prepared = self.prepare_next(review, request, repeats).await?;
-        prepared.draft.request_key = request_key;
-        Ok(prepared)
+        let preparing = Box::pin(self.prepare_next(&review, draft, repeats));
+        let PreparedDraft { content, draft } = self.shared.until_shutdown(preparing).await?;
+        let command = Command::Revise(Revise {
+            proposer_id,
+            completes: review.round.content_hash.clone(),
+            draft: Draft { request_key, ..draft },
+            anchors: self.shared.until_shutdown(self.reanchor_findings(&review, &content)).await?,
+        });
+        let (submitted, _) = self.submit(id, command, content, expected_version).await?;
+        Ok(submitted)
     }
 
-    async fn prepare_next(
+    /// Sends a submission. Returns `false` if it repeats an earlier one; the content is then the active one.
+    async fn submit(
         &self,
-        review: &Review,
-        request: DraftRequest,
-        repeats: bool,
-    ) -> Result<PreparedDraft, BrokerError> {
-        let active = self.find_content(&review.round.content_hash).await?;
-        let followed = targets::followed_branch(review, &request);
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
-        let texts = Texts { intent, description: description.or_else(|| active.description.clone()) };
-        let skipped = !review.checks_diffs();
-        let skip = skip_diff_validation.unwrap_or(skipped);
-        if let Some(target) = target.or(followed) {
-            if repeats && targets::names_target(&review.round, &target) {
-                return Ok(keep_diff(&active, &review.round, texts));
-            }
-            let repository = self.projects.repository(review.proposer.project.as_deref())?;
-            return self.diff_target(repository, texts, &target, skip).await;
-        }
-        // A commit or range stays the target unless the caller replaces its diff or base.
-        let target = review.round.target.clone().filter(|_| diff.is_none() && base.is_none());
-        let keeps_base = base.is_none() && (diff.is_none() || (repeats && active.diff.is_some()));
-        let Some(diff) = diff.or_else(|| active.diff.clone()) else {
-            return Ok(PreparedDraft::new(without_diff(texts), None, None));
-        };
-        if keeps_base && skip == skipped && active.diff.as_deref() == Some(&diff) {
-            let kept = keep_diff(&active, &review.round, texts);
-            return Ok(PreparedDraft { draft: Draft { target, ..kept.draft }, ..kept });
-        }
-        let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        let base = if keeps_base { active.base_commit.clone() } else { resolve(repository, base.as_deref()).await? };
-        let prepared = self.check_diff(repository, texts, diff, base, skip).await?;
-        Ok(PreparedDraft { draft: Draft { target, ..prepared.draft }, ..prepared })
+        id: ReviewId,
+        command: Command,
+        content: Arc<Content>,
+        expected_version: Option<u64>,
+    ) -> Result<(Submitted, bool), BrokerError> {
+        let payload = CommandPayload { content: Some(Arc::clone(&content)), expected_version, patch: None };
+        let CommandOutcome { review, changed, .. } = self.reviews.apply(id, command, payload).await?;
+        let content = if changed { content } else { self.shared.find_content(&review.round.content_hash).await? };
+        Ok((Submitted { review, content, panel_because: Vec::new() }, changed))
     }
 
-    /// The first round of the review that this request key has created.
-    async fn find_first_round(&self, project: Option<&str>, key: Option<&str>) -> Result<Option<Round>, BrokerError> {
-        let Some(key) = key else { return Ok(None) };
-        let id = review_id(project, Some(key));
-        let Some(review) = self.reader.find_review(id).await.map_err(unreadable)? else { return Ok(None) };
-        let first = self.reader.find_first_event(review.number).await.map_err(unreadable)?;
-        let Some(Event::Proposed(first)) = first else { return Ok(None) };
-        Ok(Some(first.round))
-    }
-
-    /// The content of the first round, if `request` asks for it again.
-    async fn repeat_round(&self, round: &Round, request: &DraftRequest) -> Result<Option<PreparedDraft>, BrokerError> {
-        let stored = self.find_content(&round.content_hash).await?;
-        let same_texts = (&stored.intent, &stored.description) == (&request.intent, &request.description);
-        let same_diff = match &request.target {
-            Some(target) => targets::names_target(round, target),
-            None => stored.diff == request.diff,
-        };
-        let texts = Texts { intent: stored.intent.clone(), description: stored.description.clone() };
-        Ok((same_texts && same_diff).then(|| keep_diff(&stored, round, texts)))
-    }
-
-    /// Runs git's check and records how long it took.
-    async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
-        let started = Instant::now();
-        let outcome = repository.check(base, diff).await;
-        self.metrics.git_check_seconds.observe(started.elapsed().as_secs_f64());
-        outcome
-    }
-
-    /// Checks the active diff. `None` if the review has no diff.
-    pub(crate) async fn check_active_diff(&self, review: &Review) -> Result<Option<DiffCheck>, BrokerError> {
-        let content = self.find_content(&review.round.content_hash).await?;
-        let Some(diff) = &content.diff else { return Ok(None) };
-        let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        self.check(repository, content.base_commit.as_deref(), diff).await.map(Some).map_err(check_failed)
-    }
-
-    /// Checks a counter-patch against the base of the active diff.
-    pub(crate) async fn check_offered_patch(&self, review: &Review, patch: &str) -> Result<DiffCheck, BrokerError> {
-        let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        let base = self.base_of(review, repository).await?;
-        self.check(repository, base.as_deref(), patch).await.map_err(check_failed)
-    }
-
-    /// Builds the content that becomes active if the counter-patch is accepted.
-    pub(crate) async fn apply_counter_patch(
+    /// Checks a verdict, grounds its findings in the files and sends it.
+    pub(crate) async fn give_verdict(
         &self,
-        review: &Review,
-        patch: u64,
-    ) -> Result<(Arc<Content>, PatchedContent), BrokerError> {
-        let active = self.find_content(&review.round.content_hash).await?;
-        let text = self.reader.find_counter_patch_diff(review.number, patch).await.map_err(unreadable)?;
-        let Some(text) = text else {
-            return Err(BrokerError::Unreadable { why: format!("counter-patch {patch} has no text") });
-        };
-        let repository = self.projects.repository(review.proposer.project.as_deref())?;
-        let base = self.base_of(review, repository).await?;
-        let texts = Texts { intent: active.intent.clone(), description: active.description.clone() };
-        let prepared = self.check_diff(repository, texts, text, base, !review.checks_diffs()).await?;
-        let Draft { content_hash, diff: Some(diff), .. } = prepared.draft else {
-            return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
-        };
-        if let DiffCheck::Unknown { why } = diff.check {
-            return Err(BrokerError::CheckFailed { why });
+        id: ReviewId,
+        request: VerdictRequest,
+        expected_version: Option<u64>,
+    ) -> Result<CommandOutcome, BrokerError> {
+        let limits = &self.shared.settings.limits;
+        self.shared.check_texts(&request.texts(limits)).await?;
+        limits.check_findings(&request.findings)?;
+        Limits::check_metrics(request.metrics.as_ref())?;
+        if let Some(patch) = &request.counter_patch {
+            self.refuse_flagged_patch(patch).await?;
         }
-        let anchors = self.reanchor_findings(review, &prepared.content).await?;
-        let replaces = review.round.content_hash.clone();
-        Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors }))
+        let attempt = || self.try_verdict(id, request.clone(), expected_version);
+        // The findings may be checked against a content that is no longer active.
+        if request.findings.is_empty() { attempt().await } else { retry_if_moved(attempt).await }
     }
 
-    pub(crate) async fn find_content(&self, hash: &ContentHash) -> Result<Arc<Content>, BrokerError> {
-        let found = self.reader.find_content(hash).await.map_err(unreadable)?;
-        found.ok_or_else(|| BrokerError::Unreadable { why: format!("content {hash} is missing") })
-    }
-
-    async fn base_of(&self, review: &Review, repository: &Repository) -> Result<Option<String>, BrokerError> {
-        match &review.round.diff {
-            Some(facts) => Ok(facts.base_commit.clone()),
-            None => resolve(repository, None).await,
-        }
-    }
-
-    async fn check_diff(
+    async fn try_verdict(
         &self,
-        repository: &Repository,
-        texts: Texts,
-        diff: String,
-        base: Option<String>,
-        skip: bool,
-    ) -> Result<PreparedDraft, BrokerError> {
-        let (summary, diff) = parse_diff(diff).await?;
-        self.refuse_flags(&summary)?;
-        let (check, patch_id) = if skip {
-            (DiffCheck::Skipped, repository.patch_id(&diff).await)
-        } else {
-            let (outcome, patch_id) =
-                tokio::join!(self.check(repository, base.as_deref(), &diff), repository.patch_id(&diff));
-            (outcome.unwrap_or_else(|error| DiffCheck::Unknown { why: error.to_string() }), patch_id)
+        id: ReviewId,
+        request: VerdictRequest,
+        expected_version: Option<u64>,
+    ) -> Result<CommandOutcome, BrokerError> {
+        let digest = request.digest();
+        let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
+        let mut verdict = GiveVerdict {
+            by: request.reviewer_id,
+            generation: request.claim_generation,
+            content_hash: request.content_hash,
+            verdict: request.verdict,
+            reason: request.reason,
+            summary: request.summary,
+            metrics: request.metrics,
+            patch: patch.as_ref().map(|_| OfferedPatch { check: None }),
+            findings: None,
+            digest,
         };
-        // Git computes no patch id for a diff that it cannot parse; the check says why.
-        let facts = DiffFacts { base_commit: base.clone(), patch_id: patch_id.unwrap_or_default(), check };
-        let content = Content {
-            diff: Some(diff),
-            base_commit: base,
-            files: summary.files,
-            flags: summary.flags,
-            diff_note: summary.note,
-            ..without_diff(texts)
-        };
-        Ok(PreparedDraft::new(content, Some(facts), None))
-    }
-
-    /// Applies `git.refuse` to a counter-patch when it is offered, not only when it is accepted.
-    pub(crate) async fn refuse_flagged_patch(&self, patch: &str) -> Result<(), BrokerError> {
-        if self.settings.refuse.is_empty() {
-            return Ok(());
+        if !request.findings.is_empty() {
+            let review = self.shared.find_review(id).await?;
+            // A verdict that will be refused does not need its files read.
+            check_needed(&review, &Command::GiveVerdict(verdict.clone()), self.shared.clock.now())?;
+            let seat = review.claimed_seat(verdict.by.as_deref(), verdict.generation).map(|(_, seat, _)| seat);
+            let grounding = Box::pin(self.ground_findings(&review, seat, request.findings));
+            verdict.findings = Some(self.shared.until_shutdown(grounding).await?);
         }
-        let (summary, _) = parse_diff(patch.to_owned()).await?;
-        self.refuse_flags(&summary)
+        let payload = CommandPayload { content: None, patch, expected_version };
+        self.reviews.apply(id, Command::GiveVerdict(verdict), payload).await
     }
 
-    fn refuse_flags(&self, summary: &DiffSummary) -> Result<(), BrokerError> {
-        let refused = summary.flags.iter().filter(|flag| self.settings.refuse.contains(&flag.kind));
-        let flags: Vec<String> = refused
-            .take(10)
-            .map(|flag| {
-                let path = flag.path.as_deref().unwrap_or("the diff");
-                format!("{} in {path}: {}", flag.kind.as_str(), flag.detail)
-            })
-            .collect();
-        if flags.is_empty() { Ok(()) } else { Err(BrokerError::FlaggedDiff { flags }) }
+    /// Reserves consecutive numbers for `count` findings.
+    fn finding_numbers(&self, count: usize) -> impl Iterator<Item = FindingNumber> + use<> {
+        let first = self.last_finding.fetch_add(count as i64, Relaxed) + 1;
+        (first..).take(count).map(FindingNumber)
+    }
+}
+
+impl VerdictRequest {
+    /// Fingerprint by which a repeated verdict is recognised: everything the reviewer says, without its name, its claim
+    /// and its metrics.
+    fn digest(&self) -> String {
+        let Self { verdict, reason, summary, content_hash, counter_patch, findings, .. } = self;
+        digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings))
+    }
+}
+
+/// Repeats a call once if the content that it was prepared from is no longer active.
+async fn retry_if_moved<T, F>(call: impl Fn() -> F) -> Result<T, BrokerError>
+where
+    F: Future<Output = Result<T, BrokerError>>,
+{
+    match call().await {
+        Err(BrokerError::Refused(Refusal::ContentMoved)) => call().await,
+        answer => answer,
     }
 }
 
 /// The id of a new review. With a request key it is derived from the key, so that a repeat reaches the review of the
 /// first call without a table of keys.
-pub(crate) fn review_id(project: Option<&str>, request_key: Option<&str>) -> ReviewId {
+fn review_id(project: Option<&str>, request_key: Option<&str>) -> ReviewId {
     const NAMESPACE: Uuid = Uuid::from_u128(0x5e0f_91b3_7f6e_4c58_9a1d_3c92_60c1_77aa);
     let Some(key) = request_key else { return ReviewId(Uuid::new_v4()) };
     let project = project.unwrap_or_default();
     ReviewId(Uuid::new_v5(&NAMESPACE, format!("{project}\0{key}").as_bytes()))
-}
-
-fn without_diff(Texts { intent, description }: Texts) -> Content {
-    Content {
-        intent,
-        description,
-        diff: None,
-        base_commit: None,
-        files: Vec::new(),
-        flags: Vec::new(),
-        diff_note: None,
-    }
-}
-
-/// The diff and target of an earlier round with other texts.
-fn keep_diff(content: &Content, round: &Round, Texts { intent, description }: Texts) -> PreparedDraft {
-    let content = Content { intent, description, ..content.clone() };
-    PreparedDraft::new(content, round.diff.clone(), round.target.clone())
-}
-
-pub(crate) async fn parse_diff(text: String) -> Result<(DiffSummary, String), BrokerError> {
-    if text.len() < INLINE_PARSE_BYTES {
-        return Ok((diff::summarize(&text), text));
-    }
-    let parsed = tokio::task::spawn_blocking(move || (diff::summarize(&text), text)).await;
-    parsed.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })
-}
-
-async fn resolve(repository: &Repository, base: Option<&str>) -> Result<Option<String>, BrokerError> {
-    repository.resolve_base(base).await.map_err(|error| match error {
-        GitError::UnknownBase { base, message } => BrokerError::BadBase { base, message },
-        GitError::BadBase { base, why } => BrokerError::BadBase { base, message: why.into() },
-        error @ (GitError::NotARepository { .. }
-        | GitError::BadTarget { .. }
-        | GitError::DoesNotApply { .. }
-        | GitError::TooLarge { .. }
-        | GitError::TimedOut { .. }
-        | GitError::Missing { .. }
-        | GitError::Failed { .. }) => check_failed(error),
-    })
-}
-
-pub(crate) fn check_failed(error: GitError) -> BrokerError {
-    BrokerError::CheckFailed { why: error.to_string() }
-}
-
-pub(crate) fn unreadable(error: store::StoreError) -> BrokerError {
-    if matches!(error, store::StoreError::BadCursor(_)) {
-        return BrokerError::BadCursor;
-    }
-    BrokerError::Unreadable { why: error.to_string() }
 }

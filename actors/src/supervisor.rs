@@ -4,13 +4,15 @@
 //! it and tells it to stop in one step, so no message can be on its way to it.
 
 use crate::{
-    Context,
-    actor_stats::{ActorStats, Mailbox},
+    Shared,
     error::BrokerError,
     gateway::{Gateway, GatewayMessage},
-    introspection::{Kind, Node},
-    pool::{PoolMessage, ReviewerPool},
+    introspection::{Node, ReviewTotals},
+    lease_wakeups::DeadlineWatermark,
+    mailbox::{ActorSlot, ActorStats, Mailbox},
     review::{ReviewActor, ReviewMessage, Snapshot, SnapshotSender},
+    reviewer_pool::{PoolMessage, ReviewerPool},
+    submission::Submissions,
 };
 use domain::{ids::ReviewId, time::Tick};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
@@ -18,11 +20,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{Feed, Writer};
 use tokio::{sync::watch, task::JoinHandle};
 
-/// The most reviews listed in the actor tree.
-const SHOWN_REVIEWS: usize = 200;
-
 /// How long the pool may take to end its processes.
-const POOL_PATIENCE: Duration = Duration::from_secs(3);
+const POOL_STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Messages handled by the [`Supervisor`].
 pub(crate) enum SupervisorMessage {
@@ -35,16 +34,18 @@ pub(crate) enum SupervisorMessage {
     Idle { id: ReviewId, actor: ActorId },
     /// Stops the actors of idle reviews.
     Sweep,
-    /// Returns this actor with all below it, and the number of reviews that were left out.
-    DrawTree { reply: RpcReplyPort<(Node, usize)> },
-    /// Returns the number of actors by kind.
-    Count { reply: RpcReplyPort<Vec<Kind>> },
+    /// Returns this actor with all below it. At most `max_reviews` reviews are listed; the totals count all.
+    Inspect { max_reviews: usize, reply: RpcReplyPort<(Node, ReviewTotals)> },
     /// Lets all actors finish, then stops.
     Shutdown,
 }
 
 pub(crate) struct Supervisor {
-    context: Arc<Context>,
+    shared: Arc<Shared>,
+    submissions: Arc<Submissions>,
+    pool: Arc<ActorSlot<PoolMessage>>,
+    /// Deadlines of the reviews that it stops.
+    deadlines: Arc<DeadlineWatermark>,
     writer: Writer,
     feed: Feed,
     stats: Arc<ActorStats>,
@@ -68,12 +69,14 @@ pub(crate) struct State {
 
 /// Starts the actors. The handle resolves when the supervisor stops.
 pub(crate) async fn start(
-    context: Context,
+    submissions: Arc<Submissions>,
+    pool: Arc<ActorSlot<PoolMessage>>,
+    deadlines: Arc<DeadlineWatermark>,
     writer: Writer,
     feed: Feed,
 ) -> Result<(Mailbox<SupervisorMessage>, JoinHandle<()>), SpawnErr> {
-    let stats = Arc::new(ActorStats::new());
-    let supervisor = Supervisor { context: Arc::new(context), writer, feed, stats: Arc::clone(&stats) };
+    let (shared, stats) = (Arc::clone(&submissions.shared), Arc::new(ActorStats::new()));
+    let supervisor = Supervisor { shared, submissions, pool, deadlines, writer, feed, stats: Arc::clone(&stats) };
     let (actor, ended) = Actor::spawn(None, supervisor, ()).await?;
     Ok((Mailbox::new(actor, stats), ended))
 }
@@ -86,8 +89,8 @@ impl Actor for Supervisor {
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         let gateway = self.start_gateway(&myself).await?;
         let pool = self.start_pool(&myself, Duration::ZERO).await?;
-        let pause = (self.context.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
-        let (mailbox, closing) = (self.mailbox(&myself), self.context.closing.clone());
+        let pause = (self.shared.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
+        let (mailbox, closing) = (self.mailbox(&myself), self.shared.closing.clone());
         tokio::spawn(closing.run_until_cancelled_owned(async move {
             loop {
                 tokio::time::sleep(pause).await;
@@ -132,11 +135,8 @@ impl Actor for Supervisor {
                 }
             }
             SupervisorMessage::Sweep => self.sweep(state),
-            SupervisorMessage::DrawTree { reply } => {
-                let _ = reply.send(self.draw(&myself, state));
-            }
-            SupervisorMessage::Count { reply } => {
-                let _ = reply.send(self.count(state));
+            SupervisorMessage::Inspect { max_reviews, reply } => {
+                let _ = reply.send(self.inspect(&myself, state, max_reviews));
             }
             SupervisorMessage::Shutdown => Box::pin(self.shut_down(&myself, state)).await,
         }
@@ -160,15 +160,15 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
                 state.gateway = Box::pin(self.start_gateway(&myself)).await?;
                 state.gateway_restarts += 1;
-                self.context.metrics.restarted("gateway");
+                self.shared.metrics.restarted("gateway");
             }
             return Ok(());
         }
         if actor.get_id() == state.pool.id() {
-            if !state.stopping && !self.context.closing.is_cancelled() {
+            if !state.stopping && !self.shared.closing.is_cancelled() {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
                 state.pool_restarts += 1;
-                self.context.metrics.restarted("pool");
+                self.shared.metrics.restarted("pool");
                 state.pool = self.start_pool(&myself, restart_delay(state.pool_restarts)).await?;
             }
             return Ok(());
@@ -183,8 +183,8 @@ impl Actor for Supervisor {
             if !matches!(&*live.snapshot.borrow(), Snapshot::Missing) {
                 let count = state.failures.get(&id).map_or(0, |(count, _)| *count);
                 state.failures.insert(id, (count + 1, error));
-                self.context.metrics.restarted("review");
-                if state.failures.len() > self.context.settings.max_live {
+                self.shared.metrics.restarted("review");
+                if state.failures.len() > self.shared.settings.max_live {
                     state.failures.retain(|failed, _| *failed == id || state.live.contains_key(failed));
                 }
             }
@@ -206,7 +206,7 @@ impl Supervisor {
     }
 
     fn expire_later(&self, myself: &ActorRef<SupervisorMessage>, id: ReviewId, pause: Duration) {
-        let (mailbox, closing) = (self.mailbox(myself), self.context.closing.clone());
+        let (mailbox, closing) = (self.mailbox(myself), self.shared.closing.clone());
         tokio::spawn(closing.run_until_cancelled_owned(async move {
             tokio::time::sleep(pause).await;
             let message = Box::new(ReviewMessage::Expire);
@@ -217,7 +217,7 @@ impl Supervisor {
     async fn shut_down(&self, myself: &ActorRef<SupervisorMessage>, state: &mut State) {
         state.stopping = true;
         // The pool ends its reviewers; their last changes go through the gateway.
-        let _ = state.pool.ended(POOL_PATIENCE).await;
+        let _ = state.pool.ended(POOL_STOP_TIMEOUT).await;
         for id in state.live.keys().copied().collect::<Vec<_>>() {
             self.rest(state, id);
         }
@@ -236,7 +236,7 @@ impl Supervisor {
             Gateway { supervisor: self.mailbox(myself), writer: self.writer.clone(), stats: Arc::clone(&stats) };
         let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
         let gateway = Mailbox::new(actor, stats);
-        self.context.gateway.set(gateway.clone());
+        self.submissions.reviews.gateway.set(gateway.clone());
         Ok(gateway)
     }
 
@@ -247,11 +247,12 @@ impl Supervisor {
         pause: Duration,
     ) -> Result<Mailbox<PoolMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
-        let (context, feed) = (Arc::clone(&self.context), self.feed.clone());
-        let pool = ReviewerPool { context, feed, stats: Arc::clone(&stats), start_delay: pause };
+        let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
+        let feed = self.feed.clone();
+        let pool = ReviewerPool { shared, submissions, feed, stats: Arc::clone(&stats), start_delay: pause };
         let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
         let pool = Mailbox::new(actor, stats);
-        self.context.pool.set(pool.clone());
+        self.pool.set(pool.clone());
         Ok(pool)
     }
 
@@ -277,7 +278,7 @@ impl Supervisor {
             // Boxed, so that messages to live reviews do not carry room for this future.
             None => Box::pin(self.wake(myself, state, id, fresh)).await?,
         };
-        if message.is_call() && live.mailbox.stats.mailbox() >= self.context.settings.limits.calls_per_review {
+        if message.is_call() && live.mailbox.stats.mailbox() >= self.shared.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
             return Ok(());
         }
@@ -299,7 +300,8 @@ impl Supervisor {
             id,
             fresh,
             restart_delay: restart_delay(state.failures.get(&id).map_or(0, |(count, _)| *count)),
-            context: Arc::clone(&self.context),
+            shared: Arc::clone(&self.shared),
+            submissions: Arc::clone(&self.submissions),
             supervisor: self.mailbox(myself),
             snapshot: Arc::clone(&snapshot),
             stats: Arc::clone(&stats),
@@ -309,7 +311,7 @@ impl Supervisor {
     }
 
     fn sweep(&self, state: &mut State) {
-        let idle_after = self.context.settings.idle_after;
+        let idle_after = self.shared.settings.idle_after;
         let idle: Vec<_> = state
             .live
             .iter()
@@ -324,7 +326,7 @@ impl Supervisor {
     /// Whether one more review may be live. If not, the tenth that was idle longest is stopped, so that this happens
     /// rarely.
     fn has_room(&self, state: &mut State) -> bool {
-        let max_live = self.context.settings.max_live;
+        let max_live = self.shared.settings.max_live;
         if state.live.len() < max_live {
             return true;
         }
@@ -345,72 +347,46 @@ impl Supervisor {
     fn rest(&self, state: &mut State, id: ReviewId) {
         if let Some(live) = state.live.remove(&id) {
             if let Some(deadline) = deadline(&live) {
-                self.context.sleepers.add(deadline);
+                self.deadlines.add(deadline);
             }
             state.failures.remove(&id);
             live.mailbox.send(ReviewMessage::Rest);
         }
     }
 
-    fn draw(&self, myself: &ActorRef<SupervisorMessage>, state: &State) -> (Node, usize) {
-        let node = |kind, id: String, status: String, stats: &ActorStats, restarts, last_error: Option<String>| Node {
-            kind,
-            id,
-            state: status,
-            mailbox: stats.mailbox(),
-            handled: stats.handled(),
-            restarts,
-            uptime_ms: u64::try_from(stats.uptime().as_millis()).unwrap_or(u64::MAX),
-            last_error: last_error.or_else(|| stats.last_error()),
-            children: Vec::new(),
-        };
-        let gateway = node(
-            "gateway",
-            state.gateway.id().to_string(),
-            "running".into(),
-            &state.gateway.stats,
-            state.gateway_restarts,
-            None,
-        );
-        let pool = &state.pool;
-        let pool = node("pool", pool.id().to_string(), "running".into(), &pool.stats, state.pool_restarts, None);
-        let mut reviews: Vec<_> = state
-            .live
-            .iter()
-            .map(|(id, live)| match &*live.snapshot.borrow() {
-                Snapshot::Ready(review) => {
-                    (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id)
-                }
-                Snapshot::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
-                Snapshot::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
-                Snapshot::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
-            })
-            .collect();
-        reviews.sort_unstable();
-        let more_reviews = reviews.len().saturating_sub(SHOWN_REVIEWS);
-        reviews.truncate(SHOWN_REVIEWS);
-        let reviews = reviews.into_iter().filter_map(|(_, name, status, id)| {
-            let live = state.live.get(&id)?;
-            let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
-            Some(node("review", name, status, &live.mailbox.stats, restarts, error))
-        });
-        let status = format!("running, {} live reviews", state.live.len());
-        let mut root = node("supervisor", myself.get_id().to_string(), status, &self.stats, 0, None);
-        root.children = [gateway, pool].into_iter().chain(reviews).collect();
-        (root, more_reviews)
-    }
-
-    /// Reads counters only, so it is quick with many reviews too.
-    fn count(&self, state: &State) -> Vec<Kind> {
-        let one = |name, stats: &ActorStats| Kind { name, live: 1, mailbox: stats.mailbox() };
+    fn inspect(&self, myself: &ActorRef<SupervisorMessage>, state: &State, max_reviews: usize) -> (Node, ReviewTotals) {
+        let (gateway, pool) = (&state.gateway, &state.pool);
+        let mut children = vec![
+            Node::new("gateway", gateway.id().to_string(), "running".into(), &gateway.stats, state.gateway_restarts),
+            Node::new("pool", pool.id().to_string(), "running".into(), &pool.stats, state.pool_restarts),
+        ];
+        if max_reviews > 0 {
+            children.extend(inspect_reviews(state, max_reviews));
+        }
         let mailbox = state.live.values().map(|live| live.mailbox.stats.mailbox()).sum();
-        vec![
-            one("supervisor", &self.stats),
-            one("gateway", &state.gateway.stats),
-            one("pool", &state.pool.stats),
-            Kind { name: "review", live: state.live.len() as u64, mailbox },
-        ]
+        let status = format!("running, {} live reviews", state.live.len());
+        let root = Node::new("supervisor", myself.get_id().to_string(), status, &self.stats, 0);
+        (Node { children, ..root }, ReviewTotals { live: state.live.len(), mailbox })
     }
+}
+
+/// The first live reviews by number.
+fn inspect_reviews(state: &State, max_reviews: usize) -> Vec<Node> {
+    let describe = |(id, live): (&ReviewId, &Live)| match &*live.snapshot.borrow() {
+        Snapshot::Ready(review) => (review.number.0, format!("{} {id}", review.number), review.status.to_string(), *id),
+        Snapshot::Loading => (i64::MAX, id.to_string(), "loading".into(), *id),
+        Snapshot::Missing => (i64::MAX, id.to_string(), "missing".into(), *id),
+        Snapshot::Unreadable(_) => (i64::MAX, id.to_string(), "unreadable".into(), *id),
+    };
+    let mut reviews: Vec<_> = state.live.iter().map(describe).collect();
+    reviews.sort_unstable();
+    let node = |(_, name, status, id): (_, String, String, ReviewId)| {
+        let live = state.live.get(&id)?;
+        let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
+        let node = Node::new("review", name, status, &live.mailbox.stats, restarts);
+        Some(Node { last_error: error.or(node.last_error), ..node })
+    };
+    reviews.into_iter().take(max_reviews).filter_map(node).collect()
 }
 
 /// A review that is busy or watched stays live. `lease_wakeups` keeps the deadlines of the others.

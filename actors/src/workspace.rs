@@ -1,7 +1,7 @@
 //! Copies of the project for reviewers: one per claim, the base with the change applied. A reviewer never works in the
 //! author's folder, which may have changed since.
 
-use crate::{Context, error::BrokerError};
+use crate::{error::BrokerError, submission::Submissions};
 use domain::{ids::ReviewNumber, review::Review};
 use std::{
     io,
@@ -43,20 +43,19 @@ pub(crate) fn remove(folder: PathBuf) -> JoinHandle<()> {
     })
 }
 
-impl Context {
+impl Submissions {
     /// Makes the copy for a claim of `reviewer`. `None` if there is nothing to copy: the review belongs to no project, or
     /// pool.workspace names a folder for all reviewers.
     pub(crate) async fn check_out(&self, review: &Review, reviewer: &str) -> Result<Option<PathBuf>, BrokerError> {
-        let pool = &self.settings.pool;
-        let Ok(repository) = self.projects.repository(review.proposer.project.as_deref()) else { return Ok(None) };
+        let pool = &self.shared.settings.pool;
+        let Ok(repository) = self.repository(review) else { return Ok(None) };
         if pool.workspace.is_some() {
             return Ok(None);
         }
-        let content = self.find_content(&review.round.content_hash).await?;
-        let failed = |why: String| BrokerError::CheckFailed { why };
+        let content = self.shared.find_content(&review.round.content_hash).await?;
         let base = match &review.round.diff {
             Some(diff) => diff.base_commit.clone(),
-            None => repository.resolve_base(None).await.map_err(|error| failed(error.to_string()))?,
+            None => repository.resolve_base(None).await?,
         };
         let claim = review.seats.iter().filter(|seat| seat.is_held_by(reviewer)).find_map(|seat| seat.claim.as_ref());
         let Some(claim) = claim else { return Ok(None) };
@@ -67,14 +66,12 @@ impl Context {
         }
         // Written under another name until it is complete, because a repeated claim may run at the same time.
         let draft = folder.with_extension(format!("{}.{}", claim.generation, uuid::Uuid::new_v4().simple()));
-        let at = |error: io::Error| failed(format!("{}: {error}", folder.display()));
+        let at = |error: io::Error| BrokerError::CheckFailed { why: format!("{}: {error}", folder.display()) };
         create(&draft).map_err(at)?;
         let diff = content.diff.as_deref();
-        let copied = repository.check_out(base.as_deref(), diff, &draft).await;
-        let copied = copied.map_err(|error| failed(error.to_string()));
-        let kept = match copied {
+        let kept = match repository.check_out(base.as_deref(), diff, &draft).await {
             Ok(()) => tokio::fs::rename(&draft, &folder).await.map_err(at),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         };
         if kept.is_err() {
             remove(draft);

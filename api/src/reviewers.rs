@@ -1,5 +1,6 @@
 //! The pool of reviewer processes: listing, starting and stopping them, and reading their output.
 
+use domain::pool::PoolState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -15,7 +16,8 @@ pub struct ListReviewersRequest {}
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewersResponse {
     /// disabled, starting, ready, backing_off, crash_loop or unavailable.
-    pub state: Cow<'static, str>,
+    #[schemars(with = "String")]
+    pub state: PoolState,
     /// What the state means, and what to do about it.
     pub message: Option<String>,
     pub runtime: Cow<'static, str>,

@@ -19,7 +19,7 @@ impl fmt::Display for ContentHash {
 }
 
 /// The content of one round. Immutable: a changed content has another hash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     pub intent: String,
     pub description: Option<String>,

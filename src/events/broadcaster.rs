@@ -62,7 +62,7 @@ impl Drop for Subscription {
 
 impl Broadcaster {
     pub(super) fn new(broker: Broker, queue_size: usize) -> Self {
-        let last = *broker.committed().borrow();
+        let last = *broker.feed().committed.borrow();
         let state = Mutex::new(State { last, ..State::default() });
         let catch_up_reads = Semaphore::new(MAX_CATCH_UP_READS);
         Self { broker, queue_size, state, catch_up_reads, dropped: Counter::default() }
@@ -154,8 +154,8 @@ impl Broadcaster {
     /// Reads the page after `after` for a subscriber that is not live yet: the events it wants, and where the page ends.
     pub(super) async fn catch_up(&self, after: u64, filter: &EventFilter) -> Option<(Vec<Arc<EncodedEvent>>, u64)> {
         let _permit = self.catch_up_reads.acquire().await.ok()?;
-        let head = *self.broker.committed().borrow();
-        let page = match self.broker.list_events(after, filter.review, PAGE_SIZE).await {
+        let head = *self.broker.feed().committed.borrow();
+        let page = match self.broker.reader().list_events(after, filter.review, PAGE_SIZE).await {
             Ok(page) => page,
             Err(error) => {
                 tracing::error!(%error, "cannot read the event log for a subscriber");

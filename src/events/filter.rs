@@ -106,7 +106,7 @@ impl EventFilter {
 }
 
 async fn find_review(broker: &Broker, name: &str, scope: &Scope) -> Result<ReviewNumber, CallError> {
-    let id = broker.resolve_within(name, scope).await?;
+    let id = broker.resolve(name, scope).await?;
     let review = broker.review(id).await?;
     if scope.allows(review.proposer.project.as_deref()) { Ok(review.number) } else { Err(wrong_project()) }
 }

@@ -133,7 +133,7 @@ impl EventStream {
             }
         }
         let is_revoked = match &self.secret {
-            Some(secret) => matches!(self.broker.is_still_known(secret).await, Ok(false)),
+            Some(secret) => matches!(self.broker.identify(secret).await, Ok(None)),
             None => false,
         };
         self.is_heartbeat_due = false;

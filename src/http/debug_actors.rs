@@ -3,7 +3,7 @@
 use super::problem::problem;
 use actors::{
     Broker,
-    introspection::{CallStats, Node, Tree, WriterStats},
+    introspection::{CallStats, MAX_LISTED_REVIEWS, Node, Tree, WriterStats},
 };
 use axum::{
     Json,
@@ -29,7 +29,7 @@ pub(super) async fn show(State(broker): State<Broker>, Query(params): Query<Para
             .and_then(|accept| accept.to_str().ok())
             .is_some_and(|accept| accept.contains("text/plain")),
     };
-    match broker.actors().await {
+    match broker.actors(MAX_LISTED_REVIEWS).await {
         Ok(tree) if as_text => render(&tree).into_response(),
         Ok(tree) => Json(tree).into_response(),
         Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, error.code(), &error.to_string()),
@@ -96,7 +96,13 @@ mod tests {
         let reviews = vec![node("review", "R-1", vec![]), node("review", "R-2", vec![])];
         let root = node("supervisor", "-", vec![node("gateway", "-", vec![]), node("group", "reviews", reviews)]);
         let store = WriterStats { commits: 2, changes: 9, waiting: 1 };
-        let text = render(&Tree { root, store, calls: CallStats { in_flight: 4, waiting: 5 }, more_reviews: 3 });
+        let text = render(&Tree {
+            root,
+            store,
+            calls: CallStats { in_flight: 4, waiting: 5 },
+            more_reviews: 3,
+            reviews: Default::default(),
+        });
         assert_eq!(
             text,
             "supervisor -  running  mailbox 0  handled 7  restarts 0  up 1:02:03\n\

@@ -143,9 +143,10 @@ impl RequestGuard {
             },
             (Some(header), None, Some(broker)) => {
                 let secret = bearer_secret(header).ok_or(GuardError::UnknownToken)?;
-                let found = broker.identify(secret).await.map_err(|error| GuardError::unavailable(&error))?;
+                let secret = credentials::SecretHash::from_secret(secret);
+                let found = broker.identify(&secret).await.map_err(|error| GuardError::unavailable(&error))?;
                 let caller = found.ok_or(GuardError::UnknownToken)?;
-                TicketHolder { caller: Some(caller), secret: Some(credentials::SecretHash::from_secret(secret)) }
+                TicketHolder { caller: Some(caller), secret: Some(secret) }
             }
             (Some(_), _, _) => return Err(GuardError::UnknownToken),
         };

@@ -3,7 +3,10 @@
 
 use super::problem::problem;
 use crate::{events::Events, webhooks::Webhooks};
-use actors::{Broker, BrokerError, introspection::Kind, pool::LiveReviewer};
+use actors::{
+    Broker, BrokerError,
+    introspection::{Node, Tree},
+};
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
@@ -47,7 +50,7 @@ impl Metrics {
         let metrics = broker.metrics();
         counters.register("calls", "Tool calls by outcome", metrics.calls.clone());
         let times = [
-            ("commit_sync", "Duration of COMMIT, which waits for the disk", broker.sync_times()),
+            ("commit_sync", "Duration of COMMIT, which waits for the disk", broker.feed().sync_times()),
             ("git_check", "Duration of a git check of a diff", metrics.git_check_seconds.clone()),
         ];
         counters.register_with_unit("call", "Duration of a call", Unit::Seconds, metrics.call_seconds.clone());
@@ -88,16 +91,16 @@ impl Metrics {
     async fn gauges(&self) -> Result<Registry, BrokerError> {
         let Inner { broker, events, started, .. } = &*self.0;
         let mut gauges = Registry::with_prefix("countersign");
-        let census = broker.census().await?;
-        let (commits, changes) = (ConstCounter::new(census.store.commits), ConstCounter::new(census.store.changes));
+        let tree = broker.actors(0).await?;
+        let (commits, changes) = (ConstCounter::new(tree.store.commits), ConstCounter::new(tree.store.changes));
         gauges.register("commits", "Transactions committed by the writer", commits);
         gauges.register("changes", "Changes committed by these transactions", changes);
         let mut gauge = |name: &str, help: &str, value: u64| {
             gauges.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
         };
-        gauge("changes_waiting", "Changes waiting for a transaction", census.store.waiting);
-        gauge("calls_in_flight", "Calls in progress", census.calls.in_flight as u64);
-        gauge("calls_waiting", "Calls waiting for a change", census.calls.waiting as u64);
+        gauge("changes_waiting", "Changes waiting for a transaction", tree.store.waiting);
+        gauge("calls_in_flight", "Calls in progress", tree.calls.in_flight as u64);
+        gauge("calls_waiting", "Calls waiting for a change", tree.calls.waiting as u64);
         gauge("event_streams", "Open event streams", events.open_streams() as u64);
         gauge("event_subscribers", "Open event streams that have caught up", events.live_subscribers() as u64);
         gauges.register_with_unit(
@@ -108,8 +111,8 @@ impl Metrics {
         );
         self.add_queue(&mut gauges).await?;
         self.add_webhooks(&mut gauges).await?;
-        let reviewers = self.add_reviewers(&mut gauges).await;
-        add_actors(&mut gauges, census.kinds.into_iter().chain(reviewers));
+        self.add_reviewers(&mut gauges).await;
+        add_actors(&mut gauges, &tree);
         Ok(gauges)
     }
 
@@ -118,7 +121,7 @@ impl Metrics {
         let mut cached = self.0.queue.lock().await;
         let queue = match &*cached {
             Some((at, queue)) if at.elapsed() < QUEUE_CACHE_TTL => queue.clone(),
-            _ => cached.insert((Instant::now(), self.0.broker.queue().await?)).1.clone(),
+            _ => cached.insert((Instant::now(), self.0.broker.reader().count_queue().await?)).1.clone(),
         };
         for (project, priority, reviews) in queue {
             let project = project.unwrap_or_else(|| NO_PROJECT.into());
@@ -146,31 +149,35 @@ impl Metrics {
     }
 
     /// Without a pool there are no reviewers; the other metrics are still shown.
-    async fn add_reviewers(&self, gauges: &mut Registry) -> Option<Kind> {
+    async fn add_reviewers(&self, gauges: &mut Registry) {
         let reviewers = Family::<[(&'static str, &'static str); 1], Gauge>::default();
         for state in domain::pool::ReviewerState::ALL {
             reviewers.get_or_create(&[("state", state.as_str())]).set(0);
         }
-        let pool = self.0.broker.live_reviewers().await.ok();
+        let pool = self.0.broker.pool_status().await.ok();
         let live = pool.as_ref().map(|pool| pool.live.as_slice()).unwrap_or_default();
         for reviewer in live {
             reviewers.get_or_create(&[("state", reviewer.state.as_str())]).inc();
         }
         gauges.register("reviewers", "Live reviewer processes by state", reviewers);
-        let mailbox = live.iter().map(LiveReviewer::mailbox).sum();
-        (!live.is_empty()).then_some(Kind { name: "reviewer", live: live.len() as u64, mailbox })
     }
 }
 
 /// Sums by kind of actor: a label for each review would grow without bound.
-fn add_actors(gauges: &mut Registry, kinds: impl Iterator<Item = Kind>) {
+fn add_actors(gauges: &mut Registry, tree: &Tree) {
     type Label = [(&'static str, &'static str); 1];
     let (live, mailbox) = (Family::<Label, Gauge>::default(), Family::<Label, Gauge>::default());
-    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    for kind in kinds {
-        live.get_or_create(&[("kind", kind.name)]).set(signed(kind.live));
-        mailbox.get_or_create(&[("kind", kind.name)]).set(signed(kind.mailbox));
+    let add = |kind, count: u64, messages: u64| {
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        live.get_or_create(&[("kind", kind)]).inc_by(signed(count));
+        mailbox.get_or_create(&[("kind", kind)]).inc_by(signed(messages));
+    };
+    let mut nodes: Vec<&Node> = vec![&tree.root];
+    while let Some(node) = nodes.pop() {
+        add(node.kind, 1, node.mailbox);
+        nodes.extend(&node.children);
     }
+    add("review", tree.reviews.live as u64, tree.reviews.mailbox);
     gauges.register("actors", "Live actors", live);
     gauges.register("mailbox_depth", "Messages waiting in the mailboxes", mailbox);
 }

@@ -2,7 +2,7 @@
 
 use crate::mcp::Endpoint;
 use actors::{
-    Limits, ProjectSource, Projects, Running, Settings, pool::PoolSettings, reviewer_process::own_executable,
+    Limits, ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
 };
 use anyhow::Context as _;
 use config::Config;

@@ -1,9 +1,9 @@
 //! What operators read beside reviews: personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
-use config::Config;
-
+use actors::introspection::MAX_LISTED_REVIEWS;
 use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
+use config::Config;
 use domain::persona;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(super) async fn config(call: &Call<'_>, _: NoArguments) -> Result<api::admin
 }
 
 pub(super) async fn actors(call: &Call<'_>, _: NoArguments) -> Result<Actors, CallError> {
-    Ok(Actors(object(serde_json::to_value(call.broker.actors().await?)?)))
+    Ok(Actors(object(serde_json::to_value(call.broker.actors(MAX_LISTED_REVIEWS).await?)?)))
 }
 
 pub(super) async fn openapi(_: &Call<'_>, _: NoArguments) -> Result<OpenApi, CallError> {

@@ -1,7 +1,7 @@
 //! Claiming a seat and releasing it.
 
 use super::{Call, error::CallError, proposals::page_budget, require_text};
-use actors::{CommandOutcome, ReviewerCredential, requests::Release};
+use actors::{CommandOutcome, ReviewerCredential};
 use api::{
     ErrorBody, ErrorCode,
     claims::{ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
@@ -9,7 +9,11 @@ use api::{
     diffs::Files,
     reviews::ReviewStatusResponse,
 };
-use domain::{ids::ReviewId, persona::Persona};
+use domain::{
+    ids::ReviewId,
+    persona::Persona,
+    review::{ClaimSeat, Command, ReleaseSeat},
+};
 
 /// The end of a prompt holds the broker's instructions on how to report, so that much of it is never cut.
 const PROMPT_END_CHARS: usize = 4_000;
@@ -29,7 +33,8 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
         let error = "the broker is stopping this reviewer; claim nothing new and end now";
         return Err(ErrorBody::new(ErrorCode::Draining, error).into());
     }
-    let CommandOutcome { review, reply, .. } = broker.claim(id, reviewer_id, request.persona).await?;
+    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, check: None };
+    let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
@@ -68,10 +73,10 @@ fn without_middle(prompt: &str, max_chars: usize) -> String {
 }
 
 pub(super) async fn release(call: &Call<'_>, request: ReleaseRequest) -> Result<ReviewStatusResponse, CallError> {
-    let (reviewer_id, id) =
-        identify_claim(call, &request.review_id, request.reviewer_id, request.claim_generation).await?;
-    let release = Release { reviewer_id, claim_generation: request.claim_generation, reason: request.reason };
-    Ok(ReviewStatusResponse::from(&*call.broker.release(id, release).await?))
+    let generation = request.claim_generation;
+    let (by, id) = identify_claim(call, &request.review_id, request.reviewer_id, generation).await?;
+    let release = ReleaseSeat { by, generation, reason: request.reason, gave_up: false };
+    Ok(ReviewStatusResponse::from(&*call.broker.execute(id, Command::Release(release)).await?.review))
 }
 
 /// The name that a call about a claim is made under, and its review.

@@ -2,15 +2,14 @@
 
 use super::{Call, error::CallError};
 use api::{counter_patches::CounterPatchRequest, reviews::ReviewStatusResponse};
+use domain::review::{AcceptCounterPatch, Command};
 
 pub(super) async fn accept(call: &Call<'_>, request: CounterPatchRequest) -> Result<ReviewStatusResponse, CallError> {
-    let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.accept_counter_patch(id, call.authz.name(), request.persona).await?;
-    Ok(ReviewStatusResponse::from(&*review))
+    let accept = AcceptCounterPatch { by: call.authz.name(), persona: request.persona, patched: None };
+    call.execute(&request.review_id, Command::AcceptCounterPatch(accept)).await
 }
 
 pub(super) async fn reject(call: &Call<'_>, request: CounterPatchRequest) -> Result<ReviewStatusResponse, CallError> {
-    let id = call.resolve(&request.review_id).await?;
-    let review = call.broker.reject_counter_patch(id, call.authz.name(), request.persona).await?;
-    Ok(ReviewStatusResponse::from(&*review))
+    let command = Command::RejectCounterPatch { by: call.authz.name(), persona: request.persona };
+    call.execute(&request.review_id, command).await
 }

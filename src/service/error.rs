@@ -7,6 +7,7 @@ use api::{
 };
 use domain::review::Refusal;
 use serde_json::{Map, Value, json};
+use store::StoreError;
 use tracing::error;
 
 /// Why a call has no response.
@@ -45,6 +46,12 @@ impl From<ErrorBody> for CallError {
 impl From<BrokerError> for CallError {
     fn from(error: BrokerError) -> Self {
         Self::Refused(error_body(&error))
+    }
+}
+
+impl From<StoreError> for CallError {
+    fn from(error: StoreError) -> Self {
+        BrokerError::from(error).into()
     }
 }
 

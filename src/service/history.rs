@@ -9,7 +9,6 @@ use super::{
     time_argument,
 };
 use crate::events::to_event;
-use actors::requests::HistoryQuery;
 use api::{
     ErrorBody,
     history::{
@@ -33,9 +32,7 @@ const MAX_INTENT_CHARS: usize = 121;
 
 pub(super) async fn activity(call: &Call<'_>, request: ActivityRequest) -> Result<ActivityResponse, CallError> {
     let filter = EventFilter { activity: true, project: project(call, request.project)?, ..EventFilter::default() };
-    let (limit, cursor) = (request.limit, request.cursor);
-    let query = HistoryQuery { review: None, filter, order: EventOrder::Newest, limit, cursor };
-    fit(call, query, |page| ActivityResponse {
+    fit(call, &filter, EventOrder::Newest, request.cursor.as_deref(), request.limit, |page| ActivityResponse {
         entries: page.items.iter().map(activity_entry).collect(),
         next_cursor: page.next_cursor.clone(),
     })
@@ -46,14 +43,13 @@ pub(super) async fn audit(call: &Call<'_>, request: AuditRequest) -> Result<Audi
     let (since, until) = period(request.since.as_deref(), request.until.as_deref(), now())?;
     let project = project(call, request.project)?;
     let review = match &request.review_id {
-        Some(given) => Some(call.resolve(given).await?),
+        Some(given) => Some(call.broker.review(call.resolve(given).await?).await?.number),
         None => None,
     };
     let (actor, kind) = (request.actor, request.kind);
-    let filter = EventFilter { review: None, actor, kind, activity: false, project, since, until };
+    let filter = EventFilter { review, actor, kind, activity: false, project, since, until };
     let order = request.order.unwrap_or(EventOrder::Newest);
-    let query = HistoryQuery { review, filter, order, limit: request.limit, cursor: request.cursor };
-    fit(call, query, |page| AuditResponse {
+    fit(call, &filter, order, request.cursor.as_deref(), request.limit, |page| AuditResponse {
         events: page.items.iter().map(audit_entry).collect(),
         next_cursor: page.next_cursor.clone(),
     })
@@ -63,15 +59,18 @@ pub(super) async fn audit(call: &Call<'_>, request: AuditRequest) -> Result<Audi
 /// The response to a query, with fewer rows if they are too long for one response.
 async fn fit<T: Serialize>(
     call: &Call<'_>,
-    mut query: HistoryQuery,
+    filter: &EventFilter,
+    order: EventOrder,
+    cursor: Option<&str>,
+    mut limit: Option<u32>,
     response: impl Fn(&Page<EventRecord>) -> T,
 ) -> Result<T, CallError> {
     loop {
-        let page = call.broker.history(query.clone()).await?;
+        let page = call.broker.history(filter, order, cursor, limit).await?;
         let response = response(&page);
         match rows_that_fit(page.items.len(), &response, call.service.settings.page_chars)? {
             None => return Ok(response),
-            Some(rows) => query.limit = u32::try_from(rows).ok(),
+            Some(rows) => limit = u32::try_from(rows).ok(),
         }
     }
 }
@@ -119,7 +118,8 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
     };
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
-    let records = call.broker.timeline(id, after, MAX_EVENTS).await?;
+    let _call = call.broker.admit()?;
+    let records = call.broker.reader().list_timeline(review.number, after, MAX_EVENTS).await?;
     let (mut left, mut events) = (call.service.settings.page_chars, Vec::new());
     for record in &records {
         let Some((round, event)) = timeline_event(record) else { continue };

@@ -1,7 +1,7 @@
 //! Lists findings (issues and suggestions) and updates their status.
 
 use super::{Call, error::CallError, pagination::rows_that_fit, wrong_role};
-use actors::{credentials::Authority, requests::FindingQuery};
+use actors::credentials::Authority;
 use api::{
     ErrorBody,
     decode::Malformed,
@@ -9,17 +9,17 @@ use api::{
 };
 use domain::{
     finding::FindingNumber,
-    review::{Role, UpdateFinding},
+    review::{Command, Role, UpdateFinding},
 };
 use store::FindingFilter;
 
 pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
     let review = match &request.review_id {
-        Some(given) => Some(call.resolve(given).await?),
+        Some(given) => Some(call.broker.review(call.resolve(given).await?).await?.number),
         None => None,
     };
     let filter = FindingFilter {
-        review: None,
+        review,
         status: request.status,
         severity: request.severity,
         file: request.file,
@@ -27,14 +27,14 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
         suggestions: request.include_suggestions.unwrap_or(false),
         project: call.authz.only_project(),
     };
-    let mut query = FindingQuery { review, filter, limit: request.limit, cursor: request.cursor };
+    let mut limit = request.limit;
     loop {
-        let page = call.broker.findings(query.clone()).await?;
+        let page = call.broker.findings(&filter, request.cursor.as_deref(), limit).await?;
         let issues = page.items.iter().map(|row| Issue::with_review(&row.finding, row.review, row.number)).collect();
         let response = ListIssuesResponse { issues, next_cursor: page.next_cursor };
         match rows_that_fit(page.items.len(), &response, call.service.settings.page_chars)? {
             None => return Ok(response),
-            Some(rows) => query.limit = u32::try_from(rows).ok(),
+            Some(rows) => limit = u32::try_from(rows).ok(),
         }
     }
 }
@@ -49,8 +49,8 @@ pub(super) async fn update(call: &Call<'_>, request: UpdateIssueRequest) -> Resu
     }
     let id = call.resolve(&request.review_id).await?;
     let update = UpdateFinding { number, role, by, requested: request.status, duplicate_of, note: request.note };
-    let review = call.broker.update_finding(id, update).await?;
-    Ok(UpdateIssueResponse::new(&review, number))
+    let outcome = call.broker.execute(id, Command::UpdateFinding(update)).await?;
+    Ok(UpdateIssueResponse::new(&outcome.review, number))
 }
 
 fn parse_number(field: &str, given: &str) -> Result<FindingNumber, ErrorBody> {

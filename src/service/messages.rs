@@ -1,13 +1,14 @@
 //! The discussion of a review.
 
-use super::{Call, error::CallError, pagination::page_end, require_text};
-use actors::requests::{self, MessageResult, RecordedAs};
+use super::{Call, check_round, error::CallError, pagination::page_end, require_text};
+use actors::CommandOutcome;
 use api::{
     ErrorBody,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
     next_step::next_step,
     timestamp,
 };
+use domain::review::{AddMessage, Command, Reply};
 use serde_json::Value;
 use store::MessageRow;
 
@@ -20,19 +21,23 @@ const ROW_CHARS: usize = 200;
 pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<MessageResponse, CallError> {
     let role = call.role("sender_role", request.sender_role)?;
     require_text("body", &request.body)?;
-    let caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
+    let by = call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
-    let message = requests::MessageRequest {
+    let message = AddMessage {
         role,
-        caller_id,
+        by,
         persona: request.persona,
         body: request.body,
         metadata: request.metadata.map(Value::Object),
     };
-    let MessageResult { review, recorded_as } = call.broker.add_message(id, message).await?;
-    let (message_id, verdict) = match recorded_as {
-        RecordedAs::Message(id) => (Some(id), None),
-        RecordedAs::Verdict(verdict) => (None, Some(verdict)),
+    let CommandOutcome { review, reply, .. } = call.broker.execute(id, Command::AddMessage(message)).await?;
+    // A message that begins with a decision counts as a verdict.
+    let (message_id, verdict) = match reply {
+        Reply::MessageAdded { id, .. } => (Some(id), None),
+        Reply::VerdictTaken { verdict, .. } => (None, Some(verdict)),
+        Reply::Submitted | Reply::Claimed { .. } | Reply::AutoRejected | Reply::Released { .. } | Reply::Done => {
+            (None, None)
+        }
     };
     Ok(MessageResponse {
         review_id: review.id,
@@ -76,7 +81,11 @@ pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<
     };
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
-    let page = call.broker.discussion(id, request.round, cursor.after, MAX_MESSAGES).await?;
+    if let Some(round) = request.round {
+        check_round(&review, round)?;
+    }
+    let after = cursor.after.unwrap_or(0);
+    let page = call.broker.reader().list_messages(review.number, request.round, after, MAX_MESSAGES).await?;
     let mut left = call.service.settings.page_chars;
     let (mut messages, mut is_cut) = (Vec::new(), false);
     for message in &page.items {

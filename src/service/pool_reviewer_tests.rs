@@ -138,7 +138,7 @@ async fn a_draining_reviewer_gets_no_new_review_but_may_finish() {
     let wait = world.call(Some(&pool), OperationId::ListReviews, waiting);
     let drain = async {
         // Wait until the call waits.
-        while world.service.broker.actors().await.unwrap().calls.waiting == 0 {
+        while world.service.broker.actors(0).await.unwrap().calls.waiting == 0 {
             tokio::task::yield_now().await;
         }
         pool.credential.as_ref().unwrap().drain();

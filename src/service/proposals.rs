@@ -9,12 +9,12 @@ pub(crate) use full_diff::FullDiff;
 pub(super) use full_diff::full_diff;
 
 use super::{
-    Authorization, Call, JsonText, Service, Settings,
+    Authorization, Call, JsonText, Service, Settings, check_round,
     claims::ignored_files,
     error::CallError,
     pagination::{TextStream, json_chars},
 };
-use actors::credentials::Scope;
+use actors::{BrokerError, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode,
     proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse, ReviewerEffort},
@@ -24,6 +24,7 @@ use diff_section::diff_section;
 use domain::{
     content::{Content, ContentHash},
     ids::ReviewId,
+    review::Refusal,
     verdict::Verdict,
 };
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub(super) async fn get(call: &Call<'_>, mut request: ProposalRequest) -> Result
 impl Service {
     /// The first page of a review, for a resource.
     pub(crate) async fn review(&self, given: &str, authz: Authorization<'_>) -> Result<JsonText, CallError> {
-        let id = self.broker.resolve_within(given, authz.scope().unwrap_or(&Scope::All)).await?;
+        let id = self.broker.resolve(given, authz.scope().unwrap_or(&Scope::All)).await?;
         if authz.is_limited() {
             authz.check_review(&*self.broker.review(id).await?, None)?;
         }
@@ -59,21 +60,31 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let review = broker.review(id).await?;
     let round = request.round.unwrap_or(review.round.number);
     let is_unread = review.version < FIRST_VERDICT_VERSION && review.decision.is_none();
+    check_round(&review, round)?;
+    let (number, reader) = (review.number, broker.reader());
     let (patch, iterations) = if is_unread {
         (None, Vec::new())
     } else {
-        (broker.last_counter_patch(id, round, None).await?, broker.iterations(id, round, MAX_ITERATIONS).await?)
+        let verdicts = reader.list_verdicts(number, round, MAX_ITERATIONS).await?;
+        (reader.find_last_counter_patch(number, round, None).await?, verdicts)
     };
     let chosen = ChosenContent::find(&review, round, &request, patch.is_some(), broker).await?;
     let (hash, content) = (&chosen.hash, chosen.content());
     let patch = match &request.persona {
-        Some(persona) => broker.last_counter_patch(id, round, Some(persona)).await?,
+        Some(persona) => {
+            broker.check_name("persona", Some(persona))?;
+            if review.seats.iter().all(|seat| seat.persona != *persona) {
+                let (persona, seats) = (persona.clone(), review.personas().join(", "));
+                return Err(BrokerError::from(Refusal::NoSuchSeat { number, persona, seats }).into());
+            }
+            reader.find_last_counter_patch(number, round, Some(persona)).await?
+        }
         None => patch,
     };
     let last_verdict: Option<LastVerdict> = if round == review.round.number {
         review.decision.clone().map(|decision| (decision.verdict, decision.by, decision.reason))
     } else {
-        broker.last_vote(id, round).await?.map(|vote| (vote.verdict, vote.by, vote.reason))
+        reader.find_last_vote(number, round).await?.map(|vote| (vote.verdict, vote.by, vote.reason))
     };
     let patch = patch.as_ref();
     let texts = match &request.file {
@@ -91,7 +102,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
         let mut details = ProposalDetails::new(&review, round, hash, content, verdict, chosen.target.as_deref());
         details.iterations = iterations.into_iter().map(iteration).collect();
         if !is_unread {
-            details.effort = Effort::total(broker.efforts(id).await?.into_iter().map(effort).collect());
+            details.effort = Effort::total(reader.list_review_costs(number).await?.into_iter().map(effort).collect());
         }
         let caller = request.caller_id.as_deref();
         let seat = caller.and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));

@@ -1,7 +1,7 @@
 //! The pool of reviewer processes and their output.
 
 use super::{Call, error::CallError, require_text};
-use actors::{BrokerError, credentials::Scope, pool::LiveReviewer};
+use actors::{BrokerError, credentials::Scope, reviewer_pool::LiveReviewer};
 use api::{
     ErrorBody, ErrorCode,
     decode::Malformed,
@@ -14,12 +14,16 @@ use api::{
 use config::reviewer_log;
 use store::ReviewerRow;
 
+/// Ended reviewers that a list still contains.
+const MAX_ENDED: u32 = 20;
 const DEFAULT_LOG_LINES: usize = 200;
 const MAX_LOG_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 1 << 20;
 
 pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
-    let (mut pool, mut pending, mut ended) = call.broker.pool().await?;
+    let mut pool = call.broker.pool_status().await?;
+    let mut pending = call.broker.reader().count_queue_by_project().await?;
+    let mut ended = list_ended(call).await?;
     let is_visible = |project: &Option<String>| call.authz.can_see_project(project.as_deref());
     pool.live.retain(|reviewer| is_visible(&reviewer.row.project));
     pending.retain(|pending| is_visible(&pending.project));
@@ -27,9 +31,9 @@ pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<Lis
     // The pool's message and output may come from another project.
     let is_limited = call.authz.only_project().is_some();
     Ok(ListReviewersResponse {
-        state: pool.state.as_str().into(),
-        message: if is_limited { None } else { pool.state.message() },
-        runtime: pool.runtime.into(),
+        state: pool.state,
+        message: if is_limited { None } else { pool.message },
+        runtime: pool.runtime.as_str().into(),
         max_size: pool.max_size,
         waiting: pending
             .into_iter()
@@ -41,6 +45,11 @@ pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<Lis
     })
 }
 
+/// The reviewers that ended last.
+async fn list_ended(call: &Call<'_>) -> Result<Vec<ReviewerRow>, CallError> {
+    Ok(call.broker.reader().list_ended_reviewers(MAX_ENDED).await?)
+}
+
 pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Result<Reviewer, CallError> {
     let project = call.broker.project_for(request.project.as_deref())?;
     call.authz.check_project(project.as_deref())?;
@@ -50,7 +59,7 @@ pub(super) async fn spawn(call: &Call<'_>, request: SpawnReviewerRequest) -> Res
 pub(super) async fn kill(call: &Call<'_>, request: KillReviewerRequest) -> Result<Reviewer, CallError> {
     require_text("reviewer_id", &request.reviewer_id)?;
     let given = request.reviewer_id.trim();
-    let live = call.broker.live_reviewers().await?.live;
+    let live = call.broker.pool_status().await?.live;
     match live.iter().find(|live| live.row.is_called(given)) {
         Some(live) => call.authz.check_project(live.row.project.as_deref())?,
         None => {
@@ -139,7 +148,7 @@ pub(super) async fn log(call: &Call<'_>, request: ReviewerLogRequest) -> Result<
 /// to work for its project, by their ids, because short names are reused. `None`: any reviewer.
 async fn own_reviewer(call: &Call<'_>, name: &str) -> Result<Option<String>, CallError> {
     let Some(scope @ Scope::Project(_)) = call.authz.scope() else { return Ok(None) };
-    let (pool, _, ended) = call.broker.pool().await?;
+    let (pool, ended) = (call.broker.pool_status().await?, list_ended(call).await?);
     let (own, others): (Vec<_>, Vec<_>) =
         (pool.live.iter().map(|live| &live.row).chain(&ended)).partition(|row| scope.allows(row.project.as_deref()));
     if let Some(row) = own.iter().find(|row| row.is_called(name)) {

@@ -1,18 +1,18 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, RequestKey, Revision, TargetRequest};
+use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, RequestKey, TargetName};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
     reviews::{
         CancelReviewRequest, CloseReviewRequest, CreateReviewRequest, CreateReviewResponse, ListReviewsRequest,
-        ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse,
+        ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
     },
     timestamp,
 };
 use domain::{
-    review::{Proposer, Review, Status, TargetKind},
+    review::{Command, Proposer, Review, Status, TargetKind},
     text::truncate,
 };
 use git::ClientRepo;
@@ -51,7 +51,7 @@ pub(super) async fn create(
             let problem = "not allowed with review_id; a revision keeps the seats, policy and priority of its review";
             return Err(ErrorBody::invalid(field, problem).into());
         }
-        let submitted = call.broker.revise(id, Revision { proposer_id, draft }).await?;
+        let submitted = call.broker.revise(id, proposer_id, draft).await?;
         return Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, true, Vec::new()));
     }
     let own_project = call.broker.own_project();
@@ -84,14 +84,14 @@ fn required(field: &'static str, given: Option<String>) -> Result<String, CallEr
 }
 
 /// Takes the target out of a request and checks that it is the only source of a diff.
-fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetRequest>, ErrorBody> {
+fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetName>, ErrorBody> {
     let Some(target) = request.target.take() else { return Ok(None) };
     let others = [("diff", request.diff.is_some()), ("base", request.base.is_some())];
     if let Some((field, _)) = others.iter().find(|(_, given)| *given) {
         let problem = "not allowed with target, which has its own diff; target.base names the commit to compare with";
         return Err(ErrorBody::invalid(field, problem));
     }
-    let api::reviews::TargetRequest { branch, commit, range, base } = target;
+    let TargetRequest { branch, commit, range, base } = target;
     let named = [(TargetKind::Branch, branch), (TargetKind::Commit, commit), (TargetKind::Range, range)];
     let mut named = named.into_iter().filter_map(|(kind, name)| Some((kind, name?)));
     let (Some((kind, name)), None) = (named.next(), named.next()) else {
@@ -100,7 +100,7 @@ fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetReques
     if kind == TargetKind::Range && base.is_some() {
         return Err(ErrorBody::invalid("target.base", "not allowed with range, which names both ends"));
     }
-    Ok(Some(TargetRequest { kind, name, base }))
+    Ok(Some(TargetName { kind, name, base }))
 }
 
 fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {
@@ -259,12 +259,10 @@ pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Res
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     let role = call.role("closer_role", request.closer_role)?;
-    let id = call.resolve(&request.review_id).await?;
-    Ok(ReviewStatusResponse::from(&*call.broker.close(id, role, call.authz.name()).await?))
+    call.execute(&request.review_id, Command::Close { by: role, identity: call.authz.name() }).await
 }
 
 pub(super) async fn cancel(call: &Call<'_>, request: CancelReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     require_text("reason", &request.reason)?;
-    let id = call.resolve(&request.review_id).await?;
-    Ok(ReviewStatusResponse::from(&*call.broker.cancel(id, call.authz.name(), request.reason).await?))
+    call.execute(&request.review_id, Command::Cancel { by: call.authz.name(), reason: request.reason }).await
 }

@@ -17,7 +17,7 @@ pub(super) async fn get(call: &Call<'_>, request: StatsRequest) -> Result<StatsR
     let (by, now) = (request.group_by.unwrap_or(GroupBy::None), now());
     let (since, until) = period(request.since.as_deref(), request.until.as_deref(), now)?;
     let period = StatsPeriod { project: project(call, request.project)?, since, until, now };
-    let mut stats = call.broker.stats(period.clone(), by).await?;
+    let mut stats = call.broker.stats(&period, by).await?;
     loop {
         let response = response(&stats, &period, by);
         let (groups, chars, max_chars) = (stats.groups.len(), json_chars(&response)?, call.service.settings.page_chars);

@@ -40,7 +40,7 @@ pub(super) async fn list_dead(
         return Err(Malformed::new("limit", format!("expected 1 to {MAX_ROWS}")).into());
     }
     check_webhook(call, &request.webhook).await?;
-    let mut rows = call.service.webhooks.dead(&request.webhook, after, limit + 1).await?;
+    let mut rows = call.broker.reader().list_dead_deliveries(&request.webhook, after, limit + 1).await?;
     let has_more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = rows.last().filter(|_| has_more).map(|last| last.seq.to_string());

@@ -16,7 +16,7 @@ use std::{
     },
     time::Duration,
 };
-use store::{DeliverySelector, EventRecord, WebhookStep};
+use store::{DeliverySelector, EventRecord, StoreError, WebhookStep};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, sleep_until},
@@ -65,7 +65,7 @@ impl Worker {
     ) -> Self {
         let closing = broker.closing();
         // A new webhook starts here, so that it misses no call made after the broker began to listen.
-        let cursor = *broker.committed().borrow();
+        let cursor = *broker.feed().committed.borrow();
         Self {
             broker,
             receiver: receiver.clone(),
@@ -176,10 +176,18 @@ impl Worker {
         false
     }
 
+    /// The first dead delivery for which another attempt was requested.
+    async fn find_delivery_to_retry(&self) -> Result<Option<EventRecord>, StoreError> {
+        let reader = self.broker.reader();
+        let Some(seq) = reader.find_delivery_to_retry(self.name()).await? else { return Ok(None) };
+        let page = reader.list_events(seq.saturating_sub(1), None, 1).await?;
+        Ok(page.into_iter().find(|record| record.seq == seq))
+    }
+
     /// Makes one attempt for each dead delivery for which a retry was requested. After a failure, new events go first.
     async fn retry_dead(&self) {
         while self.retry_requested.swap(false, Relaxed) {
-            let event = match self.broker.find_delivery_to_retry(self.name()).await {
+            let event = match self.find_delivery_to_retry().await {
                 Ok(Some(record)) => EncodedEvent::new(record),
                 Ok(None) => return,
                 Err(error) => {
@@ -251,7 +259,7 @@ impl Worker {
             return false;
         }
         loop {
-            match self.broker.list_webhooks().await {
+            match self.broker.reader().list_webhooks().await {
                 Ok(rows) => {
                     let Some(row) = rows.into_iter().find(|row| row.name == self.name()) else { return false };
                     let mut status = self.status();

@@ -1,19 +1,26 @@
-//! Reading a review and waiting for a change. Neither uses its mailbox, and dropping the future ends a wait.
+//! Reading a review or a list of reviews, and waiting for a change. None of it uses the mailbox of a review, and dropping
+//! the future ends a wait.
 
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
-    requests::{Wait, WaitResult},
+    requests::{ListQuery, Listing, Wait, WaitResult},
     review::Snapshot,
-    submission::unreadable,
+    supervisor::SupervisorMessage,
 };
 use domain::{
     ids::ReviewId,
     review::{Review, Status},
 };
-use std::sync::Arc;
-use tokio::sync::{SemaphorePermit, watch};
-use tokio::time::Instant;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+use store::{Page, Reader, ReviewFilter, StoreError};
+use tokio::{
+    sync::{OnceCell, SemaphorePermit, oneshot, watch},
+    time::Instant,
+};
 
 impl Broker {
     /// The review as last committed.
@@ -23,8 +30,13 @@ impl Broker {
         {
             return Ok(review);
         }
-        let stored = self.0.context.reader.find_review(id).await.map_err(unreadable)?;
-        stored.map(Arc::new).ok_or_else(|| BrokerError::UnknownReview { given: id.to_string() })
+        self.0.shared.find_review(id).await
+    }
+
+    async fn watch(&self, id: ReviewId, start: bool) -> Answer<Option<watch::Receiver<Snapshot>>> {
+        let (reply, answer) = oneshot::channel();
+        self.tell_supervisor(SupervisorMessage::Watch { id, start, reply: reply.into() })?;
+        answer.await.map_err(|_| BrokerError::ShuttingDown)
     }
 
     /// Returns when the review's version is above `since`. Without `since` it returns at once unless the review waits for
@@ -58,18 +70,91 @@ impl Broker {
                     }
                 },
                 () = tokio::time::sleep_until(deadline) => break,
-                () = self.0.context.closing.cancelled() => break,
+                () = self.0.shared.closing.cancelled() => break,
             }
         }
         Ok(WaitResult { review: last, timed_out: true })
     }
 
-    pub(super) fn admit_waiter(&self) -> Answer<SemaphorePermit<'_>> {
+    pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
+        let limit = self.0.shared.settings.limits.page(query.limit)?;
+        let filters = self.filters(&query)?;
+        let known = *self.0.feed.committed.borrow();
+        let (page, last_queued) = self.reader().list_reviews(&filters, query.cursor.as_deref(), limit).await?;
+        // A caller that has seen the event of a row has seen all earlier ones.
+        Ok(Listing { page: Arc::new(page), version: known.max(last_queued), timed_out: false })
+    }
+
+    /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
+    /// does not cover.
+    pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
+        let limit = self.0.shared.settings.limits.page(query.limit)?;
+        let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
+        let filters = self.filters(&query)?;
+        let _waiter = self.admit_waiter()?;
+        let deadline = self.wait_until(wait);
+        let mut queued = self.0.feed.queued.clone();
+        loop {
+            queued.borrow_and_update();
+            let known = *self.0.feed.committed.borrow();
+            let (page, last_queued) = self.0.lists.first_page(self.reader(), filters.clone(), limit, known).await?;
+            let listing = |timed_out| Listing { page: Arc::clone(&page), version: known.max(last_queued), timed_out };
+            let news = match wait.since {
+                None => !page.items.is_empty(),
+                Some(since) if last_queued > since => true,
+                // A full page may hide newer reviews on later pages.
+                Some(since) if page.next_cursor.is_some() => self.any_queued_after(&filters, since).await?,
+                Some(_) => false,
+            };
+            if news {
+                return Ok(listing(false));
+            }
+            tokio::select! {
+                changed = queued.changed() => if changed.is_err() { return Ok(listing(true)) },
+                () = tokio::time::sleep_until(deadline) => return Ok(listing(true)),
+                () = self.0.shared.closing.cancelled() => return Ok(listing(true)),
+            }
+        }
+    }
+
+    async fn any_queued_after(&self, filters: &[ReviewFilter], since: u64) -> Answer<bool> {
+        for filter in filters {
+            let newer = ReviewFilter { queued_after: Some(since), ..filter.clone() };
+            if self.reader().has_reviews(&newer).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// One filter per project.
+    fn filters(&self, query: &ListQuery) -> Answer<Vec<ReviewFilter>> {
+        self.check_name("caller_id", query.caller_id.as_ref())?;
+        query.projects.iter().try_for_each(|project| self.known_project(project))?;
+        let pending = query.status == Some(Status::Pending);
+        let filter = |project: Option<String>| ReviewFilter {
+            status: query.status,
+            category: query.category,
+            project,
+            without_project: query.without_project,
+            open_to: query.caller_id.clone().filter(|_| pending),
+            not_by: query.caller_id.clone().filter(|_| query.for_work),
+            queued_after: None,
+        };
+        let wanted: BTreeSet<&String> = query.projects.iter().collect();
+        Ok(if wanted.is_empty() {
+            vec![filter(None)]
+        } else {
+            wanted.into_iter().cloned().map(Some).map(filter).collect()
+        })
+    }
+
+    fn admit_waiter(&self) -> Answer<SemaphorePermit<'_>> {
         self.0.waiters.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are waiting" })
     }
 
-    pub(super) fn wait_until(&self, wait: Wait) -> Instant {
-        let settings = &self.0.context.settings;
+    fn wait_until(&self, wait: Wait) -> Instant {
+        let settings = &self.0.shared.settings;
         Instant::now() + wait.timeout.unwrap_or(settings.default_wait).min(settings.max_wait)
     }
 }
@@ -97,5 +182,48 @@ async fn newer(snapshot: &mut watch::Receiver<Snapshot>, since: u64) -> Option<A
     match &*snapshot.wait_for(is_newer).await.ok()? {
         Snapshot::Ready(review) => Some(Arc::clone(review)),
         Snapshot::Loading | Snapshot::Missing | Snapshot::Unreadable(_) => None,
+    }
+}
+
+/// A page, and the highest queue event of its rows.
+type SharedPage = (Arc<Page<Review>>, u64);
+
+/// The most different pages kept at once. A caller that waits for a dropped page still gets it.
+const MAX_PAGES: usize = 256;
+
+/// Shares list pages between waiting calls: when the queue changes, one of them reads the page for all.
+#[derive(Default)]
+pub(super) struct SharedLists(Mutex<CurrentPages>);
+
+#[derive(Default)]
+struct CurrentPages {
+    seq: u64,
+    pages: HashMap<(Vec<ReviewFilter>, u32), Arc<OnceCell<SharedPage>>>,
+}
+
+impl SharedLists {
+    /// The first page as of event `seq` or later.
+    async fn first_page(
+        &self,
+        reader: &Reader,
+        filters: Vec<ReviewFilter>,
+        limit: u32,
+        seq: u64,
+    ) -> Result<SharedPage, StoreError> {
+        debug_assert!(filters.iter().all(|filter| filter.status == Some(Status::Pending)));
+        let cell = {
+            let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // Pages are shared only until the next event, and the map must not grow without limit.
+            if current.seq != seq || current.pages.len() >= MAX_PAGES {
+                current.seq = seq;
+                current.pages.clear();
+            }
+            Arc::clone(current.pages.entry((filters.clone(), limit)).or_default())
+        };
+        let read = || async {
+            let (page, last_queued) = reader.list_reviews(&filters, None, limit).await?;
+            Ok((Arc::new(page), last_queued))
+        };
+        cell.get_or_try_init(read).await.cloned()
     }
 }

@@ -2,10 +2,10 @@
 
 use super::ReviewMessage;
 use crate::{
-    Context,
-    actor_stats::Mailbox,
     error::BrokerError,
     gateway::{CommandPayload, ReplySender},
+    mailbox::Mailbox,
+    submission::Submissions,
     supervisor::SupervisorMessage,
 };
 use domain::review::{CheckNeeded, CheckedDiff, Command, Review};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Does what `needed` asks for and sends the command back to the review: through the supervisor, because the review
 /// may have another actor by then. Stops when the caller goes away.
 pub(super) async fn run(
-    context: Arc<Context>,
+    submissions: Arc<Submissions>,
     review: Arc<Review>,
     needed: CheckNeeded,
     mut command: Box<Command>,
@@ -22,8 +22,9 @@ pub(super) async fn run(
     mut reply: ReplySender,
     supervisor: Mailbox<SupervisorMessage>,
 ) {
+    let completing = complete(&submissions, &review, &needed, &mut command, &mut payload);
     let outcome = tokio::select! {
-        outcome = context.until_shutdown(complete(&context, &review, &needed, &mut command, &mut payload)) => outcome,
+        outcome = submissions.shared.until_shutdown(completing) => outcome,
         () = reply.closed() => return,
     };
     let message = Box::new(ReviewMessage::Checked { command, payload, outcome, reply });
@@ -31,7 +32,7 @@ pub(super) async fn run(
 }
 
 async fn complete(
-    context: &Context,
+    submissions: &Submissions,
     review: &Review,
     needed: &CheckNeeded,
     command: &mut Command,
@@ -39,16 +40,16 @@ async fn complete(
 ) -> Result<(), BrokerError> {
     match (needed, command) {
         (CheckNeeded::ActiveDiff, Command::Claim(claim)) => {
-            let check = context.check_active_diff(review).await?;
+            let check = submissions.check_active_diff(review).await?;
             claim.check = check.map(|check| CheckedDiff { content_hash: review.round.content_hash.clone(), check });
         }
         (CheckNeeded::OfferedPatch, Command::GiveVerdict(verdict)) => {
             if let (Some(offered), Some(text)) = (&mut verdict.patch, &payload.patch) {
-                offered.check = Some(context.check_offered_patch(review, text).await?);
+                offered.check = Some(submissions.check_offered_patch(review, text).await?);
             }
         }
         (CheckNeeded::PendingPatch { id }, Command::AcceptCounterPatch(accept)) => {
-            let (content, patched) = context.apply_counter_patch(review, *id).await?;
+            let (content, patched) = submissions.apply_counter_patch(review, *id).await?;
             payload.content = Some(content);
             accept.patched = Some(patched);
         }

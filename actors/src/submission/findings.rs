@@ -1,7 +1,8 @@
 //! Grounds findings in the files they refer to, and finds their lines again in a new content. Git reads the files, so
 //! this runs in the caller's task.
 
-use crate::{Context, error::BrokerError};
+use super::Submissions;
+use crate::error::BrokerError;
 use domain::{
     content::Content,
     diff::{AffectedFile, Operation},
@@ -21,7 +22,7 @@ use std::{
 /// The files of one content, or why they cannot be read.
 type Files = Result<HashMap<String, FileVersions>, String>;
 
-impl Context {
+impl Submissions {
     /// Checks the findings of a verdict against the active content. A finding that cannot be checked is marked so; it
     /// does not fail the verdict.
     pub(super) async fn ground_findings(
@@ -30,16 +31,16 @@ impl Context {
         seat: Option<&Seat>,
         findings: Vec<NewFinding>,
     ) -> Result<OfferedFindings, BrokerError> {
-        let content = self.find_content(&review.round.content_hash).await?;
+        let content = self.shared.find_content(&review.round.content_hash).await?;
         let files = self.read_files(review, &content, paths_of(&findings)).await;
         let before = match seat.and_then(|seat| seat.reviewed.as_ref()) {
             Some(reviewed) if reviewed.content_hash != review.round.content_hash && content.diff.is_some() => {
-                let before = self.find_content(&reviewed.content_hash).await?;
+                let before = self.shared.find_content(&reviewed.content_hash).await?;
                 Some(self.read_files(review, &before, paths_of(&findings)).await)
             }
             Some(_) | None => None,
         };
-        let numbers = self.numbers.next_findings(findings.len());
+        let numbers = self.finding_numbers(findings.len());
         let ground_all = move || {
             let changed = before.and_then(|before| changed_since(&files, &before));
             let numbered = numbers.zip(findings);
@@ -51,7 +52,7 @@ impl Context {
     }
 
     /// The anchors of the findings in the next content. A finding that cannot be located is left out.
-    pub(crate) async fn reanchor_findings(
+    pub(super) async fn reanchor_findings(
         &self,
         review: &Review,
         next: &Arc<Content>,
@@ -62,7 +63,7 @@ impl Context {
         }
         let mut anchors = Vec::new();
         for (hash, findings) in by_content {
-            let raised_on = self.find_content(&hash).await?;
+            let raised_on = self.shared.find_content(&hash).await?;
             let locations = || findings.iter().filter_map(|finding| finding.found.location.as_ref());
             let old_paths: BTreeSet<_> = locations().map(|location| location.file.clone()).collect();
             let new_paths = old_paths.iter().map(|path| path_in(&raised_on, next, path)).collect();
@@ -83,8 +84,7 @@ impl Context {
         if paths.is_empty() {
             return Ok(HashMap::new());
         }
-        let project = review.proposer.project.as_deref();
-        let repository = self.projects.repository(project).map_err(|error| error.to_string())?;
+        let repository = self.repository(review).map_err(|error| error.to_string())?;
         let base = match &content.diff {
             Some(_) => content.base_commit.clone(),
             None => repository.resolve_base(None).await.map_err(|error| error.to_string())?,

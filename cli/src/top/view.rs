@@ -45,7 +45,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame) {
 fn header(app: &App) -> String {
     let pool = app.state.pool.as_ref().map(|pool| {
         let waiting: u64 = pool.waiting.iter().map(|project| project.pending).sum();
-        format!(" · pool {}, {waiting} waiting", escape(&pool.state))
+        format!(" · pool {}, {waiting} waiting", pool.state)
     });
     let pool = pool.unwrap_or_default();
     let seq = app.events.front().map(|event| format!(" · ● {}", event.seq)).unwrap_or_default();

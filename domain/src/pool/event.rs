@@ -6,18 +6,6 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-crate::string_enum! {
-    /// The state of a live reviewer process.
-    ReviewerState {
-        Starting = "starting",
-        Idle = "idle",
-        Busy = "busy",
-        /// It finishes the review it holds and gets no other.
-        Draining = "draining",
-        Stopping = "stopping",
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PoolEvent {

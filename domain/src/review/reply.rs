@@ -1,7 +1,7 @@
 //! What a command returns to its caller beside the review.
 
 use super::{Review, Seat};
-use crate::finding::FindingNumber;
+use crate::{finding::FindingNumber, verdict::Verdict};
 
 /// Seats are given by their index in [`Review::seats`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub enum Reply {
     },
     VerdictTaken {
         seat: usize,
+        verdict: Verdict,
         /// Every finding that the seat has raised in this round.
         findings: Vec<FindingNumber>,
     },

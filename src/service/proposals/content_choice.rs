@@ -63,7 +63,7 @@ async fn contents_of(review: &Review, round: u32, has_patch: bool, broker: &Brok
     if round == last && !has_patch {
         return Ok((review.round.content_hash.clone(), None, review.round.target.clone()));
     }
-    let rounds = broker.rounds(review.id).await?;
+    let rounds = broker.reader().list_rounds(number).await?;
     let found = rounds.into_iter().find(|row| row.number == round);
     let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
     let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };

@@ -1,7 +1,7 @@
 //! A whole diff for programs, without pages. Diffs may be large, so the text is not copied.
 
 use super::{ChosenContent, Texts, bad_cursor};
-use crate::service::{Call, CallError};
+use crate::service::{Call, CallError, check_round};
 use api::{ErrorBody, ErrorCode, proposals::ProposalRequest};
 use bytes::Bytes;
 use domain::{
@@ -62,7 +62,8 @@ pub(in crate::service) async fn full_diff(call: &Call<'_>, request: ProposalRequ
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
     let round = request.round.unwrap_or(review.round.number);
-    let has_patch = call.broker.last_counter_patch(id, round, None).await?.is_some();
+    check_round(&review, round)?;
+    let has_patch = call.broker.reader().find_last_counter_patch(review.number, round, None).await?.is_some();
     let chosen = ChosenContent::find(&review, round, &request, has_patch, &call.broker).await?;
     Ok(FullDiff {
         number: review.number,

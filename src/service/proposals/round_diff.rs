@@ -23,7 +23,7 @@ impl RoundDiff {
         broker: &Broker,
     ) -> Result<Self, CallError> {
         let (number, last) = (review.number, review.round.number);
-        let rounds = broker.rounds(review.id).await?;
+        let rounds = broker.reader().list_rounds(number).await?;
         let row = rounds.into_iter().find(|row| row.number == from);
         let unknown = || {
             let error = BrokerError::NoSuchRound { number, round: from, last };

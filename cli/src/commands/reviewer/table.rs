@@ -15,7 +15,7 @@ pub(super) fn one(action: &str, reviewer: &Reviewer) -> String {
 pub(super) fn pool(pool: &ListReviewersResponse) -> String {
     let waiting: u64 = pool.waiting.iter().map(|project| project.pending).sum();
     let verb = if waiting == 1 { "review waits" } else { "reviews wait" };
-    let (state, running, max) = (escape(&pool.state), pool.reviewers.len(), pool.max_size);
+    let (state, running, max) = (pool.state, pool.reviewers.len(), pool.max_size);
     let mut out = format!("pool {state}: {running} of {max} reviewers, {waiting} {verb}\n");
     if let Some(message) = &pool.message {
         let _ = writeln!(out, "  {}", escape(message));

@@ -28,7 +28,10 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
         .filter(|finding| finding.persona == seat.persona && finding.round == review.round.number);
     let mut reply_findings: Vec<_> = raised_before.map(|finding| finding.number).collect();
     if is_repeat(seat, generation, &verdict.digest) {
-        return Ok((Vec::new(), Reply::VerdictTaken { seat: index, findings: reply_findings }));
+        return Ok((
+            Vec::new(),
+            Reply::VerdictTaken { seat: index, verdict: verdict.verdict, findings: reply_findings },
+        ));
     }
     admit(review, &verdict)?;
     match verdict.patch.as_ref().map(|patch| &patch.check) {
@@ -68,7 +71,7 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
         lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest: verdict.digest,
     };
-    Ok((vec![given], Reply::VerdictTaken { seat: index, findings: reply_findings }))
+    Ok((vec![given], Reply::VerdictTaken { seat: index, verdict: verdict.verdict, findings: reply_findings }))
 }
 
 /// The claimed seat that the caller acts for, and its generation. Without a generation the caller must name itself.

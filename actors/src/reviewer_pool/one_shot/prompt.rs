@@ -4,7 +4,7 @@
 //! random marks that their authors cannot know, and are never instructions.
 
 use super::response;
-use crate::{Context, error::BrokerError, submission::unreadable};
+use crate::{error::BrokerError, submission::Submissions};
 use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},
@@ -49,12 +49,12 @@ pub(crate) struct LastVote {
 }
 
 impl PromptContext {
-    pub(crate) async fn load(context: &Context, review: &Review, persona: &str) -> Result<Self, BrokerError> {
-        let content = context.find_content(&review.round.content_hash).await?;
+    pub(crate) async fn load(submissions: &Submissions, review: &Review, persona: &str) -> Result<Self, BrokerError> {
+        let content = submissions.shared.find_content(&review.round.content_hash).await?;
         let mut discussion = Vec::new();
         loop {
             let after = discussion.last().map_or(0, |last: &MessageRow| last.id);
-            let page = context.reader.list_messages(review.number, None, after, PAGE_SIZE).await.map_err(unreadable)?;
+            let page = submissions.shared.reader.list_messages(review.number, None, after, PAGE_SIZE).await?;
             let is_last = page.next_cursor.is_none();
             discussion.extend(page.items);
             if is_last {
@@ -68,7 +68,7 @@ impl PromptContext {
             diff: content.diff.clone(),
             round: review.round.number,
             has_copy: false,
-            last_vote: find_last_vote(context, review, persona).await?,
+            last_vote: find_last_vote(submissions, review, persona).await?,
             findings: open.map(describe_finding).collect(),
             discussion,
         })
@@ -76,12 +76,16 @@ impl PromptContext {
 }
 
 /// The last vote for this seat, by any reviewer.
-async fn find_last_vote(context: &Context, review: &Review, persona: &str) -> Result<Option<LastVote>, BrokerError> {
+async fn find_last_vote(
+    submissions: &Submissions,
+    review: &Review,
+    persona: &str,
+) -> Result<Option<LastVote>, BrokerError> {
     for round in (1..=review.round.number).rev() {
-        let verdicts = context.reader.list_verdicts(review.number, round, PAGE_SIZE).await.map_err(unreadable)?;
+        let verdicts = submissions.shared.reader.list_verdicts(review.number, round, PAGE_SIZE).await?;
         let vote = verdicts.into_iter().find(|given| given.persona == persona && given.verdict.is_vote());
         if let Some(vote) = vote {
-            let diff = diff_since(context, review, ContentHash(vote.content_hash)).await;
+            let diff = diff_since(submissions, review, ContentHash(vote.content_hash)).await;
             return Ok(Some(LastVote { round, verdict: Some(vote.verdict), reason: vote.reason, diff }));
         }
     }
@@ -89,13 +93,14 @@ async fn find_last_vote(context: &Context, review: &Review, persona: &str) -> Re
 }
 
 /// The diff from `judged` to the current content. Without it the prompt still has the whole change.
-async fn diff_since(context: &Context, review: &Review, judged: ContentHash) -> Option<String> {
+async fn diff_since(submissions: &Submissions, review: &Review, judged: ContentHash) -> Option<String> {
     let current = &review.round.content_hash;
     if judged == *current {
         return None;
     }
-    let (judged, current) = (context.find_content(&judged).await.ok()?, context.find_content(current).await.ok()?);
-    match context.changes(review, &judged, &current).await {
+    let (judged, current) =
+        (submissions.shared.find_content(&judged).await.ok()?, submissions.shared.find_content(current).await.ok()?);
+    match submissions.changes(review, &judged, &current).await {
         Ok(changes) => changes.content.diff,
         Err(error) => {
             tracing::warn!(review.id = %review.id, %error, "cannot tell what changed since a verdict");

@@ -6,15 +6,15 @@ use crate::reviewer_process::{
 };
 use crate::{
     Broker, Limits, Projects, Running, Settings,
-    pool::PoolSettings,
     requests::{DraftRequest, NewProposal, Wait},
+    reviewer_pool::PoolSettings,
     start,
 };
 use domain::{
     consensus::PolicyRequest,
     ids::ReviewId,
     pool::scaling,
-    review::{Review, Rules, Status},
+    review::{ClaimSeat, Command, Review, Rules, Status},
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use testkit::proposer;
@@ -110,6 +110,10 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
     tokio::time::timeout(PATIENCE, waiting).await.expect("a reviewer is started")
 }
 
+fn claim(by: &str) -> Command {
+    Command::Claim(ClaimSeat { by: by.into(), persona: None, check: None })
+}
+
 async fn changed(broker: &Broker, seen: &Review) -> Arc<Review> {
     let seen = broker.wait_review(seen.id, Wait { since: Some(seen.version), timeout: None }).await.expect("read");
     assert!(!seen.timed_out);
@@ -126,9 +130,9 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
     let broker = &running.broker;
     let review = submit(broker).await;
     let (first, secret) = started(broker, dir.path(), 1).await;
-    let claimed = broker.claim(review, first.clone(), None).await.expect("claimed").review;
+    let claimed = broker.execute(review, claim(&first)).await.expect("claimed").review;
 
-    broker.0.context.pool.kill();
+    broker.0.pool.kill();
 
     let freed = changed(broker, &claimed).await;
     assert_eq!((freed.status, freed.holders().next()), (Status::Pending, None));
@@ -137,12 +141,12 @@ async fn a_pool_that_fails_is_replaced_and_what_its_reviewers_held_is_free() {
 
     let (second, _) = started(broker, dir.path(), 2).await;
     assert_ne!(first, second);
-    let again = broker.claim(review, second.clone(), None).await.expect("claimed");
+    let again = broker.execute(review, claim(&second)).await.expect("claimed");
     assert_eq!(again.review.holders().next(), Some(second.as_str()));
-    let tree = broker.actors().await.expect("drawn").root;
+    let tree = broker.actors(10).await.expect("drawn").root;
     let pool = tree.children.iter().find(|node| node.kind == "pool").expect("there");
     assert_eq!((pool.restarts, pool.children.len()), (1, 1));
-    let (_, _, ended) = broker.pool().await.expect("shown");
+    let ended = broker.reader().list_ended_reviewers(20).await.expect("read");
     assert_eq!(ended.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [first]);
     running.shutdown().await;
 }

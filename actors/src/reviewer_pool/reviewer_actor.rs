@@ -1,27 +1,126 @@
-//! Runs the processes of one reviewer, each from its shim to its exit. An agent has one process; a one-shot reviewer may
-//! need a second.
+//! The actor of one reviewer. It holds the life line of the reviewer's process: a task beside the mailbox does the work
+//! with pipes and signals, and when the actor or the task ends, the process and everything it started ends too.
+//!
+//! [`Runner`] is that task. An agent has one process; a one-shot reviewer may need a second.
 
-use super::{PoolMessage, reviewer_actor::ReviewerMessage, reviewers::SharedUsage};
+use super::{
+    PoolMessage,
+    one_shot::{self, OneShot},
+    reviewers::SharedUsage,
+    spawn_plan::SpawnPlan,
+};
 use crate::{
-    Context,
-    actor_stats::Mailbox,
-    gateway::GatewayMessage,
+    Shared,
+    mailbox::{ActorStats, Mailbox},
     reviewer_process::{
         Process, ProcessExit, ProcessSpec,
         orphans::sweep,
-        output::{Log, Output},
+        output::{Caps, Log, Output},
     },
+    submission::Submissions,
 };
 use domain::pool::PoolEvent;
-use std::{path::PathBuf, sync::Arc, time::Duration};
-use store::{PoolChange, ReviewerRow};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+use store::ReviewerRow;
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::mpsc,
     time::{Instant, sleep_until, timeout},
 };
 
 /// How long a shim may take to read what it is to run.
 const LAUNCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Messages handled by a [`ReviewerActor`].
+pub(crate) enum ReviewerMessage {
+    /// Sends SIGTERM to the process and everything below it, SIGKILL after the grace period.
+    Stop { grace: Duration },
+    /// Sends SIGKILL at once.
+    Kill,
+}
+
+/// What a reviewer does.
+pub(crate) enum Assignment {
+    /// Claims reviews by itself; `secret` is the token in its environment.
+    Agent {
+        spec: ProcessSpec,
+        secret: String,
+    },
+    OneShot(Box<OneShot>),
+}
+
+pub(crate) struct ReviewerActor {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) submissions: Arc<Submissions>,
+    pub(crate) pool: Mailbox<PoolMessage>,
+    pub(crate) stats: Arc<ActorStats>,
+}
+
+impl Actor for ReviewerActor {
+    type Msg = ReviewerMessage;
+    /// When this is dropped, the task kills the process.
+    type State = mpsc::UnboundedSender<ReviewerMessage>;
+    type Arguments = SpawnPlan;
+
+    async fn pre_start(&self, myself: ActorRef<Self::Msg>, plan: SpawnPlan) -> Result<Self::State, ActorProcessingErr> {
+        let (control, orders) = mpsc::unbounded_channel();
+        let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
+        let (pool, id) = (self.pool.clone(), plan.row.id.clone());
+        let runner = Runner { shared, submissions, pool: pool.clone(), row: plan.row, usage: plan.usage, orders };
+        let work = match plan.assignment {
+            Assignment::Agent { spec, secret } => tokio::spawn(run_agent(runner, spec, secret)),
+            Assignment::OneShot(one_shot) => tokio::spawn(one_shot::run(runner, *one_shot)),
+        };
+        tokio::spawn(async move {
+            let exit = work.await.unwrap_or_else(|error| Exit::failed(format!("lost: {error}")));
+            pool.send(PoolMessage::Exited { id, exit });
+            myself.stop(None);
+        });
+        Ok(control)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        control: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        self.stats.taken();
+        // Fails if the task has already ended; it reports the exit itself.
+        let _ = control.send(message);
+        Ok(())
+    }
+}
+
+async fn run_agent(mut runner: Runner, spec: ProcessSpec, secret: String) -> Exit {
+    let process = match runner.start_shim(spawned_event(&runner.row)).await {
+        Ok(process) => process,
+        Err(exit) => return exit,
+    };
+    let log = Log { path: runner.log_file(), secret: Some(secret), caps: Caps::default() };
+    let usage = Arc::clone(&runner.usage);
+    let on_line = move |line: Option<&str>| {
+        if let Some(line) = line {
+            usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+        }
+    };
+    let ProcessOutcome { exit, last_words, .. } = runner.run(process, &spec, log, on_line, None).await;
+    Exit { clean: exit == ProcessExit::Code(0), summary: exit.to_string(), last_words }
+}
+
+pub(crate) fn spawned_event(row: &ReviewerRow) -> PoolEvent {
+    PoolEvent::ReviewerSpawned {
+        reviewer: row.id.clone(),
+        runtime: row.runtime.clone(),
+        project: row.project.clone(),
+        why: row.why,
+        persona: row.seat.as_ref().map(|seat| seat.persona.clone()),
+    }
+}
 
 /// How a reviewer ended.
 #[derive(Debug)]
@@ -45,7 +144,8 @@ impl Exit {
 
 /// Starts and follows the processes of one reviewer.
 pub(crate) struct Runner {
-    pub(crate) context: Arc<Context>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) submissions: Arc<Submissions>,
     pub(crate) pool: Mailbox<PoolMessage>,
     /// `row.process` is the shim that was started last.
     pub(crate) row: ReviewerRow,
@@ -74,23 +174,21 @@ pub(crate) struct ProcessOutcome {
 impl Runner {
     /// The file for the output of this reviewer.
     pub(crate) fn log_file(&self) -> PathBuf {
-        self.context.settings.pool.folder.join(format!("{}.log", self.row.id))
+        self.shared.settings.pool.folder.join(format!("{}.log", self.row.id))
     }
 
     /// Starts a shim and records it in the database, so that the next broker knows every process that may run. The shim
     /// runs nothing until [`Self::run`].
     pub(crate) async fn start_shim(&mut self, event: PoolEvent) -> Result<Process, Exit> {
-        let process = Process::start(&self.context.settings.pool.shim)
+        let process = Process::start(&self.shared.settings.pool.shim)
             .map_err(|error| Exit::failed(format!("could not be started: {error}")))?;
         self.row.process = process.identity().clone();
-        let now = self.context.clock.now();
-        let reviewer = Some(self.row.clone());
-        let change = PoolChange { at: now.at, tick: now.tick, reviewer, event: Some(event) };
-        if let Err(error) = record(&self.context, change).await {
+        let (now, row) = (self.shared.clock.now(), self.row.clone());
+        if let Err(error) = self.submissions.reviews.record(now, Some(row), Some(event)).await {
             kill_shim(process).await;
             return Err(Exit::failed(format!("not started, because it could not be recorded: {error}")));
         }
-        self.context.metrics.spawns.inc();
+        self.shared.metrics.spawns.inc();
         self.pool.send(PoolMessage::Started { id: self.row.id.clone(), process: self.row.process.clone() });
         Ok(process)
     }
@@ -180,15 +278,4 @@ impl Runner {
 pub(crate) async fn kill_shim(mut process: Process) {
     process.kill();
     process.wait().await;
-}
-
-/// Writes a change of the pool to the database. It is queued when this returns, so the order of calls is the order in
-/// the log; the future resolves once it is committed.
-pub(crate) fn record(
-    context: &Context,
-    change: PoolChange,
-) -> impl Future<Output = Result<(), store::StoreError>> + use<> {
-    let (done, saved) = oneshot::channel();
-    context.gateway.send(GatewayMessage::Record { change: Box::new(change), done });
-    async { saved.await.unwrap_or(Err(store::StoreError::Stopped)) }
 }

@@ -1,16 +1,19 @@
-//! The pool's reviewers, each from its spawn until its exit is recorded.
+//! The pool's reviewers, each from its spawn until its exit is recorded, and how operators see them.
 
-use super::{backoff::SpawnTarget, reviewer_actor::ReviewerMessage, runner::Exit, status::LiveReviewer};
+use super::{
+    reviewer_actor::{Exit, ReviewerMessage},
+    spawn_health::SpawnTarget,
+};
 use crate::{
-    actor_stats::Mailbox, credentials::ReviewerCredential, introspection::Node, reviewer_process::usage::Usage,
-    workspace,
+    credentials::ReviewerCredential, introspection::Node, mailbox::Mailbox, reviewer_process::usage::Usage, workspace,
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::{
-        ReviewerState,
+        PoolState, ReviewerState,
         scaling::{self, Activity, DrainReason},
     },
+    runtime::Runtime,
     time::{Now, Tick},
     verdict::Verdict,
 };
@@ -167,20 +170,45 @@ impl Reviewer {
         let state = self.state();
         let numbers: Vec<_> = reviews.iter().map(ToString::to_string).collect();
         let persona: Vec<_> = self.row.seat.iter().map(|seat| seat.persona.clone()).collect();
-        let (stats, last_error) = (&self.mailbox.stats, self.last_error());
+        let (id, last_error) = (self.row.id.clone(), self.last_error());
         let last_words = last_error.iter().cloned().collect();
-        let node = Node {
-            kind: "reviewer",
-            id: self.row.id.clone(),
-            state: [vec![state.to_string()], numbers, persona].concat().join(" "),
-            mailbox: stats.mailbox(),
-            handled: stats.handled(),
-            restarts: 0,
-            uptime_ms: since(self.spawned_at),
-            last_error,
-            children: Vec::new(),
-        };
+        let node_state = [vec![state.to_string()], numbers, persona].concat().join(" ");
+        let node = Node { last_error, ..Node::new("reviewer", id, node_state, &self.mailbox.stats, 0) };
         let (age_ms, idle_ms) = (since(self.spawned_at), self.claims.is_empty().then(|| since(self.idle_since)));
         LiveReviewer { row: self.row.clone(), state, age_ms, idle_ms, reviews, last_words, node }
     }
+}
+
+#[derive(Debug, Clone)]
+pub struct PoolStatus {
+    pub state: PoolState,
+    /// What the state means and what to do about it.
+    pub message: Option<String>,
+    pub runtime: Runtime,
+    pub max_size: usize,
+    pub live: Vec<LiveReviewer>,
+    /// The last output of the last reviewer that failed.
+    pub last_words: Vec<String>,
+}
+
+impl PoolStatus {
+    /// Fills in the pool's node of the actor tree.
+    pub(crate) fn describe(&self, node: &mut Node) {
+        node.state = format!("{}, {} of {} reviewers", self.state, self.live.len(), self.max_size);
+        node.last_error = self.message.clone().filter(|_| self.state != PoolState::Disabled);
+        node.children = self.live.iter().map(|reviewer| reviewer.node.clone()).collect();
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct LiveReviewer {
+    pub row: ReviewerRow,
+    pub state: ReviewerState,
+    pub age_ms: u64,
+    /// Since its last review, or since its start. `None` while it holds a claim.
+    pub idle_ms: Option<u64>,
+    pub reviews: Vec<ReviewNumber>,
+    /// The client's last error, unless it has succeeded since.
+    pub last_words: Vec<String>,
+    pub(crate) node: Node,
 }

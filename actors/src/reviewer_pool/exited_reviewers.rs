@@ -1,24 +1,29 @@
-//! Handles reviewers whose process has exited.
+//! Handles reviewers whose process has exited, in this run or an earlier one.
 //!
 //! Claims are released at once. Whether the reviewer failed is decided only after the log has been read up to its exit,
 //! because its last verdict may still be unread.
 
 use super::{
     PoolMessage, ReviewerPool, State,
-    backoff::SpawnTarget,
-    release_claims,
+    reviewer_actor::Exit,
     reviewers::{PendingExit, Phase, Reviewer},
-    runner::{Exit, record},
-    spawn,
+    spawn_health::SpawnTarget,
+    spawn_plan,
 };
-use crate::workspace;
+use crate::{error::BrokerError, gateway::Reviews, reviewer_process::orphans::sweep, workspace};
 use domain::{
+    ids::ReviewId,
     pool::{PoolEvent, circuit_breaker::RunResult, scaling::DrainReason},
-    review::ClaimEndReason,
+    review::{ClaimEndReason, Command},
 };
 use ractor::ActorRef;
-use std::{sync::Arc, time::Duration};
-use store::{PoolChange, ReviewerEnd, ReviewerRow};
+use std::time::Duration;
+use store::{ReviewerEnd, ReviewerRow, StoreError};
+
+/// How often the release of a claim is tried.
+const MAX_ATTEMPTS: u32 = 8;
+/// Before the second attempt; doubled after each.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// How long no reviewer is started for a seat that could not be claimed.
 const UNCLAIMABLE_SEAT_DELAY: Duration = Duration::from_secs(60);
@@ -26,19 +31,19 @@ const UNCLAIMABLE_SEAT_DELAY: Duration = Duration::from_secs(60);
 impl ReviewerPool {
     /// Revokes the reviewer's credential and releases its claims.
     pub(crate) fn exited(&self, state: &mut State, id: &str, exit: Exit) {
-        self.context.credentials.revoke(id);
+        self.shared.credentials.revoke(id);
         let Some(reviewer) = state.live_mut(id) else { return };
         let why = match reviewer.stop_reason {
             Some(DrainReason::Operator) => ClaimEndReason::ReviewerStopped,
             Some(_) | None => ClaimEndReason::ReviewerExited,
         };
         let summary = exit.summary.clone();
-        let (at, log_seq) = (self.context.clock.now(), *self.feed.committed.borrow());
+        let (at, log_seq) = (self.shared.clock.now(), *self.feed.committed.borrow());
         reviewer.phase = Phase::Exited(PendingExit { exit, at, log_seq });
         state.gone.insert(id.into());
         if !state.stopping {
-            let (context, id) = (Arc::clone(&self.context), id.to_owned());
-            tokio::spawn(async move { release_claims::release_all(&context, &id, why, &summary).await });
+            let (reviews, id) = (self.reviews().clone(), id.to_owned());
+            tokio::spawn(async move { release_all(&reviews, &id, why, &summary).await });
         }
     }
 
@@ -87,7 +92,7 @@ impl ReviewerPool {
             work_waiting,
         };
         if !run.clean && !run.requested {
-            self.context.metrics.crashes.inc();
+            self.shared.metrics.crashes.inc();
         }
         tracing::info!(reviewer.id = reviewer.row.id, exit = summary, handled = run.handled, "reviewer exited");
         let max_failures = self.settings().max_failures;
@@ -104,9 +109,8 @@ impl ReviewerPool {
         reviewer.row.end = Some(ReviewerEnd { at: at.at, exit: summary, last_words: last_words.clone() });
         // Awaited, so that a reviewer is always shown either as live or as ended. A reviewer whose process never ran
         // has no row to update.
-        let change =
-            PoolChange { at: at.at, tick: at.tick, reviewer: is_recorded.then_some(reviewer.row), event: Some(event) };
-        if let Err(error) = record(&self.context, change).await {
+        let row = is_recorded.then_some(reviewer.row);
+        if let Err(error) = self.reviews().record(at, row, Some(event)).await {
             tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
         }
         if let Some(failures) = crash_loop {
@@ -122,20 +126,18 @@ impl ReviewerPool {
             // Awaited, so that the state of the pool shows the crash loop only after its event is committed.
             self.record_event(PoolEvent::CrashLoop { project, persona, failures, last_words }).await;
         }
-        spawn::remove_old_logs(self.settings().folder.clone());
+        spawn_plan::remove_old_logs(self.settings().folder.clone());
         workspace::remove(workspace::reviewer_folder(&self.settings().folder, &id));
     }
 
     async fn has_waiting_work(&self, project: Option<&str>) -> bool {
-        let waiting = self.context.reader.list_waiting_reviews(project, &self.one_shot_personas(), 1).await;
+        let waiting = self.shared.reader.list_waiting_reviews(project, &self.one_shot_personas(), 1).await;
         waiting.is_ok_and(|waiting| !waiting.is_empty())
     }
 
     /// Writes an event and waits until it is committed.
     pub(crate) async fn record_event(&self, event: PoolEvent) {
-        let now = self.context.clock.now();
-        let change = PoolChange { at: now.at, tick: now.tick, reviewer: None, event: Some(event) };
-        if let Err(error) = record(&self.context, change).await {
+        if let Err(error) = self.reviews().record(self.shared.clock.now(), None, Some(event)).await {
             tracing::error!(%error, "cannot record an event of the pool");
         }
     }
@@ -143,12 +145,98 @@ impl ReviewerPool {
     /// Writes a row or an event without waiting for it, in the order of the calls. If it fails, the next start finds out
     /// which reviewers are gone.
     pub(crate) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) {
-        let now = self.context.clock.now();
-        let saved = record(&self.context, PoolChange { at: now.at, tick: now.tick, reviewer, event });
+        let saved = self.reviews().record(self.shared.clock.now(), reviewer, event);
         tokio::spawn(async move {
             if let Err(error) = saved.await {
                 tracing::error!(%error, "cannot record an event of the pool");
             }
         });
     }
+}
+
+/// Releases all claims and reservations of `reviewer`.
+async fn release_all(reviews: &Reviews, reviewer: &str, why: ClaimEndReason, detail: &str) {
+    let reader = &reviews.shared.reader;
+    release_each(reviews, reviewer, reader.list_claimed_by(reviewer).await, why, detail).await;
+    release_each(reviews, reviewer, reader.list_reserved_for(reviewer).await, why, detail).await;
+}
+
+/// Releases the reservations of a reviewer that gets no new work.
+pub(crate) async fn release_reservations(reviews: &Reviews, reviewer: &str) {
+    let reserved = reviews.shared.reader.list_reserved_for(reviewer).await;
+    release_each(reviews, reviewer, reserved, ClaimEndReason::ReviewerStopped, "it gets no new reviews").await;
+}
+
+async fn release_each(
+    reviews: &Reviews,
+    reviewer: &str,
+    held: Result<Vec<ReviewId>, StoreError>,
+    why: ClaimEndReason,
+    detail: &str,
+) {
+    match held {
+        Ok(held) => {
+            for review in held {
+                release(reviews, review, reviewer, why, Some(detail)).await;
+            }
+        }
+        Err(error) => tracing::error!(reviewer.id = reviewer, %error, "cannot read the claims of a reviewer"),
+    }
+}
+
+/// Releases what `reviewer` holds in one review, with retries.
+pub(crate) async fn release(
+    reviews: &Reviews,
+    review: ReviewId,
+    reviewer: &str,
+    why: ClaimEndReason,
+    detail: Option<&str>,
+) {
+    for attempt in 1..=MAX_ATTEMPTS {
+        let command = Command::ReviewerGone { reviewer: reviewer.into(), why, detail: detail.map(Into::into) };
+        match reviews.decide(review, command).await {
+            Ok(_) | Err(BrokerError::ShuttingDown) => return,
+            Err(error) if attempt == MAX_ATTEMPTS => {
+                // The claim still ends when its lease expires.
+                tracing::error!(review.id = %review, reviewer.id = reviewer, %error, "cannot release a claim");
+            }
+            Err(_) => tokio::time::sleep(RETRY_DELAY * 2_u32.pow(attempt - 1)).await,
+        }
+    }
+}
+
+/// Kills the processes that reviewers of an earlier run left behind, and releases their claims. Called at the start of
+/// a pool, when none of its reviewers live. Returns the ids of these reviewers. A step that fails is logged and does not
+/// prevent the next.
+pub(crate) async fn clean_up(reviews: &Reviews) -> Vec<String> {
+    let shared = &reviews.shared;
+    let reviewers = shared.reader.list_running_reviewers().await.unwrap_or_else(|error| {
+        tracing::error!(%error, "cannot read the reviewers of an earlier run");
+        Vec::new()
+    });
+    let reviewers: Vec<_> = reviewers.into_iter().map(|row| (row.id, row.process)).collect();
+    let killed = sweep(reviewers.clone()).await;
+    if !reviewers.is_empty() {
+        tracing::warn!(reviewers = reviewers.len(), killed, "cleaned up reviewers of an earlier run");
+    }
+    // Awaited, so that it does not remove the folder of a new reviewer.
+    let _ = workspace::remove(workspace::root(&shared.settings.pool.folder)).await;
+    let mut ids = Vec::new();
+    for (id, _) in reviewers {
+        let exit = "its broker ended".to_owned();
+        let event = PoolEvent::ReviewerTerminated { reviewer: id.clone(), exit, ran_ms: None };
+        if let Err(error) = reviews.record(shared.clock.now(), None, Some(event)).await {
+            tracing::error!(reviewer.id = id, %error, "cannot record the exit of a reviewer");
+        }
+        ids.push(id);
+    }
+    match shared.reader.list_claims_of_ended_reviewers().await {
+        Ok(claims) => {
+            for (reviewer, review) in claims {
+                release(reviews, review, &reviewer, ClaimEndReason::BrokerRestarted, None).await;
+            }
+        }
+        Err(error) => tracing::error!(%error, "cannot read the claims of reviewers of an earlier run"),
+    }
+    ids
 }

@@ -1,9 +1,9 @@
-//! Counters of one actor for operators. They cost a few atomic additions per message.
+//! Addresses of actors, and the counters of each actor that operators see. They cost a few atomic additions per message.
 
 use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{
             AtomicU64,
             Ordering::{Relaxed, SeqCst},
@@ -45,8 +45,38 @@ impl<M: Message> Mailbox<M> {
     }
 
     /// `false` if the actor has not stopped within this time.
-    pub(crate) async fn ended(&self, patience: Duration) -> bool {
-        self.actor.wait(Some(patience)).await.is_ok()
+    pub(crate) async fn ended(&self, timeout: Duration) -> bool {
+        self.actor.wait(Some(timeout)).await.is_ok()
+    }
+}
+
+/// A shared slot with an actor's current address. After a restart it holds the new one, so its users notice nothing.
+pub(crate) struct ActorSlot<M: Message>(RwLock<Option<Mailbox<M>>>);
+
+impl<M: Message> Default for ActorSlot<M> {
+    fn default() -> Self {
+        Self(RwLock::default())
+    }
+}
+
+impl<M: Message> ActorSlot<M> {
+    pub(crate) fn set(&self, actor: Mailbox<M>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(actor);
+    }
+
+    /// Drops the message, and with it its reply channel, while the actor is not running.
+    pub(crate) fn send(&self, message: M) {
+        if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            actor.send(message);
+        }
+    }
+
+    /// Kills the actor in the middle of its work, as a fault would.
+    #[cfg(test)]
+    pub(crate) fn kill(&self) {
+        if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            actor.kill();
+        }
     }
 }
 

@@ -7,36 +7,36 @@
 //! log ──► ReviewerPool ── one child per reviewer ──► ReviewerActor ══ life line ══► shim ──► codex, claude, …
 //! ```
 
-mod backoff;
-mod exits;
-mod log_events;
+mod exited_reviewers;
 mod one_shot;
-mod one_shot_queue;
-mod release_claims;
+mod review_events;
 mod reviewer_actor;
 mod reviewers;
-mod runner;
 mod scaler;
-mod settings;
-mod spawn;
-mod status;
+mod spawn_health;
+mod spawn_plan;
 
-pub use settings::PoolSettings;
-pub use status::{LiveReviewer, PoolState, PoolStatus};
+pub use reviewers::{LiveReviewer, PoolStatus};
 
 use crate::{
-    Context,
-    actor_stats::{ActorStats, Mailbox},
+    Shared,
     error::BrokerError,
+    gateway::Reviews,
+    mailbox::{ActorStats, Mailbox},
+    submission::Submissions,
 };
-use backoff::SpawnHealth;
-use domain::time::Tick;
+use domain::{
+    pool::{PoolState, scaling},
+    runtime::RuntimeSettings,
+    time::Tick,
+};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use reviewer_actor::ReviewerMessage;
+use reviewer_actor::{Exit, ReviewerMessage};
 use reviewers::{Phase, Reviewer};
-use runner::Exit;
+use spawn_health::SpawnHealth;
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -45,6 +45,31 @@ use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 
 /// Log records per message.
 const PAGE_SIZE: u32 = 500;
+
+/// Settings of the pool.
+#[derive(Debug, Clone)]
+pub struct PoolSettings {
+    /// If false, no reviewer is started. The pool still cleans up after an earlier run.
+    pub enabled: bool,
+    pub runtime: RuntimeSettings,
+    /// The prompt template of agents, already checked.
+    pub prompt: String,
+    /// The working folder of all reviewers; `None` gives each its own folder with copies of the project.
+    pub workspace: Option<PathBuf>,
+    pub limits: scaling::Limits,
+    /// After this many failures in a row no more reviewers are started.
+    pub max_failures: u32,
+    /// The longest time between two decisions about the number of reviewers.
+    pub check_every: Duration,
+    /// The time between SIGTERM and SIGKILL.
+    pub stop_grace: Duration,
+    /// Holds the reviewers' logs and folders.
+    pub folder: PathBuf,
+    /// Where reviewers reach the broker.
+    pub mcp_url: String,
+    /// The program that runs between broker and reviewer, see [`crate::reviewer_process::shim`].
+    pub shim: PathBuf,
+}
 
 type Reply<T> = oneshot::Sender<Result<T, BrokerError>>;
 
@@ -90,7 +115,8 @@ pub(crate) enum PoolMessage {
 }
 
 pub(crate) struct ReviewerPool {
-    pub(crate) context: Arc<Context>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) submissions: Arc<Submissions>,
     pub(crate) feed: Feed,
     pub(crate) stats: Arc<ActorStats>,
     /// How long to wait before the pool starts; not zero after failures of the pool.
@@ -155,19 +181,19 @@ impl Actor for ReviewerPool {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         // If an earlier pool failed, its reviewers ended with it.
-        self.context.credentials.revoke_reviewers();
-        let (context, mailbox, feed) = (Arc::clone(&self.context), self.mailbox(&myself), self.feed.clone());
+        self.shared.credentials.revoke_reviewers();
+        let (reviews, mailbox, feed) = (self.reviews().clone(), self.mailbox(&myself), self.feed.clone());
         let (enabled, start_delay) = (self.settings().enabled, self.start_delay);
         let read_to = *feed.committed.borrow();
         tokio::spawn(async move {
-            let closing = context.closing.clone();
+            let Shared { closing, reader, .. } = &*reviews.shared;
             let work = async {
                 tokio::time::sleep(start_delay).await;
-                let reviewers = release_claims::clean_up(&context).await;
+                let reviewers = exited_reviewers::clean_up(&reviews).await;
                 mailbox.send(PoolMessage::CleanedUp { reviewers });
                 // Even if the pool is disabled now, a reservation may be made for a reviewer of an earlier run.
-                if enabled || context.reader.has_reviewers().await.unwrap_or(true) {
-                    follow_log(LogFollower::new(context.reader.clone(), &feed, read_to, PAGE_SIZE), &mailbox).await;
+                if enabled || reader.has_reviewers().await.unwrap_or(true) {
+                    follow_log(LogFollower::new(reader.clone(), &feed, read_to, PAGE_SIZE), &mailbox).await;
                 }
             };
             if closing.run_until_cancelled(work).await.is_some() {
@@ -206,8 +232,12 @@ impl Actor for ReviewerPool {
 }
 
 impl ReviewerPool {
+    fn reviews(&self) -> &Reviews {
+        &self.submissions.reviews
+    }
+
     fn settings(&self) -> &PoolSettings {
-        &self.context.settings.pool
+        &self.shared.settings.pool
     }
 
     fn mailbox(&self, myself: &ActorRef<PoolMessage>) -> Mailbox<PoolMessage> {
@@ -215,7 +245,7 @@ impl ReviewerPool {
     }
 
     fn now(&self) -> Tick {
-        self.context.clock.now().tick
+        self.shared.clock.now().tick
     }
 
     async fn handle_message(&self, myself: &ActorRef<PoolMessage>, message: PoolMessage, state: &mut State) {
@@ -278,15 +308,18 @@ impl ReviewerPool {
     /// From memory alone, so that the answer does not wait for the database.
     fn status(&self, state: &State) -> PoolStatus {
         let now = self.now();
-        let pool_state = match state.health.state(now) {
-            _ if !self.settings().enabled => PoolState::Disabled,
-            _ if !state.cleaned_up => PoolState::Starting,
-            Some(failing) => failing,
-            None => PoolState::Ready,
+        let (pool_state, message) = match state.health.state(now) {
+            _ if !self.settings().enabled => {
+                (PoolState::Disabled, Some("set pool.enabled = true to start reviewers on demand".to_owned()))
+            }
+            _ if !state.cleaned_up => (PoolState::Starting, None),
+            Some((failing, message)) => (failing, Some(message)),
+            None => (PoolState::Ready, None),
         };
         PoolStatus {
             state: pool_state,
-            runtime: self.settings().runtime.runtime.as_str(),
+            message,
+            runtime: self.settings().runtime.runtime,
             max_size: self.settings().limits.max_size,
             live: state.reviewers.values().map(|reviewer| reviewer.status(now)).collect(),
             last_words: state.health.last_words().to_vec(),

@@ -3,8 +3,8 @@
 use super::{ClaimedSeat, OneShot, response::ReviewerResponse};
 use crate::{
     error::BrokerError,
-    pool::runner::{Exit, Runner},
     requests::VerdictRequest,
+    reviewer_pool::reviewer_actor::{Exit, Runner},
 };
 use domain::{
     credential::Authority,
@@ -28,9 +28,9 @@ const MAX_DETAIL_CHARS: usize = 1000;
 
 impl OneShot {
     /// The part of the budget that is left for the next run; `Err` with a message if it is spent.
-    pub(crate) async fn budget_left(&self, runner: &Runner) -> Result<Option<f64>, String> {
+    pub(super) async fn budget_left(&self, runner: &Runner) -> Result<Option<f64>, String> {
         let (Some(budget), Some(seat)) = (self.persona.budget_usd, &runner.row.seat) else { return Ok(None) };
-        let recorded = runner.context.reader.sum_seat_cost(seat).await.map_err(|error| error.to_string())?;
+        let recorded = runner.shared.reader.sum_seat_cost(seat).await.map_err(|error| error.to_string())?;
         // The recorded cost includes this reviewer's own row, which may lag behind.
         let own = self.work(runner).cost_usd.unwrap_or_default();
         let own_recorded = runner.row.work.cost_usd.unwrap_or_default();
@@ -42,7 +42,7 @@ impl OneShot {
     }
 
     /// The counts of the row, with what the client has reported so far.
-    pub(crate) fn work(&self, runner: &Runner) -> store::ReviewerWork {
+    pub(super) fn work(&self, runner: &Runner) -> store::ReviewerWork {
         let mut work = runner.row.work.clone();
         runner.usage.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut work);
         work
@@ -50,7 +50,7 @@ impl OneShot {
 
     /// Gives the verdict for the claim and content of `seat`, so that a late verdict changes nothing. Returns the summary
     /// of the exit; `Err` with a message if the response cannot be accepted.
-    pub(crate) async fn submit(
+    pub(super) async fn submit(
         &self,
         runner: &Runner,
         seat: &ClaimedSeat,
@@ -79,7 +79,7 @@ impl OneShot {
             findings: response.findings,
         };
         self.update_findings(runner, &response.settled).await;
-        match retry_transient(|| runner.context.give_verdict(self.review, request.clone(), None)).await {
+        match retry_transient(|| runner.submissions.give_verdict(self.review, request.clone(), None)).await {
             Ok(_) => Ok("exit code 0".to_owned()),
             // The review has changed since, so the verdict no longer applies to it.
             Err(BrokerError::Refused(refusal)) if !self.still_holds(runner, seat).await => {
@@ -95,8 +95,9 @@ impl OneShot {
             let by = Some(runner.row.id.clone());
             let (role, duplicate_of, note) = (Authority::Reviewer, None, None);
             let update = UpdateFinding { number: *number, role, by, requested: *requested, duplicate_of, note };
-            let updated =
-                retry_transient(|| runner.context.decide(self.review, Command::UpdateFinding(update.clone())));
+            let updated = retry_transient(|| {
+                runner.submissions.reviews.decide(self.review, Command::UpdateFinding(update.clone()))
+            });
             if let Err(error) = updated.await {
                 tracing::warn!(review.id = %self.review, issue = %number, %error, "cannot update a finding");
             }
@@ -105,7 +106,7 @@ impl OneShot {
 
     /// Whether the review still has the content and the claim that the client judged.
     async fn still_holds(&self, runner: &Runner, seat: &ClaimedSeat) -> bool {
-        let now = runner.context.reader.find_review(self.review).await.ok().flatten();
+        let now = runner.shared.reader.find_review(self.review).await.ok().flatten();
         now.is_some_and(|now| {
             let claims = now.seats.iter().filter_map(|seat| seat.claim.as_ref());
             now.status.is_open()
@@ -115,7 +116,7 @@ impl OneShot {
     }
 
     /// Releases the seat with the reason. A refusal means that the reviewer no longer holds it.
-    pub(crate) async fn release(
+    pub(super) async fn release(
         &self,
         runner: &Runner,
         seat: &ClaimedSeat,
@@ -131,7 +132,7 @@ impl OneShot {
         let released = retry_transient(|| {
             let reason = Some(detail.clone());
             let release = ReleaseSeat { by: by.clone(), generation, reason, gave_up: true };
-            runner.context.decide(self.review, Command::Release(release))
+            runner.submissions.reviews.decide(self.review, Command::Release(release))
         });
         match released.await {
             Ok(_) | Err(BrokerError::Refused(_)) => {}
@@ -143,7 +144,7 @@ impl OneShot {
 }
 
 /// Repeats a call while it fails with an error that may go away.
-pub(crate) async fn retry_transient<T, A>(mut call: impl FnMut() -> A) -> Result<T, BrokerError>
+pub(super) async fn retry_transient<T, A>(mut call: impl FnMut() -> A) -> Result<T, BrokerError>
 where
     A: Future<Output = Result<T, BrokerError>>,
 {

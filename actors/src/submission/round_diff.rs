@@ -1,12 +1,11 @@
 //! The difference between two rounds of a review.
 
-use super::{Answer, Broker};
-use crate::{
-    Context,
-    error::BrokerError,
-    submission::{check_failed, parse_diff},
+use super::{
+    Submissions,
+    drafts::{parse_diff, too_large},
 };
-use domain::{content::Content, review::Review};
+use crate::error::BrokerError;
+use domain::{content::Content, diff::DiffSummary, review::Review};
 use git::GitError;
 
 /// The difference between two contents, in the form of a content.
@@ -28,23 +27,13 @@ pub enum Bases {
     None,
 }
 
-impl Broker {
-    pub async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
-        let _call = self.admit()?;
-        self.0.context.changes(review, from, to).await
-    }
-}
-
-impl Context {
-    pub(crate) async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Answer<Changes> {
+impl Submissions {
+    pub(crate) async fn changes(&self, review: &Review, from: &Content, to: &Content) -> Result<Changes, BrokerError> {
         let unchanged = Content {
             intent: to.intent.clone(),
             description: to.description.clone().filter(|_| from.description != to.description),
-            diff: None,
             base_commit: to.base_commit.clone(),
-            files: Vec::new(),
-            flags: Vec::new(),
-            diff_note: None,
+            ..Content::default()
         };
         if from.diff.is_none() && to.diff.is_none() {
             return Ok(Changes { content: unchanged, bases: Bases::None });
@@ -59,33 +48,23 @@ impl Context {
         if bases == Bases::Same && from.diff == to.diff {
             return Ok(Changes { content: Content { diff: Some(String::new()), ..unchanged }, bases });
         }
-        let repository = self.projects.repository(review.proposer.project.as_deref())?;
+        let repository = self.repository(review)?;
         let (from, to) = ((old.as_deref(), from.diff.as_deref()), (new.as_deref(), to.diff.as_deref()));
         let comparing = async { repository.diff_contents(from, to).await.map_err(cannot_compare) };
-        let text = self.until_shutdown(Box::pin(comparing)).await?;
-        let (reading, text) = parse_diff(text).await?;
-        let (files, flags, diff_note) = (reading.files, reading.flags, reading.note.filter(|_| !text.is_empty()));
+        let text = self.shared.until_shutdown(Box::pin(comparing)).await?;
+        let (DiffSummary { files, flags, note, .. }, text) = parse_diff(text).await?;
+        let diff_note = note.filter(|_| !text.is_empty());
         Ok(Changes { content: Content { diff: Some(text), files, flags, diff_note, ..unchanged }, bases })
     }
 }
 
 fn cannot_compare(error: GitError) -> BrokerError {
-    let invalid = |problem| BrokerError::Invalid { field: "since_round", problem };
-    match error {
-        GitError::DoesNotApply { message } => invalid(format!(
-            "one of the two diffs does not apply to its base, so there are no files to compare: {message}"
-        )),
-        error @ GitError::UnknownBase { .. } => {
-            invalid(format!("the base of one of the two diffs is gone, so there are no files to compare: {error}"))
-        }
-        GitError::TooLarge { bytes, limit } => {
-            BrokerError::TooLong { field: "diff", actual: bytes, limit, unit: "bytes" }
-        }
-        error @ (GitError::NotARepository { .. }
-        | GitError::BadBase { .. }
-        | GitError::BadTarget { .. }
-        | GitError::TimedOut { .. }
-        | GitError::Missing { .. }
-        | GitError::Failed { .. }) => check_failed(error),
-    }
+    let problem = if let GitError::DoesNotApply { message } = error {
+        format!("one of the two diffs does not apply to its base, so there are no files to compare: {message}")
+    } else if matches!(error, GitError::UnknownBase { .. }) {
+        format!("the base of one of the two diffs is gone, so there are no files to compare: {error}")
+    } else {
+        return too_large(error);
+    };
+    BrokerError::Invalid { field: "since_round", problem }
 }

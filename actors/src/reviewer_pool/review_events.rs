@@ -1,14 +1,13 @@
 //! Updates the pool from the log: which reviewers hold claims, who gave a verdict, and which claims went to reviewers
 //! that have exited.
 
-use super::{ReviewerPool, State, release_claims, reviewers::HeldClaim};
+use super::{ReviewerPool, State, exited_reviewers, reviewers::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::scaling::DrainReason,
     review::{ClaimEndReason, Event, Requeued, Status},
     time::Tick,
 };
-use std::sync::Arc;
 use store::{EventRecord, LogEntry};
 
 impl ReviewerPool {
@@ -96,7 +95,7 @@ impl ReviewerPool {
     async fn check_claims(&self, state: &mut State, review: ReviewId, at: Tick) {
         let holders = state.reviewers.values_mut().filter(|reviewer| reviewer.claims.contains_key(&review));
         for reviewer in holders.filter(|reviewer| reviewer.is_live()) {
-            match self.context.reader.list_claimed_by(&reviewer.row.id).await {
+            match self.shared.reader.list_claimed_by(&reviewer.row.id).await {
                 Ok(claimed) if claimed.contains(&review) => {}
                 Ok(_) => {
                     reviewer.claim_ended(review, at);
@@ -109,14 +108,14 @@ impl ReviewerPool {
 
     /// Whether this was a reviewer of the pool, in this run or an earlier one.
     async fn is_former_reviewer(&self, state: &State, id: &str) -> bool {
-        state.gone.contains(id) || self.context.reader.is_pool_reviewer(id).await.unwrap_or(false)
+        state.gone.contains(id) || self.shared.reader.is_pool_reviewer(id).await.unwrap_or(false)
     }
 
     fn release(&self, review: ReviewId, reviewer: String) {
-        let context = Arc::clone(&self.context);
+        let reviews = self.reviews().clone();
         tokio::spawn(async move {
             let (why, detail) = (ClaimEndReason::ReviewerExited, Some("it had already exited"));
-            release_claims::release(&context, review, &reviewer, why, detail).await;
+            exited_reviewers::release(&reviews, review, &reviewer, why, detail).await;
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{PoolSettings, one_shot::OneShot, reviewer_actor::Assignment, reviewers::SharedUsage};
 use crate::{
-    Context,
+    Shared,
     credentials::ReviewerCredential,
     reviewer_process::runtime::{Launch, RunMode},
     workspace,
@@ -41,10 +41,10 @@ pub(crate) struct SpawnPlan {
 impl SpawnPlan {
     /// Plans a reviewer that claims reviews by itself. `taken` are the names of live reviewers. `Err` is a message for
     /// the operator.
-    pub(crate) fn agent(context: &Context, spawn: &Spawn, taken: &BTreeSet<&str>) -> Result<Self, String> {
-        let settings = &context.settings.pool;
-        let (row, program, folder) = new_reviewer(context, &settings.runtime, spawn, taken)?;
-        let minutes = (context.settings.rules.lease.as_secs() / 60).max(1).to_string();
+    pub(crate) fn agent(shared: &Shared, spawn: &Spawn, taken: &BTreeSet<&str>) -> Result<Self, String> {
+        let settings = &shared.settings.pool;
+        let (row, program, folder) = new_reviewer(shared, &settings.runtime, spawn, taken)?;
+        let minutes = (shared.settings.rules.lease.as_secs() / 60).max(1).to_string();
         let values = [
             ("reviewer_id", row.id.as_str()),
             ("project", spawn.project.as_deref().unwrap_or_default()),
@@ -54,7 +54,7 @@ impl SpawnPlan {
         ];
         let prompt =
             reviewer_prompt::fill(&settings.prompt, &values).map_err(|error| format!("pool.prompt: {error}"))?;
-        let (secret, credential) = context.credentials.issue(&row.id, Scope::Project(spawn.project.clone()));
+        let (secret, credential) = shared.credentials.issue(&row.id, Scope::Project(spawn.project.clone()));
         let launch = Launch {
             reviewer_id: &row.id,
             program: Some(&program),
@@ -68,17 +68,17 @@ impl SpawnPlan {
 
     /// Plans a reviewer for one seat.
     pub(crate) fn one_shot(
-        context: &Context,
+        shared: &Shared,
         persona: &Arc<Persona>,
         free: &FreeSeat,
         taken: &BTreeSet<&str>,
     ) -> Result<Self, String> {
-        let runtime = context.settings.pool.runtime.for_persona(persona);
+        let runtime = shared.settings.pool.runtime.for_persona(persona);
         let spawn = Spawn { project: free.project.clone(), why: SpawnReason::OneShot };
-        let (mut row, program, folder) = new_reviewer(context, &runtime, &spawn, taken)?;
+        let (mut row, program, folder) = new_reviewer(shared, &runtime, &spawn, taken)?;
         row.seat = Some(free.seat.clone());
         // The credential reserves the name. Its secret is dropped, because the broker itself acts for the reviewer.
-        let (_, credential) = context.credentials.issue(&row.id, Scope::Project(free.project.clone()));
+        let (_, credential) = shared.credentials.issue(&row.id, Scope::Project(free.project.clone()));
         let (persona, review) = (Arc::clone(persona), free.id);
         let one_shot = OneShot { persona, review, runtime, program, folder, credential: Arc::clone(&credential) };
         let assignment = Assignment::OneShot(Box::new(one_shot));
@@ -88,7 +88,7 @@ impl SpawnPlan {
 
 /// The row of a new reviewer, the program to run, and its folder.
 fn new_reviewer(
-    context: &Context,
+    shared: &Shared,
     runtime: &RuntimeSettings,
     spawn: &Spawn,
     taken: &BTreeSet<&str>,
@@ -97,7 +97,7 @@ fn new_reviewer(
     let program = runtime.find_program(path.as_deref(), is_executable).map_err(|error| error.to_string())?;
     let name = free_name(runtime.runtime.as_str(), taken);
     let id = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
-    let folder = create_folder(&context.settings.pool, &id)?;
+    let folder = create_folder(&shared.settings.pool, &id)?;
     let row = ReviewerRow {
         id,
         name,
@@ -107,7 +107,7 @@ fn new_reviewer(
         seat: None,
         // Set when the shim runs.
         process: ProcessIdentity::default(),
-        spawned_at: context.clock.now().at,
+        spawned_at: shared.clock.now().at,
         end: None,
         work: ReviewerWork::default(),
     };

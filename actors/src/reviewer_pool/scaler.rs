@@ -1,19 +1,19 @@
 //! Starts and stops reviewers as [`domain::pool::scaling`] decides, or as an operator asks.
 
 use super::{
-    LiveReviewer, PoolMessage, ReviewerPool, State,
-    backoff::SpawnTarget,
-    one_shot_queue::OneShotQueue,
-    release_claims,
+    LiveReviewer, PoolMessage, ReviewerPool, State, exited_reviewers,
     reviewer_actor::{ReviewerActor, ReviewerMessage},
     reviewers::{Phase, Reviewer},
-    spawn::SpawnPlan,
+    spawn_health::SpawnTarget,
+    spawn_plan::SpawnPlan,
 };
 use crate::{
-    actor_stats::{ActorStats, Mailbox},
     error::BrokerError,
+    mailbox::{ActorStats, Mailbox},
 };
 use domain::{
+    ids::ReviewId,
+    persona::Mode,
     pool::{
         PoolEvent,
         scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
@@ -23,7 +23,7 @@ use domain::{
 };
 use ractor::{Actor, ActorRef};
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use store::{StoreError, WaitingReview};
+use store::{FreeSeat, StoreError, WaitingReview};
 use tokio::time::Instant;
 
 /// The shortest time between two decisions that events in the log cause.
@@ -34,6 +34,15 @@ struct AgentQueue {
     project: Option<String>,
     reviews: Vec<WaitingReview>,
     hold_until: Option<Tick>,
+}
+
+/// The seats that wait for one-shot reviewers.
+#[derive(Default)]
+struct OneShotQueue {
+    /// Seats that a reviewer may be started for now, in the order of the queue.
+    seats: Vec<FreeSeat>,
+    /// When seats whose reviewers have just failed may be served again.
+    retry_at: Option<Tick>,
 }
 
 impl AgentQueue {
@@ -84,7 +93,7 @@ impl ReviewerPool {
             }
         };
         if let Some(tick) = one_shots.retry_at {
-            next = next.min(self.context.clock.instant_of(tick));
+            next = next.min(self.shared.clock.instant_of(tick));
         }
         loop {
             let queues: Vec<_> = project_queues.iter().map(|queue| queue.summarize(state)).collect();
@@ -96,7 +105,7 @@ impl ReviewerPool {
                 self.drain(state, &id, why).await;
             }
             if let Some(tick) = next_check {
-                next = next.min(self.context.clock.instant_of(tick));
+                next = next.min(self.shared.clock.instant_of(tick));
             }
             let rest = one_shots.seats.split_off(count.min(one_shots.seats.len()));
             for seat in std::mem::replace(&mut one_shots.seats, rest) {
@@ -119,9 +128,9 @@ impl ReviewerPool {
         let max_reviews = u64::from(limits.ratio).saturating_mul(limits.max_size as u64).saturating_add(1);
         let personas = self.one_shot_personas();
         let (mut queues, mut one_shots) = (Vec::new(), OneShotQueue::default());
-        for project in self.context.projects.names().into_iter().map(Some).chain([None]) {
+        for project in self.submissions.projects.names().into_iter().map(Some).chain([None]) {
             self.read_one_shot_seats(state, project.as_ref(), &personas, &mut one_shots).await?;
-            let reviews = self.context.reader.list_waiting_reviews(project.as_deref(), &personas, max_reviews).await?;
+            let reviews = self.shared.reader.list_waiting_reviews(project.as_deref(), &personas, max_reviews).await?;
             let target = SpawnTarget::agents(project.as_ref());
             if reviews.is_empty() {
                 state.health.clear_failure(&target);
@@ -152,7 +161,7 @@ impl ReviewerPool {
         }
     }
 
-    pub(crate) fn record_spawn_failure(&self, state: &mut State, target: &SpawnTarget, why: String) {
+    fn record_spawn_failure(&self, state: &mut State, target: &SpawnTarget, why: String) {
         if state.health.record_failure(target, why.clone(), self.settings().check_every, self.now()) {
             tracing::error!(%why, project = target.project, persona = target.persona, "cannot start a reviewer");
         }
@@ -164,7 +173,7 @@ impl ReviewerPool {
         state: &mut State,
         spawn: &Spawn,
     ) -> Result<LiveReviewer, String> {
-        let plan = SpawnPlan::agent(&self.context, spawn, &state.live_names())?;
+        let plan = SpawnPlan::agent(&self.shared, spawn, &state.live_names())?;
         let status = self.spawn(myself, state, plan).await?;
         state.last_spawn = Some(self.now());
         state.health.clear_failure(&SpawnTarget::agents(spawn.project.as_ref()));
@@ -172,15 +181,15 @@ impl ReviewerPool {
     }
 
     /// Starts the reviewer's actor, which starts its process.
-    pub(crate) async fn spawn(
+    async fn spawn(
         &self,
         myself: &ActorRef<PoolMessage>,
         state: &mut State,
         plan: SpawnPlan,
     ) -> Result<LiveReviewer, String> {
         let stats = Arc::new(ActorStats::new());
-        let (context, pool) = (Arc::clone(&self.context), self.mailbox(myself));
-        let actor = ReviewerActor { context, pool, stats: Arc::clone(&stats) };
+        let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
+        let actor = ReviewerActor { shared, submissions, pool: self.mailbox(myself), stats: Arc::clone(&stats) };
         let (row, usage, credential) = (plan.row.clone(), Arc::clone(&plan.usage), Arc::clone(&plan.credential));
         let (actor, _) =
             Actor::spawn_linked(None, actor, plan, myself.get_cell()).await.map_err(|error| error.to_string())?;
@@ -268,8 +277,8 @@ impl ReviewerPool {
             reviewer.stop_reason = Some(why);
             tracing::info!(reviewer.id = id, %why, "reviewer draining");
             self.write(None, Some(PoolEvent::ReviewerDraining { reviewer: id.into(), why }));
-            let (context, id) = (Arc::clone(&self.context), id.to_owned());
-            tokio::spawn(async move { release_claims::release_reservations(&context, &id).await });
+            let (reviews, id) = (self.reviews().clone(), id.to_owned());
+            tokio::spawn(async move { exited_reviewers::release_reservations(&reviews, &id).await });
         }
         self.stop_drained(state).await;
     }
@@ -286,7 +295,7 @@ impl ReviewerPool {
                 is_claiming = true;
                 continue;
             }
-            match self.context.reader.list_claimed_by(&id).await {
+            match self.shared.reader.list_claimed_by(&id).await {
                 Ok(claimed) if claimed.is_empty() => self.stop(state, &id),
                 Ok(_) => {}
                 Err(error) => tracing::error!(reviewer.id = id, %error, "cannot read a reviewer's claims"),
@@ -300,6 +309,78 @@ impl ReviewerPool {
         if matches!(reviewer.phase, Phase::Draining) {
             reviewer.phase = Phase::Stopping;
             reviewer.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+        }
+    }
+
+    /// The personas whose seats are served by one-shot reviewers, not by agents.
+    pub(crate) fn one_shot_personas(&self) -> Vec<&str> {
+        let personas = self.shared.settings.personas.values();
+        personas.filter(|persona| persona.mode == Mode::OneShot).map(|persona| persona.name.as_str()).collect()
+    }
+
+    /// Adds the seats of a project to the queue.
+    async fn read_one_shot_seats(
+        &self,
+        state: &mut State,
+        project: Option<&String>,
+        personas: &[&str],
+        queue: &mut OneShotQueue,
+    ) -> Result<(), StoreError> {
+        let now = self.now();
+        let mut allowed = Vec::new();
+        for persona in personas {
+            let target = SpawnTarget { project: project.cloned(), persona: Some((*persona).to_owned()) };
+            let hold_until = state.health.hold_until(&target).filter(|at| *at > now);
+            if let Some(at) = hold_until {
+                queue.retry_at = Some(queue.retry_at.map_or(at, |before| before.min(at)));
+            }
+            // A pending exit may turn out to be a failure, which delays the next start.
+            let is_pending = state.pending_exits().any(|reviewer| reviewer.target() == target);
+            if hold_until.is_none() && !is_pending && !state.health.is_open(&target) {
+                allowed.push(*persona);
+            }
+        }
+        if allowed.is_empty() {
+            return Ok(());
+        }
+        let limit = self.settings().limits.max_size + state.live().count();
+        let seats = self.shared.reader.list_one_shot_seats(project.map(String::as_str), &allowed, limit).await?;
+        state.avoided_seats.retain(|_, until| *until > now);
+        let is_served = |free: &FreeSeat| state.live().any(|reviewer| reviewer.row.seat.as_ref() == Some(&free.seat));
+        let is_avoided = |free: &FreeSeat| state.avoided_seats.contains_key(&free.seat);
+        queue.seats.extend(seats.into_iter().filter(|free| !is_served(free) && !is_avoided(free)));
+        Ok(())
+    }
+
+    async fn spawn_one_shot(&self, myself: &ActorRef<PoolMessage>, state: &mut State, free: &FreeSeat) {
+        let Some(persona) = self.shared.settings.personas.get(&free.seat.persona) else { return };
+        let target = SpawnTarget { project: free.project.clone(), persona: Some(persona.name.clone()) };
+        let spawned = match SpawnPlan::one_shot(&self.shared, persona, free, &state.live_names()) {
+            Ok(plan) => self.spawn(myself, state, plan).await,
+            Err(why) => Err(why),
+        };
+        match spawned {
+            Ok(_) => state.health.clear_failure(&target),
+            Err(why) => self.record_spawn_failure(state, &target, why),
+        }
+    }
+
+    /// Stops a one-shot reviewer that has lost its seat and has nothing left to do. Agents go on with the next review.
+    pub(crate) fn stop_one_shot(&self, reviewer: &mut Reviewer, review: ReviewId, why: DrainReason) {
+        if reviewer.row.seat.is_none() || reviewer.claims.contains_key(&review) {
+            return;
+        }
+        match reviewer.phase {
+            Phase::Starting | Phase::Running | Phase::Draining => {
+                reviewer.phase = Phase::Stopping;
+                reviewer.stop_reason = Some(why);
+                reviewer.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+            }
+            Phase::Stopping => {}
+            // It lost the seat before it exited, so its exit is judged as if it had been stopped.
+            Phase::Exited(_) => {
+                reviewer.stop_reason.get_or_insert(why);
+            }
         }
     }
 }

@@ -3,9 +3,11 @@
 //! Failures are counted per project, so that one project whose folder is missing does not stop the others. One-shot
 //! reviewers are also counted per persona, because each persona may use a different client.
 
-use super::status::PoolState;
 use domain::{
-    pool::circuit_breaker::{CircuitBreaker, RunResult},
+    pool::{
+        PoolState,
+        circuit_breaker::{CircuitBreaker, RunResult},
+    },
     time::Tick,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -115,19 +117,25 @@ impl SpawnHealth {
         &self.last_words
     }
 
-    /// The worst state of any target; `None` if none has failed.
-    pub(crate) fn state(&self, now: Tick) -> Option<PoolState> {
+    /// The worst state of any target, and what to do about it; `None` if none has failed.
+    pub(crate) fn state(&self, now: Tick) -> Option<(PoolState, String)> {
         let all = || self.targets.values();
         let open: Vec<_> = self.targets.iter().filter(|(_, health)| health.breaker.is_open()).collect();
         if let Some(failures) = open.iter().map(|(_, health)| health.breaker.failures()).max() {
-            let projects = open.iter().filter_map(|(target, _)| target.label()).collect();
-            return Some(PoolState::CrashLoop { failures, projects });
+            let projects: Vec<_> = open.iter().filter_map(|(target, _)| target.label()).collect();
+            let projects = if projects.is_empty() { String::new() } else { format!(" in {}", projects.join(", ")) };
+            let reviewers = if failures == 1 { "reviewer" } else { "reviewers" };
+            let message = format!(
+                "{failures} {reviewers} failed in a row{projects}; read last_words and the reviewer logs, fix the cause, \
+                 then run spawn_reviewer (`countersign reviewer spawn`)"
+            );
+            return Some((PoolState::CrashLoop, message));
         }
         if let Some((why, _)) = all().find_map(|health| health.spawn_failure.clone()) {
-            return Some(PoolState::Unavailable { why });
+            return Some((PoolState::Unavailable, why));
         }
         let holds = all().filter_map(|health| health.breaker.hold_until());
         let wait_ms = holds.filter_map(|at| u64::try_from(at.0 - now.0).ok()).max().filter(|ms| *ms > 0)?;
-        Some(PoolState::BackingOff { ms: wait_ms })
+        Some((PoolState::BackingOff, format!("the last reviewer failed; the next one starts in {wait_ms} ms")))
     }
 }

@@ -1,0 +1,294 @@
+//! One-shot reviewers: the broker claims a seat, runs a client once, and gives the verdict in its name.
+//!
+//! ```text
+//! shim started and recorded ─► claim ─► copy ─► prompt ─► run ─► response ─► verdict
+//!                                                ▲                │ unusable: run once more, then release
+//!                                                └────────────────┘ the seat as could_not_review
+//! ```
+//!
+//! The shim starts first, so that the next broker knows whose the claim was if this one is killed. Every failure is
+//! recorded with a message and leaves a seat that other reviewers may take.
+
+mod outcome;
+mod prompt;
+mod response;
+mod stdout;
+
+use super::reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event};
+use crate::{
+    credentials::ReviewerCredential,
+    error::BrokerError,
+    reviewer_process::{
+        Process, ProcessExit, ProcessSpec,
+        output::{Caps, Log},
+        runtime::{Launch, RunMode},
+    },
+    submission::Submissions,
+    workspace,
+};
+use domain::{
+    ids::ReviewId,
+    persona::Persona,
+    pool::PoolEvent,
+    review::{ClaimSeat, Command, Review},
+    runtime::RuntimeSettings,
+};
+use outcome::retry_transient;
+use prompt::PromptContext;
+use response::ReviewerResponse;
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use stdout::ResponseReader;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// How often a client is run for one seat in one round.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// The longest line that is parsed. It holds a response, which some clients print twice.
+const MAX_LINE_BYTES: usize = 3 * response::MAX_BYTES;
+
+/// A seat, and what it takes to review it.
+pub(crate) struct OneShot {
+    pub(crate) persona: Arc<Persona>,
+    pub(crate) review: ReviewId,
+    pub(crate) runtime: RuntimeSettings,
+    /// The client's program.
+    pub(crate) program: PathBuf,
+    /// The working folder if the project cannot be copied.
+    pub(crate) folder: PathBuf,
+    pub(crate) credential: Arc<ReviewerCredential>,
+}
+
+/// The seat after the broker has claimed it.
+struct ClaimedSeat {
+    review: Arc<Review>,
+    generation: u32,
+    since: Instant,
+    /// Before the lease ends, with enough time left to release the seat.
+    deadline: Instant,
+}
+
+/// What the client is told, and where it runs.
+struct ReviewTask {
+    prompt: PromptContext,
+    folder: PathBuf,
+}
+
+/// Why an attempt has no usable response.
+struct AttemptError {
+    message: String,
+    last_words: Vec<String>,
+    then: AfterFailure,
+}
+
+enum AfterFailure {
+    Retry,
+    /// Another attempt would fail too.
+    Release,
+    /// The broker shuts down. The next one releases the seat and starts another reviewer for it.
+    Exit,
+}
+
+impl AttemptError {
+    fn new(message: String, then: AfterFailure) -> Self {
+        Self { message, last_words: Vec::new(), then }
+    }
+}
+
+pub(crate) async fn run(mut runner: Runner, one_shot: OneShot) -> Exit {
+    let process = match runner.start_shim(spawned_event(&runner.row)).await {
+        Ok(process) => process,
+        Err(exit) => return exit,
+    };
+    let (submissions, id) = (Arc::clone(&runner.submissions), runner.row.id.clone());
+    let seat = match runner.unless_stopped(one_shot.claim(&submissions, &id)).await {
+        Ok(Ok(seat)) => seat,
+        Ok(Err(exit)) => {
+            kill_shim(process).await;
+            return exit;
+        }
+        Err(_) => {
+            kill_shim(process).await;
+            return Exit::clean("stopped before it claimed its seat".to_owned());
+        }
+    };
+    let preparing = one_shot.prepare(&submissions, &id, &seat.review);
+    let message = match runner.unless_stopped(preparing).await {
+        Ok(Ok(task)) => return one_shot.review(runner, process, &seat, &task).await,
+        Ok(Err(message)) => message,
+        Err(Interruption::Stopped) => "it was stopped".to_owned(),
+        Err(Interruption::Killed | Interruption::TimedOut) => {
+            kill_shim(process).await;
+            return Exit::failed("killed before it started".to_owned());
+        }
+    };
+    kill_shim(process).await;
+    one_shot.release(&runner, &seat, message, Vec::new()).await
+}
+
+impl OneShot {
+    /// Claims the seat. `Err` if it cannot be claimed, or if git found that the diff does not apply.
+    async fn claim(&self, submissions: &Submissions, id: &str) -> Result<ClaimedSeat, Exit> {
+        let (shared, _claiming) = (&submissions.shared, self.credential.claim());
+        let since = Instant::now();
+        let claimed = retry_transient(|| {
+            let persona = Some(self.persona.name.clone());
+            let claim = ClaimSeat { by: id.to_owned(), persona, check: None };
+            submissions.reviews.decide(self.review, Command::Claim(claim))
+        });
+        let review = match claimed.await {
+            Ok(outcome) => outcome.review,
+            Err(BrokerError::Refused(refusal)) => return Err(Exit::clean(format!("not needed: {refusal}"))),
+            Err(error) => return Err(Exit::failed(format!("could not claim: {error}"))),
+        };
+        let claim = review.seats.iter().filter(|seat| seat.is_held_by(id)).find_map(|seat| seat.claim.as_ref());
+        let Some(claim) = claim else { return Err(Exit::clean("not needed: the diff does not apply".to_owned())) };
+        let lease_ends = claim.lease_ends.map(|tick| shared.clock.instant_of(tick));
+        let left = lease_ends.map_or(self.persona.time_limit, |ends| ends.saturating_duration_since(since));
+        let reserve = (shared.settings.pool.stop_grace + Duration::from_secs(5)).min(left / 2);
+        let (generation, deadline) = (claim.generation, since + left.saturating_sub(reserve));
+        Ok(ClaimedSeat { review, generation, since, deadline })
+    }
+
+    /// Reads what the prompt needs and prepares the working folder. `Err` with a message if the proposal cannot be read.
+    async fn prepare(&self, submissions: &Submissions, id: &str, review: &Review) -> Result<ReviewTask, String> {
+        let copy = Box::pin(submissions.check_out(review, id)).await.unwrap_or_else(|error| {
+            tracing::warn!(review.id = %review.id, reviewer.id = id, %error, "cannot copy the project for a reviewer");
+            None
+        });
+        let prompt = PromptContext::load(submissions, review, &self.persona.name).await;
+        let mut prompt = prompt.map_err(|error| format!("the proposal cannot be read: {error}"))?;
+        prompt.has_copy = copy.is_some();
+        Ok(ReviewTask { prompt, folder: copy.unwrap_or_else(|| self.folder.clone()) })
+    }
+
+    /// Runs the client until it gives a usable response, at most [`MAX_ATTEMPTS`] times, and gives the verdict.
+    async fn review(&self, mut runner: Runner, process: Process, seat: &ClaimedSeat, task: &ReviewTask) -> Exit {
+        let mut shim = Some(process);
+        let mut failure = AttemptError::new("its lease left it no time".to_owned(), AfterFailure::Retry);
+        for attempt in 0..MAX_ATTEMPTS {
+            if seat.deadline <= Instant::now() {
+                break;
+            }
+            let earlier = (attempt > 0).then_some(failure.message.as_str());
+            failure = match self.attempt(&mut runner, &mut shim, seat, task, earlier).await {
+                Ok(summary) => return Exit::clean(summary),
+                Err(failure) => failure,
+            };
+            match failure.then {
+                AfterFailure::Retry => {}
+                AfterFailure::Release => break,
+                AfterFailure::Exit => {
+                    return Exit { summary: failure.message, clean: false, last_words: Vec::new() };
+                }
+            }
+        }
+        if let Some(process) = shim {
+            kill_shim(process).await;
+        }
+        self.release(&runner, seat, failure.message, failure.last_words).await
+    }
+
+    /// Runs the client once and gives the verdict. `earlier` says why the attempt before failed.
+    async fn attempt(
+        &self,
+        runner: &mut Runner,
+        shim: &mut Option<Process>,
+        seat: &ClaimedSeat,
+        task: &ReviewTask,
+        earlier: Option<&str>,
+    ) -> Result<String, AttemptError> {
+        let last = |message| AttemptError::new(message, AfterFailure::Release);
+        let budget_usd = self.budget_left(runner).await.map_err(|message| match earlier {
+            Some(earlier) => last(format!("{earlier}; {message}")),
+            None => last(message),
+        })?;
+        let process = match shim.take() {
+            Some(process) => process,
+            None => {
+                runner.row.work = self.work(runner);
+                let (reviewer, why) = (runner.row.id.clone(), earlier.unwrap_or_default().to_owned());
+                let event = PoolEvent::ReviewerRetried { reviewer, why };
+                runner.start_shim(event).await.map_err(|exit| last(exit.summary))?
+            }
+        };
+        let spec = match self.spec(runner, task, earlier, budget_usd) {
+            Ok(spec) => spec,
+            Err(message) => {
+                kill_shim(process).await;
+                return Err(last(message));
+            }
+        };
+        let response = self.run_client(runner, process, &spec, seat.deadline).await?;
+        let submitted = self.submit(runner, seat, response).await;
+        submitted.map_err(|message| AttemptError::new(message, AfterFailure::Retry))
+    }
+
+    async fn run_client(
+        &self,
+        runner: &mut Runner,
+        process: Process,
+        spec: &ProcessSpec,
+        deadline: Instant,
+    ) -> Result<ReviewerResponse, AttemptError> {
+        let reader = Arc::new(Mutex::new(ResponseReader::new(self.runtime.runtime)));
+        let (line_reader, usage) = (Arc::clone(&reader), Arc::clone(&runner.usage));
+        let on_line = move |line: Option<&str>| {
+            if let Some(line) = line {
+                usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+            }
+            line_reader.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+        };
+        let caps = Caps { stdout_line: MAX_LINE_BYTES, ..Caps::default() };
+        let log = Log { path: runner.log_file(), secret: None, caps };
+        let deadline = (Instant::now() + self.persona.time_limit).min(deadline);
+        let grace = runner.shared.settings.pool.stop_grace;
+        let ProcessOutcome { exit, last_words, interruption } =
+            runner.run(process, spec, log, on_line, Some((deadline, grace))).await;
+        let (message, then) = match (interruption, &exit) {
+            (Some(Interruption::Killed), _) => (exit.to_string(), AfterFailure::Exit),
+            (Some(Interruption::Stopped), _) => ("it was stopped".to_owned(), AfterFailure::Release),
+            (Some(Interruption::TimedOut), _) => {
+                let message = format!("it did not respond within its time limit and was stopped: {exit}");
+                (message, AfterFailure::Retry)
+            }
+            (None, ProcessExit::Code(0)) => {
+                let text = reader.lock().unwrap_or_else(PoisonError::into_inner).response();
+                match text.and_then(|text| response::parse(&text)) {
+                    Ok(response) => return Ok(response),
+                    Err(message) => (message, AfterFailure::Retry),
+                }
+            }
+            (None, ProcessExit::Code(_) | ProcessExit::Signal(_) | ProcessExit::Lost(_)) => {
+                (format!("it failed: {exit}"), AfterFailure::Retry)
+            }
+        };
+        Err(AttemptError { message, last_words, then })
+    }
+
+    fn spec(
+        &self,
+        runner: &Runner,
+        task: &ReviewTask,
+        earlier: Option<&str>,
+        budget_usd: Option<f64>,
+    ) -> Result<ProcessSpec, String> {
+        let folder = workspace::reviewer_folder(&runner.shared.settings.pool.folder, &runner.row.id);
+        let (schema, schema_file) = (response::schema().to_string(), folder.join("answer.schema.json"));
+        let written = workspace::create(&folder).and_then(|()| std::fs::write(&schema_file, &schema));
+        written.map_err(|error| format!("{}: {error}", schema_file.display()))?;
+        let mark = Uuid::new_v4().simple().to_string();
+        let launch = Launch {
+            reviewer_id: &runner.row.id,
+            program: Some(&self.program),
+            workspace: &task.folder,
+            mode: RunMode::OneShot { schema: &schema, schema_file: &schema_file, budget_usd },
+            prompt: prompt::render(&self.persona, &task.prompt, earlier, &mark),
+        };
+        Ok(launch.process_spec(&self.runtime, |name: &str| std::env::var(name).ok()))
+    }
+}

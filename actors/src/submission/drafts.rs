@@ -1,0 +1,319 @@
+//! Prepares the content of a submission: takes the diff of a target, parses diffs and lets git check them.
+
+use super::Submissions;
+use crate::{
+    error::BrokerError,
+    limits::{Text, TextKind::Unlimited},
+    requests::{DraftRequest, TargetName},
+};
+use domain::{
+    content::{Content, ContentHash},
+    diff::{self, DiffSummary},
+    ids::ReviewId,
+    review::{DiffCheck, DiffFacts, Draft, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind},
+};
+use git::{GitError, Repository, ResolvedTarget};
+use std::{sync::Arc, time::Instant};
+
+/// Longer diffs are parsed on a blocking thread.
+const INLINE_PARSE_BYTES: usize = 64 * 1024;
+
+/// A content that is ready to be submitted.
+pub(super) struct PreparedDraft {
+    pub(super) content: Arc<Content>,
+    pub(super) draft: Draft,
+}
+
+impl PreparedDraft {
+    fn new(content: Content, diff: Option<DiffFacts>, target: Option<Box<ReviewTarget>>) -> Self {
+        let (intent, content_hash) = (content.intent.clone(), content.hash());
+        let draft = Draft { intent, content_hash, diff, target, request_key: None };
+        Self { content: Arc::new(content), draft }
+    }
+
+    fn with_target(self, target: Option<Box<ReviewTarget>>) -> Self {
+        Self { draft: Draft { target, ..self.draft }, ..self }
+    }
+}
+
+impl Submissions {
+    /// Prepares the first content of a review. A diff that does not apply is accepted: the base may move before a
+    /// reviewer claims it. A repeat of an earlier call gets the content of that call, even if HEAD or a branch has moved
+    /// since. Also returns the first content of the review, if it exists already, see
+    /// [`domain::review::Proposal::first_content`].
+    pub(super) async fn prepare_first(
+        &self,
+        project: Option<&str>,
+        id: ReviewId,
+        is_keyed: bool,
+        request: DraftRequest,
+    ) -> Result<(PreparedDraft, Option<ContentHash>), BrokerError> {
+        let first = if is_keyed { self.find_first_round(id).await? } else { None };
+        if let Some(round) = &first
+            && let Some(repeated) = self.repeat_round(round, &request).await?
+        {
+            return Ok((repeated, first.map(|round| round.content_hash)));
+        }
+        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
+        let (texts, skip) = (text_only(intent, description), skip_diff_validation.unwrap_or(false));
+        let prepared = match (target, diff) {
+            (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
+            (None, Some(diff)) => {
+                let repository = self.projects.repository(project)?;
+                let base = resolve_base(repository, base.as_deref()).await?;
+                self.check_diff(repository, texts, diff, base, skip).await?
+            }
+            (None, None) => PreparedDraft::new(texts, None, None),
+        };
+        Ok((prepared, first.map(|round| round.content_hash)))
+    }
+
+    /// Prepares a further content. What the request leaves out is taken from the active content. If it repeats the call
+    /// that submitted the active content, a base that the caller did not name stays as it was.
+    pub(super) async fn prepare_next(
+        &self,
+        review: &Review,
+        request: DraftRequest,
+        repeats: bool,
+    ) -> Result<PreparedDraft, BrokerError> {
+        let active = self.shared.find_content(&review.round.content_hash).await?;
+        let followed = followed_branch(review, &request);
+        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
+        let texts = text_only(intent, description.or_else(|| active.description.clone()));
+        let skipped = !review.checks_diffs();
+        let skip = skip_diff_validation.unwrap_or(skipped);
+        if let Some(target) = target.or(followed) {
+            if repeats && names_target(&review.round, &target) {
+                return Ok(keep_diff(&active, &review.round, texts));
+            }
+            return self.diff_target(self.repository(review)?, texts, &target, skip).await;
+        }
+        // A commit or range stays the target unless the caller replaces its diff or base.
+        let target = review.round.target.clone().filter(|_| diff.is_none() && base.is_none());
+        let keeps_base = base.is_none() && (diff.is_none() || (repeats && active.diff.is_some()));
+        let Some(diff) = diff.or_else(|| active.diff.clone()) else {
+            return Ok(PreparedDraft::new(texts, None, None));
+        };
+        if keeps_base && skip == skipped && active.diff.as_deref() == Some(&diff) {
+            return Ok(keep_diff(&active, &review.round, texts).with_target(target));
+        }
+        let repository = self.repository(review)?;
+        let base =
+            if keeps_base { active.base_commit.clone() } else { resolve_base(repository, base.as_deref()).await? };
+        Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(target))
+    }
+
+    /// The first round of a review, if the review exists.
+    async fn find_first_round(&self, id: ReviewId) -> Result<Option<Round>, BrokerError> {
+        let reader = &self.shared.reader;
+        let Some(review) = reader.find_review(id).await? else { return Ok(None) };
+        let Some(Event::Proposed(first)) = reader.find_first_event(review.number).await? else { return Ok(None) };
+        Ok(Some(first.round))
+    }
+
+    /// The content of the first round, if `request` asks for it again.
+    async fn repeat_round(&self, round: &Round, request: &DraftRequest) -> Result<Option<PreparedDraft>, BrokerError> {
+        let stored = self.shared.find_content(&round.content_hash).await?;
+        let same_texts = (&stored.intent, &stored.description) == (&request.intent, &request.description);
+        let same_diff = match &request.target {
+            Some(target) => names_target(round, target),
+            None => stored.diff == request.diff,
+        };
+        Ok((same_texts && same_diff)
+            .then(|| PreparedDraft::new(Content::clone(&stored), round.diff.clone(), round.target.clone())))
+    }
+
+    /// Resolves the target to commits and takes the diff between them once, like a diff that the caller sends.
+    async fn diff_target(
+        &self,
+        repository: &Repository,
+        texts: Content,
+        target: &TargetName,
+        skip: bool,
+    ) -> Result<PreparedDraft, BrokerError> {
+        let bad_target = |field, given: &str, why| BrokerError::BadTarget { field, given: given.to_owned(), why };
+        let ResolvedTarget { base, head, diff, commits, commits_total } =
+            match repository.resolve_target(target.kind, &target.name, target.base.as_deref()).await {
+                Err(GitError::BadTarget { target: given, why }) => return Err(bad_target(target.field(), &given, why)),
+                Err(GitError::UnknownBase { base, message }) => return Err(bad_target("target.base", &base, message)),
+                Err(GitError::BadBase { base, why }) => return Err(bad_target("target.base", &base, why.into())),
+                resolved => resolved.map_err(too_large)?,
+            };
+        if diff.is_empty() {
+            let from = base.as_deref().unwrap_or("the empty tree");
+            let why = format!("it changes nothing: {head} has the same files as {from}");
+            return Err(bad_target(target.field(), &target.name, why));
+        }
+        let subjects = commits.iter().map(|commit| &commit.subject);
+        let texts_of_target: Vec<_> =
+            subjects.chain([&diff]).map(|text| Text::new("target", Unlimited, Some(text))).collect();
+        self.shared.refuse_secrets(&texts_of_target).await?;
+        let target = ReviewTarget {
+            kind: target.kind,
+            name: target.name.clone(),
+            base_name: target.base.clone(),
+            base: base.clone(),
+            head,
+            commits,
+            commits_total,
+        };
+        Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(Some(Box::new(target))))
+    }
+
+    /// Runs git's check and records how long it took.
+    async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
+        let started = Instant::now();
+        let outcome = repository.check(base, diff).await;
+        self.shared.metrics.git_check_seconds.observe(started.elapsed().as_secs_f64());
+        outcome
+    }
+
+    /// Checks the active diff. `None` if the review has no diff.
+    pub(crate) async fn check_active_diff(&self, review: &Review) -> Result<Option<DiffCheck>, BrokerError> {
+        let content = self.shared.find_content(&review.round.content_hash).await?;
+        let Some(diff) = &content.diff else { return Ok(None) };
+        Ok(Some(self.check(self.repository(review)?, content.base_commit.as_deref(), diff).await?))
+    }
+
+    /// Checks a counter-patch against the base of the active diff.
+    pub(crate) async fn check_offered_patch(&self, review: &Review, patch: &str) -> Result<DiffCheck, BrokerError> {
+        let repository = self.repository(review)?;
+        let base = active_base(review, repository).await?;
+        Ok(self.check(repository, base.as_deref(), patch).await?)
+    }
+
+    /// Builds the content that becomes active if the counter-patch is accepted.
+    pub(crate) async fn apply_counter_patch(
+        &self,
+        review: &Review,
+        patch: u64,
+    ) -> Result<(Arc<Content>, PatchedContent), BrokerError> {
+        let active = self.shared.find_content(&review.round.content_hash).await?;
+        let Some(text) = self.shared.reader.find_counter_patch_diff(review.number, patch).await? else {
+            return Err(BrokerError::Unreadable { why: format!("counter-patch {patch} has no text") });
+        };
+        let repository = self.repository(review)?;
+        let base = active_base(review, repository).await?;
+        let texts = text_only(active.intent.clone(), active.description.clone());
+        let prepared = self.check_diff(repository, texts, text, base, !review.checks_diffs()).await?;
+        let Draft { content_hash, diff: Some(diff), .. } = prepared.draft else {
+            return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
+        };
+        if let DiffCheck::Unknown { why } = diff.check {
+            return Err(BrokerError::CheckFailed { why });
+        }
+        let anchors = self.reanchor_findings(review, &prepared.content).await?;
+        let replaces = review.round.content_hash.clone();
+        Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors }))
+    }
+
+    pub(crate) fn repository(&self, review: &Review) -> Result<&Repository, BrokerError> {
+        self.projects.repository(review.proposer.project.as_deref())
+    }
+
+    /// Adds a diff to `texts`, a content without one.
+    async fn check_diff(
+        &self,
+        repository: &Repository,
+        texts: Content,
+        diff: String,
+        base: Option<String>,
+        skip: bool,
+    ) -> Result<PreparedDraft, BrokerError> {
+        let (summary, diff) = parse_diff(diff).await?;
+        self.refuse_flags(&summary)?;
+        let (check, patch_id) = if skip {
+            (DiffCheck::Skipped, repository.patch_id(&diff).await)
+        } else {
+            let (outcome, patch_id) =
+                tokio::join!(self.check(repository, base.as_deref(), &diff), repository.patch_id(&diff));
+            (outcome.unwrap_or_else(|error| DiffCheck::Unknown { why: error.to_string() }), patch_id)
+        };
+        // Git computes no patch id for a diff that it cannot parse; the check says why.
+        let facts = DiffFacts { base_commit: base.clone(), patch_id: patch_id.unwrap_or_default(), check };
+        let DiffSummary { files, flags, note: diff_note, .. } = summary;
+        let content = Content { diff: Some(diff), base_commit: base, files, flags, diff_note, ..texts };
+        Ok(PreparedDraft::new(content, Some(facts), None))
+    }
+
+    /// Applies `git.refuse` to a counter-patch when it is offered, not only when it is accepted.
+    pub(super) async fn refuse_flagged_patch(&self, patch: &str) -> Result<(), BrokerError> {
+        if self.shared.settings.refuse.is_empty() {
+            return Ok(());
+        }
+        let (summary, _) = parse_diff(patch.to_owned()).await?;
+        self.refuse_flags(&summary)
+    }
+
+    fn refuse_flags(&self, summary: &DiffSummary) -> Result<(), BrokerError> {
+        let refused = summary.flags.iter().filter(|flag| self.shared.settings.refuse.contains(&flag.kind));
+        let flags: Vec<String> = refused
+            .take(10)
+            .map(|flag| {
+                let path = flag.path.as_deref().unwrap_or("the diff");
+                format!("{} in {path}: {}", flag.kind.as_str(), flag.detail)
+            })
+            .collect();
+        if flags.is_empty() { Ok(()) } else { Err(BrokerError::FlaggedDiff { flags }) }
+    }
+}
+
+fn text_only(intent: String, description: Option<String>) -> Content {
+    Content { intent, description, ..Content::default() }
+}
+
+/// The diff and target of an earlier round with the texts of another content.
+fn keep_diff(earlier: &Content, round: &Round, texts: Content) -> PreparedDraft {
+    let content = Content { intent: texts.intent, description: texts.description, ..earlier.clone() };
+    PreparedDraft::new(content, round.diff.clone(), round.target.clone())
+}
+
+/// The branch that a revision continues if it names neither target nor diff nor base. A commit or a range does not
+/// move, so it is not taken again.
+fn followed_branch(review: &Review, request: &DraftRequest) -> Option<TargetName> {
+    let target = review.round.target.as_ref()?;
+    let left_out = request.diff.is_none() && request.base.is_none();
+    (left_out && target.kind == TargetKind::Branch).then(|| TargetName {
+        kind: target.kind,
+        name: target.name.clone(),
+        base: target.base_name.clone(),
+    })
+}
+
+/// Whether the round was submitted for a target of this name.
+fn names_target(round: &Round, asked: &TargetName) -> bool {
+    let target = round.target.as_ref();
+    target.is_some_and(|target| target.requested() == (asked.kind, &asked.name, asked.base.as_deref()))
+}
+
+pub(super) async fn parse_diff(text: String) -> Result<(DiffSummary, String), BrokerError> {
+    if text.len() < INLINE_PARSE_BYTES {
+        return Ok((diff::summarize(&text), text));
+    }
+    let parsed = tokio::task::spawn_blocking(move || (diff::summarize(&text), text)).await;
+    parsed.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })
+}
+
+/// The base of the active diff, or of a diff that is added to a review without one.
+async fn active_base(review: &Review, repository: &Repository) -> Result<Option<String>, BrokerError> {
+    match &review.round.diff {
+        Some(facts) => Ok(facts.base_commit.clone()),
+        None => resolve_base(repository, None).await,
+    }
+}
+
+async fn resolve_base(repository: &Repository, base: Option<&str>) -> Result<Option<String>, BrokerError> {
+    match repository.resolve_base(base).await {
+        Err(GitError::UnknownBase { base, message }) => Err(BrokerError::BadBase { base, message }),
+        Err(GitError::BadBase { base, why }) => Err(BrokerError::BadBase { base, message: why.into() }),
+        resolved => Ok(resolved?),
+    }
+}
+
+/// The error of an operation whose result is a diff.
+pub(super) fn too_large(error: GitError) -> BrokerError {
+    if let GitError::TooLarge { bytes, limit } = error {
+        return BrokerError::TooLong { field: "diff", actual: bytes, limit, unit: "bytes" };
+    }
+    error.into()
+}
