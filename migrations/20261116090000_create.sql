@@ -235,7 +235,7 @@ CREATE TABLE reviewers (
     body          TEXT    NOT NULL CHECK (json_valid(body)),
     project       TEXT    GENERATED ALWAYS AS (body ->> '$.project') STORED,
     -- the seat that a one-shot reviewer was started for
-    review        INTEGER GENERATED ALWAYS AS (body ->> '$.seat.review') STORED REFERENCES reviews (number),
+    review        INTEGER GENERATED ALWAYS AS (CAST(ltrim(body ->> '$.seat.review', 'R-') AS INTEGER)) STORED REFERENCES reviews (number),
     persona       TEXT    GENERATED ALWAYS AS (body ->> '$.seat.persona') STORED,
     spawned_at_ms INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.spawned_at') STORED,
     -- null: its end is not known

@@ -1,16 +1,15 @@
 //! Claiming a seat of a review and giving it back.
 
 use crate::{
-    diffs::{DiffState, Files, Target},
+    diffs::{DiffState, Files},
     excerpt::{excerpt, paged_excerpt},
     issues::Issue,
-    reviews::SeatState,
+    reviews::{ReviewHead, SeatState},
 };
 use domain::{
     content::{Content, ContentHash},
     finding::FindingStatus,
-    ids::ReviewId,
-    review::{Review, Seat, Status},
+    review::{Review, Seat},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,12 +37,8 @@ pub struct ClaimRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResponse {
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
-    pub status: Status,
-    pub version: u64,
-    pub current_round: u32,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     /// Pass it to submit_verdict.
     pub claim_generation: u32,
     /// The persona whose seat you hold.
@@ -61,12 +56,9 @@ pub struct ClaimResponse {
     /// The affected files that your persona does not review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored_files: Vec<String>,
-    pub has_diff: bool,
     pub content_hash: ContentHash,
     #[serde(flatten)]
     pub diff: DiffState,
-    /// The branch, commit or range that the diff was read from.
-    pub target: Option<Target>,
     /// Only for a reviewer that the broker started: a folder with the changed project, for you alone, until you have
     /// voted.
     pub workspace: Option<String>,
@@ -83,18 +75,14 @@ impl ClaimResponse {
     pub fn new(review: &Review, content: &Content, seat: Option<&Seat>) -> Self {
         let claim = seat.and_then(|seat| seat.claim.as_ref());
         let auto_rejected = review.auto_rejected();
-        let mut diff = DiffState::from(review);
+        let mut diff = DiffState::new(review, MAX_COMMITS);
         if auto_rejected {
             let reason = review.decision.as_ref().and_then(|decision| decision.reason.as_deref());
             diff.applies = Some(false);
             diff.validation_error = reason.map(excerpt);
         }
         Self {
-            review_id: review.id,
-            number: review.number.to_string(),
-            status: review.status,
-            version: review.version,
-            current_round: review.round.number,
+            head: review.into(),
             claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
             seat: seat.map(|seat| seat.persona.clone()),
             claimed_by: claim.map(|claim| claim.by.as_str()).or_else(|| review.claimed_by()).map(str::to_owned),
@@ -104,10 +92,8 @@ impl ClaimResponse {
             description: content.description.as_deref().map(paged_excerpt),
             files: content.into(),
             ignored_files: Vec::new(),
-            has_diff: content.diff.is_some(),
             content_hash: review.round.content_hash.clone(),
             diff,
-            target: review.round.target.as_deref().map(|target| Target::with_commits(target, MAX_COMMITS)),
             workspace: None,
             re_review: seat.and_then(|seat| ReReview::for_persona(review, &seat.persona)),
             auto_rejected,

@@ -16,10 +16,11 @@ const MAX_FLAGS: usize = 50;
 const MAX_FLAGS_BYTES: usize = 6_000;
 const MAX_COMMITS_BYTES: usize = 8_000;
 
-/// What git said about the current diff.
+/// The diff of a review: what git said about it, and where it was read from.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiffState {
+    pub has_diff: bool,
     /// Whether the diff applies to its base. Absent without a diff and if it was not checked.
     pub applies: Option<bool>,
     pub applies_to: Option<AppliesTo>,
@@ -32,15 +33,19 @@ pub struct DiffState {
     pub patch_id: Option<String>,
     /// The tree that results from applying the diff to its base.
     pub tree_id: Option<String>,
+    /// The branch, commit or range that the diff was read from.
+    pub target: Option<Target>,
 }
 
-impl From<&Review> for DiffState {
-    fn from(review: &Review) -> Self {
+impl DiffState {
+    /// The active diff of a review, with at most `max_commits` commits of its target.
+    pub fn new(review: &Review, max_commits: usize) -> Self {
+        let target = review.round.target.as_deref().map(|target| Target::with_commits(target, max_commits));
         let Some(facts) = &review.round.diff else {
-            return Self::default();
+            return Self { target, ..Self::default() };
         };
-        let state =
-            Self { base_commit: facts.base_commit.clone(), patch_id: facts.patch_id.clone(), ..Self::default() };
+        let (base_commit, patch_id) = (facts.base_commit.clone(), facts.patch_id.clone());
+        let state = Self { has_diff: true, base_commit, patch_id, target, ..Self::default() };
         match &facts.check {
             DiffCheck::Skipped => Self { diff_validation_skipped: Some(true), ..state },
             DiffCheck::Applies { to, tree_id } => {

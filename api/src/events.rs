@@ -4,7 +4,7 @@ use domain::{
     credential::Authority,
     event_kind::{EventKind, Topic},
     finding::{FindingStatus, RequestedStatus},
-    ids::ReviewId,
+    ids::{ReviewId, ReviewNumber},
     pool::{
         PoolEvent,
         scaling::{DrainReason, SpawnReason},
@@ -36,8 +36,7 @@ pub struct Event {
     pub topic: Topic,
     /// `null` for events of the reviewer pool, like the other fields of a review.
     pub review_id: Option<ReviewId>,
-    /// The short number, for example R-12.
-    pub number: Option<String>,
+    pub number: Option<ReviewNumber>,
     pub project: Option<String>,
     /// Who caused the event. `null`: the broker.
     pub actor: Option<String>,
@@ -321,7 +320,7 @@ impl Event {
 
     fn sentence(&self) -> String {
         let actor = self.actor.as_deref().unwrap_or("the broker");
-        let number = self.number.as_deref().unwrap_or("the review");
+        let number = self.number.map_or_else(|| "the review".to_owned(), |number| number.to_string());
         let project = self.project.as_ref().map_or(String::new(), |project| format!(" for {project}"));
         match &self.data {
             EventData::Proposed { .. } => format!("{actor} proposed {number}"),

@@ -1,5 +1,5 @@
 use super::{Event, EventData, MAX_ITEMS, TEXT_CHARS, shorten, shorten_all};
-use domain::{event_kind::Topic, pool::PoolEvent, review::Status};
+use domain::{event_kind::Topic, ids::ReviewNumber, pool::PoolEvent, review::Status};
 use serde_json::json;
 
 fn event(data: EventData) -> Event {
@@ -8,7 +8,7 @@ fn event(data: EventData) -> Event {
         at: jiff::Timestamp::UNIX_EPOCH,
         topic: Topic::ReviewUpdated,
         review_id: None,
-        number: Some("R-1".into()),
+        number: Some(ReviewNumber(1)),
         project: None,
         actor: Some("ada".into()),
         status: Some(Status::Pending),

@@ -3,7 +3,7 @@
 use domain::{
     event_kind::EventKind,
     finding::{FindingStatus, RequestedStatus, Severity},
-    ids::ReviewId,
+    ids::{ReviewId, ReviewNumber},
     query::EventOrder,
     review::{ClaimEndReason, Role, Status},
     verdict::{ReviewMetrics, Verdict},
@@ -83,8 +83,7 @@ pub struct ActivityEntry {
     pub kind: EventKind,
     pub actor: Option<String>,
     pub review_id: Option<ReviewId>,
-    /// The short number, for example R-12.
-    pub number: Option<String>,
+    pub number: Option<ReviewNumber>,
     /// The review's current intent.
     pub intent: Option<String>,
     /// What happened, in one line.
@@ -112,8 +111,8 @@ pub struct AuditEntry {
     /// Who caused the event. Absent: the broker.
     pub actor: Option<String>,
     pub review_id: Option<ReviewId>,
-    /// The short number, for example R-12. Absent for events of the pool.
-    pub number: Option<String>,
+    /// Absent for events of the pool.
+    pub number: Option<ReviewNumber>,
     /// The review's version after the event.
     pub version: Option<u64>,
     /// The review's status after the event.
@@ -128,8 +127,7 @@ pub struct AuditEntry {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineResponse {
     pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
+    pub number: ReviewNumber,
     pub status: Status,
     pub current_round: u32,
     pub created_at: jiff::Timestamp,

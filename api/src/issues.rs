@@ -4,13 +4,12 @@ use crate::{
     consensus::Consensus,
     excerpt::{excerpt, fitting},
     next_step::next_step,
-    timestamp,
 };
 use domain::{
     credential::Authority,
     finding::{
-        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Location, ProposerResponse,
-        RequestedStatus, Severity,
+        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Location, ProposerReply,
+        RequestedStatus, Resolution, Severity,
     },
     ids::{ReviewId, ReviewNumber},
     review::{Review, Status},
@@ -66,8 +65,8 @@ pub struct Issue {
     pub issue_id: String,
     /// The review, in a list over several reviews.
     pub review_id: Option<ReviewId>,
-    /// The review's short number, in a list over several reviews.
-    pub number: Option<String>,
+    /// The number of the review, in a list over several reviews.
+    pub number: Option<ReviewNumber>,
     /// True for a suggestion, which never blocks.
     pub is_suggestion: Option<bool>,
     #[serde(rename = "type")]
@@ -113,32 +112,10 @@ pub struct Issue {
     pub resolution: Option<Resolution>,
 }
 
-/// The proposer's response to an issue.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ProposerReply {
-    pub says: ProposerResponse,
-    pub note: Option<String>,
-    pub by: String,
-    pub round: u32,
-    pub at: jiff::Timestamp,
-}
-
-/// Who changed the status of an issue, and why.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Resolution {
-    pub by: String,
-    pub role: Authority,
-    pub note: Option<String>,
-    pub round: u32,
-    pub at: jiff::Timestamp,
-}
-
 impl Issue {
     /// For a list over several reviews.
     pub fn with_review(finding: &Finding, review_id: ReviewId, number: ReviewNumber) -> Self {
-        Self { review_id: Some(review_id), number: Some(number.to_string()), ..Self::from(finding) }
+        Self { review_id: Some(review_id), number: Some(number), ..Self::from(finding) }
     }
 
     pub fn in_review(review: &Review, finding: &Finding) -> Self {
@@ -191,26 +168,14 @@ impl From<&Finding> for Issue {
             persona: finding.persona.clone(),
             reviewer_id: finding.by.clone(),
             round: finding.round,
-            created_at: timestamp(finding.at),
+            created_at: finding.at.into(),
             blocks: None,
             duplicate_of: finding.duplicate_of.map(|first| first.to_string()),
             repeated: (finding.repeated > 0).then_some(finding.repeated),
             late: finding.late.then_some(true),
             oscillating: finding.oscillating.then_some(true),
-            proposer_says: finding.reply.as_ref().map(|reply| ProposerReply {
-                says: reply.response,
-                note: text(&reply.note),
-                by: reply.by.clone(),
-                round: reply.round,
-                at: timestamp(reply.at),
-            }),
-            resolution: finding.resolution.as_ref().map(|last| Resolution {
-                by: last.by.clone(),
-                role: last.role,
-                note: text(&last.note),
-                round: last.round,
-                at: timestamp(last.at),
-            }),
+            proposer_says: finding.reply.clone().map(|reply| ProposerReply { note: text(&reply.note), ..reply }),
+            resolution: finding.resolution.clone().map(|last| Resolution { note: text(&last.note), ..last }),
         }
     }
 }
@@ -302,8 +267,7 @@ pub struct UpdateIssueRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateIssueResponse {
     pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
+    pub number: ReviewNumber,
     pub issue: Option<Issue>,
     /// The review's status, which resolving an issue may change.
     pub status: Status,
@@ -317,7 +281,7 @@ impl UpdateIssueResponse {
     pub fn new(review: &Review, number: FindingNumber) -> Self {
         Self {
             review_id: review.id,
-            number: review.number.to_string(),
+            number: review.number,
             issue: review.finding(number).map(|finding| Issue::in_review(review, finding)),
             status: review.status,
             version: review.version,

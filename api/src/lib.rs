@@ -43,10 +43,3 @@ pub use route::{Format, Route};
 /// Request header with the process id of the broker that the request is meant for. Another broker may have taken over the
 /// port.
 pub const BROKER_PID_HEADER: http::HeaderName = http::HeaderName::from_static("countersign-broker");
-
-use domain::time::Timestamp;
-
-/// Converts a stored time to the type that responses use, which is written as RFC 3339 in UTC.
-pub fn timestamp(at: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default()
-}

@@ -1,8 +1,11 @@
 //! The discussion between proposer and reviewers.
 
+pub use domain::query::Message;
+
+use crate::reviews::ReviewHead;
 use domain::{
-    ids::ReviewId,
-    review::{Role, Status},
+    ids::{ReviewId, ReviewNumber},
+    review::Role,
     verdict::Verdict,
 };
 use schemars::JsonSchema;
@@ -34,16 +37,12 @@ pub struct MessageRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MessageResponse {
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     pub message_id: Option<u64>,
     /// The message started with a decision and was recorded as this verdict (front matter, if the persona allows it).
     pub verdict: Option<Verdict>,
     pub sender_role: Role,
-    pub current_round: u32,
-    pub status: Status,
-    pub version: u64,
     /// What to do next.
     pub next: Cow<'static, str>,
 }
@@ -67,27 +66,9 @@ pub struct DiscussionRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DiscussionResponse {
     pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
+    pub number: ReviewNumber,
     /// Oldest first.
     pub messages: Vec<Message>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
-}
-
-/// One message, or the part of it that fits on this page.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Message {
-    pub id: u64,
-    pub round: u32,
-    pub persona: String,
-    pub sender_role: Role,
-    pub caller_id: Option<String>,
-    pub body: String,
-    /// The length of the whole body in characters, if it does not fit on one page. The next page continues it.
-    pub body_total: Option<usize>,
-    #[schemars(with = "Option<Map<String, Value>>")]
-    pub metadata: Option<Value>,
-    pub at: jiff::Timestamp,
 }

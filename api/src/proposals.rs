@@ -1,28 +1,22 @@
 //! Reading a proposal: its content page by page, and everything known about it.
 
+pub use domain::query::{Iteration, ReviewerEffort};
+
 use crate::{
     diffs::{DiffState, Files, Target},
-    issues::{Issue, IssueTotals},
-    next_step::next_step,
-    reviews::SeatState,
-    timestamp,
+    issues::Issue,
+    reviews::{ReviewHead, ReviewState},
 };
 use domain::{
     content::{Content, ContentHash},
     finding::FindingStatus,
-    ids::{ReviewId, VALIDATOR},
-    priority::Priority,
-    review::{Category, Review, ReviewTarget, Status},
-    text::truncate,
-    time::Timestamp,
-    verdict::{ReviewMetrics, Verdict},
+    ids::VALIDATOR,
+    review::{Review, ReviewTarget},
+    verdict::Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use std::borrow::Cow;
-
-const REASON_CHARS: usize = 1_000;
 
 /// Arguments of get_proposal and of the routes that return a diff or a patch.
 #[skip_serializing_none]
@@ -64,14 +58,10 @@ pub enum ContentChoice {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalResponse {
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
-    pub status: Status,
-    pub version: u64,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     /// The round of this content.
     pub round: u32,
-    pub current_round: u32,
     /// The hash of this content. Pass it to submit_verdict.
     pub content_hash: ContentHash,
     /// The content that the round was submitted with, if an accepted counter-patch replaced it. content="submitted"
@@ -108,46 +98,20 @@ pub struct ProposalResponse {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProposalDetails {
-    pub intent: String,
-    pub agent_type: String,
-    pub agent_role: String,
-    pub phase: String,
-    pub plan: Option<String>,
-    pub task: Option<String>,
-    pub project: Option<String>,
-    pub proposer_id: Option<String>,
-    pub category: Option<Category>,
-    pub priority: Priority,
-    pub has_diff: bool,
     #[serde(flatten)]
-    pub diff: DiffState,
-    /// The branch, commit or range that the diff was read from.
-    pub target: Option<Target>,
+    pub state: ReviewState,
     #[serde(flatten)]
     pub files: Files,
     /// The affected files that the persona of your seat does not review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored_files: Vec<String>,
-    pub claimed_by: Option<String>,
-    pub claim_generation: u32,
-    pub seats: Vec<SeatState>,
-    /// The last verdict of this round. Its reason is verdict_reason.
-    pub verdict: Option<Verdict>,
     /// Effort of all verdicts of the review, as far as reviewers report it.
     pub effort: Option<Effort>,
     /// The verdicts of this round, newest first.
     pub iterations: Vec<Iteration>,
-    pub approved_hash: Option<ContentHash>,
-    pub auto_rejected: bool,
-    pub escalate: bool,
     /// Open issues and suggestions, the most severe first, as many as fit. list_issues returns all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_issues: Vec<Issue>,
-    pub issues: Option<IssueTotals>,
-    pub created_at: jiff::Timestamp,
-    pub updated_at: jiff::Timestamp,
-    /// What to do next.
-    pub next: Cow<'static, str>,
 }
 
 impl ProposalDetails {
@@ -161,75 +125,30 @@ impl ProposalDetails {
         verdict: Option<(Verdict, &str)>,
         target: Option<&ReviewTarget>,
     ) -> Self {
-        let proposer = review.proposer.clone();
         let is_current = round == review.round.number;
         let open = review.findings.iter().map(AsRef::as_ref).filter(|f| f.status == FindingStatus::Open);
         let diff = if is_current && *hash == review.round.content_hash {
-            DiffState::from(review)
+            DiffState::new(review, 0)
         } else {
             DiffState { base_commit: content.base_commit.clone(), ..DiffState::default() }
         };
+        let target = target.map(|target| Target::with_commits(target, usize::MAX));
         Self {
-            intent: content.intent.clone(),
-            agent_type: proposer.agent_type,
-            agent_role: proposer.agent_role,
-            phase: proposer.phase,
-            plan: proposer.plan,
-            task: proposer.task,
-            project: proposer.project,
-            proposer_id: proposer.proposer_id,
-            category: review.category,
-            priority: review.priority,
-            has_diff: content.diff.is_some(),
-            diff,
-            target: target.map(|target| Target::with_commits(target, usize::MAX)),
+            state: ReviewState {
+                intent: content.intent.clone(),
+                verdict: verdict.map(|(verdict, _)| verdict),
+                approved_hash: review.approved_hash.clone().filter(|_| is_current),
+                diff: DiffState { has_diff: content.diff.is_some(), target, ..diff },
+                auto_rejected: verdict.is_some_and(|(_, by)| by == VALIDATOR)
+                    && (review.auto_rejected() || !is_current),
+                ..review.into()
+            },
             files: content.into(),
             ignored_files: Vec::new(),
-            claimed_by: review.claimed_by().map(str::to_owned),
-            claim_generation: review.claim_generation,
-            seats: review.seats.iter().map(SeatState::from).collect(),
-            verdict: verdict.map(|(verdict, _)| verdict),
             effort: None,
             iterations: Vec::new(),
-            approved_hash: review.approved_hash.clone().filter(|_| is_current),
-            auto_rejected: verdict.is_some_and(|(_, by)| by == VALIDATOR) && (review.auto_rejected() || !is_current),
-            escalate: review.escalated.is_some(),
             open_issues: Issue::most_severe(review, open),
-            issues: IssueTotals::of_review(review),
-            created_at: timestamp(review.created_at),
-            updated_at: timestamp(review.updated_at),
-            next: next_step(review),
         }
-    }
-}
-
-/// One verdict.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Iteration {
-    pub round: u32,
-    pub persona: String,
-    pub reviewer_id: String,
-    pub verdict: Verdict,
-    /// The start of the reason.
-    pub reason: Option<String>,
-    /// The start of the summary.
-    pub summary: Option<String>,
-    /// Effort, as far as the reviewer reports it.
-    pub metrics: Option<ReviewMetrics>,
-    pub at: jiff::Timestamp,
-}
-
-impl Iteration {
-    pub fn new(round: u32, persona: String, reviewer_id: String, verdict: Verdict, at: Timestamp) -> Self {
-        Self { round, persona, reviewer_id, verdict, reason: None, summary: None, metrics: None, at: timestamp(at) }
-    }
-
-    /// Adds the texts, shortened.
-    #[must_use]
-    pub fn with_texts(self, reason: Option<&str>, summary: Option<&str>) -> Self {
-        let short = |text: &str| truncate(text, REASON_CHARS).to_owned();
-        Self { reason: reason.map(short), summary: summary.map(short), ..self }
     }
 }
 
@@ -243,19 +162,6 @@ pub struct Effort {
     pub output_tokens: u64,
     /// The latest rows if there are very many.
     pub by_reviewer: Vec<ReviewerEffort>,
-}
-
-/// Effort of one reviewer in one round.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ReviewerEffort {
-    pub round: u32,
-    pub persona: String,
-    pub reviewer_id: String,
-    pub verdicts: u64,
-    pub duration_ms: u64,
-    pub cost_usd: f64,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
 }
 
 impl Effort {

@@ -2,18 +2,18 @@
 
 use crate::{
     consensus::{Consensus, Policy, dollars},
-    diffs::{DiffState, Files, Target},
+    diffs::{DiffState, Files},
     excerpt::{excerpt, paged_excerpt},
     issues::IssueTotals,
     next_step::next_step,
-    timestamp,
 };
 use domain::{
     consensus::{Escalation, PolicyRequest},
     content::{Content, ContentHash},
-    ids::ReviewId,
+    ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Category, Review, Role, Seat, Status},
+    review::{Category, Proposer, Review, Role, Seat, Status},
+    text::truncate,
     verdict::Verdict,
 };
 use schemars::JsonSchema;
@@ -23,6 +23,8 @@ use std::borrow::Cow;
 
 /// Commits listed in a response about something else.
 const FEW_COMMITS: usize = 20;
+
+const INTENT_CHARS: usize = 160;
 
 /// Arguments of create_review.
 #[skip_serializing_none]
@@ -93,21 +95,13 @@ pub struct TargetRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CreateReviewResponse {
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
-    pub status: Status,
-    /// Pass it as `since` to get_review_status(wait=true).
-    pub version: u64,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     pub priority: Priority,
-    pub current_round: u32,
     /// The content that an approval will be bound to.
     pub content_hash: ContentHash,
-    pub has_diff: bool,
     #[serde(flatten)]
     pub diff: DiffState,
-    /// The branch, commit or range that the diff was read from.
-    pub target: Option<Target>,
     #[serde(flatten)]
     pub files: Files,
     /// The requested reviewers, one seat each.
@@ -128,16 +122,10 @@ pub struct CreateReviewResponse {
 impl CreateReviewResponse {
     pub fn new(review: &Review, content: &Content, revised: bool, panel_because: Vec<String>) -> Self {
         Self {
-            review_id: review.id,
-            number: review.number.to_string(),
-            status: review.status,
-            version: review.version,
+            head: review.into(),
             priority: review.priority,
-            current_round: review.round.number,
             content_hash: review.round.content_hash.clone(),
-            has_diff: content.diff.is_some(),
-            diff: DiffState::from(review),
-            target: review.round.target.as_deref().map(|target| Target::with_commits(target, FEW_COMMITS)),
+            diff: DiffState::new(review, FEW_COMMITS),
             files: Files::from(content),
             personas: review.personas(),
             panel_because,
@@ -205,31 +193,43 @@ pub struct ListReviewsResponse {
 pub struct ReviewRow {
     /// Equal to review_id.
     pub id: ReviewId,
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
-    pub status: Status,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     /// The start of the intent.
     pub intent: String,
-    pub agent_type: String,
-    pub agent_role: String,
-    pub phase: String,
-    pub plan: Option<String>,
-    pub task: Option<String>,
-    pub project: Option<String>,
-    pub proposer_id: Option<String>,
+    #[serde(flatten)]
+    pub proposer: Proposer,
     pub category: Option<Category>,
     pub priority: Priority,
-    pub current_round: u32,
     pub claimed_by: Option<String>,
+    /// All free seats are reserved for this reviewer.
     pub reserved_for: Option<String>,
     /// Personas of the seats that can be claimed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub free_seats: Vec<String>,
     pub has_diff: bool,
-    pub version: u64,
     pub created_at: jiff::Timestamp,
     pub updated_at: jiff::Timestamp,
+}
+
+impl ReviewRow {
+    /// `caller` can claim the free seats that are listed.
+    pub fn new(review: &Review, caller: Option<&str>) -> Self {
+        Self {
+            id: review.id,
+            head: review.into(),
+            intent: truncate(&review.round.intent, INTENT_CHARS).to_owned(),
+            proposer: review.proposer.clone(),
+            category: review.category,
+            priority: review.priority,
+            claimed_by: review.claimed_by().map(str::to_owned),
+            reserved_for: review.reserved_for().map(str::to_owned),
+            free_seats: review.claimable_by(caller),
+            has_diff: review.round.diff.is_some(),
+            created_at: review.created_at.into(),
+            updated_at: review.updated_at.into(),
+        }
+    }
 }
 
 /// Arguments of get_review_status.
@@ -250,109 +250,122 @@ pub struct ReviewStatusRequest {
     pub caller_id: Option<String>,
 }
 
-/// Response of get_review_status and of the operations that change a review without adding content.
-#[skip_serializing_none]
+/// What every response about a review starts with.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ReviewStatusResponse {
+pub struct ReviewHead {
     pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
+    pub number: ReviewNumber,
     pub status: Status,
-    /// Grows with every change. Pass it as `since` to wait for the next one.
+    /// Grows with every change. Pass it as `since` to get_review_status(wait=true).
     pub version: u64,
     pub current_round: u32,
+}
+
+impl From<&Review> for ReviewHead {
+    fn from(review: &Review) -> Self {
+        Self {
+            review_id: review.id,
+            number: review.number,
+            status: review.status,
+            version: review.version,
+            current_round: review.round.number,
+        }
+    }
+}
+
+/// The state of a review, as get_review_status and get_proposal return it.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewState {
     pub intent: String,
-    pub agent_type: String,
-    pub agent_role: String,
-    pub phase: String,
-    pub plan: Option<String>,
-    pub task: Option<String>,
-    pub project: Option<String>,
-    pub proposer_id: Option<String>,
+    #[serde(flatten)]
+    pub proposer: Proposer,
     pub category: Option<Category>,
     pub priority: Priority,
     pub claimed_by: Option<String>,
     pub claim_generation: u32,
     pub seats: Vec<SeatState>,
-    pub policy: Policy,
-    /// Where the votes stand, and which are missing.
-    pub consensus: Consensus,
-    /// The last verdict on the current content.
+    /// The last verdict on this content. Its reason is verdict_reason.
     pub verdict: Option<Verdict>,
-    pub verdict_reason: Option<String>,
-    pub verdict_by: Option<String>,
-    pub content_hash: ContentHash,
     /// The content that is approved.
     pub approved_hash: Option<ContentHash>,
-    pub has_diff: bool,
     #[serde(flatten)]
     pub diff: DiffState,
-    /// The branch, commit or range that the diff was read from.
-    pub target: Option<Target>,
     /// The broker sent the review back because the diff does not apply.
     pub auto_rejected: bool,
     /// A person should look at the review.
     pub escalate: bool,
-    pub escalate_why: Option<Escalation>,
     /// Counts of issues, and which of them block approval. list_issues returns the issues.
     pub issues: Option<IssueTotals>,
-    /// Cost of the verdicts so far, as far as reviewers report it.
-    pub cost_usd: Option<f64>,
-    /// A counter-patch waits for the proposer's decision.
-    pub has_counter_patch: bool,
-    pub cancel_reason: Option<String>,
     pub created_at: jiff::Timestamp,
     pub updated_at: jiff::Timestamp,
-    /// Only after a wait: whether it ended without a change.
-    pub timed_out: Option<bool>,
     /// What to do next.
     pub next: Cow<'static, str>,
 }
 
-impl From<&Review> for ReviewStatusResponse {
+impl From<&Review> for ReviewState {
     fn from(review: &Review) -> Self {
-        let proposer = review.proposer.clone();
-        let decision = review.decision.as_ref();
         Self {
-            review_id: review.id,
-            number: review.number.to_string(),
-            status: review.status,
-            version: review.version,
-            current_round: review.round.number,
             intent: review.round.intent.clone(),
-            agent_type: proposer.agent_type,
-            agent_role: proposer.agent_role,
-            phase: proposer.phase,
-            plan: proposer.plan,
-            task: proposer.task,
-            project: proposer.project,
-            proposer_id: proposer.proposer_id,
+            proposer: review.proposer.clone(),
             category: review.category,
             priority: review.priority,
             claimed_by: review.claimed_by().map(str::to_owned),
             claim_generation: review.claim_generation,
             seats: review.seats.iter().map(SeatState::from).collect(),
+            verdict: review.decision.as_ref().map(|decision| decision.verdict),
+            approved_hash: review.approved_hash.clone(),
+            diff: DiffState::new(review, 0),
+            auto_rejected: review.auto_rejected(),
+            escalate: review.escalated.is_some(),
+            issues: IssueTotals::of_review(review),
+            created_at: review.created_at.into(),
+            updated_at: review.updated_at.into(),
+            next: next_step(review),
+        }
+    }
+}
+
+/// Response of get_review_status and of the operations that change a review without adding content.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewStatusResponse {
+    #[serde(flatten)]
+    pub head: ReviewHead,
+    #[serde(flatten)]
+    pub state: ReviewState,
+    pub policy: Policy,
+    /// Where the votes stand, and which are missing.
+    pub consensus: Consensus,
+    pub verdict_reason: Option<String>,
+    pub verdict_by: Option<String>,
+    pub content_hash: ContentHash,
+    pub escalate_why: Option<Escalation>,
+    /// Cost of the verdicts so far, as far as reviewers report it.
+    pub cost_usd: Option<f64>,
+    /// A counter-patch waits for the proposer's decision.
+    pub has_counter_patch: bool,
+    pub cancel_reason: Option<String>,
+    /// Only after a wait: whether it ended without a change.
+    pub timed_out: Option<bool>,
+}
+
+impl From<&Review> for ReviewStatusResponse {
+    fn from(review: &Review) -> Self {
+        let decision = review.decision.as_ref();
+        Self {
+            head: review.into(),
+            state: review.into(),
             policy: review.policy.into(),
             consensus: review.into(),
-            verdict: decision.map(|decision| decision.verdict),
             verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(paged_excerpt),
             verdict_by: decision.map(|decision| decision.by.clone()),
             content_hash: review.round.content_hash.clone(),
-            approved_hash: review.approved_hash.clone(),
-            has_diff: review.round.diff.is_some(),
-            diff: review.into(),
-            target: review.round.target.as_deref().map(|target| Target::with_commits(target, 0)),
-            auto_rejected: review.auto_rejected(),
-            escalate: review.escalated.is_some(),
             escalate_why: review.escalated,
-            issues: IssueTotals::of_review(review),
             cost_usd: (review.cost_micro_usd > 0).then(|| dollars(review.cost_micro_usd)),
             has_counter_patch: has_counter_patch(review),
             cancel_reason: review.cancel_reason.as_deref().map(excerpt),
-            created_at: timestamp(review.created_at),
-            updated_at: timestamp(review.updated_at),
             timed_out: None,
-            next: next_step(review),
         }
     }
 }
@@ -402,7 +415,7 @@ impl From<&Seat> for SeatState {
             persona: seat.persona.clone(),
             claimed_by: claim.map(|claim| claim.by.clone()),
             claim_generation: claim.map(|claim| claim.generation),
-            claimed_at: claim.map(|claim| timestamp(claim.at)),
+            claimed_at: claim.map(|claim| claim.at.into()),
             verdict: seat.vote,
             reserved_for: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
             could_not_review: seat.gave_up.as_deref().map(excerpt),

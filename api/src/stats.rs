@@ -1,7 +1,7 @@
 //! Statistics of reviews. Times are milliseconds.
 
 pub use domain::stats::{
-    DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, StatusTime, WorkStats,
+    DurationStats, GroupStats, IssueStats, ProcessStats, ReviewStats, RoundStats, Stats, StatusTime, WorkStats,
 };
 
 use domain::query::GroupBy;
@@ -33,18 +33,7 @@ pub struct StatsResponse {
     /// The end of the period, exclusive.
     pub until: Option<jiff::Timestamp>,
     pub project: Option<String>,
-    pub reviews: ReviewStats,
-    pub work: WorkStats,
-    pub issues: IssueStats,
-    /// Claims after which the broker sent the review back because its diff did not apply.
-    pub auto_rejections: u64,
-    /// The broker's reviewer processes started in the period. Their clients report everything they did, so these
-    /// figures are not part of work.
-    pub processes: ProcessStats,
+    #[serde(flatten)]
+    pub stats: Stats,
     pub group_by: GroupBy,
-    /// The busiest groups first, days the latest first; at most 100.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<GroupStats>,
-    /// Number of groups that are left out.
-    pub more_groups: Option<usize>,
 }

@@ -4,14 +4,13 @@ use crate::{
     consensus::Consensus,
     issues::Issue,
     next_step::next_step,
-    reviews::{SeatState, has_counter_patch},
+    reviews::{ReviewHead, SeatState, has_counter_patch},
 };
 use domain::{
     consensus::Escalation,
     content::ContentHash,
     finding::{FindingNumber, RawFinding},
-    ids::ReviewId,
-    review::{Review, Status},
+    review::Review,
     verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
@@ -55,12 +54,8 @@ pub struct VerdictRequest {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictResponse {
-    pub review_id: ReviewId,
-    /// The short number, for example R-12.
-    pub number: String,
-    pub status: Status,
-    pub version: u64,
-    pub current_round: u32,
+    #[serde(flatten)]
+    pub head: ReviewHead,
     /// Your verdict as recorded.
     pub verdict: Verdict,
     pub consensus: Consensus,
@@ -83,11 +78,7 @@ impl VerdictResponse {
     pub fn new(review: &Review, verdict: Verdict, raised: &[FindingNumber]) -> Self {
         let raised = raised.iter().filter_map(|number| review.finding(*number));
         Self {
-            review_id: review.id,
-            number: review.number.to_string(),
-            status: review.status,
-            version: review.version,
-            current_round: review.round.number,
+            head: review.into(),
             verdict,
             consensus: review.into(),
             issues: Issue::most_severe(review, raised),

@@ -1,5 +1,7 @@
 //! Webhooks and their failed deliveries, for operators.
 
+pub use domain::query::DeadDelivery;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -64,21 +66,6 @@ pub struct ListDeadDeliveriesResponse {
     pub dead: Vec<DeadDelivery>,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
-}
-
-#[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct DeadDelivery {
-    /// The event's sequence number in the log.
-    pub seq: u64,
-    pub kind: String,
-    /// The number of the review that the event is about.
-    pub number: Option<String>,
-    pub attempts: u32,
-    pub last_error: String,
-    pub at: jiff::Timestamp,
-    /// It will be tried again.
-    pub waiting: bool,
 }
 
 /// Arguments of redeliver and drop_dead_deliveries: either seqs or all.

@@ -16,14 +16,28 @@ impl fmt::Display for ReviewId {
     }
 }
 
-/// The short number of a review, written `R-128`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+/// The short number, for example R-12.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
 pub struct ReviewNumber(pub i64);
+
+impl From<ReviewNumber> for String {
+    fn from(number: ReviewNumber) -> Self {
+        number.to_string()
+    }
+}
+
+impl TryFrom<String> for ReviewNumber {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("{text:?} is not the number of a review"))
+    }
+}
 
 impl fmt::Display for ReviewNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "R-{}", self.0)
+        f.pad(&format!("R-{}", self.0))
     }
 }
 

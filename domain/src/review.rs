@@ -29,7 +29,9 @@ use crate::{
     time::{Tick, Timestamp},
     verdict::Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use std::sync::Arc;
 
 crate::string_enum! {
@@ -71,7 +73,8 @@ crate::string_enum! {
 }
 
 /// The proposer, and the step of its work that the proposal belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposer {
     pub agent_type: String,
     pub agent_role: String,

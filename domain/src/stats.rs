@@ -6,18 +6,22 @@ use serde_with::skip_serializing_none;
 use std::collections::BTreeMap;
 
 /// The figures of the reviews submitted in a period.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     pub reviews: ReviewStats,
     pub work: WorkStats,
     pub issues: IssueStats,
-    /// Claims that ended because the diff did not apply.
+    /// Claims after which the broker sent the review back because its diff did not apply.
     pub auto_rejections: u64,
+    /// The broker's reviewer processes started in the period. Their clients report everything they did, so these
+    /// figures are not part of work.
     pub processes: ProcessStats,
-    /// The busiest groups first, days the latest first.
+    /// The busiest groups first, days the latest first; at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupStats>,
     /// Number of groups that are left out.
-    pub more_groups: usize,
+    pub more_groups: Option<usize>,
 }
 
 #[skip_serializing_none]

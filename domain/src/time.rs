@@ -7,6 +7,19 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        jiff::Timestamp::from(*self).fmt(f)
+    }
+}
+
+/// The type of times in the API, which is written as RFC 3339 in UTC.
+impl From<Timestamp> for jiff::Timestamp {
+    fn from(at: Timestamp) -> Self {
+        Self::from_millisecond(at.0).unwrap_or_default()
+    }
+}
+
 /// Milliseconds on a timeline that only moves forward, across restarts of the broker and the machine. Deadlines are
 /// ticks, so setting the wall clock does not move them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -42,10 +42,10 @@ pub(crate) fn to_event(record: &EventRecord) -> Event {
     let review = record.review();
     Event {
         seq: record.seq,
-        at: api::timestamp(record.at),
+        at: record.at.into(),
         topic: record.topic(),
         review_id: review.map(|(id, ..)| id),
-        number: review.map(|(_, number, _)| number.to_string()),
+        number: review.map(|(_, number, _)| number),
         project: record.project.clone().flatten(),
         actor: record.actor.as_deref().map(|actor| ellipsize(actor, MAX_ACTOR_CHARS).into_owned()),
         status: record.status,

@@ -6,11 +6,9 @@ use api::{
     ErrorBody,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
     next_step::next_step,
-    timestamp,
 };
 use domain::review::{AddMessage, Command, Reply};
 use serde_json::Value;
-use store::MessageRow;
 
 /// Messages read at once. Fewer are returned if they are long.
 const MAX_MESSAGES: u32 = 100;
@@ -39,17 +37,7 @@ pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<Mess
             (None, None)
         }
     };
-    Ok(MessageResponse {
-        review_id: review.id,
-        number: review.number.to_string(),
-        message_id,
-        verdict,
-        sender_role: role,
-        current_round: review.round.number,
-        status: review.status,
-        version: review.version,
-        next: next_step(&review),
-    })
+    Ok(MessageResponse { head: (&*review).into(), message_id, verdict, sender_role: role, next: next_step(&review) })
 }
 
 /// Where a page starts: after a message, or inside one.
@@ -111,24 +99,19 @@ pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<
     let has_more = is_cut || page.next_cursor.is_some();
     Ok(DiscussionResponse {
         review_id: review.id,
-        number: review.number.to_string(),
+        number: review.number,
         messages,
         next_cursor: has_more.then(|| cursor.encode()),
     })
 }
 
 /// `body` is the part of the message on this page; `is_start` if it is the first part.
-fn row(message: &MessageRow, body: &str, is_start: bool) -> Message {
+fn row(message: &Message, body: &str, is_start: bool) -> Message {
     Message {
-        id: message.id,
-        round: message.round,
-        persona: message.persona.clone(),
-        sender_role: message.role,
-        caller_id: message.by.clone(),
         body: body.to_owned(),
         body_total: (body.len() < message.body.len()).then(|| message.body.chars().count()),
         metadata: message.metadata.clone().filter(|_| is_start),
-        at: timestamp(message.at),
+        ..message.clone()
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 use actors::{BrokerError, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode,
-    proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse, ReviewerEffort},
+    proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse},
 };
 use content_choice::ChosenContent;
 use diff_section::diff_section;
@@ -25,14 +25,18 @@ use domain::{
     content::{Content, ContentHash},
     ids::ReviewId,
     review::Refusal,
+    text::truncate,
     verdict::Verdict,
 };
 use serde::Serialize;
 use std::borrow::Cow;
-use store::{CounterPatchRow, ReviewCost, VerdictRow};
+use store::CounterPatchRow;
 
 /// Maximum verdicts returned with a proposal.
 const MAX_ITERATIONS: u32 = 20;
+
+/// Maximum characters of the reason and the summary of such a verdict.
+const REASON_CHARS: usize = 1_000;
 
 /// A review gets its first two events by proposing and claiming, so a verdict needs at least this version.
 const FIRST_VERDICT_VERSION: u64 = 3;
@@ -84,7 +88,7 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let last_verdict: Option<LastVerdict> = if round == review.round.number {
         review.decision.clone().map(|decision| (decision.verdict, decision.by, decision.reason))
     } else {
-        reader.find_last_vote(number, round).await?.map(|vote| (vote.verdict, vote.by, vote.reason))
+        reader.find_last_vote(number, round).await?.map(|vote| (vote.verdict, vote.reviewer_id, vote.reason))
     };
     let patch = patch.as_ref();
     let texts = match &request.file {
@@ -100,9 +104,9 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let details = if start == 0 && request.file.is_none() {
         let verdict = last_verdict.as_ref().map(|(verdict, by, _)| (*verdict, by.as_str()));
         let mut details = ProposalDetails::new(&review, round, hash, content, verdict, chosen.target.as_deref());
-        details.iterations = iterations.into_iter().map(iteration).collect();
+        details.iterations = iterations.into_iter().map(shorten_texts).collect();
         if !is_unread {
-            details.effort = Effort::total(reader.list_review_costs(number).await?.into_iter().map(effort).collect());
+            details.effort = Effort::total(reader.list_review_costs(number).await?);
         }
         let caller = request.caller_id.as_deref();
         let seat = caller.and_then(|caller| review.seats.iter().find(|seat| seat.is_held_by(caller)));
@@ -116,12 +120,8 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
     let page = stream.page(start, page_budget(details.as_ref(), service.settings)?).ok_or_else(bad_cursor)?;
     let [description, diff, counter_patch, verdict_reason] = page.parts.map(non_empty);
     let response = ProposalResponse {
-        review_id: review.id,
-        number: review.number.to_string(),
-        status: review.status,
-        version: review.version,
+        head: (&*review).into(),
         round,
-        current_round: review.round.number,
         content_hash: hash.clone(),
         submitted_content_hash: chosen.submitted.clone(),
         details,
@@ -144,23 +144,9 @@ async fn load(service: &Service, id: ReviewId, request: ProposalRequest) -> Resu
 /// The last verdict of a round, who gave it, and its reason.
 type LastVerdict = (Verdict, String, Option<String>);
 
-fn iteration(row: VerdictRow) -> Iteration {
-    let metrics = row.metrics;
-    let iteration = Iteration::new(row.round, row.persona, row.by, row.verdict, row.at);
-    Iteration { metrics, ..iteration.with_texts(row.reason.as_deref(), row.summary.as_deref()) }
-}
-
-fn effort(row: ReviewCost) -> ReviewerEffort {
-    ReviewerEffort {
-        round: row.round,
-        persona: row.persona,
-        reviewer_id: row.by,
-        verdicts: row.verdicts,
-        duration_ms: row.duration_ms,
-        cost_usd: row.cost_usd,
-        input_tokens: row.input_tokens,
-        output_tokens: row.output_tokens,
-    }
+fn shorten_texts(iteration: Iteration) -> Iteration {
+    let short = |text: Option<String>| text.map(|text| truncate(&text, REASON_CHARS).to_owned());
+    Iteration { reason: short(iteration.reason), summary: short(iteration.summary), ..iteration }
 }
 
 /// Characters left for the texts of a page. The rest of the response counts, but takes at most half of the page.

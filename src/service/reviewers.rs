@@ -9,7 +9,6 @@ use api::{
         KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, ReviewerLogRequest,
         ReviewerLogResponse, SpawnReviewerRequest, Waiting,
     },
-    timestamp,
 };
 use config::reviewer_log;
 use store::ReviewerRow;
@@ -85,7 +84,7 @@ fn running(live: LiveReviewer) -> Reviewer {
 fn row(row: ReviewerRow) -> Reviewer {
     let (completed, average_ms) = (row.work.completed(), row.work.average_ms());
     let (ended_at, exit, last_words) = match row.end {
-        Some(end) => (Some(timestamp(end.at)), Some(end.exit), end.last_words),
+        Some(end) => (Some(end.at.into()), Some(end.exit), end.last_words),
         None => (None, None, Vec::new()),
     };
     Reviewer {
@@ -97,7 +96,7 @@ fn row(row: ReviewerRow) -> Reviewer {
         why: row.why.as_str().into(),
         review: row.seat.as_ref().map(|seat| seat.review.to_string()),
         persona: row.seat.map(|seat| seat.persona),
-        spawned_at: timestamp(row.spawned_at),
+        spawned_at: row.spawned_at.into(),
         age_seconds: None,
         idle_seconds: None,
         pid: row.process.pid,

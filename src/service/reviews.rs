@@ -9,15 +9,9 @@ use api::{
         CancelReviewRequest, CloseReviewRequest, CreateReviewRequest, CreateReviewResponse, ListReviewsRequest,
         ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
     },
-    timestamp,
 };
-use domain::{
-    review::{Command, Proposer, Review, Status, TargetKind},
-    text::truncate,
-};
+use domain::review::{Command, Proposer, Status, TargetKind};
 use git::ClientRepo;
-
-const INTENT_CHARS: usize = 160;
 
 pub(super) async fn create(
     call: &Call<'_>,
@@ -190,7 +184,7 @@ async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<Li
     let caller = query.caller_id.as_deref().filter(|_| query.status == Some(Status::Pending));
     loop {
         let response = ListReviewsResponse {
-            reviews: page.items.iter().map(|review| row(review, caller)).collect(),
+            reviews: page.items.iter().map(|review| ReviewRow::new(review, caller)).collect(),
             version,
             next_cursor: page.next_cursor.clone(),
             timed_out: Some(timed_out),
@@ -204,35 +198,6 @@ async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<Li
                 page = service.broker.list(ListQuery { limit, ..query.clone() }).await?.page;
             }
         }
-    }
-}
-
-/// `caller` can claim the free seats that are listed.
-fn row(review: &Review, caller: Option<&str>) -> ReviewRow {
-    let proposer = review.proposer.clone();
-    ReviewRow {
-        id: review.id,
-        review_id: review.id,
-        number: review.number.to_string(),
-        status: review.status,
-        intent: truncate(&review.round.intent, INTENT_CHARS).to_owned(),
-        agent_type: proposer.agent_type,
-        agent_role: proposer.agent_role,
-        phase: proposer.phase,
-        plan: proposer.plan,
-        task: proposer.task,
-        project: proposer.project,
-        proposer_id: proposer.proposer_id,
-        category: review.category,
-        priority: review.priority,
-        current_round: review.round.number,
-        claimed_by: review.claimed_by().map(str::to_owned),
-        reserved_for: review.reserved_for().map(str::to_owned),
-        free_seats: review.claimable_by(caller),
-        has_diff: review.round.diff.is_some(),
-        version: review.version,
-        created_at: timestamp(review.created_at),
-        updated_at: timestamp(review.updated_at),
     }
 }
 

@@ -6,10 +6,9 @@ use api::{
     ErrorBody, ErrorCode,
     admin::NoArguments,
     decode::Malformed,
-    timestamp,
     webhooks::{
-        DeadDeliveriesRequest, DeadDeliveriesResponse, DeadDelivery, ListDeadDeliveriesRequest,
-        ListDeadDeliveriesResponse, ListWebhooksResponse,
+        DeadDeliveriesRequest, DeadDeliveriesResponse, ListDeadDeliveriesRequest, ListDeadDeliveriesResponse,
+        ListWebhooksResponse,
     },
 };
 use store::DeliverySelector;
@@ -44,19 +43,7 @@ pub(super) async fn list_dead(
     let has_more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = rows.last().filter(|_| has_more).map(|last| last.seq.to_string());
-    Ok(ListDeadDeliveriesResponse { dead: rows.into_iter().map(row).collect(), next_cursor })
-}
-
-fn row(dead: store::DeadDelivery) -> DeadDelivery {
-    DeadDelivery {
-        seq: dead.seq,
-        kind: dead.kind,
-        number: dead.review.map(|number| number.to_string()),
-        attempts: dead.attempts,
-        last_error: dead.error,
-        at: timestamp(dead.died_at),
-        waiting: dead.again,
-    }
+    Ok(ListDeadDeliveriesResponse { dead: rows, next_cursor })
 }
 
 pub(super) async fn redeliver(

@@ -226,7 +226,7 @@ impl Worker {
         match &result {
             Ok(()) => {
                 self.count("delivered");
-                self.status().delivered_at = Some(api::timestamp(at).to_string());
+                self.status().delivered_at = Some(at.to_string());
             }
             Err(error) => {
                 self.count("failed");

@@ -21,9 +21,9 @@ pub use change::{Change, CommitReply, Committed, DeliverySelector, PoolChange, W
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use rows::{
-    CounterPatchRow, DeadDelivery, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, MessageRow, Page,
-    ProcessIdentity, ProjectQueue, ReviewCost, ReviewFilter, ReviewMatch, ReviewerEnd, ReviewerRow, ReviewerWork,
-    RoundRow, SeatRow, StatsPeriod, VerdictRow, WaitingReview, WebhookRow,
+    CounterPatchRow, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, Page, ProcessIdentity,
+    ProjectQueue, ReviewFilter, ReviewMatch, ReviewerEnd, ReviewerRow, ReviewerWork, RoundRow, SeatRow, StatsPeriod,
+    WaitingReview, WebhookRow,
 };
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};

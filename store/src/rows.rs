@@ -1,13 +1,12 @@
-//! What queries take and return.
+//! What queries take, and the rows that `domain::query` does not have.
 
 use domain::{
     event_kind::EventKind,
     finding::{Finding, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     pool::scaling::SpawnReason,
-    review::{Category, ReviewTarget, Role, Status},
+    review::{Category, ReviewTarget, Status},
     time::Timestamp,
-    verdict::{ReviewMetrics, Verdict},
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,32 +16,6 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Opaque cursor of the next page; `None` on the last one.
     pub next_cursor: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct MessageRow {
-    pub id: u64,
-    pub round: u32,
-    pub persona: String,
-    pub role: Role,
-    pub by: Option<String>,
-    pub body: String,
-    pub metadata: Option<serde_json::Value>,
-    pub at: Timestamp,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct VerdictRow {
-    pub id: u64,
-    pub round: u32,
-    pub persona: String,
-    pub by: String,
-    pub verdict: Verdict,
-    pub reason: Option<String>,
-    pub summary: Option<String>,
-    pub metrics: Option<ReviewMetrics>,
-    pub content_hash: String,
-    pub at: Timestamp,
 }
 
 /// A counter-patch with its text.
@@ -69,20 +42,6 @@ pub struct RoundRow {
     /// The branch, commit or range that the submitted diff was taken from.
     pub target: Option<Box<ReviewTarget>>,
     pub submitted_at: Timestamp,
-}
-
-/// What the verdicts of one reviewer cost in one round, as far as the reviewer reported it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReviewCost {
-    pub round: u32,
-    pub persona: String,
-    pub by: String,
-    /// Includes comments.
-    pub verdicts: u64,
-    pub duration_ms: u64,
-    pub cost_usd: f64,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
 }
 
 /// The reviews that a name or the start of an id matches.
@@ -297,17 +256,4 @@ pub struct WebhookRow {
     pub cursor: u64,
     /// Number of dead deliveries.
     pub dead: u64,
-}
-
-/// An event that could not be delivered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadDelivery {
-    pub seq: u64,
-    pub kind: String,
-    pub review: Option<ReviewNumber>,
-    pub attempts: u32,
-    pub error: String,
-    pub died_at: Timestamp,
-    /// Another attempt was requested.
-    pub again: bool,
 }

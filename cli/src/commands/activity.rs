@@ -45,7 +45,7 @@ fn render(feed: &ActivityResponse) -> String {
         if let Some(preview) = &entry.preview {
             what.push_str(&format!(": {}", one_line(preview)));
         }
-        let number = escape(entry.number.as_deref().unwrap_or_default()).into_owned();
+        let number = entry.number.map(|number| number.to_string()).unwrap_or_default();
         [entry.seq.to_string(), format_age(entry.at), number, what]
     };
     let lines: Vec<_> = feed.entries.iter().map(line).collect();

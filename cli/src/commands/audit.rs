@@ -80,7 +80,7 @@ fn render(log: &AuditResponse) -> String {
         [
             event.seq.to_string(),
             format_local_short(event.at),
-            escape(event.number.as_deref().unwrap_or_default()).into_owned(),
+            event.number.map(|number| number.to_string()).unwrap_or_default(),
             event.kind.to_string(),
             escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(),
             event.status.map(|status| status.to_string()).unwrap_or_default(),

@@ -108,7 +108,7 @@ fn line(event: &Event) -> String {
         "{:>7}  {:.3}  {:<7} {:<22} {:<17} {}  {}",
         event.seq,
         event.at,
-        event.number.as_deref().unwrap_or("-"),
+        event.number.map_or_else(|| "-".to_owned(), |number| number.to_string()),
         event.kind().as_str(),
         event.status.map_or("-", |status| status.as_str()),
         event.actor.as_deref().unwrap_or("-"),

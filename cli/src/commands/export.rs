@@ -134,7 +134,7 @@ async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) 
         Ok((page.reviews, page.next_cursor))
     })
     .await?;
-    Ok(reviews.iter().map(|review| review.review_id.to_string()).collect())
+    Ok(reviews.iter().map(|review| review.head.review_id.to_string()).collect())
 }
 
 /// The JSON format.

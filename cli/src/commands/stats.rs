@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 fn render(stats: &StatsResponse) -> String {
-    let reviews = &stats.reviews;
+    let reviews = &stats.stats.reviews;
     let since = stats.since.map(|at| format!(" from {}", format_local(at))).unwrap_or_default();
     let until = stats.until.map(|at| format!(" to {}", format_local(at))).unwrap_or_default();
     let mut out = format!("{}{since}{until}\n", count(reviews.total, "review"));
@@ -61,11 +61,11 @@ fn render(stats: &StatsResponse) -> String {
     out.push_str(&durations(reviews));
     out.push_str("\ntime in\n");
     out.push_str(&status_times(reviews));
-    let issues = &stats.issues;
+    let issues = &stats.stats.issues;
     let _ = writeln!(out, "\n{}, {}", count(issues.total, "issue"), count(issues.suggestions, "suggestion"));
     let _ = writeln!(out, "  severity  {}", render_counts(&issues.by_severity));
     let _ = writeln!(out, "  became    {}", render_counts(&issues.by_status));
-    let _ = write!(out, "\nwork\n{}", table(WORK_HEAD, &[work("all", &stats.work, issues)]));
+    let _ = write!(out, "\nwork\n{}", table(WORK_HEAD, &[work("all", &stats.stats.work, issues)]));
     groups(&mut out, stats);
     out
 }
@@ -87,7 +87,7 @@ fn work(name: &str, work: &WorkStats, issues: &IssueStats) -> [String; 9] {
 }
 
 fn groups(out: &mut String, stats: &StatsResponse) {
-    let (groups, by) = (&stats.groups, stats.group_by);
+    let (groups, by) = (&stats.stats.groups, stats.group_by);
     let review_rows: Vec<_> = groups.iter().filter_map(review_row).collect();
     if !review_rows.is_empty() {
         let head = ["WHICH", "REVIEWS", "APPROVED", "REJECTED", "CANCELLED", "TO CLAIM", "TO DECISION"];
@@ -97,7 +97,7 @@ fn groups(out: &mut String, stats: &StatsResponse) {
         let lines: Vec<_> = groups.iter().map(|group| work(&group.group, &group.work, &group.issues)).collect();
         let _ = write!(out, "\nwork by {by}\n{}", table(WORK_HEAD, &lines));
     }
-    if let Some(more) = stats.more_groups {
+    if let Some(more) = stats.stats.more_groups {
         let _ = writeln!(out, "  and {more} more");
     }
 }

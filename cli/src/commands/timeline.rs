@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 
 fn render(timeline: &TimelineResponse) -> String {
     let TimelineResponse { number, status, took_ms, rounds, .. } = timeline;
-    let mut out = format!("{} {status}, {} from the first event to the last\n", escape(number), duration(*took_ms));
+    let mut out = format!("{number} {status}, {} from the first event to the last\n", duration(*took_ms));
     for round in rounds {
         let _ = writeln!(out, "\nround {}", round.round);
         for event in &round.events {

@@ -98,7 +98,8 @@ fn render(response: &ListWebhooksResponse) -> String {
             (true, Some(_)) => format!("failing: {}", text(&webhook.last_error)),
             (true, None) => "ok".to_owned(),
         };
-        let last_delivery = webhook.last_delivery.as_deref().and_then(|at| at.parse().ok()).map(format_local);
+        let last_delivery =
+            webhook.last_delivery.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok()).map(format_local);
         [
             escape(&webhook.name).into_owned(),
             text(&webhook.url),
@@ -123,7 +124,7 @@ fn render_dead(response: &ListDeadDeliveriesResponse) -> String {
             dead.seq.to_string(),
             format_local(dead.at),
             escape(&dead.kind).into_owned(),
-            escape(dead.number.as_deref().unwrap_or_default()).into_owned(),
+            dead.number.map(|number| number.to_string()).unwrap_or_default(),
             dead.attempts.to_string(),
             escape(&dead.last_error).into_owned(),
             if dead.waiting { "waits for a retry".to_owned() } else { String::new() },

@@ -15,18 +15,18 @@ pub(crate) fn duration(ms: u64) -> String {
 }
 
 /// A timestamp in local time.
-pub(crate) fn format_local(at: Timestamp) -> String {
-    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+pub(crate) fn format_local(at: impl Into<Timestamp>) -> String {
+    at.into().to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// A timestamp in local time without the year, for lists.
-pub(crate) fn format_local_short(at: Timestamp) -> String {
-    at.to_zoned(TimeZone::system()).strftime("%m-%d %H:%M:%S").to_string()
+pub(crate) fn format_local_short(at: impl Into<Timestamp>) -> String {
+    at.into().to_zoned(TimeZone::system()).strftime("%m-%d %H:%M:%S").to_string()
 }
 
 /// The time since a timestamp in one unit: `14m`.
-pub(crate) fn format_age(at: Timestamp) -> String {
-    let seconds = Timestamp::now().duration_since(at).as_secs().max(0);
+pub(crate) fn format_age(at: impl Into<Timestamp>) -> String {
+    let seconds = Timestamp::now().duration_since(at.into()).as_secs().max(0);
     match seconds {
         ..60 => format!("{seconds}s"),
         60..3_600 => format!("{}m", seconds / 60),

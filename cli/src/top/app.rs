@@ -148,8 +148,14 @@ impl App {
     /// The selected review, or the review of the selected event.
     fn review(&self) -> Option<String> {
         match self.pane {
-            Pane::Reviews => self.state.reviews.get(self.selected(Pane::Reviews)).map(|review| review.number.clone()),
-            Pane::Events => self.events.get(self.selected(Pane::Events)).and_then(|event| event.number.clone()),
+            Pane::Reviews => {
+                self.state.reviews.get(self.selected(Pane::Reviews)).map(|review| review.head.number.to_string())
+            }
+            Pane::Events => self
+                .events
+                .get(self.selected(Pane::Events))
+                .and_then(|event| event.number)
+                .map(|number| number.to_string()),
             Pane::Reviewers | Pane::Actors => None,
         }
     }

@@ -42,7 +42,7 @@ pub(super) async fn fetch(caller: &Caller) -> Result<BrokerState, CliError> {
     for status in OPEN {
         let request = ListReviewsRequest { status: Some(status), limit: Some(ROWS), ..Default::default() };
         let page = caller.remote.execute_quietly::<ListReviews>(&request).await?;
-        reviews.extend(page.reviews.into_iter().filter(|review| review.status == status));
+        reviews.extend(page.reviews.into_iter().filter(|review| review.head.status == status));
     }
     let pool = optional(caller.remote.execute_quietly::<ListReviewers>(&ListReviewersRequest {}).await)?;
     let actors = optional(caller.remote.get("/debug/actors?format=text").await)?.unwrap_or_default();

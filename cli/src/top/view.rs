@@ -117,8 +117,8 @@ fn empty_text(app: &App, pane: Pane) -> String {
 }
 
 fn review(review: &ReviewRow, width: usize) -> Line<'static> {
-    let status = style::status(review.status.as_str());
-    let (number, round, age) = (escape(&review.number), review.current_round, format_age(review.updated_at));
+    let status = style::status(review.head.status.as_str());
+    let (number, round, age) = (review.head.number, review.head.current_round, format_age(review.updated_at));
     let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.plain());
     let holder = review.claimed_by.as_deref().map(|holder| format!("[{}] ", clipped(holder, 14))).unwrap_or_default();
     Line::from(clipped(&format!("{head}{holder}{}", one_line(&review.intent)), width))
@@ -132,8 +132,9 @@ fn reviewer(reviewer: &Reviewer, width: usize) -> Line<'static> {
 }
 
 fn event(event: &Event, width: usize) -> Line<'static> {
-    let time = event.at.strftime("%H:%M:%S");
-    let (number, kind) = (event.number.as_deref().unwrap_or_default(), event.kind().as_str());
+    let time = jiff::Timestamp::from(event.at).strftime("%H:%M:%S");
+    let number = event.number.map(|number| number.to_string()).unwrap_or_default();
+    let kind = event.kind().as_str();
     let actor = event.actor.as_deref().unwrap_or_default();
     let line = format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&description(event)));
     Line::from(clipped(&line, width))

@@ -2,7 +2,9 @@
 
 use super::{AnchorState, FindingNumber, FindingStatus, Grounding, Location, NewFinding, Severity};
 use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The position of a finding's lines in the active content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,22 +37,26 @@ crate::string_enum! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The proposer's response to a finding, which its reviewer has not answered yet.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposerReply {
+    #[serde(rename = "says")]
     pub response: ProposerResponse,
     pub note: Option<String>,
     pub by: String,
-    pub at: Timestamp,
+    pub at: jiff::Timestamp,
     pub round: u32,
 }
 
 /// The last decision about a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolution {
     pub by: String,
     pub role: Authority,
     pub note: Option<String>,
-    pub at: Timestamp,
+    pub at: jiff::Timestamp,
     pub round: u32,
 }
 

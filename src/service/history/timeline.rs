@@ -1,9 +1,6 @@
 //! Builds the timeline of a review from its events.
 
-use api::{
-    history::{RaisedIssue, ResolvedIssue, TimelineEvent, TimelineResponse, TimelineRound},
-    timestamp,
-};
+use api::history::{RaisedIssue, ResolvedIssue, TimelineEvent, TimelineResponse, TimelineRound};
 use domain::{
     finding::FindingStatus,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
@@ -25,11 +22,11 @@ pub(super) fn timeline(review: &Review, events: Vec<(u32, TimelineEvent)>, is_la
     }
     TimelineResponse {
         review_id: review.id,
-        number: review.number.to_string(),
+        number: review.number,
         status: review.status,
         current_round: review.round.number,
-        created_at: timestamp(review.created_at),
-        updated_at: timestamp(review.updated_at),
+        created_at: review.created_at.into(),
+        updated_at: review.updated_at.into(),
         took_ms: between(review.created_at.0, review.updated_at.0),
         rounds,
         next_cursor: last.filter(|_| !is_last).map(|version| version.to_string()),
@@ -42,7 +39,7 @@ pub(super) fn timeline_event(record: &TimelineRecord) -> Option<(u32, TimelineEv
     let at = record.event.at;
     let base = TimelineEvent {
         version: recorded.version,
-        at: timestamp(at),
+        at: at.into(),
         after_ms: record.previous_at.map(|previous| between(previous.0, at.0)),
         kind: recorded.event.kind(),
         actor: record.event.actor.clone(),

@@ -3,9 +3,15 @@
 use super::{Reader, parse_word, reader::to_saturated_u64, to_u32, to_u64};
 use crate::{
     StoreError,
-    rows::{CounterPatchRow, MessageRow, Page, ReviewCost, RoundRow, VerdictRow},
+    rows::{CounterPatchRow, Page, RoundRow},
 };
-use domain::{ids::ReviewNumber, review::Role, time::Timestamp, verdict::Verdict};
+use domain::{
+    ids::ReviewNumber,
+    query::{Iteration, Message, ReviewerEffort},
+    review::Role,
+    time::Timestamp,
+    verdict::Verdict,
+};
 
 impl Reader {
     /// The rounds of a review, oldest first.
@@ -37,7 +43,7 @@ impl Reader {
         round: Option<u32>,
         after: u64,
         limit: u32,
-    ) -> Result<Page<MessageRow>, StoreError> {
+    ) -> Result<Page<Message>, StoreError> {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let one_more = i64::from(limit) + 1;
         let rows = sqlx::query!(
@@ -55,15 +61,16 @@ impl Reader {
             .into_iter()
             .take(limit as usize)
             .map(|row| {
-                Ok(MessageRow {
+                Ok(Message {
                     id: to_u64(row.id)?,
                     round: to_u32(row.round)?,
                     persona: row.persona,
-                    role: parse_word(&row.role, Role::parse)?,
-                    by: row.sender,
+                    sender_role: parse_word(&row.role, Role::parse)?,
+                    caller_id: row.sender,
                     body: row.body,
+                    body_total: None,
                     metadata: row.metadata.as_deref().map(serde_json::from_str).transpose()?,
-                    at: Timestamp(row.at_ms),
+                    at: Timestamp(row.at_ms).into(),
                 })
             })
             .collect::<Result<Vec<_>, StoreError>>()?;
@@ -77,12 +84,12 @@ impl Reader {
         number: ReviewNumber,
         round: u32,
         limit: u32,
-    ) -> Result<Vec<VerdictRow>, StoreError> {
+    ) -> Result<Vec<Iteration>, StoreError> {
         self.list_verdicts_of(number, round, true, limit).await
     }
 
     /// The last verdict of a round that is not a comment.
-    pub async fn find_last_vote(&self, number: ReviewNumber, round: u32) -> Result<Option<VerdictRow>, StoreError> {
+    pub async fn find_last_vote(&self, number: ReviewNumber, round: u32) -> Result<Option<Iteration>, StoreError> {
         Ok(self.list_verdicts_of(number, round, false, 1).await?.pop())
     }
 
@@ -92,9 +99,9 @@ impl Reader {
         round: u32,
         comments: bool,
         limit: u32,
-    ) -> Result<Vec<VerdictRow>, StoreError> {
+    ) -> Result<Vec<Iteration>, StoreError> {
         let rows = sqlx::query!(
-            "SELECT id, round, persona, reviewer, verdict, reason, summary, metrics, content_hash, at_ms
+            "SELECT round, persona, reviewer, verdict, reason, summary, metrics, at_ms
              FROM verdicts WHERE review = ?1 AND round = ?2 AND (?3 OR verdict <> 'comment') ORDER BY id DESC LIMIT ?4",
             number.0,
             round,
@@ -105,17 +112,15 @@ impl Reader {
         .await?;
         rows.into_iter()
             .map(|row| {
-                Ok(VerdictRow {
-                    id: to_u64(row.id)?,
+                Ok(Iteration {
                     round: to_u32(row.round)?,
                     persona: row.persona,
-                    by: row.reviewer,
+                    reviewer_id: row.reviewer,
                     verdict: parse_word(&row.verdict, Verdict::parse)?,
                     reason: row.reason,
                     summary: row.summary,
                     metrics: row.metrics.as_deref().map(serde_json::from_str).transpose()?,
-                    content_hash: row.content_hash,
-                    at: Timestamp(row.at_ms),
+                    at: Timestamp(row.at_ms).into(),
                 })
             })
             .collect()
@@ -161,7 +166,7 @@ impl Reader {
     }
 
     /// What the verdicts of a review cost, by round, seat and reviewer, oldest first.
-    pub async fn list_review_costs(&self, number: ReviewNumber) -> Result<Vec<ReviewCost>, StoreError> {
+    pub async fn list_review_costs(&self, number: ReviewNumber) -> Result<Vec<ReviewerEffort>, StoreError> {
         let rows = sqlx::query!(
             r#"SELECT round AS "round!", persona AS "persona!", reviewer AS "reviewer!", count(*) AS "verdicts!: i64",
                       total(metrics ->> '$.duration_ms') AS "duration!: f64",
@@ -175,10 +180,10 @@ impl Reader {
         .await?;
         rows.into_iter()
             .map(|row| {
-                Ok(ReviewCost {
+                Ok(ReviewerEffort {
                     round: to_u32(row.round)?,
                     persona: row.persona,
-                    by: row.reviewer,
+                    reviewer_id: row.reviewer,
                     verdicts: to_u64(row.verdicts)?,
                     duration_ms: to_saturated_u64(row.duration),
                     cost_usd: row.cost,

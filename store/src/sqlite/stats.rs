@@ -82,7 +82,7 @@ impl Reader {
             auto_rejections,
             processes,
             groups,
-            more_groups,
+            more_groups: (more_groups > 0).then_some(more_groups),
         })
     }
 }

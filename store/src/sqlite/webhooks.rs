@@ -1,11 +1,8 @@
 //! Delivery state of webhooks: each webhook's cursor in the log, and the events it could not be sent.
 
 use super::{Reader, to_u32, to_u64};
-use crate::{
-    DeliverySelector, StoreError, WebhookChange, WebhookStep,
-    rows::{DeadDelivery, WebhookRow},
-};
-use domain::{ids::ReviewNumber, time::Timestamp};
+use crate::{DeliverySelector, StoreError, WebhookChange, WebhookStep, rows::WebhookRow};
+use domain::{ids::ReviewNumber, query::DeadDelivery, time::Timestamp};
 use rusqlite::{Connection, params};
 
 const REGISTER: &str = "INSERT INTO webhooks (name, source, cursor) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";
@@ -63,11 +60,11 @@ impl Reader {
                 Ok(DeadDelivery {
                     seq: to_u64(row.seq)?,
                     kind: row.kind,
-                    review: row.review.map(ReviewNumber),
+                    number: row.review.map(ReviewNumber),
                     attempts: to_u32(row.attempts)?,
-                    error: row.error,
-                    died_at: Timestamp(row.died_at_ms),
-                    again: row.again,
+                    last_error: row.error,
+                    at: Timestamp(row.died_at_ms).into(),
+                    waiting: row.again,
                 })
             })
             .collect()

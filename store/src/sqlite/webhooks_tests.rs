@@ -61,6 +61,6 @@ async fn dead_deliveries_are_listed_retried_and_removed() {
     assert_eq!(write(&store, WebhookStep::RemoveDead(DeliverySelector::Seqs(vec![5]))).await, 1);
     assert_eq!(store.reader.find_delivery_to_retry("ci").await.unwrap(), None);
     let left = store.reader.list_dead_deliveries("ci", 2, 9).await.unwrap();
-    assert_eq!(left.iter().map(|dead| (dead.seq, dead.attempts, dead.again)).collect::<Vec<_>>(), [(3, 6, false)]);
+    assert_eq!(left.iter().map(|dead| (dead.seq, dead.attempts, dead.waiting)).collect::<Vec<_>>(), [(3, 6, false)]);
     assert_eq!(write(&store, WebhookStep::RemoveDead(DeliverySelector::All)).await, 2);
 }

@@ -10,6 +10,7 @@ use domain::{
     ids::ReviewNumber,
     pool::PoolEvent,
     pool::scaling::SpawnReason,
+    query::Iteration,
     review::{ClaimEndReason, Event, Review},
 };
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
-use store::{LogEntry, Reader, VerdictRow};
+use store::{LogEntry, Reader};
 use tempfile::TempDir;
 
 /// A valid response.
@@ -173,7 +174,7 @@ impl Records {
         self.reader.find_review(id).await.unwrap().unwrap()
     }
 
-    pub(crate) async fn verdicts(&self, number: i64, round: u32) -> Vec<VerdictRow> {
+    pub(crate) async fn verdicts(&self, number: i64, round: u32) -> Vec<Iteration> {
         self.reader.list_verdicts(ReviewNumber(number), round, 100).await.unwrap()
     }
 

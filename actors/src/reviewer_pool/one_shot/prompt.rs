@@ -9,11 +9,11 @@ use domain::{
     content::ContentHash,
     finding::{Finding, FindingStatus},
     persona::Persona,
+    query::Message,
     review::Review,
     verdict::Verdict,
 };
 use std::{fmt::Write as _, sync::Arc};
-use store::MessageRow;
 
 /// How much of a diff is quoted. The rest can be read in the files.
 const MAX_DIFF_BYTES: usize = 256 << 10;
@@ -35,7 +35,7 @@ pub(crate) struct PromptContext {
     pub(crate) last_vote: Option<LastVote>,
     /// The open findings, one line each.
     pub(crate) findings: Vec<String>,
-    pub(crate) discussion: Vec<MessageRow>,
+    pub(crate) discussion: Vec<Message>,
 }
 
 /// The last vote of this persona, and what changed since.
@@ -53,7 +53,7 @@ impl PromptContext {
         let content = submissions.shared.find_content(&review.round.content_hash).await?;
         let mut discussion = Vec::new();
         loop {
-            let after = discussion.last().map_or(0, |last: &MessageRow| last.id);
+            let after = discussion.last().map_or(0, |last: &Message| last.id);
             let page = submissions.shared.reader.list_messages(review.number, None, after, PAGE_SIZE).await?;
             let is_last = page.next_cursor.is_none();
             discussion.extend(page.items);
@@ -81,15 +81,13 @@ async fn find_last_vote(
     review: &Review,
     persona: &str,
 ) -> Result<Option<LastVote>, BrokerError> {
-    for round in (1..=review.round.number).rev() {
-        let verdicts = submissions.shared.reader.list_verdicts(review.number, round, PAGE_SIZE).await?;
-        let vote = verdicts.into_iter().find(|given| given.persona == persona && given.verdict.is_vote());
-        if let Some(vote) = vote {
-            let diff = diff_since(submissions, review, ContentHash(vote.content_hash)).await;
-            return Ok(Some(LastVote { round, verdict: Some(vote.verdict), reason: vote.reason, diff }));
-        }
-    }
-    Ok(None)
+    let seat = review.seats.iter().find(|seat| seat.persona == persona);
+    let Some(reviewed) = seat.and_then(|seat| seat.reviewed.clone()) else { return Ok(None) };
+    let verdicts = submissions.shared.reader.list_verdicts(review.number, reviewed.round, PAGE_SIZE).await?;
+    let vote = verdicts.into_iter().find(|given| given.persona == persona && given.verdict.is_vote());
+    let Some(vote) = vote else { return Ok(None) };
+    let diff = diff_since(submissions, review, reviewed.content_hash).await;
+    Ok(Some(LastVote { round: reviewed.round, verdict: Some(vote.verdict), reason: vote.reason, diff }))
 }
 
 /// The diff from `judged` to the current content. Without it the prompt still has the whole change.
@@ -211,14 +209,14 @@ fn response_format() -> String {
 }
 
 /// The newest message last. If there are too many, the oldest are left out.
-fn render_discussion(messages: &[MessageRow]) -> String {
+fn render_discussion(messages: &[Message]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut room = MAX_TEXT_BYTES;
     for message in messages.iter().rev() {
-        let by = message.by.as_deref().map(|by| format!(" {by}")).unwrap_or_default();
+        let by = message.caller_id.as_deref().map(|by| format!(" {by}")).unwrap_or_default();
         let line = format!(
             "[round {}, {}{by}, about the seat {}] {}",
-            message.round, message.role, message.persona, message.body
+            message.round, message.sender_role, message.persona, message.body
         );
         let Some(left) = room.checked_sub(line.len()) else { break };
         room = left;

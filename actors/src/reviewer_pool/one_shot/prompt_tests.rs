@@ -33,9 +33,19 @@ fn context() -> PromptContext {
     }
 }
 
-fn message(id: u64, body: &str) -> MessageRow {
+fn message(id: u64, body: &str) -> Message {
     let (role, at) = (Role::Proposer, Timestamp(0));
-    MessageRow { id, round: 1, persona: "security".into(), role, by: None, body: body.into(), metadata: None, at }
+    Message {
+        id,
+        round: 1,
+        persona: "security".into(),
+        sender_role: role,
+        caller_id: None,
+        body: body.into(),
+        body_total: None,
+        metadata: None,
+        at: at.into(),
+    }
 }
 
 /// The text quoted under this name.

@@ -103,7 +103,7 @@ impl Scenario<'_> {
             diff: Some(diff.clone()),
             ..Default::default()
         };
-        let review = broker.execute::<CreateReview>(&request).await?.number;
+        let review = broker.execute::<CreateReview>(&request).await?.head.number.to_string();
         self.narrator.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
         Ok(review)
     }
@@ -207,7 +207,8 @@ impl Scenario<'_> {
             ..verdict(review, Verdict::Approved)
         };
         broker.execute::<SubmitVerdict>(&verdict).await?;
-        let tree = proposal.details.as_ref().and_then(|details| details.diff.tree_id.as_deref()).unwrap_or_default();
+        let tree =
+            proposal.details.as_ref().and_then(|details| details.state.diff.tree_id.as_deref()).unwrap_or_default();
         let (hash, tree) = (truncate(&proposal.content_hash.0, 12), truncate(tree, 12));
         let lines = [format!("approved content {hash}…, which produces the tree {tree}…")];
         self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await

@@ -32,7 +32,7 @@ pub(super) async fn gather(broker: &Remote, id: &str) -> Result<ReviewBundle, Cl
     let request = ReviewStatusRequest { review_id: id.to_owned(), ..Default::default() };
     let review = broker.execute::<GetReviewStatus>(&request).await?;
     let mut rounds = Vec::new();
-    for round in 1..=review.current_round.max(1) {
+    for round in 1..=review.head.current_round.max(1) {
         let request = ProposalRequest { review_id: id.to_owned(), round: Some(round), ..Default::default() };
         rounds.push(pagination::complete_proposal(broker, request).await?);
     }

@@ -22,7 +22,7 @@ pub(super) fn render(bundles: &[ReviewBundle]) -> String {
 }
 
 fn report(out: &mut String, bundle: &ReviewBundle) {
-    let _ = writeln!(out, "# {}: {}\n", inline(&bundle.review.number), inline(&bundle.review.intent));
+    let _ = writeln!(out, "# {}: {}\n", bundle.review.head.number, inline(&bundle.review.state.intent));
     let _ = writeln!(out, "| | |\n|---|---|");
     for (title, value) in facts(bundle) {
         if !value.is_empty() {
@@ -41,17 +41,20 @@ fn facts(bundle: &ReviewBundle) -> Vec<(&'static str, String)> {
     let details = bundle.rounds.last().and_then(|latest| latest.details.as_ref());
     let of_details = |field: fn(&ProposalDetails) -> Option<String>| details.and_then(field).unwrap_or_default();
     vec![
-        ("status", review.status.to_string()),
-        ("proposed by", review.proposer_id.clone().unwrap_or_else(|| review.agent_type.clone())),
-        ("project", review.project.clone().unwrap_or_default()),
-        ("category", review.category.map(|category| category.to_string()).unwrap_or_default()),
-        ("rounds", review.current_round.to_string()),
+        ("status", review.head.status.to_string()),
+        (
+            "proposed by",
+            review.state.proposer.proposer_id.clone().unwrap_or_else(|| review.state.proposer.agent_type.clone()),
+        ),
+        ("project", review.state.proposer.project.clone().unwrap_or_default()),
+        ("category", review.state.category.map(|category| category.to_string()).unwrap_or_default()),
+        ("rounds", review.head.current_round.to_string()),
         ("content", review.content_hash.to_string()),
-        ("approved content", of_details(|details| details.approved_hash.as_ref().map(ToString::to_string))),
-        ("base", of_details(|details| details.diff.base_commit.clone())),
-        ("tree", of_details(|details| details.diff.tree_id.clone())),
-        ("submitted", review.created_at.to_string()),
-        ("last change", review.updated_at.to_string()),
+        ("approved content", of_details(|details| details.state.approved_hash.as_ref().map(ToString::to_string))),
+        ("base", of_details(|details| details.state.diff.base_commit.clone())),
+        ("tree", of_details(|details| details.state.diff.tree_id.clone())),
+        ("submitted", review.state.created_at.to_string()),
+        ("last change", review.state.updated_at.to_string()),
     ]
 }
 

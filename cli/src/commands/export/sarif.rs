@@ -134,7 +134,7 @@ fn result(review: &ReviewStatusResponse, issue: &Issue) -> Result {
         rule_id: issue.kind,
         level: level(issue),
         message: Text { text: message(issue) },
-        partial_fingerprints: Fingerprints { issue: format!("{}/{}", review.review_id, issue.issue_id) },
+        partial_fingerprints: Fingerprints { issue: format!("{}/{}", review.head.review_id, issue.issue_id) },
         properties: Properties {
             issue_id: issue.issue_id.clone(),
             severity: issue.severity,
@@ -144,7 +144,7 @@ fn result(review: &ReviewStatusResponse, issue: &Issue) -> Result {
             round: issue.round,
             grounding: issue.grounding.clone().into_owned(),
             confidence: issue.confidence,
-            review: review.number.clone(),
+            review: review.head.number.to_string(),
         },
         locations: issue.file.as_deref().map(|file| [location(file, issue)]),
         suppressions: (issue.status != FindingStatus::Open).then(|| [suppression(issue)]),

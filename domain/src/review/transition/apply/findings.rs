@@ -96,7 +96,7 @@ pub(in super::super) fn resolve_own(review: &mut Review, by: &str, at: Timestamp
         finding.status = *status;
         finding.reply = None;
         let note = Some("approved".into());
-        finding.resolution = Some(Resolution { by: by.into(), role: Authority::Reviewer, note, at, round });
+        finding.resolution = Some(Resolution { by: by.into(), role: Authority::Reviewer, note, at: at.into(), round });
         put(review, finding);
     }
 }
@@ -126,12 +126,12 @@ pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpd
             finding.raised_on = review.round.content_hash.clone();
             finding.anchor = Some(Anchor { state: AnchorState::Exact, location: Some(location), likely_fixed: false });
         }
-        finding.resolution = Some(Resolution { by: by.clone(), role: *role, note: note.clone(), at, round });
+        finding.resolution = Some(Resolution { by: by.clone(), role: *role, note: note.clone(), at: at.into(), round });
         if let Some(first) = duplicate_of {
             merge(review, &finding, *first);
         }
     } else if let Some(response) = proposer_response(*requested) {
-        finding.reply = Some(ProposerReply { response, note: note.clone(), by: by.clone(), at, round });
+        finding.reply = Some(ProposerReply { response, note: note.clone(), by: by.clone(), at: at.into(), round });
     }
     put(review, finding);
     if *status != review.status {
