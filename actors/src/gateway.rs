@@ -19,26 +19,13 @@ use tokio::sync::oneshot;
 /// Messages handled by the [`Gateway`].
 pub(crate) enum GatewayMessage {
     /// Applies a command to a review. The reply is sent after the result is durable.
-    Apply {
-        id: ReviewId,
-        command: Box<Command>,
-        payload: CommandPayload,
-        reply: ReplySender,
-    },
+    Apply { id: ReviewId, pending: PendingCommand },
     /// Writes a change of a review; `done` is notified after COMMIT.
-    Commit {
-        change: Box<Change>,
-        done: CommitReply,
-    },
-    CommitPool {
-        change: Box<PoolChange>,
-        done: oneshot::Sender<Result<(), StoreError>>,
-    },
-    /// The answer is the number of rows that changed.
-    CommitWebhook {
-        change: Box<WebhookChange>,
-        done: oneshot::Sender<Result<u64, StoreError>>,
-    },
+    Commit { change: Box<Change>, done: CommitReply },
+    /// Writes a change of the pool.
+    CommitPool { change: Box<PoolChange>, done: oneshot::Sender<Result<(), StoreError>> },
+    /// Writes a change of a webhook. The answer is the number of rows that changed.
+    CommitWebhook { change: Box<WebhookChange>, done: oneshot::Sender<Result<u64, StoreError>> },
 }
 
 /// Data that travels with a command and that the rules do not look at.
@@ -51,8 +38,19 @@ pub(crate) struct CommandPayload {
     pub(crate) patch: Option<Arc<str>>,
 }
 
-/// Where the outcome of a command goes. A plain channel, because it shows when the caller has gone away.
-pub(crate) type ReplySender = oneshot::Sender<Result<CommandOutcome, BrokerError>>;
+/// A command on its way to its review.
+pub(crate) struct PendingCommand {
+    pub(crate) command: Box<Command>,
+    pub(crate) payload: CommandPayload,
+    /// A plain channel, because it shows when the caller has gone away.
+    pub(crate) reply: oneshot::Sender<Result<CommandOutcome, BrokerError>>,
+}
+
+impl PendingCommand {
+    pub(crate) fn refuse(self, error: BrokerError) {
+        let _ = self.reply.send(Err(error));
+    }
+}
 
 /// Sends commands to reviews and changes to the writer, and waits for the result.
 #[derive(Clone)]
@@ -74,7 +72,8 @@ impl Reviews {
         payload: CommandPayload,
     ) -> Result<CommandOutcome, BrokerError> {
         let (reply, outcome) = oneshot::channel();
-        self.gateway.send(GatewayMessage::Apply { id, command: Box::new(command), payload, reply });
+        let pending = PendingCommand { command: Box::new(command), payload, reply };
+        self.gateway.send(GatewayMessage::Apply { id, pending });
         outcome.await.unwrap_or_else(|_| Err(self.shared.dropped_reply()))
     }
 
@@ -130,10 +129,10 @@ impl Actor for Gateway {
     ) -> Result<(), ActorProcessingErr> {
         self.stats.taken();
         match message {
-            GatewayMessage::Apply { id, command, payload, reply } => {
+            GatewayMessage::Apply { id, pending } => {
                 // Without a request key the id is new, so there is no snapshot to load.
-                let fresh = matches!(&*command, Command::Propose(new) if new.draft.request_key.is_none());
-                let message = Box::new(ReviewMessage::Apply { command, payload, reply });
+                let fresh = matches!(&*pending.command, Command::Propose(new) if new.draft.request_key.is_none());
+                let message = Box::new(ReviewMessage::Apply(pending));
                 self.supervisor.send(SupervisorMessage::Deliver { id, fresh, message });
             }
             GatewayMessage::Commit { change, done } => self.writer.commit(*change, done),

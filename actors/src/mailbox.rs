@@ -39,9 +39,12 @@ impl<M: Message> Mailbox<M> {
         self.actor.get_id()
     }
 
-    #[cfg(test)]
-    pub(crate) fn kill(&self) {
-        self.actor.kill();
+    pub(crate) fn actor(&self) -> &ActorRef<M> {
+        &self.actor
+    }
+
+    pub(crate) fn stop(&self) {
+        self.actor.stop(None);
     }
 
     /// `false` if the actor has not stopped within this time.
@@ -75,7 +78,7 @@ impl<M: Message> ActorSlot<M> {
     #[cfg(test)]
     pub(crate) fn kill(&self) {
         if let Some(actor) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
-            actor.kill();
+            actor.actor.kill();
         }
     }
 }

@@ -3,35 +3,30 @@
 //! Its state is always one that the database has. Readers and waiting calls see it through a watch channel, so they do
 //! not go through the mailbox.
 
-mod git_checks;
-
 use crate::{
     Shared,
     error::BrokerError,
-    gateway::{CommandPayload, ReplySender},
+    gateway::{CommandPayload, PendingCommand},
     mailbox::{ActorStats, Mailbox},
     submission::Submissions,
     supervisor::SupervisorMessage,
 };
 use domain::{
     ids::ReviewId,
-    review::{CheckNeeded, Command, Refusal, Reply, Review, Transition, check_needed, transition},
+    review::{CheckNeeded, CheckedDiff, Command, Refusal, Reply, Review, Transition, check_needed, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
 use store::Change;
-use tokio::{
-    sync::{oneshot, watch},
-    task::AbortHandle,
-};
+use tokio::{sync::watch, task::AbortHandle};
 
 /// Messages handled by a [`ReviewActor`].
 pub(crate) enum ReviewMessage {
     /// Applies a command. The reply is sent after the result is durable.
-    Apply { command: Box<Command>, payload: CommandPayload, reply: ReplySender },
+    Apply(PendingCommand),
     /// Git has finished its work for a command, which is complete now.
-    Checked { command: Box<Command>, payload: CommandPayload, outcome: Result<(), BrokerError>, reply: ReplySender },
+    Checked(PendingCommand, Result<(), BrokerError>),
     /// A lease or reservation may have ended. Also sent to wake the actor up.
     Expire,
     /// The actor stops. The supervisor no longer routes messages to it.
@@ -41,15 +36,13 @@ pub(crate) enum ReviewMessage {
 impl ReviewMessage {
     /// Whether a caller sent it, so that it counts against `limits.calls_per_review`.
     pub(crate) fn is_call(&self) -> bool {
-        matches!(self, Self::Apply { .. })
+        matches!(self, Self::Apply(_))
     }
 
     /// Answers the caller, if there is one, with an error.
     pub(crate) fn refuse(self, error: BrokerError) {
         match self {
-            Self::Apply { reply, .. } | Self::Checked { reply, .. } => {
-                let _ = reply.send(Err(error));
-            }
+            Self::Apply(pending) | Self::Checked(pending, _) => pending.refuse(error),
             Self::Expire | Self::Rest => {}
         }
     }
@@ -90,8 +83,8 @@ pub(crate) struct ReviewActor {
     pub(crate) stats: Arc<ActorStats>,
 }
 
-#[derive(Default)]
 pub(crate) struct State {
+    mailbox: Mailbox<ReviewMessage>,
     review: Option<Arc<Review>>,
     /// Set if the snapshot could not be read. Every message is then refused.
     unreadable: Option<Arc<str>>,
@@ -108,17 +101,21 @@ impl Drop for State {
     }
 }
 
+/// An error means that the state can no longer be trusted, so the actor stops.
+type Handled = Result<(), ActorProcessingErr>;
+
 impl Actor for ReviewActor {
     type Msg = ReviewMessage;
     type State = State;
     type Arguments = ();
 
-    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
-        Ok(State::default())
+    async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
+        let mailbox = Mailbox::new(myself, Arc::clone(&self.stats));
+        Ok(State { mailbox, review: None, unreadable: None, claiming: None, timer: None })
     }
 
     /// Reads the snapshot. Not in `pre_start`, which the supervisor waits for.
-    async fn post_start(&self, myself: ActorRef<Self::Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn post_start(&self, _: ActorRef<Self::Msg>, state: &mut State) -> Handled {
         if self.fresh {
             self.snapshot.send_replace(Snapshot::Missing);
             return Ok(());
@@ -126,7 +123,7 @@ impl Actor for ReviewActor {
         match self.shared.reader.find_review(self.id).await {
             Ok(Some(review)) => {
                 state.review = Some(Arc::new(review));
-                self.publish(&myself, state);
+                self.publish(state);
             }
             Ok(None) => {
                 self.snapshot.send_replace(Snapshot::Missing);
@@ -142,23 +139,13 @@ impl Actor for ReviewActor {
     }
 
     /// Boxed: ractor keeps room for this future in every actor, several times over, even while it is idle.
-    async fn handle(
-        &self,
-        myself: ActorRef<Self::Msg>,
-        message: ReviewMessage,
-        state: &mut State,
-    ) -> Result<(), ActorProcessingErr> {
-        Box::pin(self.act(myself, message, state)).await
+    async fn handle(&self, _: ActorRef<Self::Msg>, message: ReviewMessage, state: &mut State) -> Handled {
+        Box::pin(self.act(message, state)).await
     }
 }
 
 impl ReviewActor {
-    async fn act(
-        &self,
-        myself: ActorRef<ReviewMessage>,
-        message: ReviewMessage,
-        state: &mut State,
-    ) -> Result<(), ActorProcessingErr> {
+    async fn act(&self, message: ReviewMessage, state: &mut State) -> Handled {
         let _working = self.stats.work();
         self.stats.taken();
         if let Some(why) = state.unreadable.clone() {
@@ -166,105 +153,85 @@ impl ReviewActor {
             return Err(why.to_string().into());
         }
         match message {
-            ReviewMessage::Apply { command, payload, reply } => {
-                self.apply(&myself, state, command, payload, reply).await
-            }
-            ReviewMessage::Checked { command, payload, outcome, reply } => {
-                if matches!(*command, Command::Claim(_)) {
+            ReviewMessage::Apply(pending) => return self.apply(state, pending).await,
+            ReviewMessage::Checked(pending, outcome) => {
+                if matches!(*pending.command, Command::Claim(_)) {
                     state.claiming = None;
                 }
                 match outcome {
                     // The caller is gone. Its claim would only block the seat.
-                    Ok(()) if reply.is_closed() => Ok(()),
-                    Ok(()) => self.decide(&myself, state, *command, payload, reply).await,
-                    Err(error) => {
-                        let _ = reply.send(Err(error));
-                        Ok(())
-                    }
+                    Ok(()) if pending.reply.is_closed() => {}
+                    Ok(()) => return self.decide(state, pending).await,
+                    Err(error) => pending.refuse(error),
                 }
             }
-            ReviewMessage::Expire => self.expire(&myself, state).await,
-            ReviewMessage::Rest => {
-                myself.stop(None);
-                Ok(())
-            }
+            ReviewMessage::Expire => return self.expire(state).await,
+            ReviewMessage::Rest => state.mailbox.stop(),
         }
-    }
-
-    fn mailbox(&self, myself: &ActorRef<ReviewMessage>) -> Mailbox<ReviewMessage> {
-        Mailbox::new(myself.clone(), Arc::clone(&self.stats))
+        Ok(())
     }
 
     /// Decides the command at once, or after git has done what it needs.
-    async fn apply(
-        &self,
-        myself: &ActorRef<ReviewMessage>,
-        state: &mut State,
-        command: Box<Command>,
-        payload: CommandPayload,
-        reply: ReplySender,
-    ) -> Result<(), ActorProcessingErr> {
-        let needed = match &state.review {
-            None if matches!(*command, Command::Propose(_)) => Ok(None),
-            None => {
-                self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
-                Err(BrokerError::UnknownReview { given: self.id.to_string() })
+    async fn apply(&self, state: &mut State, pending: PendingCommand) -> Handled {
+        let Some(review) = state.review.clone() else {
+            if matches!(*pending.command, Command::Propose(_)) {
+                return self.decide(state, pending).await;
             }
-            Some(review) => self.check_needed(state, review, &command, &payload),
+            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: state.mailbox.id() });
+            pending.refuse(BrokerError::UnknownReview { given: self.id.to_string() });
+            return Ok(());
         };
-        match (needed, state.review.clone()) {
-            (Err(error), _) => {
-                let _ = reply.send(Err(error));
-                Ok(())
-            }
-            (Ok(Some(needed)), Some(review)) => {
-                let claimant = if let Command::Claim(claim) = &*command { Some(claim.by.clone()) } else { None };
-                let submissions = Arc::clone(&self.submissions);
-                let (supervisor, working) = (self.supervisor.clone(), self.stats.work());
+        match self.check_needed(state, &review, &pending) {
+            Err(error) => pending.refuse(error),
+            Ok(None) => return self.decide(state, pending).await,
+            Ok(Some(needed)) => {
+                let claimant =
+                    if let Command::Claim(claim) = &*pending.command { Some(claim.by.clone()) } else { None };
+                let (submissions, supervisor) = (Arc::clone(&self.submissions), self.supervisor.clone());
+                let working = self.stats.work();
                 let checking = async move {
-                    git_checks::run(submissions, review, needed, command, payload, reply, supervisor).await;
+                    check(&submissions, &review, &needed, pending, &supervisor).await;
                     drop(working);
                 };
                 let task = tokio::spawn(checking).abort_handle();
                 if let Some(by) = claimant {
                     state.claiming = Some((by, task));
                 }
-                Ok(())
             }
-            (Ok(_), _) => self.decide(myself, state, *command, payload, reply).await,
         }
+        Ok(())
     }
 
     fn check_needed(
         &self,
         state: &State,
         review: &Review,
-        command: &Command,
-        payload: &CommandPayload,
+        pending: &PendingCommand,
     ) -> Result<Option<CheckNeeded>, BrokerError> {
-        if let (Command::Claim(_), Some((by, task))) = (command, &state.claiming)
+        if let (Command::Claim(_), Some((by, task))) = (&*pending.command, &state.claiming)
             && !task.is_finished()
         {
             return Err(Refusal::BeingClaimed { number: review.number, by: by.clone() }.into());
         }
-        check_version(review, payload)?;
-        Ok(check_needed(review, command, self.shared.clock.now())?)
+        check_version(review, &pending.payload)?;
+        Ok(check_needed(review, &pending.command, self.shared.clock.now())?)
     }
 
-    async fn decide(
-        &self,
-        myself: &ActorRef<ReviewMessage>,
-        state: &mut State,
-        command: Command,
-        payload: CommandPayload,
-        reply: ReplySender,
-    ) -> Result<(), ActorProcessingErr> {
-        match self.transition(state.review.as_deref(), command, &payload) {
+    async fn decide(&self, state: &mut State, pending: PendingCommand) -> Handled {
+        let PendingCommand { command, payload, reply } = pending;
+        let done = match self.transition(state.review.as_deref(), *command, &payload) {
+            Ok(done) => done,
             Err(error) => {
                 let _ = reply.send(Err(error));
-                Ok(())
+                return Ok(());
             }
-            Ok(done) => self.commit(myself, state, done, payload, reply).await,
+        };
+        let outcome = self.commit(state, done, payload).await;
+        let failure = outcome.as_ref().err().map(ToString::to_string);
+        let _ = reply.send(outcome);
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
     }
 
@@ -291,65 +258,60 @@ impl ReviewActor {
         }
     }
 
-    async fn expire(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn expire(&self, state: &mut State) -> Handled {
         let Some(review) = &state.review else { return Ok(()) };
         match self.transition(Some(review), Command::Expire, &CommandPayload::default()) {
             Ok(done) if !done.events.is_empty() => {
                 tracing::info!(review.id = %self.id, review.number = %review.number, "lease or reservation expired");
-                let (ignored, _) = oneshot::channel();
-                self.commit(myself, state, done, CommandPayload::default(), ignored).await
+                self.commit(state, done, CommandPayload::default()).await?;
             }
-            _ => {
-                self.set_timer(myself, state);
-                Ok(())
-            }
+            _ => self.set_timer(state),
         }
+        Ok(())
     }
 
     /// Makes a transition durable, then replaces the state. After a failed write the actor no longer knows what the
-    /// database holds: it reports the error and stops, and the supervisor starts another one from the snapshot.
+    /// database holds: the caller gets the error and the actor stops, and the supervisor starts another one from the
+    /// snapshot.
     async fn commit(
         &self,
-        myself: &ActorRef<ReviewMessage>,
         state: &mut State,
         done: Transition,
         payload: CommandPayload,
-        reply: ReplySender,
-    ) -> Result<(), ActorProcessingErr> {
+    ) -> Result<CommandOutcome, BrokerError> {
         let changed = !done.events.is_empty();
         let review = Arc::new(done.next);
         if changed {
-            let tick = self.shared.clock.now().tick;
-            let change = Change::new(Arc::clone(&review), done.events, tick)?
+            let not_saved = |error: store::StoreError| {
+                self.stats.failed(&error.to_string());
+                BrokerError::NotSaved { why: error.to_string() }
+            };
+            let change = Change::new(Arc::clone(&review), done.events, self.shared.clock.now().tick)
+                .map_err(not_saved)?
                 .with_content(payload.content.clone())
                 .with_patch(payload.patch);
-            if let Err(error) = self.submissions.reviews.commit(change).await {
-                self.stats.failed(&error.to_string());
-                let _ = reply.send(Err(BrokerError::NotSaved { why: error.to_string() }));
-                return Err(format!("not saved: {error}").into());
-            }
+            self.submissions.reviews.commit(change).await.map_err(not_saved)?;
             if let Some(content) = &payload.content {
                 self.shared.reader.cache_content(&review.round.content_hash, content);
             }
             state.review = Some(Arc::clone(&review));
-            self.publish(myself, state);
+            self.publish(state);
         }
-        let _ = reply.send(Ok(CommandOutcome { review, changed, reply: done.reply }));
-        Ok(())
+        Ok(CommandOutcome { review, changed, reply: done.reply })
     }
 
     /// Shows the new state to readers and sets the timer for its next deadline.
-    fn publish(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
+    fn publish(&self, state: &mut State) {
         let Some(review) = state.review.clone() else { return };
         let is_final = review.is_final();
         self.snapshot.send_replace(Snapshot::Ready(review));
-        self.set_timer(myself, state);
+        self.set_timer(state);
         if is_final {
-            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: myself.get_id() });
+            self.supervisor.send(SupervisorMessage::Idle { id: self.id, actor: state.mailbox.id() });
         }
     }
 
-    fn set_timer(&self, myself: &ActorRef<ReviewMessage>, state: &mut State) {
+    fn set_timer(&self, state: &mut State) {
         let deadline = state.review.as_ref().and_then(|review| review.next_deadline());
         if state.timer.as_ref().is_some_and(|(tick, timer)| Some(*tick) == deadline && !timer.is_finished()) {
             return;
@@ -358,7 +320,7 @@ impl ReviewActor {
             timer.abort();
         }
         let Some(tick) = deadline else { return };
-        let (mailbox, at) = (self.mailbox(myself), self.shared.clock.instant_of(tick));
+        let (mailbox, at) = (state.mailbox.clone(), self.shared.clock.instant_of(tick));
         let at = at.max(tokio::time::Instant::now() + self.restart_delay);
         let timer = tokio::spawn(async move {
             tokio::time::sleep_until(at).await;
@@ -376,4 +338,50 @@ fn check_version(review: &Review, payload: &CommandPayload) -> Result<(), Broker
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Does the work of git that a command waits for, in a task of its own, and sends the completed command back: through the
+/// supervisor, because the review may have another actor by then. Stops when the caller goes away.
+async fn check(
+    submissions: &Submissions,
+    review: &Review,
+    needed: &CheckNeeded,
+    mut pending: PendingCommand,
+    supervisor: &Mailbox<SupervisorMessage>,
+) {
+    let PendingCommand { command, payload, reply } = &mut pending;
+    let outcome = tokio::select! {
+        outcome = submissions.shared.until_shutdown(complete(submissions, review, needed, command, payload)) => outcome,
+        () = reply.closed() => return,
+    };
+    let message = Box::new(ReviewMessage::Checked(pending, outcome));
+    supervisor.send(SupervisorMessage::Deliver { id: review.id, fresh: false, message });
+}
+
+async fn complete(
+    submissions: &Submissions,
+    review: &Review,
+    needed: &CheckNeeded,
+    command: &mut Command,
+    payload: &mut CommandPayload,
+) -> Result<(), BrokerError> {
+    match (needed, command) {
+        (CheckNeeded::ActiveDiff, Command::Claim(claim)) => {
+            let check = submissions.check_active_diff(review).await?;
+            claim.check = check.map(|check| CheckedDiff { content_hash: review.round.content_hash.clone(), check });
+        }
+        (CheckNeeded::OfferedPatch, Command::GiveVerdict(verdict)) => {
+            if let (Some(offered), Some(text)) = (&mut verdict.patch, &payload.patch) {
+                offered.check = Some(submissions.check_offered_patch(review, text).await?);
+            }
+        }
+        (CheckNeeded::PendingPatch { id }, Command::AcceptCounterPatch(accept)) => {
+            let (content, patched) = submissions.apply_counter_patch(review, *id).await?;
+            payload.content = Some(content);
+            accept.patched = Some(patched);
+        }
+        // `check_needed` pairs each kind of work with one command.
+        _ => {}
+    }
+    Ok(())
 }

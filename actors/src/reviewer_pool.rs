@@ -76,40 +76,21 @@ type Reply<T> = oneshot::Sender<Result<T, BrokerError>>;
 /// Messages handled by the [`ReviewerPool`].
 pub(crate) enum PoolMessage {
     /// The processes and claims of an earlier run are cleaned up; `reviewers` are its reviewers.
-    CleanedUp {
-        reviewers: Vec<String>,
-    },
+    CleanedUp { reviewers: Vec<String> },
     /// Time has passed: decide again how many reviewers are needed.
     Rescale,
     /// New records of the log. `applied` asks for the next page.
-    LogRecords {
-        records: Vec<EventRecord>,
-        applied: oneshot::Sender<()>,
-    },
+    LogRecords { records: Vec<EventRecord>, applied: oneshot::Sender<()> },
     /// The process of a reviewer runs and is recorded in the database.
-    Started {
-        id: String,
-        process: ProcessIdentity,
-    },
+    Started { id: String, process: ProcessIdentity },
     /// The process of a reviewer and everything it started has exited.
-    Exited {
-        id: String,
-        exit: Exit,
-    },
+    Exited { id: String, exit: Exit },
     /// An operator asks for one more reviewer.
-    Spawn {
-        project: Option<String>,
-        reply: Reply<LiveReviewer>,
-    },
+    Spawn { project: Option<String>, reply: Reply<LiveReviewer> },
     /// An operator stops a reviewer; `at_once` does not let it finish its review.
-    Stop {
-        id: String,
-        at_once: bool,
-        reply: Reply<LiveReviewer>,
-    },
-    Status {
-        reply: Reply<PoolStatus>,
-    },
+    Stop { id: String, at_once: bool, reply: Reply<LiveReviewer> },
+    /// Asks for the state of the pool and its reviewers.
+    Status { reply: Reply<PoolStatus> },
     /// The broker shuts down.
     Shutdown,
 }

@@ -57,6 +57,7 @@ struct Live {
 }
 
 pub(crate) struct State {
+    mailbox: Mailbox<SupervisorMessage>,
     live: HashMap<ReviewId, Live>,
     gateway: Mailbox<GatewayMessage>,
     gateway_restarts: u64,
@@ -81,23 +82,27 @@ pub(crate) async fn start(
     Ok((Mailbox::new(actor, stats), ended))
 }
 
+type Handled = Result<(), ActorProcessingErr>;
+
 impl Actor for Supervisor {
     type Msg = SupervisorMessage;
     type State = State;
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
-        let gateway = self.start_gateway(&myself).await?;
-        let pool = self.start_pool(&myself, Duration::ZERO).await?;
+        let mailbox = Mailbox::new(myself, Arc::clone(&self.stats));
+        let gateway = self.start_gateway(&mailbox).await?;
+        let pool = self.start_pool(&mailbox, Duration::ZERO).await?;
         let pause = (self.shared.settings.idle_after / 4).clamp(Duration::from_millis(50), Duration::from_secs(60));
-        let (mailbox, closing) = (self.mailbox(&myself), self.shared.closing.clone());
+        let (sweeping, closing) = (mailbox.clone(), self.shared.closing.clone());
         tokio::spawn(closing.run_until_cancelled_owned(async move {
             loop {
                 tokio::time::sleep(pause).await;
-                mailbox.send(SupervisorMessage::Sweep);
+                sweeping.send(SupervisorMessage::Sweep);
             }
         }));
         Ok(State {
+            mailbox,
             live: HashMap::new(),
             gateway,
             gateway_restarts: 0,
@@ -108,20 +113,13 @@ impl Actor for Supervisor {
         })
     }
 
-    async fn handle(
-        &self,
-        myself: ActorRef<Self::Msg>,
-        message: Self::Msg,
-        state: &mut State,
-    ) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, _: ActorRef<Self::Msg>, message: Self::Msg, state: &mut State) -> Handled {
         self.stats.taken();
         match message {
-            SupervisorMessage::Deliver { id, fresh, message } => {
-                self.deliver(&myself, state, id, fresh, *message).await?;
-            }
+            SupervisorMessage::Deliver { id, fresh, message } => self.deliver(state, id, fresh, *message).await?,
             SupervisorMessage::Watch { id, start, reply } => {
                 if !state.live.contains_key(&id) && start && self.has_room(state) {
-                    Box::pin(self.wake(&myself, state, id, false)).await?;
+                    Box::pin(self.wake(state, id, false)).await?;
                 }
                 let snapshot = state.live.get(&id).map(|live| {
                     live.mailbox.stats.touch();
@@ -136,9 +134,9 @@ impl Actor for Supervisor {
             }
             SupervisorMessage::Sweep => self.sweep(state),
             SupervisorMessage::Inspect { max_reviews, reply } => {
-                let _ = reply.send(self.inspect(&myself, state, max_reviews));
+                let _ = reply.send(self.inspect(state, max_reviews));
             }
-            SupervisorMessage::Shutdown => Box::pin(self.shut_down(&myself, state)).await,
+            SupervisorMessage::Shutdown => Box::pin(self.shut_down(state)).await,
         }
         Ok(())
     }
@@ -146,10 +144,10 @@ impl Actor for Supervisor {
     /// Ractor's default would stop the supervisor together with any of its children.
     async fn handle_supervisor_evt(
         &self,
-        myself: ActorRef<Self::Msg>,
+        _: ActorRef<Self::Msg>,
         event: SupervisionEvent,
         state: &mut State,
-    ) -> Result<(), ActorProcessingErr> {
+    ) -> Handled {
         let (actor, failure) = match event {
             SupervisionEvent::ActorFailed(actor, error) => (actor, Some(error.to_string())),
             SupervisionEvent::ActorTerminated(actor, _, _) => (actor, None),
@@ -158,7 +156,7 @@ impl Actor for Supervisor {
         if actor.get_id() == state.gateway.id() {
             if !state.stopping {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "gateway restarted");
-                state.gateway = Box::pin(self.start_gateway(&myself)).await?;
+                state.gateway = Box::pin(self.start_gateway(&state.mailbox)).await?;
                 state.gateway_restarts += 1;
                 self.shared.metrics.restarted("gateway");
             }
@@ -169,7 +167,7 @@ impl Actor for Supervisor {
                 tracing::error!(error = failure.as_deref().unwrap_or("it stopped"), "reviewer pool restarted");
                 state.pool_restarts += 1;
                 self.shared.metrics.restarted("pool");
-                state.pool = self.start_pool(&myself, restart_delay(state.pool_restarts)).await?;
+                state.pool = self.start_pool(&state.mailbox, restart_delay(state.pool_restarts)).await?;
             }
             return Ok(());
         }
@@ -190,10 +188,11 @@ impl Actor for Supervisor {
             }
             let needed = live.snapshot.receiver_count() > 0 || deadline(&live).is_some();
             if needed && !state.stopping {
-                Box::pin(self.wake(&myself, state, id, false)).await?;
+                Box::pin(self.wake(state, id, false)).await?;
             } else if matches!(&*live.snapshot.borrow(), Snapshot::Unreadable(_)) && !state.stopping {
                 // It was started for a reason, such as a deadline, so it is tried again.
-                self.expire_later(&myself, id, restart_delay(state.failures.get(&id).map_or(1, |(count, _)| *count)));
+                let failures = state.failures.get(&id).map_or(1, |(count, _)| *count);
+                self.expire_later(state.mailbox.clone(), id, restart_delay(failures));
             }
         }
         Ok(())
@@ -201,20 +200,15 @@ impl Actor for Supervisor {
 }
 
 impl Supervisor {
-    fn mailbox(&self, myself: &ActorRef<SupervisorMessage>) -> Mailbox<SupervisorMessage> {
-        Mailbox::new(myself.clone(), Arc::clone(&self.stats))
-    }
-
-    fn expire_later(&self, myself: &ActorRef<SupervisorMessage>, id: ReviewId, pause: Duration) {
-        let (mailbox, closing) = (self.mailbox(myself), self.shared.closing.clone());
-        tokio::spawn(closing.run_until_cancelled_owned(async move {
+    fn expire_later(&self, mailbox: Mailbox<SupervisorMessage>, id: ReviewId, pause: Duration) {
+        tokio::spawn(self.shared.closing.clone().run_until_cancelled_owned(async move {
             tokio::time::sleep(pause).await;
             let message = Box::new(ReviewMessage::Expire);
             mailbox.send(SupervisorMessage::Deliver { id, fresh: false, message });
         }));
     }
 
-    async fn shut_down(&self, myself: &ActorRef<SupervisorMessage>, state: &mut State) {
+    async fn shut_down(&self, state: &mut State) {
         state.stopping = true;
         // The pool ends its reviewers; their last changes go through the gateway.
         let _ = state.pool.ended(POOL_STOP_TIMEOUT).await;
@@ -222,19 +216,18 @@ impl Supervisor {
             self.rest(state, id);
         }
         // Reviews stop first, because their last commits go through the gateway.
-        let (gateway, patience) = (state.gateway.id(), Some(Duration::from_secs(10)));
+        let (myself, gateway, timeout) = (state.mailbox.actor(), state.gateway.id(), Some(Duration::from_secs(10)));
         for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
-            let _ = review.drain_and_wait(patience).await;
+            let _ = review.drain_and_wait(timeout).await;
         }
-        myself.drain_children_and_wait(patience).await;
+        myself.drain_children_and_wait(timeout).await;
         myself.stop(None);
     }
 
-    async fn start_gateway(&self, myself: &ActorRef<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
+    async fn start_gateway(&self, parent: &Mailbox<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
-        let gateway =
-            Gateway { supervisor: self.mailbox(myself), writer: self.writer.clone(), stats: Arc::clone(&stats) };
-        let (actor, _) = Actor::spawn_linked(None, gateway, (), myself.get_cell()).await?;
+        let gateway = Gateway { supervisor: parent.clone(), writer: self.writer.clone(), stats: Arc::clone(&stats) };
+        let (actor, _) = Actor::spawn_linked(None, gateway, (), parent.actor().get_cell()).await?;
         let gateway = Mailbox::new(actor, stats);
         self.submissions.reviews.gateway.set(gateway.clone());
         Ok(gateway)
@@ -243,14 +236,14 @@ impl Supervisor {
     /// Starts a pool. If a pool fails, its reviewers end with it, and the next one releases their claims.
     async fn start_pool(
         &self,
-        myself: &ActorRef<SupervisorMessage>,
-        pause: Duration,
+        parent: &Mailbox<SupervisorMessage>,
+        start_delay: Duration,
     ) -> Result<Mailbox<PoolMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
         let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
         let feed = self.feed.clone();
-        let pool = ReviewerPool { shared, submissions, feed, stats: Arc::clone(&stats), start_delay: pause };
-        let (actor, _) = Actor::spawn_linked(None, pool, (), myself.get_cell()).await?;
+        let pool = ReviewerPool { shared, submissions, feed, stats: Arc::clone(&stats), start_delay };
+        let (actor, _) = Actor::spawn_linked(None, pool, (), parent.actor().get_cell()).await?;
         let pool = Mailbox::new(actor, stats);
         self.pool.set(pool.clone());
         Ok(pool)
@@ -258,7 +251,6 @@ impl Supervisor {
 
     async fn deliver(
         &self,
-        myself: &ActorRef<SupervisorMessage>,
         state: &mut State,
         id: ReviewId,
         fresh: bool,
@@ -276,7 +268,7 @@ impl Supervisor {
         let live = match state.live.get(&id) {
             Some(live) => live,
             // Boxed, so that messages to live reviews do not carry room for this future.
-            None => Box::pin(self.wake(myself, state, id, fresh)).await?,
+            None => Box::pin(self.wake(state, id, fresh)).await?,
         };
         if message.is_call() && live.mailbox.stats.mailbox() >= self.shared.settings.limits.calls_per_review {
             message.refuse(BrokerError::Busy { what: "too many calls wait for this review" });
@@ -287,13 +279,7 @@ impl Supervisor {
         Ok(())
     }
 
-    async fn wake<'a>(
-        &self,
-        myself: &ActorRef<SupervisorMessage>,
-        state: &'a mut State,
-        id: ReviewId,
-        fresh: bool,
-    ) -> Result<&'a Live, SpawnErr> {
+    async fn wake<'a>(&self, state: &'a mut State, id: ReviewId, fresh: bool) -> Result<&'a Live, SpawnErr> {
         let snapshot: SnapshotSender = Arc::new(watch::Sender::new(Snapshot::Loading));
         let stats = Arc::new(ActorStats::new());
         let review = ReviewActor {
@@ -302,11 +288,11 @@ impl Supervisor {
             restart_delay: restart_delay(state.failures.get(&id).map_or(0, |(count, _)| *count)),
             shared: Arc::clone(&self.shared),
             submissions: Arc::clone(&self.submissions),
-            supervisor: self.mailbox(myself),
+            supervisor: state.mailbox.clone(),
             snapshot: Arc::clone(&snapshot),
             stats: Arc::clone(&stats),
         };
-        let (actor, _) = Actor::spawn_linked(None, review, (), myself.get_cell()).await?;
+        let (actor, _) = Actor::spawn_linked(None, review, (), state.mailbox.actor().get_cell()).await?;
         Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), snapshot }))
     }
 
@@ -354,7 +340,7 @@ impl Supervisor {
         }
     }
 
-    fn inspect(&self, myself: &ActorRef<SupervisorMessage>, state: &State, max_reviews: usize) -> (Node, ReviewTotals) {
+    fn inspect(&self, state: &State, max_reviews: usize) -> (Node, ReviewTotals) {
         let (gateway, pool) = (&state.gateway, &state.pool);
         let mut children = vec![
             Node::new("gateway", gateway.id().to_string(), "running".into(), &gateway.stats, state.gateway_restarts),
@@ -365,7 +351,7 @@ impl Supervisor {
         }
         let mailbox = state.live.values().map(|live| live.mailbox.stats.mailbox()).sum();
         let status = format!("running, {} live reviews", state.live.len());
-        let root = Node::new("supervisor", myself.get_id().to_string(), status, &self.stats, 0);
+        let root = Node::new("supervisor", state.mailbox.id().to_string(), status, &self.stats, 0);
         (Node { children, ..root }, ReviewTotals { live: state.live.len(), mailbox })
     }
 }

@@ -12,7 +12,6 @@
 mod outcome;
 mod prompt;
 mod response;
-mod stdout;
 
 use super::reviewer_actor::{Exit, Interruption, ProcessOutcome, Runner, kill_shim, spawned_event};
 use crate::{
@@ -35,13 +34,12 @@ use domain::{
 };
 use outcome::retry_transient;
 use prompt::PromptContext;
-use response::ReviewerResponse;
+use response::{ResponseReader, ReviewerResponse};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use stdout::ResponseReader;
 use tokio::time::Instant;
 use uuid::Uuid;
 

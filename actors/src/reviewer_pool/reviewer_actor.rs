@@ -46,10 +46,8 @@ pub(crate) enum ReviewerMessage {
 /// What a reviewer does.
 pub(crate) enum Assignment {
     /// Claims reviews by itself; `secret` is the token in its environment.
-    Agent {
-        spec: ProcessSpec,
-        secret: String,
-    },
+    Agent { spec: ProcessSpec, secret: String },
+    /// Reviews one seat, which the broker claims for it.
     OneShot(Box<OneShot>),
 }
 

@@ -1,5 +1,4 @@
 use super::*;
-use std::os::unix::fs::PermissionsExt as _;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{self, Poll};

@@ -3,15 +3,13 @@
 //! No shell is involved. The token is passed in an environment variable and never in argv, which every process of the
 //! machine may read. The user's own settings of the client stay untouched.
 
-mod claude;
-mod codex;
-
 pub use domain::runtime::{
     Effort, MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, Runtime, RuntimeSettings, TOKEN_VARIABLE, Wsl,
 };
 
 use super::ProcessSpec;
 use domain::runtime::WSL_PROGRAM;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     env::{join_paths, split_paths},
@@ -20,6 +18,9 @@ use std::{
 
 /// The name of the broker in the client's configuration, and so in the names of its tools.
 const SERVER_NAME: &str = "countersign";
+
+/// The built-in tools that only read.
+const READ_TOOLS: &str = "Read,Grep,Glob";
 
 /// Variables that are passed on if the broker has them: where programs and settings are, who the user is, how text is
 /// encoded. None of them is ever a secret; proxy settings are left out because they may contain a password.
@@ -94,8 +95,8 @@ impl Launch<'_> {
             None => self.workspace.to_string_lossy().into_owned(),
         };
         let mut argv = match settings.runtime {
-            Runtime::Codex => codex::argv(settings, self.mode, &workspace),
-            Runtime::Claude => claude::argv(settings, self.mode),
+            Runtime::Codex => codex_argv(settings, self.mode, &workspace),
+            Runtime::Claude => claude_argv(settings, self.mode),
             Runtime::Command => settings.command.clone(),
         };
         match (&settings.wsl, self.program, argv.first_mut()) {
@@ -168,6 +169,83 @@ fn wsl_argv(wsl: &Wsl, argv: Vec<String>) -> Vec<String> {
 
 fn strings<const N: usize>(values: [&str; N]) -> [String; N] {
     values.map(str::to_owned)
+}
+
+/// `claude -p`
+fn claude_argv(settings: &RuntimeSettings, mode: RunMode<'_>) -> Vec<String> {
+    let mut argv = vec![settings.program_or("claude"), "-p".to_owned()];
+    let allowed = match mode {
+        RunMode::Agent { mcp_url, .. } => {
+            argv.extend(strings(["--mcp-config", &claude_servers(mcp_url)]));
+            format!("mcp__{SERVER_NAME}__*,{READ_TOOLS}")
+        }
+        RunMode::OneShot { .. } => READ_TOOLS.to_owned(),
+    };
+    // Ignores the servers of the user's own settings.
+    argv.push("--strict-mcp-config".to_owned());
+    // Ignores settings and hooks in the workspace: a proposal could add a hook that runs commands as the user. Also limits
+    // Read to the workspace.
+    argv.extend(strings(["--restricted", "--tools", READ_TOOLS, "--allowedTools", &allowed]));
+    argv.extend(strings(["--output-format", "stream-json", "--verbose", "--no-session-persistence"]));
+    if let RunMode::OneShot { schema, budget_usd, .. } = mode {
+        argv.extend(strings(["--json-schema", schema]));
+        if let Some(budget) = budget_usd {
+            argv.extend(strings(["--max-budget-usd", &budget.to_string()]));
+        }
+    }
+    if let Some(model) = &settings.model {
+        argv.extend(strings(["--model", model]));
+    }
+    if let Some(effort) = settings.effort {
+        argv.extend(strings(["--effort", effort.as_str()]));
+    }
+    argv
+}
+
+fn claude_servers(mcp_url: &str) -> String {
+    // The client replaces the variable by its value.
+    let authorization = format!("Bearer ${{{TOKEN_VARIABLE}}}");
+    let server = json!({ "type": "http", "url": mcp_url, "headers": { "Authorization": authorization } });
+    json!({ "mcpServers": { SERVER_NAME: server } }).to_string()
+}
+
+/// `codex exec`
+fn codex_argv(settings: &RuntimeSettings, mode: RunMode<'_>, workspace: &str) -> Vec<String> {
+    let mut argv = vec![settings.program_or("codex")];
+    argv.extend(strings(["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only"]));
+    argv.extend(strings(["-C", workspace]));
+    if let Some(model) = &settings.model {
+        argv.extend(strings(["-m", model]));
+    }
+    // Values are TOML, which writes strings, numbers and booleans like JSON.
+    let mut set = |key: &str, value: Value| argv.extend(["-c".to_owned(), format!("{key}={value}")]);
+    if let Some(effort) = settings.effort {
+        set("model_reasoning_effort", effort.as_str().into());
+    }
+    // By default every command that the model runs gets the whole environment of Codex, including the token.
+    set("shell_environment_policy.inherit", "core".into());
+    // A client that reads untrusted text must not be able to send data out.
+    set("web_search", "disabled".into());
+    match mode {
+        RunMode::Agent { mcp_url, .. } => {
+            for (key, value) in [
+                ("url", json!(mcp_url)),
+                ("bearer_token_env_var", json!(TOKEN_VARIABLE)),
+                // Without it the first turn may start before the broker's tools are available.
+                ("required", json!(true)),
+                ("startup_timeout_sec", json!(30)),
+                // Longer than the longest wait that the broker allows.
+                ("tool_timeout_sec", json!(120)),
+            ] {
+                set(&format!("mcp_servers.{SERVER_NAME}.{key}"), value);
+            }
+        }
+        RunMode::OneShot { schema_file, .. } => {
+            argv.extend(["--output-schema".to_owned(), schema_file.to_string_lossy().into_owned()]);
+        }
+    }
+    argv.push("-".to_owned());
+    argv
 }
 
 #[cfg(test)]

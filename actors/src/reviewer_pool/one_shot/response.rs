@@ -1,8 +1,9 @@
-//! The response of a one-shot reviewer: its JSON Schema and its parser. A response that does not match is refused with a
-//! message for the next attempt.
+//! The response of a one-shot reviewer: its JSON Schema, how it is found in the stdout of a client, and its parser. A
+//! response that does not match is refused with a message for the next attempt.
 
 use domain::{
     finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity},
+    runtime::Runtime,
     verdict::Verdict,
 };
 use serde::Deserialize;
@@ -122,7 +123,7 @@ pub(crate) fn parse(text: &str) -> Result<ReviewerResponse, String> {
 const ALLOWED_STATUSES: [&str; 3] =
     [RequestedStatus::Open.as_str(), RequestedStatus::Fixed.as_str(), RequestedStatus::WontFix.as_str()];
 
-pub(crate) fn too_long() -> String {
+fn too_long() -> String {
     format!("the response is longer than {MAX_BYTES} bytes")
 }
 
@@ -169,6 +170,118 @@ fn quoted(text: &str) -> String {
     format!("{:?}", clip_text(text, MAX_QUOTED_CHARS))
 }
 
+/// Reads stdout line by line. Keeps no more bytes than a response may have.
+#[derive(Debug)]
+pub(crate) struct ResponseReader {
+    runtime: Runtime,
+    last: LastMessage,
+    /// The whole output of a `command`, as long as it may be the response.
+    output: Option<String>,
+}
+
+/// The last message that may be the response.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum LastMessage {
+    #[default]
+    None,
+    Text(String),
+    TooLong,
+    /// The client reported an error.
+    Failed(String),
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum ClientLine {
+    #[serde(rename = "item.completed")]
+    CodexItem { item: CodexItem },
+    #[serde(rename = "result")]
+    ClaudeResult {
+        #[serde(default)]
+        is_error: bool,
+        result: Option<String>,
+        subtype: Option<String>,
+        structured_output: Option<serde_json::Value>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum CodexItem {
+    #[serde(rename = "agent_message")]
+    AgentMessage { text: String },
+    #[serde(other)]
+    Other,
+}
+
+impl ResponseReader {
+    pub(crate) fn new(runtime: Runtime) -> Self {
+        Self { runtime, last: LastMessage::None, output: Some(String::new()) }
+    }
+
+    /// `None` stands for a line that was too long.
+    pub(crate) fn read_line(&mut self, line: Option<&str>) {
+        let Some(line) = line else {
+            (self.last, self.output) = (LastMessage::TooLong, None);
+            return;
+        };
+        match self.runtime {
+            Runtime::Command => self.read_command_line(line),
+            Runtime::Codex | Runtime::Claude => self.read_client_line(line),
+        }
+    }
+
+    fn read_command_line(&mut self, line: &str) {
+        let fits = |output: &String| output.len() + line.len() < MAX_BYTES;
+        self.output = self.output.take().filter(fits).map(|output| output + line + "\n");
+        if !line.trim().is_empty() {
+            self.last = bounded(line.to_owned());
+        }
+    }
+
+    fn read_client_line(&mut self, line: &str) {
+        match serde_json::from_str(line) {
+            Ok(ClientLine::CodexItem { item: CodexItem::AgentMessage { text } }) => self.last = bounded(text),
+            Ok(ClientLine::ClaudeResult { is_error: true, result, subtype, .. }) => {
+                self.last = LastMessage::Failed(result.or(subtype).unwrap_or_else(|| "no reason given".to_owned()));
+            }
+            Ok(ClientLine::ClaudeResult { structured_output: Some(output), .. }) => {
+                self.last = bounded(output.to_string())
+            }
+            Ok(ClientLine::ClaudeResult { result, .. }) => self.last = bounded(result.unwrap_or_default()),
+            Ok(ClientLine::CodexItem { item: CodexItem::Other }) | Err(_) => {}
+        }
+    }
+
+    /// Returns the response, or a message if the client printed none. Empties the reader.
+    pub(crate) fn response(&mut self) -> Result<String, String> {
+        let (last, output) = (std::mem::take(&mut self.last), self.output.take());
+        // A command may print its object over several lines, or in the last line after other output.
+        if let (Runtime::Command, Some(output)) = (self.runtime, &output)
+            && serde_json::from_str::<serde::de::IgnoredAny>(output).is_ok()
+        {
+            return Ok(output.clone());
+        }
+        match (last, output) {
+            (LastMessage::Text(text), output) => {
+                let last_line_is_json = text.trim_start().starts_with('{');
+                Ok(output.filter(|_| self.runtime == Runtime::Command && !last_line_is_json).unwrap_or(text))
+            }
+            (LastMessage::None, _) => Ok(String::new()),
+            (LastMessage::TooLong, _) => Err(too_long()),
+            (LastMessage::Failed(error), _) => Err(format!("the client failed: {error}")),
+        }
+    }
+}
+
+fn bounded(text: String) -> LastMessage {
+    if text.len() > MAX_BYTES { LastMessage::TooLong } else { LastMessage::Text(text) }
+}
+
 #[cfg(test)]
 #[path = "response_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "stdout_tests.rs"]
+mod stdout_tests;
