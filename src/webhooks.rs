@@ -13,7 +13,6 @@ use anyhow::Context as _;
 use api::webhooks::Webhook;
 use config::{Config, Receiver};
 use delivery::{Endpoint, RetryPolicy};
-use domain::query::DeadDelivery;
 use http_client::HttpClient;
 use prometheus_client::metrics::{counter::Counter, family::Family};
 use secret::Secret;

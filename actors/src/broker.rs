@@ -8,7 +8,7 @@ use crate::{
     error::BrokerError,
     gateway::CommandPayload,
     introspection::{CallStats, Tree, WriterStats},
-    limits::{Limits, PATH, Text, TextKind::Name, command_texts},
+    limits::{self, PATH, Text, TextKind::Name, command_texts},
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
     requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
@@ -117,7 +117,7 @@ impl Broker {
     pub async fn execute(&self, id: ReviewId, command: Command) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
         if let Command::Claim(claim) = &command {
-            Limits::check_reviewer(&claim.by)?;
+            limits::check_reviewer(&claim.by)?;
         }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
@@ -209,11 +209,9 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
         let limits = &self.0.shared.settings.limits;
-        let limit = limits.page(limit)?;
-        limits.check(&[
-            Text::new("persona", Name, filter.persona.as_ref()),
-            Text::new("file", PATH, filter.file.as_ref()),
-        ])?;
+        let limit = limits::page(limits, limit)?;
+        let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
+        limits::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
         Ok(self.reader().list_findings(filter, parse_cursor(cursor)?, limit).await?)
     }
 
@@ -226,9 +224,8 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
-        let limits = &self.0.shared.settings.limits;
-        let limit = limits.page(limit)?;
-        limits.check(&[Text::new("actor", Name, filter.actor.as_ref())])?;
+        let limit = limits::page(&self.0.shared.settings.limits, limit)?;
+        self.check_name("actor", filter.actor.as_ref())?;
         Ok(self.reader().list_events_by(filter, order, parse_cursor(cursor)?, limit).await?)
     }
 
@@ -243,7 +240,7 @@ impl Broker {
 
     /// Checks that a name is allowed: not empty, one line, not too long.
     pub fn check_name(&self, field: &'static str, name: Option<&String>) -> Answer<()> {
-        self.0.shared.settings.limits.check(&[Text::new(field, Name, name)])
+        limits::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
     }
 
     /// Refuses a project that is not registered.

@@ -5,7 +5,7 @@ use crate::reviewer_process::{
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
 use crate::{
-    Broker, Limits, Projects, Running, Settings,
+    Broker, Projects, Running, Settings,
     requests::{DraftRequest, NewProposal, Wait},
     reviewer_pool::PoolSettings,
     start,
@@ -13,6 +13,7 @@ use crate::{
 use domain::{
     consensus::PolicyRequest,
     ids::ReviewId,
+    limits::Limits,
     pool::scaling,
     review::{ClaimSeat, Command, Review, Rules, Status},
 };
@@ -51,6 +52,7 @@ fn settings(folder: &Path) -> Settings {
         text_chars: 1000,
         id_chars: 200,
         metadata_bytes: 1000,
+        page_chars: 1000,
         page_items: 10,
         max_page_items: 10,
         calls_in_flight: 10,
@@ -85,7 +87,7 @@ async fn submit(broker: &Broker) -> ReviewId {
             base: None,
             target: None,
             skip_diff_validation: None,
-            key: None,
+            request_key: None,
         },
         personas: Vec::new(),
         policy: PolicyRequest::default(),

@@ -35,8 +35,8 @@ impl Caller {
 /// The credential of a pool reviewer. It is revoked when the reviewer's process exits.
 #[derive(Debug)]
 pub struct ReviewerCredential {
-    identity: String,
-    scope: Scope,
+    pub identity: String,
+    pub scope: Scope,
     draining: CancellationToken,
     claiming: AtomicUsize,
 }
@@ -52,14 +52,6 @@ impl Drop for Claiming<'_> {
 }
 
 impl ReviewerCredential {
-    pub fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    pub fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
     /// From now on the reviewer gets no new claim; it may finish the claims it holds.
     pub fn drain(&self) {
         self.draining.cancel();

@@ -1,6 +1,5 @@
 //! The actor tree, as operators see it.
 
-use crate::mailbox::ActorStats;
 use serde::Serialize;
 
 /// The most reviews that a tree for operators lists.
@@ -29,23 +28,6 @@ pub struct Node {
     pub uptime_ms: u64,
     pub last_error: Option<String>,
     pub children: Vec<Node>,
-}
-
-impl Node {
-    /// A node without children.
-    pub(crate) fn new(kind: &'static str, id: String, state: String, stats: &ActorStats, restarts: u64) -> Self {
-        Self {
-            kind,
-            id,
-            state,
-            mailbox: stats.mailbox(),
-            handled: stats.handled(),
-            restarts,
-            uptime_ms: u64::try_from(stats.uptime().as_millis()).unwrap_or(u64::MAX),
-            last_error: stats.last_error(),
-            children: Vec::new(),
-        }
-    }
 }
 
 /// All live reviews, including those that a [`Tree`] leaves out.

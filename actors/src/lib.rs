@@ -37,7 +37,6 @@ pub use broker::Broker;
 pub use clock::Clock;
 pub use credentials::{Caller, Credentials, ReviewerCredential};
 pub use error::BrokerError;
-pub use limits::Limits;
 pub use projects::{ProjectSource, Projects, ProjectsError};
 pub use review::CommandOutcome;
 pub use submission::{Bases, Changes};
@@ -64,7 +63,7 @@ pub struct Settings {
     pub max_live: usize,
     pub default_wait: Duration,
     pub max_wait: Duration,
-    pub limits: Limits,
+    pub limits: domain::limits::Limits,
     /// Diffs with these kinds of flags are refused.
     pub refuse: Vec<domain::diff::FlagKind>,
     pub pool: reviewer_pool::PoolSettings,
@@ -126,11 +125,9 @@ pub struct Running {
     pub broker: Broker,
     supervisor: Mailbox<SupervisorMessage>,
     supervisor_ended: tokio::task::JoinHandle<()>,
-    reader: store::Reader,
     /// Keeps the writer thread alive until the readers are closed.
     writer: store::Writer,
     writer_thread: store::WriterThread,
-    closing: CancellationToken,
 }
 
 /// Why a broker could not start.
@@ -174,13 +171,13 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
     .await?;
     tokio::spawn(lease_wakeups::watch(shared, deadlines, supervisor.clone()));
     let broker = Broker::new(submissions, supervisor.clone(), pool, feed);
-    Ok(Running { broker, supervisor, supervisor_ended, reader, writer, writer_thread: thread, closing })
+    Ok(Running { broker, supervisor, supervisor_ended, writer, writer_thread: thread })
 }
 
 impl Running {
     /// Answers every waiting call and accepts no more. Commands that were accepted are still done.
     pub fn begin_shutdown(&self) {
-        self.closing.cancel();
+        self.broker.closing().cancel();
     }
 
     /// Resolves if the supervisor or the writer stops because of a fault.
@@ -196,9 +193,10 @@ impl Running {
         self.begin_shutdown();
         self.supervisor.send(SupervisorMessage::Shutdown);
         let _ = self.supervisor_ended.await;
+        let reader = self.broker.reader().clone();
         drop(self.broker);
         // The writer closes last, so that SQLite removes the WAL file.
-        self.reader.close().await;
+        reader.close().await;
         drop(self.writer);
         self.writer_thread.ended().await;
     }

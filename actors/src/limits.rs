@@ -3,10 +3,12 @@
 
 use crate::{
     error::BrokerError,
-    requests::{DraftRequest, NewProposal, RequestKey, VerdictRequest},
+    requests::{DraftRequest, NewProposal, VerdictRequest},
 };
 use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
-use domain::{finding::NewFinding, ids::VALIDATOR, review::Command, text::is_hidden, verdict::ReviewMetrics};
+use domain::{
+    finding::NewFinding, ids::VALIDATOR, limits::Limits, review::Command, text::is_hidden, verdict::ReviewMetrics,
+};
 use std::borrow::Cow;
 
 /// The most findings of one verdict.
@@ -15,22 +17,6 @@ const MAX_TITLE_CHARS: usize = 300;
 const MAX_PATH_CHARS: usize = 1000;
 /// More than a review costs, and small enough to be added up.
 const MAX_COST_USD: f64 = 1e6;
-
-#[derive(Debug, Clone)]
-pub struct Limits {
-    pub diff_bytes: usize,
-    pub intent_chars: usize,
-    /// Descriptions, reasons, summaries, messages.
-    pub text_chars: usize,
-    /// Names and ids of all kinds.
-    pub id_chars: usize,
-    pub metadata_bytes: usize,
-    pub page_items: u32,
-    pub max_page_items: u32,
-    pub calls_in_flight: usize,
-    pub calls_per_review: u64,
-    pub waiters: usize,
-}
 
 /// A text of a request: the argument it came in, and what is allowed in it.
 #[derive(Debug, Clone)]
@@ -102,17 +88,12 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
 impl DraftRequest {
     pub(crate) fn texts<'a>(&'a self, proposer_id: Option<&'a String>) -> Vec<Text<'a>> {
         let target = self.target.as_ref();
-        let key = match &self.key {
-            Some(RequestKey::Given(key)) => name("idempotency_key", Some(key)),
-            Some(RequestKey::OfClient(key)) => Text::new("idempotency_key", Unlimited, Some(key)),
-            None => name("idempotency_key", None),
-        };
         vec![
             Text::new("intent", Intent, Some(&self.intent)),
             name("base", self.base.as_ref()),
             name(target.map_or("target", |target| target.field()), target.map(|target| &target.name)),
             name("target.base", target.and_then(|target| target.base.as_ref())),
-            key,
+            Text::new("idempotency_key", Unlimited, self.request_key.as_ref()),
             Text::new("description", Prose, self.description.as_ref()),
             Text::new("diff", Diff, self.diff.as_ref()),
             name("proposer_id", proposer_id),
@@ -166,66 +147,64 @@ fn finding_texts<'a>(finding: &'a NewFinding, limits: &Limits) -> [Text<'a>; 6] 
 
 type Checked = Result<(), BrokerError>;
 
-impl Limits {
-    /// Checks every text against its limit.
-    pub(crate) fn check(&self, texts: &[Text<'_>]) -> Checked {
-        texts.iter().try_for_each(|text| {
-            text.value.as_deref().map_or(Ok(()), |value| self.check_text(text.field, text.kind, value))
-        })
-    }
+/// Checks every text against its limit.
+pub(crate) fn check(limits: &Limits, texts: &[Text<'_>]) -> Checked {
+    texts.iter().try_for_each(|text| {
+        text.value.as_deref().map_or(Ok(()), |value| check_text(limits, text.field, text.kind, value))
+    })
+}
 
-    fn check_text(&self, field: &'static str, kind: TextKind, text: &str) -> Checked {
-        let is_blank = text.trim().is_empty();
-        let chars = || text.chars().count();
-        match kind {
-            Name | Intent | RequiredProse if is_blank => Err(invalid(field, "must not be empty".into())),
-            Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
-                Err(invalid(field, "contains control or invisible characters".into()))
-            }
-            Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
-            Name => within(field, chars(), self.id_chars, "characters"),
-            Intent => within(field, chars(), self.intent_chars, "characters"),
-            Prose | RequiredProse => within(field, chars(), self.text_chars, "characters"),
-            Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
-            Diff => within(field, text.len(), self.diff_bytes, "bytes"),
-            Metadata => within(field, text.len(), self.metadata_bytes, "bytes"),
-            Line(part, _) if is_blank => Err(invalid(field, format!("the {part} must not be empty"))),
-            Line(part, _) if text.chars().any(char::is_control) => {
-                Err(invalid(field, format!("the {part} contains control characters")))
-            }
-            Line(_, max_chars) => within(field, chars(), max_chars, "characters in a line"),
-            Unlimited => Ok(()),
+fn check_text(limits: &Limits, field: &'static str, kind: TextKind, text: &str) -> Checked {
+    let is_blank = text.trim().is_empty();
+    let chars = || text.chars().count();
+    match kind {
+        Name | Intent | RequiredProse if is_blank => Err(invalid(field, "must not be empty".into())),
+        Name if text.chars().any(|c| c.is_control() || is_hidden(c)) => {
+            Err(invalid(field, "contains control or invisible characters".into()))
         }
-    }
-
-    /// Refuses the broker's own name.
-    pub(crate) fn check_reviewer(id: &str) -> Checked {
-        if id == VALIDATOR { Err(invalid("reviewer_id", "is reserved for the broker".into())) } else { Ok(()) }
-    }
-
-    /// Checks how many findings there are and how long they are together.
-    pub(crate) fn check_findings(&self, findings: &[NewFinding]) -> Checked {
-        within("issues", findings.len(), MAX_FINDINGS, "items, suggestions included")?;
-        let chars: usize = findings.iter().map(finding_chars).sum();
-        within("issues", chars, self.text_chars, "characters in all")
-    }
-
-    pub(crate) fn check_metrics(metrics: Option<&ReviewMetrics>) -> Checked {
-        match metrics.and_then(|metrics| metrics.cost_usd) {
-            Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
-                Err(invalid("metrics.cost_usd", format!("is {cost}; allowed: 0 to {MAX_COST_USD}")))
-            }
-            Some(_) | None => Ok(()),
+        Name if text.trim() != text => Err(invalid(field, "starts or ends with a blank".into())),
+        Name => within(field, chars(), limits.id_chars, "characters"),
+        Intent => within(field, chars(), limits.intent_chars, "characters"),
+        Prose | RequiredProse => within(field, chars(), limits.text_chars, "characters"),
+        Diff if is_blank => Err(invalid(field, "is empty; leave it out if there is no diff".into())),
+        Diff => within(field, text.len(), limits.diff_bytes, "bytes"),
+        Metadata => within(field, text.len(), limits.metadata_bytes, "bytes"),
+        Line(part, _) if is_blank => Err(invalid(field, format!("the {part} must not be empty"))),
+        Line(part, _) if text.chars().any(char::is_control) => {
+            Err(invalid(field, format!("the {part} contains control characters")))
         }
+        Line(_, max_chars) => within(field, chars(), max_chars, "characters in a line"),
+        Unlimited => Ok(()),
     }
+}
 
-    /// The number of rows on a page, given the requested one.
-    pub(crate) fn page(&self, requested: Option<u32>) -> Result<u32, BrokerError> {
-        match requested {
-            None => Ok(self.page_items),
-            Some(requested) if (1..=self.max_page_items).contains(&requested) => Ok(requested),
-            Some(requested) => Err(invalid("limit", format!("is {requested}; allowed: 1 to {}", self.max_page_items))),
+/// Refuses the broker's own name.
+pub(crate) fn check_reviewer(id: &str) -> Checked {
+    if id == VALIDATOR { Err(invalid("reviewer_id", "is reserved for the broker".into())) } else { Ok(()) }
+}
+
+/// Checks how many findings there are and how long they are together.
+pub(crate) fn check_findings(limits: &Limits, findings: &[NewFinding]) -> Checked {
+    within("issues", findings.len(), MAX_FINDINGS, "items, suggestions included")?;
+    let chars: usize = findings.iter().map(finding_chars).sum();
+    within("issues", chars, limits.text_chars, "characters in all")
+}
+
+pub(crate) fn check_metrics(metrics: Option<&ReviewMetrics>) -> Checked {
+    match metrics.and_then(|metrics| metrics.cost_usd) {
+        Some(cost) if !(0.0..=MAX_COST_USD).contains(&cost) => {
+            Err(invalid("metrics.cost_usd", format!("is {cost}; allowed: 0 to {MAX_COST_USD}")))
         }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The number of rows on a page, given the requested one.
+pub(crate) fn page(limits: &Limits, requested: Option<u32>) -> Result<u32, BrokerError> {
+    match requested {
+        None => Ok(limits.page_items),
+        Some(requested) if (1..=limits.max_page_items).contains(&requested) => Ok(requested),
+        Some(requested) => Err(invalid("limit", format!("is {requested}; allowed: 1 to {}", limits.max_page_items))),
     }
 }
 

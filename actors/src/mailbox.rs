@@ -1,5 +1,6 @@
 //! Addresses of actors, and the counters of each actor that operators see. They cost a few atomic additions per message.
 
+use crate::introspection::Node;
 use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{
@@ -41,15 +42,6 @@ impl<M: Message> Mailbox<M> {
 
     pub(crate) fn actor(&self) -> &ActorRef<M> {
         &self.actor
-    }
-
-    pub(crate) fn stop(&self) {
-        self.actor.stop(None);
-    }
-
-    /// `false` if the actor has not stopped within this time.
-    pub(crate) async fn ended(&self, timeout: Duration) -> bool {
-        self.actor.wait(Some(timeout)).await.is_ok()
     }
 }
 
@@ -153,19 +145,22 @@ impl ActorStats {
         self.mailbox.load(Relaxed)
     }
 
-    pub(crate) fn handled(&self) -> u64 {
-        self.handled.load(Relaxed)
-    }
-
-    pub(crate) fn uptime(&self) -> Duration {
-        self.started.elapsed()
-    }
-
     pub(crate) fn idle(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_millis(self.touched.load(Relaxed)))
     }
 
-    pub(crate) fn last_error(&self) -> Option<String> {
-        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().map(Into::into)
+    /// The actor in the tree for operators, without children.
+    pub(crate) fn node(&self, kind: &'static str, id: String, state: String, restarts: u64) -> Node {
+        Node {
+            kind,
+            id,
+            state,
+            mailbox: self.mailbox(),
+            handled: self.handled.load(Relaxed),
+            restarts,
+            uptime_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().map(Into::into),
+            children: Vec::new(),
+        }
     }
 }

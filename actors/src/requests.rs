@@ -11,25 +11,6 @@ use git::ClientRepo;
 use std::{sync::Arc, time::Duration};
 use store::Page;
 
-/// Names a call, so that a repeat of it is recognised.
-#[derive(Debug, Clone)]
-pub enum RequestKey {
-    /// The caller's own.
-    Given(String),
-    /// The id a client gave the call; it begins with the client's name.
-    OfClient(String),
-}
-
-impl RequestKey {
-    /// One text for both kinds, which never meet.
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            Self::Given(key) => format!("key:{key}"),
-            Self::OfClient(id) => id,
-        }
-    }
-}
-
 /// The content of a submission. A revision keeps what is `None`.
 #[derive(Debug, Clone)]
 pub struct DraftRequest {
@@ -42,8 +23,8 @@ pub struct DraftRequest {
     /// branch of the round before at its current head.
     pub target: Option<TargetName>,
     pub skip_diff_validation: Option<bool>,
-    /// A repeated key returns the review or round that the first call submitted.
-    pub key: Option<RequestKey>,
+    /// Names the call. A repeated key returns the review or round that the first call submitted.
+    pub request_key: Option<String>,
 }
 
 /// A first submission.

@@ -166,7 +166,7 @@ impl ReviewActor {
                 }
             }
             ReviewMessage::Expire => return self.expire(state).await,
-            ReviewMessage::Rest => state.mailbox.stop(),
+            ReviewMessage::Rest => state.mailbox.actor().stop(None),
         }
         Ok(())
     }

@@ -1,12 +1,17 @@
 //! Refuses texts that contain a live token of this broker. Stored texts are read by others, who could use it.
 
-use crate::{Shared, credentials::SecretHash, error::BrokerError, limits::Text};
+use crate::{
+    Shared,
+    credentials::SecretHash,
+    error::BrokerError,
+    limits::{self, Text},
+};
 use store::{SECRET_DIGITS, SECRET_PREFIX};
 
 impl Shared {
     /// Checks the texts of a request: their limits, then whether they contain a token.
     pub(crate) async fn check_texts(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
-        self.settings.limits.check(texts)?;
+        limits::check(&self.settings.limits, texts)?;
         self.refuse_secrets(texts).await
     }
 

@@ -13,9 +13,9 @@ use crate::{
     Shared,
     error::BrokerError,
     gateway::{CommandPayload, Reviews},
-    limits::Limits,
+    limits,
     projects::Projects,
-    requests::{DraftRequest, NewProposal, RequestKey, Submitted, VerdictRequest},
+    requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
     review::CommandOutcome,
 };
 use domain::{
@@ -56,7 +56,7 @@ impl Submissions {
         let settings = &self.shared.settings;
         let named = panel::named(personas)?;
         let project = self.projects.name_for(proposer.project.as_deref(), client_repo.as_ref())?;
-        let request_key = draft.key.take().map(RequestKey::into_text);
+        let request_key = draft.request_key.take();
         let id = review_id(project.as_deref(), request_key.as_deref());
         let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request_key.is_some(), draft));
         let (PreparedDraft { content, draft }, first_content) = self.shared.until_shutdown(preparing).await?;
@@ -102,7 +102,7 @@ impl Submissions {
         expected_version: Option<u64>,
     ) -> Result<Submitted, BrokerError> {
         let review = self.shared.find_review(id).await?;
-        let request_key = draft.key.take().map(RequestKey::into_text);
+        let request_key = draft.request_key.take();
         let repeats = request_key.is_some() && request_key == review.round.request_key;
         let preparing = Box::pin(self.prepare_next(&review, draft, repeats));
         let PreparedDraft { content, draft } = self.shared.until_shutdown(preparing).await?;
@@ -139,8 +139,8 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let limits = &self.shared.settings.limits;
         self.shared.check_texts(&request.texts(limits)).await?;
-        limits.check_findings(&request.findings)?;
-        Limits::check_metrics(request.metrics.as_ref())?;
+        limits::check_findings(limits, &request.findings)?;
+        limits::check_metrics(request.metrics.as_ref())?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }

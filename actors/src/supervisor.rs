@@ -211,7 +211,7 @@ impl Supervisor {
     async fn shut_down(&self, state: &mut State) {
         state.stopping = true;
         // The pool ends its reviewers; their last changes go through the gateway.
-        let _ = state.pool.ended(POOL_STOP_TIMEOUT).await;
+        let _ = state.pool.actor().wait(Some(POOL_STOP_TIMEOUT)).await;
         for id in state.live.keys().copied().collect::<Vec<_>>() {
             self.rest(state, id);
         }
@@ -343,15 +343,15 @@ impl Supervisor {
     fn inspect(&self, state: &State, max_reviews: usize) -> (Node, ReviewTotals) {
         let (gateway, pool) = (&state.gateway, &state.pool);
         let mut children = vec![
-            Node::new("gateway", gateway.id().to_string(), "running".into(), &gateway.stats, state.gateway_restarts),
-            Node::new("pool", pool.id().to_string(), "running".into(), &pool.stats, state.pool_restarts),
+            gateway.stats.node("gateway", gateway.id().to_string(), "running".into(), state.gateway_restarts),
+            pool.stats.node("pool", pool.id().to_string(), "running".into(), state.pool_restarts),
         ];
         if max_reviews > 0 {
             children.extend(inspect_reviews(state, max_reviews));
         }
         let mailbox = state.live.values().map(|live| live.mailbox.stats.mailbox()).sum();
         let status = format!("running, {} live reviews", state.live.len());
-        let root = Node::new("supervisor", state.mailbox.id().to_string(), status, &self.stats, 0);
+        let root = self.stats.node("supervisor", state.mailbox.id().to_string(), status, 0);
         (Node { children, ..root }, ReviewTotals { live: state.live.len(), mailbox })
     }
 }
@@ -369,7 +369,7 @@ fn inspect_reviews(state: &State, max_reviews: usize) -> Vec<Node> {
     let node = |(_, name, status, id): (_, String, String, ReviewId)| {
         let live = state.live.get(&id)?;
         let (restarts, error) = state.failures.get(&id).map_or((0, None), |(n, error)| (*n, Some(error.clone())));
-        let node = Node::new("review", name, status, &live.mailbox.stats, restarts);
+        let node = live.mailbox.stats.node("review", name, status, restarts);
         Some(Node { last_error: error.or(node.last_error), ..node })
     };
     reviews.into_iter().take(max_reviews).filter_map(node).collect()

@@ -49,7 +49,7 @@ pub struct Config {
     pub log: Log,
     pub claims: Claims,
     pub reviews: Reviews,
-    pub limits: Limits,
+    pub limits: domain::limits::Limits,
     pub wait: Wait,
     pub git: Git,
     pub store: Store,
@@ -117,22 +117,6 @@ pub struct Reviews {
     pub idle_after: Duration,
     pub max_live: usize,
     pub max_rounds: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    pub diff_bytes: usize,
-    pub intent_chars: usize,
-    pub text_chars: usize,
-    pub id_chars: usize,
-    pub metadata_bytes: usize,
-    pub page_chars: usize,
-    pub page_items: usize,
-    pub max_page_items: usize,
-    pub calls_in_flight: usize,
-    pub calls_per_review: usize,
-    pub waiters: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -25,6 +25,7 @@ pub mod event_kind;
 pub mod finding;
 pub mod glob;
 pub mod ids;
+pub mod limits;
 pub mod persona;
 pub mod pool;
 pub mod priority;

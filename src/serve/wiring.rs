@@ -2,7 +2,7 @@
 
 use crate::mcp::Endpoint;
 use actors::{
-    Limits, ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
+    ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
 };
 use anyhow::Context as _;
 use config::Config;
@@ -96,7 +96,6 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
 }
 
 fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
-    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(Settings {
         rules: Rules { lease: config.claims.lease },
         max_rounds: config.reviews.max_rounds,
@@ -104,18 +103,7 @@ fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
         max_live: config.reviews.max_live,
         default_wait: config.wait.default,
         max_wait: config.wait.max,
-        limits: Limits {
-            diff_bytes: config.limits.diff_bytes,
-            intent_chars: config.limits.intent_chars,
-            text_chars: config.limits.text_chars,
-            id_chars: config.limits.id_chars,
-            metadata_bytes: config.limits.metadata_bytes,
-            page_items: small(config.limits.page_items),
-            max_page_items: small(config.limits.max_page_items),
-            calls_in_flight: config.limits.calls_in_flight,
-            calls_per_review: config.limits.calls_per_review as u64,
-            waiters: config.limits.waiters,
-        },
+        limits: config.limits.clone(),
         refuse: config.git.refuse.clone(),
         pool,
         personas: config.personas.clone(),

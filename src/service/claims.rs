@@ -39,7 +39,7 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
     if let Some(credential) = credential.filter(|_| seat.is_some()) {
-        let workspace = broker.check_out(&review, credential.identity()).await;
+        let workspace = broker.check_out(&review, &credential.identity).await;
         response.workspace = workspace.map(|folder| folder.display().to_string());
     }
     if let Some(persona) = response.seat.as_deref().and_then(|seat| broker.persona(seat)) {

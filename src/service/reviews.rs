@@ -1,7 +1,7 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, RequestKey, TargetName};
+use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, TargetName};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
@@ -19,9 +19,10 @@ pub(super) async fn create(
 ) -> Result<CreateReviewResponse, CallError> {
     require_text("intent", &request.intent)?;
     let target = parse_target(&mut request)?;
-    let client_call_id = call.context.client_call_id.clone();
-    let key = request.idempotency_key.take().map(RequestKey::Given);
-    let key = key.or_else(|| client_call_id.map(RequestKey::OfClient));
+    call.broker.check_name("idempotency_key", request.idempotency_key.as_ref())?;
+    // The id of a client's call begins with the client's name, so it never equals the key of a caller.
+    let request_key = request.idempotency_key.take().map(|key| format!("key:{key}"));
+    let request_key = request_key.or_else(|| call.context.client_call_id.clone());
     let proposer_id = call.authz.identity_for("proposer_id", request.proposer_id.take())?;
     let draft = DraftRequest {
         intent: request.intent,
@@ -30,7 +31,7 @@ pub(super) async fn create(
         base: request.base,
         target,
         skip_diff_validation: request.skip_diff_validation,
-        key,
+        request_key,
     };
     if let Some(given) = request.review_id.take() {
         let id = call.resolve(&given).await?;

@@ -4,6 +4,7 @@
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
+    limits,
     requests::{ListQuery, Listing, Wait, WaitResult},
     review::Snapshot,
     supervisor::SupervisorMessage,
@@ -77,7 +78,7 @@ impl Broker {
     }
 
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
-        let limit = self.0.shared.settings.limits.page(query.limit)?;
+        let limit = limits::page(&self.0.shared.settings.limits, query.limit)?;
         let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
         let (page, last_queued) = self.reader().list_reviews(&filters, query.cursor.as_deref(), limit).await?;
@@ -88,7 +89,7 @@ impl Broker {
     /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
     /// does not cover.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
-        let limit = self.0.shared.settings.limits.page(query.limit)?;
+        let limit = limits::page(&self.0.shared.settings.limits, query.limit)?;
         let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
         let filters = self.filters(&query)?;
         let _waiter = self.admit_waiter()?;

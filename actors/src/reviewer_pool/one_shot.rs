@@ -19,7 +19,7 @@ use crate::{
     error::BrokerError,
     reviewer_process::{
         Process, ProcessExit, ProcessSpec,
-        output::{Caps, Log},
+        output::Caps,
         runtime::{Launch, RunMode},
     },
     submission::Submissions,
@@ -234,19 +234,15 @@ impl OneShot {
         deadline: Instant,
     ) -> Result<ReviewerResponse, AttemptError> {
         let reader = Arc::new(Mutex::new(ResponseReader::new(self.runtime.runtime)));
-        let (line_reader, usage) = (Arc::clone(&reader), Arc::clone(&runner.usage));
+        let line_reader = Arc::clone(&reader);
         let on_line = move |line: Option<&str>| {
-            if let Some(line) = line {
-                usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
-            }
             line_reader.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
         };
         let caps = Caps { stdout_line: MAX_LINE_BYTES, ..Caps::default() };
-        let log = Log { path: runner.log_file(), secret: None, caps };
         let deadline = (Instant::now() + self.persona.time_limit).min(deadline);
         let grace = runner.shared.settings.pool.stop_grace;
         let ProcessOutcome { exit, last_words, interruption } =
-            runner.run(process, spec, log, on_line, Some((deadline, grace))).await;
+            runner.run(process, spec, None, caps, on_line, Some((deadline, grace))).await;
         let (message, then) = match (interruption, &exit) {
             (Some(Interruption::Killed), _) => (exit.to_string(), AfterFailure::Exit),
             (Some(Interruption::Stopped), _) => ("it was stopped".to_owned(), AfterFailure::Release),

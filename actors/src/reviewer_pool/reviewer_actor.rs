@@ -22,7 +22,6 @@ use crate::{
 use domain::pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{
-    path::PathBuf,
     sync::{Arc, PoisonError},
     time::Duration,
 };
@@ -99,14 +98,8 @@ async fn run_agent(mut runner: Runner, spec: ProcessSpec, secret: String) -> Exi
         Ok(process) => process,
         Err(exit) => return exit,
     };
-    let log = Log { path: runner.log_file(), secret: Some(secret), caps: Caps::default() };
-    let usage = Arc::clone(&runner.usage);
-    let on_line = move |line: Option<&str>| {
-        if let Some(line) = line {
-            usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
-        }
-    };
-    let ProcessOutcome { exit, last_words, .. } = runner.run(process, &spec, log, on_line, None).await;
+    let ProcessOutcome { exit, last_words, .. } =
+        runner.run(process, &spec, Some(secret), Caps::default(), |_| {}, None).await;
     Exit { clean: exit == ProcessExit::Code(0), summary: exit.to_string(), last_words }
 }
 
@@ -170,11 +163,6 @@ pub(crate) struct ProcessOutcome {
 }
 
 impl Runner {
-    /// The file for the output of this reviewer.
-    pub(crate) fn log_file(&self) -> PathBuf {
-        self.shared.settings.pool.folder.join(format!("{}.log", self.row.id))
-    }
-
     /// Starts a shim and records it in the database, so that the next broker knows every process that may run. The shim
     /// runs nothing until [`Self::run`].
     pub(crate) async fn start_shim(&mut self, event: PoolEvent) -> Result<Process, Exit> {
@@ -192,17 +180,28 @@ impl Runner {
     }
 
     /// Runs `spec` in the shim and waits until the process and everything it started has exited. At the limit it is
-    /// stopped with the given grace period. `on_line` gets the lines of stdout, see [`Output::drain`].
+    /// stopped with the given grace period. `secret` is removed from the log. `on_line` gets the lines of stdout, see
+    /// [`Output::drain`].
     pub(crate) async fn run(
         &mut self,
         mut process: Process,
         spec: &ProcessSpec,
-        log: Log,
-        on_line: impl FnMut(Option<&str>) + Send + 'static,
+        secret: Option<String>,
+        caps: Caps,
+        mut on_line: impl FnMut(Option<&str>) + Send + 'static,
         limit: Option<(Instant, Duration)>,
     ) -> ProcessOutcome {
         let identity = process.identity().clone();
-        let output = process.take_output().map(|(stdout, stderr)| Output::drain(stdout, stderr, log, on_line));
+        let path = self.shared.settings.pool.folder.join(format!("{}.log", self.row.id));
+        let usage = Arc::clone(&self.usage);
+        let on_line = move |line: Option<&str>| {
+            if let Some(line) = line {
+                usage.lock().unwrap_or_else(PoisonError::into_inner).read_line(line);
+            }
+            on_line(line);
+        };
+        let drain = |(stdout, stderr)| Output::drain(stdout, stderr, Log { path, secret, caps }, on_line);
+        let output = process.take_output().map(drain);
         let launched = match timeout(LAUNCH_TIMEOUT, process.launch(spec)).await {
             Ok(launched) => launched.map_err(|error| error.to_string()),
             Err(_) => Err("its shim does not respond".to_owned()),

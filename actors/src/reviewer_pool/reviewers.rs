@@ -173,7 +173,7 @@ impl Reviewer {
         let (id, last_error) = (self.row.id.clone(), self.last_error());
         let last_words = last_error.iter().cloned().collect();
         let node_state = [vec![state.to_string()], numbers, persona].concat().join(" ");
-        let node = Node { last_error, ..Node::new("reviewer", id, node_state, &self.mailbox.stats, 0) };
+        let node = Node { last_error, ..self.mailbox.stats.node("reviewer", id, node_state, 0) };
         let (age_ms, idle_ms) = (since(self.spawned_at), self.claims.is_empty().then(|| since(self.idle_since)));
         LiveReviewer { row: self.row.clone(), state, age_ms, idle_ms, reviews, last_words, node }
     }

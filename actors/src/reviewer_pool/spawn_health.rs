@@ -60,12 +60,12 @@ impl SpawnHealth {
         now: Tick,
     ) -> Option<u32> {
         let breaker = &mut self.targets.entry(target.clone()).or_default().breaker;
-        let before = breaker.failures();
+        let before = breaker.failures;
         let opened = breaker.record(run, max_failures, now);
-        let failures = breaker.failures();
+        let failures = breaker.failures;
         if failures > before {
             self.last_words = last_words.to_vec();
-        } else if failures == 0 && self.targets.values().all(|target| target.breaker.failures() == 0) {
+        } else if failures == 0 && self.targets.values().all(|target| target.breaker.failures == 0) {
             self.last_words.clear();
         }
         opened.then_some(failures)
@@ -96,7 +96,7 @@ impl SpawnHealth {
     pub(crate) fn reset(&mut self, project: Option<&String>) -> bool {
         let mut was_open = false;
         for (_, health) in self.targets.iter_mut().filter(|(target, _)| target.project.as_ref() == project) {
-            was_open |= health.breaker.is_open();
+            was_open |= health.breaker.is_open;
             health.breaker.clear();
         }
         was_open
@@ -104,13 +104,13 @@ impl SpawnHealth {
 
     /// No reviewer is started until an operator asks for one.
     pub(crate) fn is_open(&self, target: &SpawnTarget) -> bool {
-        self.targets.get(target).is_some_and(|health| health.breaker.is_open())
+        self.targets.get(target).is_some_and(|health| health.breaker.is_open)
     }
 
     /// No reviewer is started before this tick.
     pub(crate) fn hold_until(&self, target: &SpawnTarget) -> Option<Tick> {
         let health = self.targets.get(target)?;
-        health.breaker.hold_until().max(health.spawn_failure.as_ref().map(|(_, retry_at)| *retry_at))
+        health.breaker.hold_until.max(health.spawn_failure.as_ref().map(|(_, retry_at)| *retry_at))
     }
 
     pub(crate) fn last_words(&self) -> &[String] {
@@ -120,8 +120,8 @@ impl SpawnHealth {
     /// The worst state of any target, and what to do about it; `None` if none has failed.
     pub(crate) fn state(&self, now: Tick) -> Option<(PoolState, String)> {
         let all = || self.targets.values();
-        let open: Vec<_> = self.targets.iter().filter(|(_, health)| health.breaker.is_open()).collect();
-        if let Some(failures) = open.iter().map(|(_, health)| health.breaker.failures()).max() {
+        let open: Vec<_> = self.targets.iter().filter(|(_, health)| health.breaker.is_open).collect();
+        if let Some(failures) = open.iter().map(|(_, health)| health.breaker.failures).max() {
             let projects: Vec<_> = open.iter().filter_map(|(target, _)| target.label()).collect();
             let projects = if projects.is_empty() { String::new() } else { format!(" in {}", projects.join(", ")) };
             let reviewers = if failures == 1 { "reviewer" } else { "reviewers" };
@@ -134,7 +134,7 @@ impl SpawnHealth {
         if let Some((why, _)) = all().find_map(|health| health.spawn_failure.clone()) {
             return Some((PoolState::Unavailable, why));
         }
-        let holds = all().filter_map(|health| health.breaker.hold_until());
+        let holds = all().filter_map(|health| health.breaker.hold_until);
         let wait_ms = holds.filter_map(|at| u64::try_from(at.0 - now.0).ok()).max().filter(|ms| *ms > 0)?;
         Some((PoolState::BackingOff, format!("the last reviewer failed; the next one starts in {wait_ms} ms")))
     }

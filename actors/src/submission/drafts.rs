@@ -54,7 +54,7 @@ impl Submissions {
         {
             return Ok((repeated, first.map(|round| round.content_hash)));
         }
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
+        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, request_key: _ } = request;
         let (texts, skip) = (text_only(intent, description), skip_diff_validation.unwrap_or(false));
         let prepared = match (target, diff) {
             (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
@@ -78,7 +78,7 @@ impl Submissions {
     ) -> Result<PreparedDraft, BrokerError> {
         let active = self.shared.find_content(&review.round.content_hash).await?;
         let followed = followed_branch(review, &request);
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, key: _ } = request;
+        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, request_key: _ } = request;
         let texts = text_only(intent, description.or_else(|| active.description.clone()));
         let skipped = !review.checks_diffs();
         let skip = skip_diff_validation.unwrap_or(skipped);

@@ -12,12 +12,6 @@ use serde::Deserialize;
 /// A longer block is not treated as front matter.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The front matter of a message, and the rest of it.
-struct Parts<'a> {
-    block: &'a str,
-    rest: &'a str,
-}
-
 #[derive(Deserialize)]
 struct Block {
     review_id: String,
@@ -51,7 +45,7 @@ impl Default for Listed {
 /// `decision` but is invalid is an error, because it was meant as a verdict.
 pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Result<VerdictRequest, String>> {
     let claim = seat.claim.as_ref()?;
-    let Parts { block, rest } = parts(body)?;
+    let (block, rest) = split(body)?;
     if !block.lines().any(|line| line.starts_with("decision:")) {
         return None;
     }
@@ -78,13 +72,13 @@ pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Res
     Some(read())
 }
 
-/// Splits off the block between a first line `---` and the next line `---`.
-fn parts(body: &str) -> Option<Parts<'_>> {
+/// The block between a first line `---` and the next line `---`, and the rest.
+fn split(body: &str) -> Option<(&str, &str)> {
     let after = body.strip_prefix("---\n").or_else(|| body.strip_prefix("---\r\n"))?;
     let mut at = 0;
     for line in after.split_inclusive('\n') {
         if line.trim_end_matches(['\r', '\n']) == "---" {
-            return Some(Parts { block: &after[..at], rest: &after[at + line.len()..] });
+            return Some((&after[..at], &after[at + line.len()..]));
         }
         at += line.len();
         if at > MAX_BYTES {

@@ -1,4 +1,4 @@
-use super::{parts, verdict_in};
+use super::{split, verdict_in};
 use domain::{
     review::{ClaimSeat, Command, Review, transition},
     time::{Now, Tick, Timestamp},
@@ -43,7 +43,7 @@ fn anywhere_else_it_is_a_text() {
         assert!(read(other).is_none(), "{other:?}");
     }
     let long = format!("---\ndecision: approved\n{}\n---\n", "# padding\n".repeat(10_000));
-    assert!(parts(&long).is_none());
+    assert!(split(&long).is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::{
     render::{clipped, format_age, one_line, style},
 };
 use api::{events::Event, reviewers::Reviewer, reviews::ReviewRow};
-use domain::text::{count, escape};
+use domain::text::count;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},

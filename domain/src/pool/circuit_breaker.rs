@@ -28,46 +28,33 @@ impl RunResult {
 /// Counts failures in a row. An open breaker allows no more starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CircuitBreaker {
-    failures: u32,
-    hold_until: Option<Tick>,
-    open: bool,
+    /// Failures in a row.
+    pub failures: u32,
+    /// No reviewer is started before this tick.
+    pub hold_until: Option<Tick>,
+    /// No reviewer is started until the breaker is cleared.
+    pub is_open: bool,
 }
 
 impl CircuitBreaker {
     /// Records an exit. Returns `true` if it opened the breaker.
     pub fn record(&mut self, run: &RunResult, max_failures: u32, now: Tick) -> bool {
         // An open breaker stays open until it is cleared, even if an older reviewer still succeeds.
-        if self.open {
+        if self.is_open {
             return false;
         }
         if run.handled > 0 {
             self.clear();
         } else if run.is_failure() {
             self.failures += 1;
-            self.open = self.failures >= max_failures;
+            self.is_open = self.failures >= max_failures;
             self.hold_until = Some(now.plus(retry_delay(self.failures)));
         }
-        self.open
+        self.is_open
     }
 
-    /// Resets the breaker.
     pub fn clear(&mut self) {
         *self = Self::default();
-    }
-
-    /// No reviewer is started until the breaker is cleared.
-    pub const fn is_open(&self) -> bool {
-        self.open
-    }
-
-    /// No reviewer is started before this tick.
-    pub const fn hold_until(&self) -> Option<Tick> {
-        self.hold_until
-    }
-
-    /// Failures in a row.
-    pub const fn failures(&self) -> u32 {
-        self.failures
     }
 }
 
