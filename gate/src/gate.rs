@@ -1,5 +1,6 @@
-//! Compares candidates with approved reviews.
+//! Compares candidates with approved reviews, and finds the reviews that come closest to an unapproved candidate.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -7,14 +8,15 @@ use domain::diff::{self, AffectedFile, Operation};
 use domain::glob::Globs;
 use domain::ids::ReviewNumber;
 use git::{GitError, GitSettings, Repository, UserRepo};
-use store::read_only::{ReviewFiles, ReviewedContent};
+use store::read_only::{ReadOnlyStore, ReviewFiles, ReviewedContent};
 use tempfile::TempDir;
 
-use crate::{Approvals, Candidate, GateError, NearMiss};
+use crate::{Candidate, GateError};
 
 /// How many of the newest reviews are compared by their file names. A patch id misses a review whose diff was made with
 /// another number of context lines.
 const MAX_RECENT_REVIEWS: i64 = 300;
+const MAX_NEAR_MISSES: usize = 3;
 
 /// The decision about one candidate.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub struct Decision {
     pub outcome: Outcome,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Outcome {
     Approved(Box<Approval>),
     /// The candidate needs no approval.
@@ -58,6 +60,23 @@ pub enum Exemption {
     ExemptFiles,
 }
 
+/// A review that changes some of the candidate's files.
+#[derive(Debug, Clone)]
+pub struct NearMiss {
+    pub review: ReviewedContent,
+    pub difference: Difference,
+}
+
+/// How the review's content differs from the candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// The content is identical, but it is not approved.
+    None,
+    Files(Vec<String>),
+    /// The review's diff does not apply to the candidate's parent.
+    DoesNotApply,
+}
+
 impl Decision {
     /// Whether the candidate may land.
     pub fn passes(&self) -> bool {
@@ -82,10 +101,11 @@ pub struct Policy {
     pub git: GitSettings,
 }
 
-/// A repository and its approvals, ready for decisions.
-pub struct Gate<A> {
+/// A repository and the database with the approvals, ready for decisions.
+pub struct Gate {
     pub repo: UserRepo,
-    pub approvals: A,
+    /// `None` approves nothing: there is no database.
+    pub(crate) store: Option<ReadOnlyStore>,
     git: Repository,
     exempt: Globs,
     /// By first parent and tree.
@@ -97,28 +117,19 @@ pub struct Gate<A> {
 
 /// What a candidate changes in its first parent.
 #[derive(Debug)]
-pub(crate) struct Changes {
+struct Changes {
     is_empty: bool,
     /// A renamed file counts with both names.
-    pub(crate) paths: BTreeSet<String>,
+    paths: BTreeSet<String>,
 }
 
-/// How the content of a review relates to a candidate.
-pub(crate) enum Comparison {
-    /// The two differ in these files. Exempt files are not listed.
-    Differs(Vec<String>),
-    DoesNotApply,
-    /// The review belongs to another repository, or its base no longer exists.
-    OtherRepository,
-}
-
-impl<A: Approvals> Gate<A> {
-    pub async fn open(repo: &UserRepo, approvals: A, policy: Policy) -> Result<Self, GateError> {
+impl Gate {
+    pub async fn open(repo: &UserRepo, store: Option<ReadOnlyStore>, policy: Policy) -> Result<Self, GateError> {
         let scratch = tempfile::Builder::new().prefix("countersign-gate-").tempdir().map_err(GateError::Scratch)?;
         let git = Repository::open(repo.root(), scratch.path(), false, Arc::new(policy.git)).await?;
         Ok(Self {
             repo: repo.clone(),
-            approvals,
+            store,
             git,
             exempt: policy.exempt,
             changes: HashMap::new(),
@@ -175,15 +186,20 @@ impl<A: Approvals> Gate<A> {
     /// The newest review that approved exactly this candidate.
     pub(crate) async fn find_approval(&mut self, candidate: &Candidate) -> Result<Option<Approval>, GateError> {
         for number in self.list_possible_approvals(candidate).await? {
-            let review = self.approvals.find_reviewed_content(number).await?;
+            let review = self.find_review(number).await?;
             let Some(review) = review.filter(|review| review.approved) else { continue };
-            if let Comparison::Differs(files) = self.compare(&review, candidate).await?
-                && files.is_empty()
-            {
+            if self.compare(&review, candidate).await? == Some(Difference::None) {
                 return Ok(Some(Approval { review, commits: 1 }));
             }
         }
         Ok(None)
+    }
+
+    async fn find_review(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, GateError> {
+        match &mut self.store {
+            Some(store) => Ok(store.find_reviewed_content(number).await?),
+            None => Ok(None),
+        }
     }
 
     /// Approved reviews with the same patch id, tree or files.
@@ -195,7 +211,10 @@ impl<A: Approvals> Gate<A> {
             Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let mut numbers = self.approvals.list_approved(patch_id.as_deref(), &candidate.tree).await?;
+        let mut numbers = match &mut self.store {
+            Some(store) => store.list_approved(patch_id.as_deref(), &candidate.tree).await?,
+            None => return Ok(Vec::new()),
+        };
         let recent = self.recent_reviews().await?;
         let changes = self.changes(candidate).await?;
         let relevant = |paths: &BTreeSet<String>| -> BTreeSet<String> {
@@ -210,43 +229,50 @@ impl<A: Approvals> Gate<A> {
         Ok(numbers)
     }
 
-    pub(crate) async fn recent_reviews(&mut self) -> Result<Arc<[ReviewFiles]>, GateError> {
+    async fn recent_reviews(&mut self) -> Result<Arc<[ReviewFiles]>, GateError> {
         if let Some(reviews) = &self.recent_reviews {
             return Ok(reviews.clone());
         }
-        let reviews: Arc<[ReviewFiles]> = self.approvals.list_review_files(MAX_RECENT_REVIEWS).await?.into();
-        Ok(self.recent_reviews.insert(reviews).clone())
+        let reviews = match &mut self.store {
+            Some(store) => store.list_review_files(MAX_RECENT_REVIEWS).await?,
+            None => Vec::new(),
+        };
+        Ok(self.recent_reviews.insert(reviews.into()).clone())
     }
 
-    pub(crate) async fn compare(
-        &self,
-        review: &ReviewedContent,
-        candidate: &Candidate,
-    ) -> Result<Comparison, GateError> {
-        let Some(diff) = &review.diff else { return Ok(Comparison::OtherRepository) };
+    /// How the content of a review differs from the candidate, apart from exempt files. `None` if the review belongs to
+    /// another repository, or its base no longer exists.
+    async fn compare(&self, review: &ReviewedContent, candidate: &Candidate) -> Result<Option<Difference>, GateError> {
+        let Some(diff) = &review.diff else { return Ok(None) };
         if !self.is_same_repository(review, candidate).await? {
-            return Ok(Comparison::OtherRepository);
+            return Ok(None);
         }
-        let parent = candidate.parents.first();
-        if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent.map(String::as_str) {
-            return Ok(Comparison::Differs(Vec::new()));
+        let parent = candidate.parents.first().map(String::as_str);
+        if review.tree_id() == Some(&candidate.tree) && review.base_commit() == parent {
+            return Ok(Some(Difference::None));
         }
-        match self.git.differing_files(parent.map(String::as_str), diff, &candidate.tree).await {
-            Ok(files) => Ok(Comparison::Differs(files.into_iter().filter(|path| !self.exempt.matches(path)).collect())),
-            Err(GitError::DoesNotApply { .. } | GitError::TooLarge { .. }) => Ok(Comparison::DoesNotApply),
-            Err(error) => Err(error.into()),
+        let mut difference = self.difference(diff, candidate).await?;
+        if let Difference::Files(files) = &mut difference {
+            files.retain(|path| !self.exempt.matches(path));
+            if files.is_empty() {
+                difference = Difference::None;
+            }
         }
+        Ok(Some(difference))
     }
 
     /// Whether `diff` produces exactly this candidate. A diff of other files is not tried.
     pub(crate) async fn produces(&mut self, diff: &str, candidate: &Candidate) -> Result<bool, GateError> {
-        if self.changes(candidate).await?.paths != paths_of(&diff::summarize(diff).files) {
-            return Ok(false);
-        }
+        let has_same_paths = self.changes(candidate).await?.paths == paths_of(&diff::summarize(diff).files);
+        Ok(has_same_paths && self.difference(diff, candidate).await? == Difference::None)
+    }
+
+    async fn difference(&self, diff: &str, candidate: &Candidate) -> Result<Difference, GateError> {
         let parent = candidate.parents.first().map(String::as_str);
         match self.git.differing_files(parent, diff, &candidate.tree).await {
-            Ok(files) => Ok(files.is_empty()),
-            Err(GitError::DoesNotApply { .. } | GitError::TooLarge { .. }) => Ok(false),
+            Ok(files) if files.is_empty() => Ok(Difference::None),
+            Ok(files) => Ok(Difference::Files(files)),
+            Err(GitError::DoesNotApply { .. } | GitError::TooLarge { .. }) => Ok(Difference::DoesNotApply),
             Err(error) => Err(error.into()),
         }
     }
@@ -263,8 +289,41 @@ impl<A: Approvals> Gate<A> {
         }
     }
 
+    pub(crate) async fn add_near_misses(&mut self, decision: &mut Decision) -> Result<(), GateError> {
+        if let Outcome::Unapproved(near_misses) = &mut decision.outcome {
+            *near_misses = self.find_near_misses(&decision.candidate).await?;
+        }
+        Ok(())
+    }
+
+    async fn find_near_misses(&mut self, candidate: &Candidate) -> Result<Vec<NearMiss>, GateError> {
+        let changes = self.changes(candidate).await?;
+        let recent = self.recent_reviews().await?;
+        let mut ranked: Vec<_> = recent
+            .iter()
+            .filter_map(|review| {
+                let paths = paths_of(&review.files);
+                let shared = paths.intersection(&changes.paths).count();
+                let unshared = paths.union(&changes.paths).count() - shared;
+                (shared > 0).then_some((unshared, Reverse(review.number.0), review.number))
+            })
+            .collect();
+        ranked.sort_unstable();
+        let mut near_misses = Vec::new();
+        for (.., number) in ranked {
+            let Some(review) = self.find_review(number).await? else { continue };
+            let Some(difference) = self.compare(&review, candidate).await? else { continue };
+            near_misses.push(NearMiss { review, difference });
+            if near_misses.len() == MAX_NEAR_MISSES {
+                break;
+            }
+        }
+        near_misses.sort_by_key(|near_miss| near_miss.difference != Difference::None);
+        Ok(near_misses)
+    }
+
     /// Computed once per candidate.
-    pub(crate) async fn changes(&mut self, candidate: &Candidate) -> Result<Arc<Changes>, GateError> {
+    async fn changes(&mut self, candidate: &Candidate) -> Result<Arc<Changes>, GateError> {
         let key = (candidate.parents.first().cloned(), candidate.tree.clone());
         if let Some(changes) = self.changes.get(&key) {
             return Ok(changes.clone());
@@ -293,7 +352,7 @@ impl<A: Approvals> Gate<A> {
 }
 
 /// The paths of a review's files, comparable with [`Changes::paths`].
-pub(crate) fn paths_of(files: &[AffectedFile]) -> BTreeSet<String> {
+fn paths_of(files: &[AffectedFile]) -> BTreeSet<String> {
     let paths = files.iter().flat_map(|file| {
         let old = match file.operation {
             Operation::Rename => file.old_path.clone(),

@@ -6,7 +6,7 @@ use domain::review::ReviewTarget;
 use git::UserRepo;
 use store::read_only::SubmittedRound;
 
-use crate::{Approvals, Candidate, Gate, GateError, Receipt};
+use crate::{Candidate, Gate, GateError, Receipt};
 
 /// How far back commits are considered.
 pub(crate) const MAX_COMMITS: usize = 300;
@@ -36,11 +36,7 @@ impl RecentHistory {
 
     /// Finds the commits of each submitted round: by the commits that were submitted, otherwise by receipt, otherwise by
     /// content. Reverted commits are left out.
-    pub async fn find_landed<A: Approvals>(
-        &self,
-        gate: &mut Gate<A>,
-        rounds: &[SubmittedRound],
-    ) -> Result<Vec<String>, GateError> {
+    pub async fn find_landed(&self, gate: &mut Gate, rounds: &[SubmittedRound]) -> Result<Vec<String>, GateError> {
         let mut landed = Vec::new();
         for round in rounds {
             let mut ids = match &round.target {
@@ -88,7 +84,7 @@ impl RecentHistory {
         Ok(found)
     }
 
-    async fn find_by_content<A: Approvals>(&self, gate: &mut Gate<A>, diff: &str) -> Result<Option<String>, GateError> {
+    async fn find_by_content(&self, gate: &mut Gate, diff: &str) -> Result<Option<String>, GateError> {
         for (commit, id) in self.not_reverted().filter(|(commit, _)| commit.parents.len() < 2) {
             if gate.produces(diff, commit).await? {
                 return Ok(Some(id.clone()));

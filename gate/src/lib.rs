@@ -4,26 +4,22 @@
 //! candidate's parent, produces exactly the candidate's tree. Patch ids and file names only find reviews to compare
 //! with (docs/adr/0019).
 //!
-//! The [`Gate`] takes a repository, the [`Approvals`] and a [`Policy`], and returns a [`Decision`] for each candidate.
+//! The [`Gate`] takes a repository, the database and a [`Policy`], and returns a [`Decision`] for each candidate.
 //! An error is the third answer: the gate could not tell.
 
-mod approvals;
 mod candidate;
 mod error;
 mod gate;
 mod landed;
-mod near_misses;
 mod range;
 mod receipt;
 mod verification;
 
-pub use approvals::Approvals;
 pub use candidate::Candidate;
 pub use error::GateError;
-pub use gate::{Approval, Decision, Exemption, Gate, Outcome, Policy, SkipReason};
+pub use gate::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
 pub use landed::RecentHistory;
-pub use near_misses::{Difference, NearMiss};
 pub use range::{MAX_COMMITS, PushUpdate};
 pub use receipt::{Receipt, ReceiptReviewer};
 pub use store::read_only::ReviewedContent;
-pub use verification::{Evidence, Standing, VerifiedCommit, default_range};
+pub use verification::{Evidence, VerifiedCommit, default_range};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Approval, Approvals, Candidate, Decision, Exemption, Gate, GateError, Outcome, SkipReason};
+use crate::{Approval, Candidate, Decision, Exemption, Gate, GateError, Outcome, SkipReason};
 
 /// The most commits that are examined at once.
 pub const MAX_COMMITS: usize = 1000;
@@ -37,26 +37,7 @@ impl PushUpdate {
     }
 }
 
-/// What a review says about a series of commits as a whole.
-enum SeriesOutcome {
-    Approved(Box<Approval>),
-    /// Later commits undo the earlier ones.
-    NoChange,
-}
-
-impl SeriesOutcome {
-    /// Replaces the outcome of the commits that do not pass by themselves.
-    fn apply_to(&self, decisions: &mut [Decision]) {
-        for decision in decisions.iter_mut().filter(|decision| !decision.passes()) {
-            decision.outcome = match self {
-                Self::Approved(approval) => Outcome::Approved(approval.clone()),
-                Self::NoChange => Outcome::Exempt(Exemption::NoChange),
-            };
-        }
-    }
-}
-
-impl<A: Approvals> Gate<A> {
+impl Gate {
     /// Decides about the commits of a push that are on no branch of the remote. Stops after the first update with a
     /// commit that may not land.
     pub async fn decide_push(
@@ -98,7 +79,7 @@ impl<A: Approvals> Gate<A> {
         }
         let (whole, count) = (join(&commits), commits.len());
         // Looked up once, for the first commit that does not pass by itself.
-        let mut whole_outcome: Option<Option<SeriesOutcome>> = None;
+        let mut whole_outcome: Option<Option<Outcome>> = None;
         let mut decisions: Vec<Decision> = Vec::new();
         while decisions.len() < count {
             let mut next = self.decide_without_near_misses(commits[decisions.len()].clone()).await?;
@@ -109,7 +90,7 @@ impl<A: Approvals> Gate<A> {
                 };
             }
             if let Some(Some(outcome)) = &whole_outcome {
-                outcome.apply_to(std::slice::from_mut(&mut next));
+                apply_series_outcome(outcome, std::slice::from_mut(&mut next));
             }
             if next.passes() {
                 decisions.push(next);
@@ -143,7 +124,7 @@ impl<A: Approvals> Gate<A> {
         if let Some(whole) = whole.filter(|_| decisions.len() > 1)
             && let Some(outcome) = self.decide_series(&whole, decisions.len()).await?
         {
-            outcome.apply_to(&mut decisions);
+            apply_series_outcome(&outcome, &mut decisions);
             return Ok(decisions);
         }
         let mut start = 0;
@@ -192,19 +173,27 @@ impl<A: Approvals> Gate<A> {
             }
             let joined = Candidate { parents: first.candidate.parents.clone(), ..last.candidate.clone() };
             if let Some(outcome) = self.decide_series(&joined, length).await? {
-                outcome.apply_to(series);
+                apply_series_outcome(&outcome, series);
                 return Ok(length);
             }
         }
         Ok(1)
     }
 
-    async fn decide_series(&mut self, joined: &Candidate, commits: usize) -> Result<Option<SeriesOutcome>, GateError> {
+    /// The outcome for a series of commits as a whole: one review approved it, or its commits undo each other.
+    async fn decide_series(&mut self, joined: &Candidate, commits: usize) -> Result<Option<Outcome>, GateError> {
         if self.find_exemption(joined).await? == Some(Exemption::NoChange) {
-            return Ok(Some(SeriesOutcome::NoChange));
+            return Ok(Some(Outcome::Exempt(Exemption::NoChange)));
         }
         let approval = self.find_approval(joined).await?;
-        Ok(approval.map(|approval| SeriesOutcome::Approved(Box::new(Approval { commits, ..approval }))))
+        Ok(approval.map(|approval| Outcome::Approved(Box::new(Approval { commits, ..approval }))))
+    }
+}
+
+/// Replaces the outcome of the commits that do not pass by themselves.
+fn apply_series_outcome(outcome: &Outcome, decisions: &mut [Decision]) {
+    for decision in decisions.iter_mut().filter(|decision| !decision.passes()) {
+        decision.outcome = outcome.clone();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use git::UserRepo;
 
-use crate::{Approvals, Decision, Gate, GateError, Outcome, Receipt};
+use crate::{Decision, Gate, GateError, Outcome, Receipt};
 
 #[derive(Debug)]
 pub struct VerifiedCommit {
@@ -28,49 +28,29 @@ pub enum Evidence {
     None,
 }
 
-/// The result for one commit, without details.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    Proven,
-    /// Only a receipt, which counts if there is no database or the caller trusts receipts.
-    Receipted,
-    Clear,
-    None,
-    /// The receipt belongs to another commit.
-    Mismatch,
-}
-
-impl Standing {
-    pub fn as_str(self) -> &'static str {
+impl Evidence {
+    /// The evidence in one word.
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Proven => "proven",
-            Self::Receipted => "receipted",
-            Self::Clear => "clear",
+            Self::Approval { .. } => "proven",
+            Self::NotNeeded => "clear",
+            Self::ReceiptOnly(_) => "receipted",
+            Self::ReceiptOfOtherTree(_) | Self::ReceiptOfOtherContent(_) => "mismatch",
             Self::None => "none",
-            Self::Mismatch => "mismatch",
         }
     }
 
-    pub fn passes(self, trust_receipts: bool) -> bool {
+    /// Whether the evidence suffices. A receipt alone does if there is no database or the caller trusts receipts.
+    pub fn passes(&self, trust_receipts: bool) -> bool {
         match self {
-            Self::Proven | Self::Clear => true,
-            Self::Receipted => trust_receipts,
-            Self::None | Self::Mismatch => false,
+            Self::Approval { .. } | Self::NotNeeded => true,
+            Self::ReceiptOnly(_) => trust_receipts,
+            Self::ReceiptOfOtherTree(_) | Self::ReceiptOfOtherContent(_) | Self::None => false,
         }
     }
 }
 
 impl VerifiedCommit {
-    pub fn standing(&self) -> Standing {
-        match self.evidence {
-            Evidence::Approval { .. } => Standing::Proven,
-            Evidence::NotNeeded => Standing::Clear,
-            Evidence::ReceiptOnly(_) => Standing::Receipted,
-            Evidence::ReceiptOfOtherTree(_) | Evidence::ReceiptOfOtherContent(_) => Standing::Mismatch,
-            Evidence::None => Standing::None,
-        }
-    }
-
     /// The review that the evidence names.
     pub fn review(&self) -> Option<String> {
         match &self.evidence {
@@ -83,7 +63,7 @@ impl VerifiedCommit {
     }
 }
 
-impl<A: Approvals> Gate<A> {
+impl Gate {
     /// Verifies every commit that `git rev-list` prints for `range`.
     pub async fn verify(&mut self, range: &[&str]) -> Result<Vec<VerifiedCommit>, GateError> {
         let mut commits = Vec::new();
@@ -106,14 +86,15 @@ impl<A: Approvals> Gate<A> {
             Outcome::Exempt(_) => return Ok(Evidence::NotNeeded),
             Outcome::Unapproved(_) | Outcome::NotExamined(_) => receipts.into_iter().next(),
         };
-        Ok(match receipt {
-            None => Evidence::None,
-            Some(receipt) if receipt.tree != decision.candidate.tree => Evidence::ReceiptOfOtherTree(receipt),
-            Some(receipt) if self.approvals.has_content(&receipt.content_hash).await? => {
-                Evidence::ReceiptOfOtherContent(receipt)
-            }
-            Some(receipt) => Evidence::ReceiptOnly(receipt),
-        })
+        let Some(receipt) = receipt else { return Ok(Evidence::None) };
+        if receipt.tree != decision.candidate.tree {
+            return Ok(Evidence::ReceiptOfOtherTree(receipt));
+        }
+        let is_known = match &mut self.store {
+            Some(store) => store.has_content(&receipt.content_hash).await?,
+            None => false,
+        };
+        Ok(if is_known { Evidence::ReceiptOfOtherContent(receipt) } else { Evidence::ReceiptOnly(receipt) })
     }
 }
 

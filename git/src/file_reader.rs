@@ -48,12 +48,12 @@ impl Repository {
         paths: &[String],
     ) -> Result<Vec<FileVersions>, GitError> {
         let mut session = self.session_with_index().await?;
-        self.fill_index(&mut session, base, diff).await?;
+        session.fill_index(base, diff).await?;
         let after: Vec<_> = paths.iter().map(|path| is_path(path).then(|| format!(":0:{path}"))).collect();
         let before: Vec<_> =
             paths.iter().map(|path| base.filter(|_| is_path(path)).map(|base| format!("{base}:{path}"))).collect();
-        let blobs = self.find_blobs(&mut session, &[after, before].concat()).await?;
-        let contents = self.read_blobs(&mut session, &blobs).await?;
+        let blobs = session.find_blobs(&[after, before].concat()).await?;
+        let contents = session.read_blobs(&blobs).await?;
         let content = |blob: &Option<Blob>| match blob {
             None => FileContent::Absent,
             Some(blob) => contents.get(&blob.id).cloned().unwrap_or(FileContent::TooLarge),
@@ -62,22 +62,21 @@ impl Repository {
         let versions = after.iter().zip(before);
         Ok(versions.map(|(after, before)| FileVersions { after: content(after), before: content(before) }).collect())
     }
+}
 
+impl Session<'_> {
     /// The blobs that `names` resolve to, in the order of `names`.
-    async fn find_blobs(&self, session: &mut Session, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
+    async fn find_blobs(&mut self, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
         let mut input = String::new();
         for name in names.iter().flatten() {
-            input.push_str(&self.to_one_line(session, name).await?);
+            input.push_str(&self.to_one_line(name).await?);
             input.push('\n');
         }
         // For a missing object, git repeats the name.
         let limit = input.len() + (HEADER_BYTES * names.len());
         let git = self.scratch("looking up the files").stdout_limit(limit);
         let git = git.args(["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"]);
-        let output = session.run(git, &[input.as_bytes()]).await?;
-        if !output.success {
-            return Err(GitError::failed("looking up the files", output.stderr()));
-        }
+        let output = self.run(git, &[input.as_bytes()]).await?;
         let mut lines = output.stdout().split(|&byte| byte == b'\n');
         let blob = |line: &[u8]| self.parse_blob(std::str::from_utf8(line).ok()?);
         Ok(names.iter().map(|name| name.as_ref().and_then(|_| lines.next()).and_then(blob)).collect())
@@ -86,28 +85,24 @@ impl Repository {
     fn parse_blob(&self, line: &str) -> Option<Blob> {
         let mut fields = line.split(' ');
         let (id, kind, bytes) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_blob = self.0.layout.is_id(id) && kind == "blob" && fields.next().is_none();
+        let is_blob = self.repo.layout.is_id(id) && kind == "blob" && fields.next().is_none();
         is_blob.then_some(Blob { id: id.to_owned(), bytes: bytes.parse().ok()? })
     }
 
     /// Git reads one name per line, so a name that contains a newline is resolved to an id first.
-    async fn to_one_line(&self, session: &mut Session, name: &str) -> Result<String, GitError> {
+    async fn to_one_line(&mut self, name: &str) -> Result<String, GitError> {
         if !name.contains('\n') {
             return Ok(name.to_owned());
         }
         let git = self.scratch("looking up a file");
         let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options", name]);
-        let output = session.run(git, &[]).await?;
+        let output = self.try_run(git, &[]).await?;
         let id = output.text();
-        Ok(if output.success && self.0.layout.is_id(&id) { id } else { "absent".to_owned() })
+        Ok(if output.success && self.repo.layout.is_id(&id) { id } else { "absent".to_owned() })
     }
 
     /// Contents by blob id, within the limits. A blob at several paths is read once.
-    async fn read_blobs(
-        &self,
-        session: &mut Session,
-        blobs: &[Option<Blob>],
-    ) -> Result<HashMap<String, FileContent>, GitError> {
+    async fn read_blobs(&mut self, blobs: &[Option<Blob>]) -> Result<HashMap<String, FileContent>, GitError> {
         let mut wanted: Vec<&Blob> = Vec::new();
         let mut remaining = MAX_TOTAL_BYTES;
         for blob in blobs.iter().flatten() {
@@ -119,10 +114,7 @@ impl Repository {
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
         let limit = (MAX_TOTAL_BYTES - remaining) + (HEADER_BYTES * wanted.len());
         let git = self.scratch("reading the files").stdout_limit(limit).args(["cat-file", "--batch"]);
-        let output = session.run(git, &[input.as_bytes()]).await?;
-        if !output.success {
-            return Err(GitError::failed("reading the files", output.stderr()));
-        }
+        let output = self.run(git, &[input.as_bytes()]).await?;
         let contents = split_blobs(output.stdout(), &wanted);
         contents.ok_or_else(|| GitError::failed("reading the files", "the output of git is incomplete"))
     }

@@ -12,14 +12,12 @@ mod apply;
 mod discovery;
 mod error;
 mod file_reader;
-mod index_cache;
 mod process;
 mod repository;
 mod scratch_repo;
 mod session;
 mod targets;
 mod tree_diff;
-mod tree_match;
 mod user_repo;
 
 pub use discovery::ClientRepo;

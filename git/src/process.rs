@@ -63,7 +63,7 @@ pub(crate) enum Env {
 #[derive(Debug)]
 pub(crate) struct GitCommand {
     /// Describes the command in error messages.
-    task: Cow<'static, str>,
+    pub(crate) task: Cow<'static, str>,
     env: Env,
     variables: Vec<(&'static str, OsString)>,
     dir: PathBuf,

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::GitError;
 use crate::discovery::{self, ClientRepo, RepoLayout};
-use crate::process::GitCommand;
 use crate::scratch_repo::ScratchRepo;
 use crate::session::Session;
 
@@ -50,7 +49,7 @@ impl Default for GitSettings {
 
 /// Limits the number of git processes. Created on first use from [`GitSettings::concurrency`].
 #[derive(Debug, Default)]
-pub struct Permits(OnceLock<Arc<Semaphore>>);
+pub struct Permits(pub(crate) OnceLock<Arc<Semaphore>>);
 
 impl Repository {
     /// Finds the repository that contains `dir` and creates a scratch folder for it under `scratch_root`.
@@ -64,16 +63,18 @@ impl Repository {
     ) -> Result<Repository, GitError> {
         let layout = discovery::find(dir)?;
         let scratch = ScratchRepo::claim(scratch_root, &layout.root)?;
-        let mut session = Session::new(acquire_permit(&settings).await?, settings.clone());
-        let git = scratch.command("reading the object format").git_dir(&layout.git_dir);
-        let output = session.run(git.args(["rev-parse", "--show-object-format"]), &[]).await?;
+        let mut inner = Inner { layout, scratch, trusted, settings };
+        let mut session = Session::start(&inner).await?;
+        let git = session.registered("reading the object format").args(["rev-parse", "--show-object-format"]);
+        let output = session.try_run(git, &[]).await?;
+        drop(session);
         let format = output.text();
         if !output.success || !matches!(format.as_str(), "sha1" | "sha256") {
             return Err(GitError::failed("opening the repository", output.stderr()));
         }
-        scratch.build(&layout.objects, &format)?;
-        let layout = RepoLayout { format, ..layout };
-        Ok(Repository(Arc::new(Inner { layout, scratch, trusted, settings })))
+        inner.layout.format = format;
+        inner.scratch.build(&inner.layout)?;
+        Ok(Repository(Arc::new(inner)))
     }
 
     /// The top folder of the working tree, or the repository itself if it is bare.
@@ -93,68 +94,35 @@ impl Repository {
         let name = base.unwrap_or("HEAD");
         discovery::check_name(name).map_err(|why| GitError::BadBase { base: name.to_owned(), why })?;
         let mut session = self.session().await?;
-        let message = match self.find_commit(&mut session, name).await? {
+        let message = match session.find_commit(name).await? {
             Ok(id) => return Ok(Some(id)),
             Err(message) => message,
         };
-        if base.is_none() && self.is_unborn(&mut session).await? {
+        if base.is_none() && session.is_unborn().await? {
             return Ok(None);
         }
         Err(GitError::UnknownBase { base: name.to_owned(), message })
     }
 
-    /// The id of the commit that a checked name resolves to, or git's error message.
-    pub(crate) async fn find_commit(
-        &self,
-        session: &mut Session,
-        name: &str,
-    ) -> Result<Result<String, String>, GitError> {
-        let commit = format!("{name}^{{commit}}");
-        let git = self.registered("resolving the base").args(["rev-parse", "--verify", "--end-of-options", &commit]);
-        let output = session.run(git, &[]).await?;
-        let id = output.text();
-        Ok(if output.success && self.0.layout.is_id(&id) { Ok(id) } else { Err(output.stderr()) })
-    }
-
-    /// Whether HEAD is a branch without commits.
-    async fn is_unborn(&self, session: &mut Session) -> Result<bool, GitError> {
-        let git = self.registered("reading HEAD").args(["symbolic-ref", "--quiet", "HEAD"]);
-        let head = session.run(git, &[]).await?;
-        let branch = head.text();
-        if !head.success || branch.is_empty() {
-            return Ok(false);
-        }
-        let git = self.registered("reading HEAD").args(["show-ref", "--verify", "--quiet", "--", &branch]);
-        Ok(!session.run(git, &[]).await?.success)
-    }
-
-    /// A command in the scratch repository.
-    pub(crate) fn scratch(&self, task: &'static str) -> GitCommand {
-        self.0.scratch.command(task)
-    }
-
-    /// A command in the registered repository, which knows its refs, worktrees and shallow commits.
-    pub(crate) fn registered(&self, task: &'static str) -> GitCommand {
-        self.scratch(task).git_dir(&self.0.layout.git_dir)
-    }
-
-    pub(crate) async fn session(&self) -> Result<Session, GitError> {
-        let permit = acquire_permit(&self.0.settings).await?;
+    pub(crate) async fn session(&self) -> Result<Session<'_>, GitError> {
+        let session = Session::start(&self.0).await?;
         self.0.scratch.rebuild_if_missing(&self.0.layout)?;
-        Ok(Session::new(permit, self.0.settings.clone()))
-    }
-
-    /// A session with its own index and object folder.
-    pub(crate) async fn session_with_index(&self) -> Result<Session, GitError> {
-        let mut session = self.session().await?;
-        self.0.scratch.add_session_folder(&mut session, &self.0.layout.objects)?;
         Ok(session)
     }
 
+    /// A session with its own index and object folder.
+    pub(crate) async fn session_with_index(&self) -> Result<Session<'_>, GitError> {
+        let mut session = self.session().await?;
+        self.0.scratch.add_session_folder(&mut session)?;
+        Ok(session)
+    }
+}
+
+impl Inner {
     /// Accepts only full ids. Names are resolved once, so that a moving branch cannot change the answer.
     pub(crate) fn check_id(&self, base: Option<&str>) -> Result<(), GitError> {
         match base {
-            Some(base) if !self.0.layout.is_id(base) => {
+            Some(base) if !self.layout.is_id(base) => {
                 Err(GitError::BadBase { base: base.to_owned(), why: "not a full commit id" })
             }
             Some(_) | None => Ok(()),
@@ -162,15 +130,30 @@ impl Repository {
     }
 
     pub(crate) fn check_size(&self, diff: &str) -> Result<(), GitError> {
-        let limit = self.0.settings.max_diff_bytes;
+        let limit = self.settings.max_diff_bytes;
         if diff.len() > limit { Err(GitError::TooLarge { bytes: diff.len(), limit }) } else { Ok(()) }
     }
 }
 
-async fn acquire_permit(settings: &GitSettings) -> Result<OwnedSemaphorePermit, GitError> {
-    let permits = settings.permits.0.get_or_init(|| Arc::new(Semaphore::new(settings.concurrency.max(1))));
-    // The time limit includes the wait for other calls: the caller waits either way.
-    let permit = tokio::time::timeout(settings.time_limit, permits.clone().acquire_owned()).await;
-    let permit = permit.map_err(|_| GitError::TimedOut { after: settings.time_limit })?;
-    permit.map_err(|error| GitError::failed("waiting for git", error))
+impl Session<'_> {
+    /// The id of the commit that a checked name resolves to, or git's error message.
+    pub(crate) async fn find_commit(&mut self, name: &str) -> Result<Result<String, String>, GitError> {
+        let commit = format!("{name}^{{commit}}");
+        let git = self.registered("resolving the base").args(["rev-parse", "--verify", "--end-of-options", &commit]);
+        let output = self.try_run(git, &[]).await?;
+        let id = output.text();
+        Ok(if output.success && self.repo.layout.is_id(&id) { Ok(id) } else { Err(output.stderr()) })
+    }
+
+    /// Whether HEAD is a branch without commits.
+    async fn is_unborn(&mut self) -> Result<bool, GitError> {
+        let git = self.registered("reading HEAD").args(["symbolic-ref", "--quiet", "HEAD"]);
+        let head = self.try_run(git, &[]).await?;
+        let branch = head.text();
+        if !head.success || branch.is_empty() {
+            return Ok(false);
+        }
+        let git = self.registered("reading HEAD").args(["show-ref", "--verify", "--quiet", "--", &branch]);
+        Ok(!self.try_run(git, &[]).await?.success)
+    }
 }

@@ -1,17 +1,18 @@
-//! The broker's own bare repository. It borrows the objects of a registered repository.
+//! The broker's own bare repository. It borrows the objects of a registered repository, and caches the index of each
+//! base commit.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use crate::GitError;
 use crate::discovery::RepoLayout;
-use crate::index_cache::IndexCache;
 use crate::process::{Env, GitCommand};
 use crate::session::Session;
 
@@ -36,14 +37,15 @@ impl ScratchRepo {
         let home = fs::canonicalize(&home).map_err(failed)?;
         remove_earlier_runs(&home).map_err(failed)?;
         let folder = home.join(format!("{}-{}", *RUN, Uuid::new_v4().simple()));
-        let scratch = ScratchRepo { index_cache: IndexCache::new(folder.join("indexes")), folder };
+        let index_cache = IndexCache { folder: folder.join("indexes"), entries: Mutex::default() };
+        let scratch = ScratchRepo { index_cache, folder };
         scratch.make_folders().map_err(failed)?;
         Ok(scratch)
     }
 
     /// Writes the files that `git init --bare` would write, without a template or a process.
-    pub(crate) fn build(&self, objects: &Path, format: &str) -> Result<(), GitError> {
-        let config = match format {
+    pub(crate) fn build(&self, layout: &RepoLayout) -> Result<(), GitError> {
+        let config = match layout.format.as_str() {
             "sha1" => "[core]\n\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
             other => format!(
                 "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectFormat = {other}\n"
@@ -54,7 +56,7 @@ impl ScratchRepo {
             let repo = self.repo();
             fs::create_dir_all(repo.join("refs"))?;
             fs::create_dir_all(repo.join("objects/info"))?;
-            fs::write(repo.join("objects/info/alternates"), alternates(objects))?;
+            fs::write(repo.join("objects/info/alternates"), alternates(&layout.objects))?;
             fs::write(repo.join("config"), config)?;
             // Written last: its presence means that the repository is complete.
             fs::write(repo.join("HEAD"), "ref: refs/heads/scratch\n")
@@ -64,55 +66,19 @@ impl ScratchRepo {
 
     /// Builds the repository again if a cleaner of temporary files removed it.
     pub(crate) fn rebuild_if_missing(&self, layout: &RepoLayout) -> Result<(), GitError> {
-        if self.repo().join("HEAD").exists() && self.empty_home().exists() {
-            return Ok(());
-        }
-        self.build(&layout.objects, &layout.format)
+        let is_complete = self.repo().join("HEAD").exists() && self.empty_home().exists();
+        if is_complete { Ok(()) } else { self.build(layout) }
     }
 
     /// Creates a private folder for the index of a session and the objects that it writes.
-    pub(crate) fn add_session_folder(&self, session: &mut Session, objects: &Path) -> Result<(), GitError> {
+    pub(crate) fn add_session_folder(&self, session: &mut Session<'_>) -> Result<(), GitError> {
         let folder = self.folder.join("sessions").join(Uuid::new_v4().simple().to_string());
         session.set_folder(folder.clone());
         let create = || {
             fs::create_dir_all(folder.join("objects/info"))?;
-            fs::write(folder.join("objects/info/alternates"), alternates(objects))
+            fs::write(folder.join("objects/info/alternates"), alternates(&session.repo.layout.objects))
         };
         create().map_err(|error| GitError::failed("preparing the session folder", error))
-    }
-
-    /// Copies the index of `base` into the session's folder, from the cache if possible.
-    pub(crate) async fn load_index(&self, session: &mut Session, base: &str) -> Result<(), GitError> {
-        const MAX_ATTEMPTS: u32 = 3;
-        for is_last in (1..=MAX_ATTEMPTS).map(|attempt| attempt == MAX_ATTEMPTS) {
-            let reader = &mut *session;
-            let cached = self.index_cache.get_or_create(base, move || self.read_tree(reader, base)).await?;
-            match tokio::fs::copy(&cached, session.index()).await {
-                Ok(_) => break,
-                // Evicted between the two lines above.
-                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => self.index_cache.remove(base),
-                Err(error) => return Err(GitError::failed("copying the index of the base", error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the index to the session's folder and renames it, so that a cached index is always complete.
-    async fn read_tree(&self, session: &mut Session, base: &str) -> Result<(), GitError> {
-        let output = session.run(self.command("reading the base").args(["read-tree", base]), &[]).await?;
-        if !output.success {
-            let message = output.stderr();
-            return Err(if message.contains("failed to unpack tree") {
-                GitError::UnknownBase { base: base.to_owned(), message }
-            } else {
-                GitError::failed("reading the base", message)
-            });
-        }
-        let store = || {
-            fs::create_dir_all(self.index_cache.folder())?;
-            fs::rename(session.index(), self.index_cache.file(base))
-        };
-        store().map_err(|error| GitError::failed("caching the index of the base", error))
     }
 
     /// A command in this repository, in a clean environment.
@@ -138,6 +104,97 @@ impl ScratchRepo {
 impl Drop for ScratchRepo {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+pub(crate) const INDEX_CACHE_CAPACITY: usize = 32;
+
+/// One index file per base commit. The least recently used are removed.
+#[derive(Debug)]
+struct IndexCache {
+    folder: PathBuf,
+    /// The least recently used first.
+    entries: Mutex<Vec<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    base: String,
+    /// Set once the file exists. Concurrent callers wait for the first one to create it.
+    created: Arc<OnceCell<()>>,
+}
+
+impl IndexCache {
+    fn file(&self, base: &str) -> PathBuf {
+        self.folder.join(base)
+    }
+
+    /// Returns the index file of `base`. If it is missing, one caller at a time runs `create`.
+    async fn get_or_create<F>(&self, base: &str, create: impl FnOnce() -> F) -> Result<PathBuf, GitError>
+    where
+        F: Future<Output = Result<(), GitError>>,
+    {
+        let cell = self.touch(base);
+        cell.get_or_try_init(create).await?;
+        Ok(self.file(base))
+    }
+
+    fn remove(&self, base: &str) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).retain(|entry| entry.base != base);
+    }
+
+    /// Moves `base` to the most recently used end, and evicts the oldest entry if the cache is full.
+    fn touch(&self, base: &str) -> Arc<OnceCell<()>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match entries.iter().position(|entry| entry.base == base) {
+            Some(at) => entries.remove(at),
+            None => Entry { base: base.to_owned(), created: Arc::default() },
+        };
+        let cell = entry.created.clone();
+        entries.push(entry);
+        if entries.len() > INDEX_CACHE_CAPACITY {
+            let oldest = entries.remove(0);
+            let _ = fs::remove_file(self.file(&oldest.base));
+        }
+        cell
+    }
+}
+
+impl Session<'_> {
+    /// Copies the index of `base` into the session's folder, from the cache if possible.
+    pub(crate) async fn load_index(&mut self, base: &str) -> Result<(), GitError> {
+        const MAX_ATTEMPTS: u32 = 3;
+        let cache = &self.repo.scratch.index_cache;
+        for is_last in (1..=MAX_ATTEMPTS).map(|attempt| attempt == MAX_ATTEMPTS) {
+            let reader = &mut *self;
+            let cached = cache.get_or_create(base, move || reader.read_tree(base)).await?;
+            match tokio::fs::copy(&cached, self.index()).await {
+                Ok(_) => break,
+                // Evicted between the two lines above.
+                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => cache.remove(base),
+                Err(error) => return Err(GitError::failed("copying the index of the base", error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the index to the session's folder and renames it, so that a cached index is always complete.
+    async fn read_tree(&mut self, base: &str) -> Result<(), GitError> {
+        let output = self.try_run(self.scratch("reading the base").args(["read-tree", base]), &[]).await?;
+        if !output.success {
+            let message = output.stderr();
+            return Err(if message.contains("failed to unpack tree") {
+                GitError::UnknownBase { base: base.to_owned(), message }
+            } else {
+                GitError::failed("reading the base", message)
+            });
+        }
+        let cache = &self.repo.scratch.index_cache;
+        let store = || {
+            fs::create_dir_all(&cache.folder)?;
+            fs::rename(self.index(), cache.file(base))
+        };
+        store().map_err(|error| GitError::failed("caching the index of the base", error))
     }
 }
 

@@ -8,11 +8,12 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::GitError;
 use crate::process::{GitCommand, Output};
-use crate::{GitError, GitSettings};
+use crate::repository::Inner;
 
 /// Runs the git processes of one call, one after the other, under a common deadline.
 ///
@@ -20,17 +21,32 @@ use crate::{GitError, GitSettings};
 /// process group at once. It releases the folder and the permit only after git has ended, because a dying process can
 /// still write.
 #[derive(Debug)]
-pub(crate) struct Session {
-    settings: Arc<GitSettings>,
+pub(crate) struct Session<'a> {
+    pub(crate) repo: &'a Inner,
     deadline: Instant,
     cleanup: Cleanup,
 }
 
-impl Session {
-    pub(crate) fn new(permit: OwnedSemaphorePermit, settings: Arc<GitSettings>) -> Self {
-        let deadline = Instant::now() + settings.time_limit;
+impl<'a> Session<'a> {
+    /// Waits for a permit. The time limit includes the wait for other calls: the caller waits either way.
+    pub(crate) async fn start(repo: &'a Inner) -> Result<Self, GitError> {
+        let settings = &repo.settings;
+        let permits = settings.permits.0.get_or_init(|| Arc::new(Semaphore::new(settings.concurrency.max(1))));
+        let permit = timeout(settings.time_limit, permits.clone().acquire_owned()).await;
+        let permit = permit.map_err(|_| GitError::TimedOut { after: settings.time_limit })?;
+        let permit = permit.map_err(|error| GitError::failed("waiting for git", error))?;
         let cleanup = Cleanup { child: None, folder: None, permit: Some(permit), in_background: false };
-        Self { settings, deadline, cleanup }
+        Ok(Self { repo, deadline: Instant::now() + settings.time_limit, cleanup })
+    }
+
+    /// A command in the scratch repository.
+    pub(crate) fn scratch(&self, task: &'static str) -> GitCommand {
+        self.repo.scratch.command(task)
+    }
+
+    /// A command in the registered repository, which knows its refs, worktrees and shallow commits.
+    pub(crate) fn registered(&self, task: &'static str) -> GitCommand {
+        self.scratch(task).git_dir(&self.repo.layout.git_dir)
     }
 
     /// Makes `folder` private to this session and removes it at the end. Git keeps its index and writes its objects
@@ -49,20 +65,27 @@ impl Session {
         self.folder().join("index")
     }
 
-    /// Runs git until it ends or the deadline of the session passes.
-    pub(crate) async fn run(&mut self, mut git: GitCommand, stdin: &[&[u8]]) -> Result<Output, GitError> {
+    /// Runs git, whose failure is an error.
+    pub(crate) async fn run(&mut self, git: GitCommand, stdin: &[&[u8]]) -> Result<Output, GitError> {
+        let task = git.task.clone();
+        let output = self.try_run(git, stdin).await?;
+        if output.success { Ok(output) } else { Err(GitError::failed(task, output.stderr())) }
+    }
+
+    /// Runs git until it ends or the deadline of the session passes. Its failure is an answer.
+    pub(crate) async fn try_run(&mut self, mut git: GitCommand, stdin: &[&[u8]]) -> Result<Output, GitError> {
         if let Some(folder) = &self.cleanup.folder {
             git = git.variable("GIT_INDEX_FILE", folder.join("index"));
             git = git.variable("GIT_OBJECT_DIRECTORY", folder.join("objects"));
         }
-        let child = self.cleanup.child.insert(git.spawn(&self.settings.program)?);
+        let child = self.cleanup.child.insert(git.spawn(&self.repo.settings.program)?);
         let result = timeout_at(self.deadline, git.communicate(child, stdin)).await;
         if let Ok(Ok(_)) = result {
             self.cleanup.child = None;
         } else {
             self.cleanup.kill_child().await;
         }
-        result.unwrap_or(Err(GitError::TimedOut { after: self.settings.time_limit }))
+        result.unwrap_or(Err(GitError::TimedOut { after: self.repo.settings.time_limit }))
     }
 }
 

@@ -41,154 +41,120 @@ impl Repository {
     ) -> Result<ResolvedTarget, GitError> {
         let mut session = self.session_with_index().await?;
         let (base, head) = match kind {
-            TargetKind::Branch => self.resolve_branch(&mut session, name, base).await?,
-            TargetKind::Commit => self.resolve_commit(&mut session, name, base).await?,
-            TargetKind::Range => self.resolve_range(&mut session, name).await?,
+            TargetKind::Branch => session.resolve_branch(name, base).await?,
+            TargetKind::Commit => session.resolve_commit(name, base).await?,
+            TargetKind::Range => session.resolve_range(name).await?,
         };
-        let from = match &base {
-            Some(base) => base.clone(),
-            None => self.empty_tree(&mut session).await?,
-        };
-        let diff = self.diff_trees(&mut session, &from, &head).await?;
-        let (commits, commits_total) = self.list_commits(&mut session, base.as_deref(), &head).await?;
+        let diff = session.diff_trees(base.as_deref(), &head).await?;
+        let (commits, commits_total) = session.list_commits(base.as_deref(), &head).await?;
         Ok(ResolvedTarget { base, head, diff, commits, commits_total })
     }
+}
 
-    async fn resolve_branch(
-        &self,
-        session: &mut Session,
-        name: &str,
-        base: Option<&str>,
-    ) -> Result<(Option<String>, String), GitError> {
+/// A resolved base, if there is one, and head.
+type Ends = (Option<String>, String);
+
+impl Session<'_> {
+    async fn resolve_branch(&mut self, name: &str, base: Option<&str>) -> Result<Ends, GitError> {
         check_branch(name).map_err(|why| GitError::bad_target(name, why))?;
-        let refs = match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/remotes/")) {
-            (None, None) => vec![format!("refs/heads/{name}"), format!("refs/remotes/{name}")],
-            (Some(_), _) | (_, Some(_)) => vec![name.to_owned()],
-        };
-        let mut head = None;
-        for candidate in &refs {
-            head = match head {
-                None => self.find_commit(session, candidate).await?.ok(),
-                found @ Some(_) => found,
-            };
-        }
+        let is_full = name.starts_with("refs/heads/") || name.starts_with("refs/remotes/");
+        let (local, remote) = (format!("refs/heads/{name}"), format!("refs/remotes/{name}"));
+        let names = if is_full { vec![name] } else { vec![local.as_str(), &remote] };
+        let head = self.find_first(&names).await?;
         let head = head.ok_or_else(|| GitError::bad_target(name, "no such branch"))?;
         let against = match base {
-            Some(base) => self.find_base(session, base).await?,
-            None => self.default_branch(session, name).await?,
+            Some(base) => self.find_base(base).await?,
+            None => {
+                let why = "the repository has neither origin/HEAD nor main nor master; give target.base";
+                let found = self.find_first(&DEFAULT_BRANCHES).await?;
+                found.ok_or_else(|| GitError::bad_target(name, why))?
+            }
         };
         let unrelated = "it has no common ancestor with its base; give a commit or a range instead";
-        let fork =
-            self.merge_base(session, &against, &head).await?.ok_or_else(|| GitError::bad_target(name, unrelated))?;
+        let fork = self.merge_base(&against, &head).await?.ok_or_else(|| GitError::bad_target(name, unrelated))?;
         Ok((Some(fork), head))
     }
 
-    async fn resolve_commit(
-        &self,
-        session: &mut Session,
-        name: &str,
-        base: Option<&str>,
-    ) -> Result<(Option<String>, String), GitError> {
-        let head = self.find_target_commit(session, name, name).await?;
+    /// The commit of the first of `names` that exists.
+    async fn find_first(&mut self, names: &[&str]) -> Result<Option<String>, GitError> {
+        for name in names {
+            if let Ok(id) = self.find_commit(name).await? {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn resolve_commit(&mut self, name: &str, base: Option<&str>) -> Result<Ends, GitError> {
+        let head = self.find_target_commit(name, name).await?;
         let base = match base {
-            Some(base) => Some(self.find_base(session, base).await?),
-            None => self.first_parent(session, name, &head).await?,
+            Some(base) => Some(self.find_base(base).await?),
+            None => self.first_parent(name, &head).await?,
         };
         Ok((base, head))
     }
 
-    async fn resolve_range(&self, session: &mut Session, name: &str) -> Result<(Option<String>, String), GitError> {
+    async fn resolve_range(&mut self, name: &str) -> Result<Ends, GitError> {
         let (from, to, symmetric) = match (name.split_once("..."), name.split_once("..")) {
             (Some((from, to)), _) => (from, to, true),
             (None, Some((from, to))) => (from, to, false),
             (None, None) => return Err(GitError::bad_target(name, "a range is written A..B or A...B")),
         };
-        let from = self.find_target_commit(session, name, from).await?;
-        let to = self.find_target_commit(session, name, to).await?;
+        let from = self.find_target_commit(name, from).await?;
+        let to = self.find_target_commit(name, to).await?;
         if !symmetric {
             return Ok((Some(from), to));
         }
-        let fork = self.merge_base(session, &from, &to).await?;
+        let fork = self.merge_base(&from, &to).await?;
         let fork = fork.ok_or_else(|| GitError::bad_target(name, "its ends have no common ancestor"))?;
         Ok((Some(fork), to))
     }
 
     /// A commit named in a target, or an end of a range.
-    async fn find_target_commit(&self, session: &mut Session, target: &str, name: &str) -> Result<String, GitError> {
+    async fn find_target_commit(&mut self, target: &str, name: &str) -> Result<String, GitError> {
         check_name(name).map_err(|why| GitError::bad_target(target, &format!("{name:?}: {why}")))?;
-        let found = self.find_commit(session, name).await?;
+        let found = self.find_commit(name).await?;
         found.map_err(|message| GitError::bad_target(target, &format!("no commit {name}: {message}")))
     }
 
-    async fn find_base(&self, session: &mut Session, name: &str) -> Result<String, GitError> {
+    async fn find_base(&mut self, name: &str) -> Result<String, GitError> {
         check_name(name).map_err(|why| GitError::BadBase { base: name.to_owned(), why })?;
-        let found = self.find_commit(session, name).await?;
+        let found = self.find_commit(name).await?;
         found.map_err(|message| GitError::UnknownBase { base: name.to_owned(), message })
     }
 
-    async fn default_branch(&self, session: &mut Session, target: &str) -> Result<String, GitError> {
-        for name in DEFAULT_BRANCHES {
-            if let Ok(id) = self.find_commit(session, name).await? {
-                return Ok(id);
-            }
-        }
-        let why = "the repository has neither origin/HEAD nor main nor master; give target.base";
-        Err(GitError::bad_target(target, why))
-    }
-
     /// Reads the parent from the commit object. In a shallow clone, git reports the oldest commit as a root commit.
-    async fn first_parent(
-        &self,
-        session: &mut Session,
-        target: &str,
-        commit: &str,
-    ) -> Result<Option<String>, GitError> {
+    async fn first_parent(&mut self, target: &str, commit: &str) -> Result<Option<String>, GitError> {
         let git = self.registered("reading the commit").args(["cat-file", "commit", commit]);
-        let output = session.run(git, &[]).await?;
-        if !output.success {
-            return Err(GitError::failed("reading the commit", output.stderr()));
-        }
-        let text = output.text();
+        let text = self.run(git, &[]).await?.text();
         let header = text.lines().take_while(|line| !line.is_empty());
         let Some(parent) = header.filter_map(|line| line.strip_prefix("parent ")).next() else { return Ok(None) };
-        let found = self.find_commit(session, parent).await?;
+        let found = self.find_commit(parent).await?;
         let missing = |_| GitError::bad_target(target, "its parent is not in this clone; give target.base");
         found.map(Some).map_err(missing)
     }
 
-    async fn merge_base(&self, session: &mut Session, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    async fn merge_base(&mut self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let git = self.registered("looking for the common ancestor").args(["merge-base", one, other]);
-        let output = session.run(git, &[]).await?;
+        let output = self.try_run(git, &[]).await?;
         let id = output.text();
-        match (output.success && self.0.layout.is_id(&id), output.stderr()) {
+        match (output.success && self.repo.layout.is_id(&id), output.stderr()) {
             (true, _) => Ok(Some(id)),
             (false, message) if message.is_empty() && !output.killed => Ok(None),
             (false, message) => Err(GitError::failed("looking for the common ancestor", message)),
         }
     }
 
-    pub(crate) async fn empty_tree(&self, session: &mut Session) -> Result<String, GitError> {
-        self.fill_index(session, None, None).await?;
-        self.write_tree(session).await
-    }
-
-    async fn list_commits(
-        &self,
-        session: &mut Session,
-        base: Option<&str>,
-        head: &str,
-    ) -> Result<(Vec<TargetCommit>, u64), GitError> {
+    async fn list_commits(&mut self, base: Option<&str>, head: &str) -> Result<(Vec<TargetCommit>, u64), GitError> {
         let range = base.map_or_else(|| head.to_owned(), |base| format!("{base}..{head}"));
         let max_count = format!("--max-count={MAX_COMMITS}");
         let git = self.registered("listing the commits").stdout_limit(MAX_LOG_BYTES);
         let git = git.args(["rev-list", "--topo-order", "--encoding=UTF-8", "--format=%s", &max_count, &range, "--"]);
-        let list = session.run(git, &[]).await?;
+        let list = self.run(git, &[]).await?;
         let git = self.registered("counting the commits").args(["rev-list", "--count", &range, "--"]);
-        let count = session.run(git, &[]).await?;
-        match (list.success && count.success, count.text().parse()) {
-            (true, Ok(total)) => Ok((parse_log(&String::from_utf8_lossy(list.stdout())), total)),
-            (true | false, Ok(_) | Err(_)) => Err(GitError::failed("listing the commits", list.stderr())),
-        }
+        let count = self.run(git, &[]).await?.text();
+        let total = count.parse().map_err(|_| GitError::failed("counting the commits", count))?;
+        Ok((parse_log(&String::from_utf8_lossy(list.stdout())), total))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The diff between two trees, computed in the scratch repository.
+//! Compares trees in the scratch repository: their diff, and whether a diff produces exactly a tree, which is the proof
+//! behind the gate.
 
 use std::fs;
 
@@ -11,6 +12,9 @@ use crate::{GitError, Repository};
 const OPTIONS: [&str; 8] =
     ["-r", "-p", "--binary", "--full-index", "-M", "--no-ext-diff", "--no-textconv", "--no-color"];
 
+/// Limits the list of differing file names.
+const MAX_NAMES_BYTES: usize = 256 * 1024;
+
 impl Repository {
     /// The diff between the files of two contents, each given as a base and a diff.
     pub async fn diff_contents(
@@ -19,45 +23,83 @@ impl Repository {
         to: (Option<&str>, Option<&str>),
     ) -> Result<String, GitError> {
         let mut session = self.session_with_index().await?;
-        let from = self.content_tree(&mut session, from).await?;
-        let to = self.content_tree(&mut session, to).await?;
-        self.diff_trees(&mut session, &from, &to).await
+        let from = session.content_tree(from.0, from.1).await?;
+        let to = session.content_tree(to.0, to.1).await?;
+        session.diff_trees(Some(&from), &to).await
     }
 
-    async fn content_tree(
-        &self,
-        session: &mut Session,
-        (base, diff): (Option<&str>, Option<&str>),
-    ) -> Result<String, GitError> {
-        self.fill_index(session, base, diff).await?;
-        self.write_tree(session).await
+    /// Applies `diff` to the commit `base` (`None`: the empty tree) and lists the files in which the result differs
+    /// from `tree`. An empty list means that the trees are identical, including all modes.
+    ///
+    /// A diff that does not apply is [`GitError::DoesNotApply`].
+    pub async fn differing_files(&self, base: Option<&str>, diff: &str, tree: &str) -> Result<Vec<String>, GitError> {
+        self.0.check_size(diff)?;
+        self.0.check_id(base)?;
+        self.0.check_id(Some(tree))?;
+        let mut session = self.session_with_index().await?;
+        let result = session.content_tree(base, Some(diff)).await?;
+        if result == tree {
+            return Ok(Vec::new());
+        }
+        let git = session.scratch("comparing the files").stdout_limit(MAX_NAMES_BYTES);
+        let options = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=none"];
+        let output = session.run(git.args(options).args([result.as_str(), tree, "--"]), &[]).await?;
+        let names = output.stdout().split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// The diff between two trees or commits, given by id. It applies to the first and produces the second.
+    /// The tree of a merge of two commits that git resolves without conflicts, otherwise `None`. Merge drivers of the
+    /// repository do not run.
+    pub async fn merged_tree(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        self.0.check_id(Some(one))?;
+        self.0.check_id(Some(other))?;
+        let mut session = self.session_with_index().await?;
+        let git = session.scratch("merging two commits").stdout_limit(MAX_NAMES_BYTES);
+        let git = git.args(["merge-tree", "--write-tree", "--no-messages", one, other]);
+        let output = session.try_run(git, &[]).await?;
+        Ok(output.success.then(|| output.text()))
+    }
+
+    /// The patch id of the diff between the commit `base` (`None`: the empty tree) and `tree`.
+    pub async fn patch_id_between(&self, base: Option<&str>, tree: &str) -> Result<Option<String>, GitError> {
+        let diff = self.session_with_index().await?.diff_trees(base, tree).await?;
+        self.patch_id(&diff).await
+    }
+}
+
+impl Session<'_> {
+    async fn content_tree(&mut self, base: Option<&str>, diff: Option<&str>) -> Result<String, GitError> {
+        self.fill_index(base, diff).await?;
+        self.write_tree().await
+    }
+
+    /// The diff between two trees or commits, given by id; `None` is the empty tree. It applies to the first and produces
+    /// the second.
     ///
     /// The broker handles diffs as UTF-8, so a text file in another encoding becomes a binary patch.
-    pub(crate) async fn diff_trees(&self, session: &mut Session, from: &str, to: &str) -> Result<String, GitError> {
-        let output = self.run_diff(session, &[], from, to).await?;
+    pub(crate) async fn diff_trees(&mut self, from: Option<&str>, to: &str) -> Result<String, GitError> {
+        let from = match from {
+            Some(from) => from.to_owned(),
+            None => self.content_tree(None, None).await?,
+        };
+        let output = self.run_diff(&[], &from, to).await?;
         let attributes = match String::from_utf8(output.stdout().to_vec()) {
             Ok(text) => return Ok(text),
             Err(error) => binary_attributes(error.as_bytes()),
         };
-        let file = session.folder().join("attributes");
+        let file = self.folder().join("attributes");
         fs::write(&file, attributes).map_err(|error| GitError::failed("comparing the files", error))?;
         let setting = format!("core.attributesFile={}", file.display());
-        let output = self.run_diff(session, &["-c", &setting], from, to).await?;
+        let output = self.run_diff(&["-c", &setting], &from, to).await?;
         let text = String::from_utf8(output.stdout().to_vec());
         text.map_err(|_| GitError::failed("comparing the files", "a changed file is not UTF-8"))
     }
 
-    async fn run_diff(&self, session: &mut Session, config: &[&str], from: &str, to: &str) -> Result<Output, GitError> {
-        let limit = self.0.settings.max_diff_bytes;
+    async fn run_diff(&mut self, config: &[&str], from: &str, to: &str) -> Result<Output, GitError> {
+        let limit = self.repo.settings.max_diff_bytes;
         let git = self.scratch("comparing the files").stdout_limit(limit).args(config);
         let git = git.args(["diff-tree"]).args(OPTIONS).args([from, to, "--"]);
-        let output = session.run(git, &[]).await?;
-        if !output.success {
-            return Err(GitError::failed("comparing the files", output.stderr()));
-        }
+        let output = self.run(git, &[]).await?;
         match output.overflow() {
             Some(bytes) => Err(GitError::TooLarge { bytes, limit }),
             None => Ok(output),

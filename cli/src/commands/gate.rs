@@ -12,7 +12,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use config::{Config, Fail};
 use domain::text::escape;
-use gate::{Approvals, Candidate, Decision, Gate, Policy, PushUpdate};
+use gate::{Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
 use serde::Serialize;
 use std::io::{self, Read as _};
@@ -124,16 +124,16 @@ async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
 }
 
 /// Opens the gate on the database file of the broker.
-pub(crate) async fn open_gate(repo: &UserRepo, config: &Config) -> anyhow::Result<Gate<ReadOnlyStore>> {
-    let database = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
-    open_gate_with(repo, config, database).await
+pub(crate) async fn open_gate(repo: &UserRepo, config: &Config) -> anyhow::Result<Gate> {
+    let store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
+    open_gate_with(repo, config, Some(store)).await
 }
 
-pub(crate) async fn open_gate_with<A: Approvals>(
+pub(crate) async fn open_gate_with(
     repo: &UserRepo,
     config: &Config,
-    approvals: A,
-) -> anyhow::Result<Gate<A>> {
+    store: Option<ReadOnlyStore>,
+) -> anyhow::Result<Gate> {
     let git = GitSettings {
         program: config.git.program.clone(),
         time_limit: config.git.time_limit,
@@ -141,7 +141,7 @@ pub(crate) async fn open_gate_with<A: Approvals>(
         concurrency: 1,
         ..GitSettings::default()
     };
-    Ok(Gate::open(repo, approvals, Policy { exempt: config.gate.exempt()?, git }).await?)
+    Ok(Gate::open(repo, store, Policy { exempt: config.gate.exempt()?, git }).await?)
 }
 
 /// The repository that the arguments name, and the settings that apply to it.

@@ -5,7 +5,7 @@
 
 use crate::{
     CliError,
-    commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
+    commands::gate::{cannot_tell, open_gate_with, print_json, repo_and_config},
     config_args::ConfigArgs,
     render::{
         clipped,
@@ -62,8 +62,9 @@ enum PatchResult {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
     check_no_operation_in_progress(&repo).await?;
-    let mut gate = open_gate(&repo, &config).await?;
-    let plan = plan(&args, &mut gate).await?;
+    let mut store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
+    let mut gate = open_gate_with(&repo, &config, None).await?;
+    let plan = plan(&args, &mut gate, &mut store).await?;
     check_clean(&repo).await?;
     check_no_merges(&repo, &plan).await?;
     if args.dry_run {
@@ -77,8 +78,8 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     print(&args, &plan, &patched)
 }
 
-async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliError> {
-    let review = find_review(&mut gate.approvals, &args.review).await?;
+async fn plan(args: &Args, gate: &mut Gate, store: &mut ReadOnlyStore) -> Result<Plan, CliError> {
+    let review = find_review(store, &args.review).await?;
     if review.approved && !args.force {
         return Err(anyhow!("{} was approved; pass --force to revert it", review.number).into());
     }
@@ -88,7 +89,7 @@ async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliEr
         ids.extend(Candidate::from_commit(&gate.repo, name).await?.commit);
     }
     if ids.is_empty() {
-        let rounds = gate.approvals.list_submitted_rounds(review.number).await?;
+        let rounds = store.list_submitted_rounds(review.number).await?;
         ids = history.find_landed(gate, &rounds).await?;
     }
     if ids.is_empty() {
@@ -96,9 +97,9 @@ async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliEr
     }
     if !args.only && review.proposer.plan.is_some() {
         let mut others = Vec::new();
-        for number in gate.approvals.list_plan(&review).await? {
+        for number in store.list_plan(&review).await? {
             if number != review.number {
-                let rounds = gate.approvals.list_submitted_rounds(number).await?;
+                let rounds = store.list_submitted_rounds(number).await?;
                 others.extend(history.find_landed(gate, &rounds).await?);
             }
         }
@@ -107,7 +108,7 @@ async fn plan(args: &Args, gate: &mut Gate<ReadOnlyStore>) -> Result<Plan, CliEr
         ids.extend(newer);
     }
     let commits = history.select(&ids)?;
-    let patch = gate.approvals.find_accepted_patch(review.number).await?;
+    let patch = store.find_accepted_patch(review.number).await?;
     Ok(Plan { review, commits, patch })
 }
 

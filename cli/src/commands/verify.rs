@@ -12,7 +12,7 @@ use crate::{
     terminal,
 };
 use anyhow::anyhow;
-use gate::{Candidate, Evidence, Outcome, Receipt, Standing, VerifiedCommit, default_range};
+use gate::{Candidate, Evidence, Outcome, Receipt, VerifiedCommit, default_range};
 use serde::Serialize;
 use store::read_only::ReadOnlyStore;
 
@@ -86,7 +86,7 @@ async fn verify(args: &Args) -> anyhow::Result<Report> {
 
 impl Report {
     fn is_good(&self, commit: &VerifiedCommit) -> bool {
-        commit.standing().passes(self.trust_receipts)
+        commit.evidence.passes(self.trust_receipts)
     }
 
     fn passes(&self) -> bool {
@@ -104,12 +104,13 @@ impl Report {
             .map(|commit| {
                 let review = commit.review().map(|review| clipped(&review, REVIEW_CHARS)).unwrap_or_default();
                 let subject = clipped(&commit.decision.candidate.subject, SUBJECT_CHARS);
-                [id(&commit.decision.candidate), commit.standing().as_str().to_owned(), review, subject]
+                [id(&commit.decision.candidate), commit.evidence.as_str().to_owned(), review, subject]
             })
             .collect();
         let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &rows);
         let bad: Vec<_> = self.commits.iter().filter(|commit| !self.is_good(commit)).collect();
-        let receipted = self.commits.iter().filter(|commit| commit.standing() == Standing::Receipted).count();
+        let is_receipted = |commit: &&VerifiedCommit| matches!(commit.evidence, Evidence::ReceiptOnly(_));
+        let receipted = self.commits.iter().filter(is_receipted).count();
         out.push_str(&match (bad.len(), receipted) {
             (0, 0) => format!("{total} of {total} approved, or nothing to approve\n"),
             (0, receipted) => format!("{receipted} of {total} with a receipt only, which this database cannot prove\n"),
@@ -129,7 +130,7 @@ impl Report {
                 commit: id.as_deref(),
                 subject,
                 tree,
-                standing: commit.standing().as_str(),
+                standing: commit.evidence.as_str(),
                 review: commit.review(),
                 why: describe_evidence(commit),
             }

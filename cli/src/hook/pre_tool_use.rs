@@ -22,7 +22,6 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
-use store::read_only::ReadOnlyStore;
 
 /// Aliases can refer to each other.
 const MAX_ALIASES: usize = 20;
@@ -108,7 +107,7 @@ async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
 }
 
 /// Uses the settings of the repository that the command works in.
-async fn open_repo_gate(place: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate<ReadOnlyStore>> {
+async fn open_repo_gate(place: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
     let place = ConfigArgs { repo: Some(repo.root().to_owned()), ..place.clone() };
     open_gate(repo, &load_config(&place)?).await
 }

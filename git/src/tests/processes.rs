@@ -127,7 +127,7 @@ async fn more_bases_than_the_cache_holds_still_give_the_right_tree() {
     let (repo, _) = one_file();
     let repository = repo.open().await;
     let mut bases = Vec::new();
-    for n in 0..index_cache::CAPACITY + 4 {
+    for n in 0..scratch_repo::INDEX_CACHE_CAPACITY + 4 {
         repo.write("other", format!("{n}\n"));
         bases.push(repo.commit());
     }
@@ -142,7 +142,7 @@ async fn more_bases_than_the_cache_holds_still_give_the_right_tree() {
     }
     let runs = children(&repo.scratch()).into_iter().flat_map(|project| children(&project));
     let kept = runs.map(|run| children(&run.join("indexes")).len());
-    assert_eq!(kept.sum::<usize>(), index_cache::CAPACITY);
+    assert_eq!(kept.sum::<usize>(), scratch_repo::INDEX_CACHE_CAPACITY);
 }
 
 #[tokio::test]
