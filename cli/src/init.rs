@@ -13,19 +13,16 @@ mod report;
 mod self_command;
 mod user_files;
 
-use crate::{CliError, USAGE, client::discovery as locate, config_args::ConfigArgs};
+use crate::{CliError, client::discovery as locate, config_args::ConfigArgs};
 use anyhow::anyhow;
 use change::{Change, InitTarget, Kind};
-use clients::{Client, Scope, Transport, UserDirs};
+use clients::{Client, SettingsDirs};
 use edit::{Fragment, FragmentState};
 use git::UserRepo;
 use manifest::{Manifest, ManifestEntry};
-use report::{Drift, Report};
+use report::{Drift, FoundClient, LeftAlone, Report};
 use self_command::SelfCommand;
-use std::{
-    io::{self, BufRead as _, IsTerminal as _, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -76,41 +73,49 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 /// Where `init` runs.
 struct Environment {
-    homes: UserDirs,
-    scope: Scope,
-    /// The repository's root, or the user's home.
-    root: PathBuf,
+    dirs: SettingsDirs,
+    /// `None` with `--user`.
     repo: Option<UserRepo>,
     manifest: Manifest,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let environment = Environment::detect(&args).await?;
-    let mut report = Report::new(&environment.root, args.user);
-    let targets = all_targets(&args, &environment, &mut report).await?;
+    let Environment { dirs, manifest, .. } = &environment;
+    let mut report = Report::new(dirs.root(), args.user);
+    let mut targets = all_targets(&args, &environment, &mut report).await?;
     if args.check {
-        return check(&args, &targets, &environment, report);
+        return check(&args, &targets, manifest, report);
+    }
+    if args.remove {
+        targets = removal_targets(&args, targets, &environment);
+    } else {
+        targets.retain(|target| args.installs(target.kind));
     }
     let mut changes = Vec::new();
-    if args.remove {
-        for target in removal_targets(&args, targets, &environment) {
-            if is_safe(&target, &environment, &mut report).await {
-                plan_removal(&target, &environment, &mut changes, &mut report);
-            }
+    for target in targets {
+        if let Some(why) = environment.find_foreign_link(&target).await {
+            report.problem(&target.path, why);
+            continue;
         }
-    } else {
-        for target in targets.iter().filter(|target| args.installs(target.kind)) {
-            if is_safe(target, &environment, &mut report).await {
-                plan_installation(target, &environment, &mut changes, &mut report);
+        let planned = match args.remove {
+            true => Change::remove(&target, manifest),
+            false => Change::install(&target, dirs.root(), manifest).map(|change| (change, Vec::new())),
+        };
+        match planned {
+            Ok((change, kept)) => {
+                changes.extend(change);
+                report.kept.extend(kept.into_iter().map(|why| LeftAlone { path: target.path.clone(), why }));
             }
+            Err(error) => report.problem(&target.path, format!("{error:#}")),
         }
     }
-    confirm_and_apply(&args, &changes, &environment, report)
+    confirm_and_apply(&args, &changes, manifest, report)
 }
 
 impl Args {
@@ -137,7 +142,7 @@ impl Args {
     /// The options that every installed command needs to find the same broker.
     fn broker_options(&self) -> io::Result<Vec<String>> {
         let mut options = Vec::new();
-        for (name, value) in [("--data-dir", &self.place.data_dir), ("--config", &self.place.config)] {
+        for (name, value) in [("--data-dir", &self.config.data_dir), ("--config", &self.config.config)] {
             if let Some(value) = value {
                 options.extend([name.to_owned(), std::path::absolute(value)?.to_string_lossy().into_owned()]);
             }
@@ -148,44 +153,49 @@ impl Args {
 
 impl Environment {
     async fn detect(args: &Args) -> Result<Self, CliError> {
-        let usage = |error: anyhow::Error| CliError::new(USAGE, error);
-        let homes = UserDirs::detect().ok_or_else(|| usage(anyhow!("no home folder: HOME is not set")))?;
-        let settled = args.place.resolve(None)?;
-        let manifest = Manifest::new(&settled.config.server.data_dir);
-        if args.user {
-            if args.git_hooks {
-                return Err(usage(anyhow!("--git-hooks needs a repository; run it there without --user")));
-            }
-            let root = homes.home.clone();
-            return Ok(Self { homes, scope: Scope::User, root, repo: None, manifest });
+        let manifest = Manifest::new(&args.config.resolve(None)?.config.server.data_dir);
+        if args.user && args.git_hooks {
+            return Err(CliError::usage(anyhow!("--git-hooks needs a repository; run it there without --user")));
         }
-        let dir = match &args.place.repo {
-            Some(dir) => dir.clone(),
-            None => std::env::current_dir()?,
+        let repo = match (args.user, &args.config.repo) {
+            (true, _) => None,
+            (false, Some(dir)) => Some(UserRepo::find(dir).await),
+            (false, None) => Some(UserRepo::find(&std::env::current_dir()?).await),
         };
-        let repo = UserRepo::find(&dir).await.map_err(|error| usage(anyhow!("{error:#}; or use --user")))?;
-        let root = repo.root().to_owned();
-        Ok(Self { homes, scope: Scope::Project(root.clone()), root, repo: Some(repo), manifest })
+        let repo = repo.transpose().map_err(|error| CliError::usage(anyhow!("{error:#}; or use --user")))?;
+        let dirs = SettingsDirs::detect(repo.as_ref().map(|repo| repo.root().to_owned()));
+        let dirs = dirs.ok_or_else(|| CliError::usage(anyhow!("no home folder: HOME is not set")))?;
+        Ok(Self { dirs, repo, manifest })
+    }
+
+    /// Why the path may not be written. A symbolic link that is tracked in the repository and leads out of it is not
+    /// followed; a link that the user has created is.
+    async fn find_foreign_link(&self, target: &InitTarget) -> Option<String> {
+        let repo = self.repo.as_ref().filter(|_| target.kind != Kind::GitHooks)?;
+        let link = user_files::link_out_of(repo.root(), &target.path)?;
+        let tracked = repo.try_git(["ls-files", "--error-unmatch", "--", &link.to_string_lossy()]).await;
+        let is_tracked = tracked.is_ok_and(|output| output.success);
+        is_tracked.then(|| format!("{} is a symbolic link in the repository that leads out of it", link.display()))
     }
 }
 
 /// Every target that `init` knows here, whether or not its option was given.
 async fn all_targets(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<InitTarget>, CliError> {
-    let Environment { homes, scope, repo, .. } = environment;
+    let Environment { dirs, repo, .. } = environment;
     let options = args.broker_options()?;
-    let command = if args.user { SelfCommand::absolute()? } else { SelfCommand::portable()? }.with_options(&options);
-    let transport = transport(args, &command).await?;
-    let clients = clients(args, environment, report)?;
+    let command = if args.user { SelfCommand::absolute(&options)? } else { SelfCommand::portable(&options)? };
+    // The stdio bridge is the default: it starts the broker and is independent of the port.
+    let url = if args.http { Some(broker_url(&args.config).await?) } else { None };
     let mut targets = Vec::new();
-    for client in clients {
-        targets.push(client.server(homes, scope, &transport));
-        targets.extend(client.hooks(homes, scope, &command, args.start));
-        targets.extend(instructions::skills(client, homes, scope));
+    for client in clients(args, dirs, report)? {
+        targets.push(client.server(dirs, &command, url.as_deref()));
+        targets.extend(client.hooks(dirs, &command, args.start));
+        targets.extend(instructions::skills(client, dirs));
         if client == Client::Claude {
-            targets.extend(instructions::gsd(homes, scope));
+            targets.extend(instructions::gsd(dirs));
         }
         if !args.remove && !args.check {
-            report.notes.extend(client.note(homes, scope));
+            report.notes.extend(client.note(dirs).map(str::to_owned));
         }
     }
     if let Some(repo) = repo {
@@ -204,8 +214,15 @@ async fn all_targets(args: &Args, environment: &Environment, report: &mut Report
     Ok(targets)
 }
 
+async fn broker_url(config: &ConfigArgs) -> Result<String, CliError> {
+    let server = config.resolve(None)?.config.server;
+    let running = locate::find(&locate::client()?, &server.data_dir).await;
+    let url = running.map_or_else(|| format!("http://{}", server.listen), |broker| broker.url);
+    Ok(format!("{url}/mcp"))
+}
+
 /// The clients that are named, else those that are found. A removal considers all of them.
-fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Result<Vec<Client>, CliError> {
+fn clients(args: &Args, dirs: &SettingsDirs, report: &mut Report) -> Result<Vec<Client>, CliError> {
     if !args.client.is_empty() {
         return Ok(Client::ALL.into_iter().filter(|client| args.client.contains(client)).collect());
     }
@@ -214,8 +231,8 @@ fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Resul
     }
     let mut found = Vec::new();
     for client in Client::ALL {
-        if let Some(evidence) = client.detect(&environment.homes, &environment.scope) {
-            report.found.push((client.as_str(), evidence));
+        if let Some(evidence) = client.detect(dirs) {
+            report.found.push(FoundClient { client: client.as_str(), evidence });
             found.push(client);
         }
     }
@@ -229,56 +246,6 @@ fn clients(args: &Args, environment: &Environment, report: &mut Report) -> Resul
     Ok(found)
 }
 
-/// The stdio bridge is the default: it starts the broker and is independent of the port.
-async fn transport(args: &Args, command: &SelfCommand) -> Result<Transport, CliError> {
-    if !args.http {
-        let args = std::iter::once("mcp".to_owned()).chain(command.options.iter().cloned()).collect();
-        return Ok(Transport::Stdio { program: command.program.clone(), args });
-    }
-    let server = args.place.resolve(None)?.config.server;
-    let running = locate::find(&locate::client()?, &server.data_dir).await;
-    let url = running.map_or_else(|| format!("http://{}", server.listen), |note| note.url);
-    Ok(Transport::Http { url: format!("{url}/mcp") })
-}
-
-/// Whether the path may be written. A symbolic link that is tracked in the repository and leads out of it is not
-/// followed; a link that the user has created is.
-async fn is_safe(target: &InitTarget, environment: &Environment, report: &mut Report) -> bool {
-    let Some(repo) = &environment.repo else { return true };
-    if target.kind == Kind::GitHooks {
-        return true;
-    }
-    let Some(link) = user_files::link_out_of(&environment.root, &target.path) else { return true };
-    let tracked = repo.try_git(["ls-files", "--error-unmatch", "--", &link.to_string_lossy()]).await;
-    let is_tracked = tracked.is_ok_and(|output| output.success);
-    if is_tracked {
-        let why = format!("{} is a symbolic link in the repository that leads out of it", link.display());
-        report.problem(&target.path, why);
-    }
-    !is_tracked
-}
-
-fn plan_installation(target: &InitTarget, environment: &Environment, changes: &mut Vec<Change>, report: &mut Report) {
-    if let Some(backup) = target.backup_path.as_deref().filter(|backup| backup.exists()) {
-        report.problem(&target.path, format!("cannot move it to {}, which exists", backup.display()));
-        return;
-    }
-    match Change::install(target, &environment.root, &environment.manifest) {
-        Ok(change) => changes.extend(change),
-        Err(error) => report.problem(&target.path, format!("{error:#}")),
-    }
-}
-
-fn plan_removal(target: &InitTarget, environment: &Environment, changes: &mut Vec<Change>, report: &mut Report) {
-    match Change::remove(target, &environment.manifest) {
-        Ok(removal) => {
-            changes.extend(removal.change);
-            report.kept.extend(removal.kept.into_iter().map(|why| (target.path.clone(), why)));
-        }
-        Err(error) => report.problem(&target.path, format!("{error:#}")),
-    }
-}
-
 /// The targets to remove: those of today, and those in the manifest that are no longer used.
 fn removal_targets(args: &Args, targets: Vec<InitTarget>, environment: &Environment) -> Vec<InitTarget> {
     let mut targets: Vec<InitTarget> = targets.into_iter().filter(|target| args.removes(target.kind)).collect();
@@ -286,7 +253,7 @@ fn removal_targets(args: &Args, targets: Vec<InitTarget>, environment: &Environm
         // The manifest knows which file to move back.
         target.backup_path = None;
     }
-    for entry in environment.manifest.list(&environment.root) {
+    for entry in environment.manifest.list(environment.dirs.root()) {
         if args.client.is_empty() && args.removes(entry.kind) && !targets.iter().any(|target| target.path == entry.path)
         {
             targets.push(InitTarget::new(entry.path, entry.kind, Vec::new()));
@@ -296,9 +263,9 @@ fn removal_targets(args: &Args, targets: Vec<InitTarget>, environment: &Environm
 }
 
 /// Compares the requested targets, and those installed before, with the files.
-fn check(args: &Args, targets: &[InitTarget], environment: &Environment, mut report: Report) -> Result<(), CliError> {
+fn check(args: &Args, targets: &[InitTarget], manifest: &Manifest, mut report: Report) -> Result<(), CliError> {
     for target in targets {
-        let entry = environment.manifest.find(&target.path);
+        let entry = manifest.find(&target.path);
         if !args.installs(target.kind) && entry.is_none() {
             continue;
         }
@@ -310,15 +277,17 @@ fn check(args: &Args, targets: &[InitTarget], environment: &Environment, mut rep
             }
         };
         for fragment in &target.fragments {
-            match difference(fragment, &text) {
-                Ok(None) => {}
-                Ok(Some(_))
-                    if is_registered_for_user(target, fragment, &text)
-                        || is_as_installed(fragment, &text, entry.as_ref()) => {}
-                Ok(Some(what)) => {
-                    report.drift.push(Drift { path: target.path.clone(), fragment: fragment.name(), what })
+            let what = match fragment.state(&text) {
+                Ok(FragmentState::UpToDate) => continue,
+                Ok(FragmentState::Missing) => "missing".to_owned(),
+                Ok(FragmentState::Different(what)) => what,
+                Err(error) => {
+                    report.problem(&target.path, error.to_string());
+                    continue;
                 }
-                Err(why) => report.problem(&target.path, why),
+            };
+            if !is_registered_for_user(target, fragment, &text) && !is_as_installed(fragment, &text, entry.as_ref()) {
+                report.drift.push(Drift { path: target.path.clone(), fragment: fragment.name(), what });
             }
         }
         if target.mode == user_files::FileMode::Executable
@@ -351,67 +320,43 @@ fn is_registered_for_user(target: &InitTarget, fragment: &Fragment, text: &str) 
     matches!(fragment.current(text), Ok(None)) && matches!(fragment.current(&other), Ok(Some(_)))
 }
 
-/// How the fragment differs from the wanted one, if it does.
-fn difference(fragment: &Fragment, text: &str) -> Result<Option<String>, String> {
-    match fragment.state(text).map_err(|error| error.to_string())? {
-        FragmentState::UpToDate => Ok(None),
-        FragmentState::Missing => Ok(Some("missing".into())),
-        FragmentState::Different(what) => Ok(Some(what)),
-    }
-}
-
 /// Shows the changes, asks for confirmation and applies them.
-fn confirm_and_apply(
-    args: &Args,
-    changes: &[Change],
-    environment: &Environment,
-    mut report: Report,
-) -> Result<(), CliError> {
-    let has_work = changes.iter().any(|change| !change.is_silent());
-    let may_write = |report: &Report| -> Result<bool, CliError> {
-        if args.yes || !has_work {
-            return Ok(!args.dry_run);
-        }
+fn confirm_and_apply(args: &Args, changes: &[Change], manifest: &Manifest, mut report: Report) -> Result<(), CliError> {
+    let asks = !args.yes && changes.iter().any(|change| !change.is_silent());
+    if asks {
         report.print(args.json, changes, false)?;
-        if args.dry_run {
-            return Ok(false);
-        }
-        confirm()
-    };
-    if !may_write(&report)? {
+    }
+    if args.dry_run {
         return report.result();
     }
-    let was_shown = has_work && !args.yes;
-    let mut done = Vec::new();
+    if asks {
+        confirm()?;
+    }
+    let mut written = 0;
     for change in changes {
-        match change.apply(&environment.manifest) {
-            Ok(()) => done.push(change),
+        match change.apply(manifest) {
+            Ok(()) => written += 1,
             Err(error) => report.problem(&change.path, format!("{error:#}")),
         }
     }
-    if was_shown {
-        report.print_done(args.json, done.len())?
-    } else {
-        report.print(args.json, changes, true)?
+    if !asks {
+        report.print(args.json, changes, true)?;
+    } else if !args.json {
+        writeln!(io::stderr(), "{written} {} written", if written == 1 { "file" } else { "files" })?;
     }
     report.result()
 }
 
 /// Asks on the terminal. Without one, `--yes` is required.
-fn confirm() -> Result<bool, CliError> {
+fn confirm() -> Result<(), CliError> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(CliError::new(USAGE, anyhow!("nothing was written: no terminal to ask on; use --yes")));
+        return Err(CliError::usage(anyhow!("nothing was written: no terminal to ask on; use --yes")));
     }
     write!(io::stderr(), "Write this? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(true),
+        "y" | "yes" => Ok(()),
         _ => Err(anyhow!("nothing was written").into()),
     }
-}
-
-/// The path relative to the root, if it is below it.
-fn relative(path: &Path, root: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

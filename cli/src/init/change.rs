@@ -54,27 +54,21 @@ pub(super) struct Change {
     pub mode: FileMode,
     /// A file of the user that is moved: from, to.
     pub moved: Option<(PathBuf, PathBuf)>,
-    /// The manifest entry to save; `None` deletes it.
-    entry: Option<ManifestEntry>,
-    /// Folders to remove if they are empty after a removal.
-    folders: Vec<PathBuf>,
-}
-
-/// The result of planning a removal.
-#[derive(Debug, Default)]
-pub(super) struct Removal {
-    pub change: Option<Change>,
-    /// Fragments that stay because they were changed after the installation.
-    pub kept: Vec<String>,
+    entry: ManifestEntry,
+    /// Whether the manifest keeps the entry: after an installation, and while fragments stay.
+    keeps_entry: bool,
 }
 
 impl Change {
     /// The change that installs a target. `None` if it is up to date.
     pub(super) fn install(target: &InitTarget, scope: &Path, manifest: &Manifest) -> anyhow::Result<Option<Self>> {
-        let existing = if target.backup_path.is_some() { None } else { user_files::load(&target.path)? };
-        let before = existing.clone().unwrap_or_default();
-        let mut entry = manifest.find(&target.path).unwrap_or_default();
-        let mut after = before.clone();
+        let path = &target.path;
+        if let Some(backup) = target.backup_path.as_deref().filter(|backup| backup.exists()) {
+            return Err(anyhow!("cannot move it to {}, which exists", backup.display()));
+        }
+        let before = if target.backup_path.is_some() { None } else { user_files::load(path)? };
+        let mut entry = manifest.find(path).unwrap_or_default();
+        let mut after = before.clone().unwrap_or_default();
         for fragment in &target.fragments {
             for container in fragment.missing_containers(&after)? {
                 if !entry.created_containers.contains(&container) {
@@ -83,65 +77,58 @@ impl Change {
             }
             after = fragment.insert(&after)?;
         }
-        let mode_is_right = target.mode != FileMode::Executable || user_files::is_executable(&target.path);
-        if existing.is_some() && after == before && mode_is_right {
+        let mode_is_right = target.mode != FileMode::Executable || user_files::is_executable(path);
+        if before.as_ref() == Some(&after) && mode_is_right {
             return Ok(None);
         }
-        entry.path.clone_from(&target.path);
+        entry.path.clone_from(path);
         scope.clone_into(&mut entry.scope);
         entry.kind = target.kind;
-        entry.record_edit(existing.as_deref(), &after);
+        entry.record_edit(before.as_deref(), &after);
         for fragment in &target.fragments {
-            entry.fragments.extend(fragment.current(&after)?.map(|text| (fragment.name(), text)));
+            entry.fragments.extend(fragment.current(&after)?.map(|current| (fragment.name(), current)));
         }
-        entry.created_folders.extend(user_files::missing_folders(&target.path));
+        entry.created_folders.extend(user_files::missing_folders(path));
         entry.backup_path = target.backup_path.clone().or(entry.backup_path);
         Ok(Some(Self {
-            path: target.path.clone(),
+            path: path.clone(),
             kind: target.kind,
-            before: existing,
+            before,
             after: Some(after),
             mode: target.mode,
-            moved: target.backup_path.clone().map(|backup| (target.path.clone(), backup)),
-            entry: Some(entry),
-            folders: Vec::new(),
+            moved: target.backup_path.clone().map(|backup| (path.clone(), backup)),
+            entry,
+            keeps_entry: true,
         }))
     }
 
-    /// The change that removes everything of `init` from a target.
-    pub(super) fn remove(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<Removal> {
-        let recorded = manifest.find(&target.path);
-        let before = user_files::load(&target.path)?;
-        let entry = recorded.clone().unwrap_or_default();
-        let (after, mut kept) = match (&before, entry.original(before.as_deref().unwrap_or_default())) {
-            (None, _) => (None, Vec::new()),
-            (Some(_), Some(original)) => (original, Vec::new()),
-            (Some(text), None) => remove_fragments(&target.fragments, text, recorded.as_ref())?,
+    /// The change that removes everything of `init` from a target, and why parts of it stay.
+    pub(super) fn remove(target: &InitTarget, manifest: &Manifest) -> anyhow::Result<(Option<Self>, Vec<String>)> {
+        let path = &target.path;
+        let recorded = manifest.find(path);
+        let before = user_files::load(path)?;
+        let (after, mut kept) = match &before {
+            None => (None, Vec::new()),
+            Some(text) => match recorded.as_ref().and_then(|entry| entry.original(text)) {
+                Some(original) => (original, Vec::new()),
+                None => remove_fragments(&target.fragments, text, recorded.as_ref())?,
+            },
         };
         if before == after && (recorded.is_none() || !kept.is_empty()) {
-            return Ok(Removal { change: None, kept });
+            return Ok((None, kept));
         }
-        if let Some(backup) = entry.backup_path.as_deref().filter(|backup| after.is_some() && backup.exists()) {
-            kept.push(format!("the file has other content, so {} was not moved back", backup.display()));
-        }
-        let moved = entry
-            .backup_path
-            .clone()
-            .filter(|backup| after.is_none() && backup.exists())
-            .map(|backup| (backup, target.path.clone()));
-        let folders = entry.created_folders.clone();
-        let change = Self {
-            path: target.path.clone(),
-            kind: target.kind,
-            before,
-            after,
-            mode: FileMode::Default,
-            moved,
-            // Keep the record of fragments that stay.
-            entry: (!kept.is_empty()).then_some(entry),
-            folders,
+        let entry = recorded.unwrap_or_default();
+        let backup = entry.backup_path.clone().filter(|backup| backup.exists());
+        let moved = match (backup, &after) {
+            (Some(backup), Some(_)) => {
+                kept.push(format!("the file has other content, so {} was not moved back", backup.display()));
+                None
+            }
+            (backup, _) => backup.map(|backup| (backup, path.clone())),
         };
-        Ok(Removal { change: Some(change), kept })
+        let (path, kind, keeps_entry) = (path.clone(), target.kind, !kept.is_empty());
+        let change = Self { path, kind, before, after, mode: FileMode::Default, moved, entry, keeps_entry };
+        Ok((Some(change), kept))
     }
 
     /// Whether only the manifest changes.
@@ -151,26 +138,26 @@ impl Change {
 
     /// Writes the change, unless the file has changed since it was planned.
     pub(super) fn apply(&self, manifest: &Manifest) -> anyhow::Result<()> {
-        let installs = self.after.is_some() && self.entry.is_some();
-        if let (true, Some((from, to))) = (installs, &self.moved) {
+        let moves_away = self.moved.as_ref().filter(|(from, _)| *from == self.path);
+        if let Some((from, to)) = moves_away {
             move_file(from, to)?;
         }
         if user_files::load(&self.path)? != self.before {
             return Err(anyhow!("{} has changed in the meantime; run the command again", self.path.display()));
         }
         // The manifest first: after a crash it must know what was installed.
-        if let Some(entry) = &self.entry {
-            manifest.save(entry)?;
+        if self.keeps_entry {
+            manifest.save(&self.entry)?;
         }
         match (&self.after, &self.before) {
             (Some(after), _) => user_files::write(&self.path, after, self.mode)?,
-            (None, Some(_)) => user_files::remove(&self.path, &self.folders)?,
+            (None, Some(_)) => user_files::remove(&self.path, &self.entry.created_folders)?,
             (None, None) => {}
         }
-        if let (false, Some((from, to))) = (installs, &self.moved) {
+        if let Some((from, to)) = self.moved.as_ref().filter(|_| moves_away.is_none()) {
             move_file(from, to)?;
         }
-        if self.entry.is_none() {
+        if !self.keeps_entry {
             manifest.delete(&self.path);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::{
     change::{InitTarget, Kind},
     edit::Fragment,
-    self_command::SelfCommand,
+    self_command::{SelfCommand, find_in_path},
     user_files::FileMode,
 };
 use serde_json::{Value, json};
@@ -33,46 +33,48 @@ pub(super) enum Client {
     Gemini,
 }
 
-/// How a client reaches the broker.
+/// The folders that hold the settings of clients.
 #[derive(Debug, Clone)]
-pub(super) enum Transport {
-    /// The stdio bridge, which finds or starts the broker.
-    Stdio {
-        program: String,
-        args: Vec<String>,
-    },
-    Http {
-        url: String,
-    },
+pub(super) struct SettingsDirs {
+    home: PathBuf,
+    /// CLAUDE_CONFIG_DIR, if it is set.
+    claude: Option<PathBuf>,
+    /// CODEX_HOME, if it is set.
+    codex: Option<PathBuf>,
+    /// The root of the project. `None` means the user-level settings for all projects.
+    pub project: Option<PathBuf>,
 }
 
-/// The folders of user-level settings.
-#[derive(Debug, Clone)]
-pub(super) struct UserDirs {
-    pub home: PathBuf,
-    /// `~/.claude` or CLAUDE_CONFIG_DIR.
-    pub claude: PathBuf,
-    claude_json: PathBuf,
-    pub codex: PathBuf,
-}
-
-impl UserDirs {
-    pub(super) fn detect() -> Option<Self> {
+impl SettingsDirs {
+    /// `None` if there is no home folder.
+    pub(super) fn detect(project: Option<PathBuf>) -> Option<Self> {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty())?;
         let from_env = |name: &str| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let claude = from_env("CLAUDE_CONFIG_DIR");
-        let claude_json = claude.clone().unwrap_or_else(|| home.clone()).join(".claude.json");
-        let claude = claude.unwrap_or_else(|| home.join(".claude"));
-        let codex = from_env("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
-        Some(Self { home, claude, claude_json, codex })
+        Some(Self { home, claude: from_env("CLAUDE_CONFIG_DIR"), codex: from_env("CODEX_HOME"), project })
     }
-}
 
-/// Project settings, or user-level settings for all projects.
-#[derive(Debug, Clone)]
-pub(super) enum Scope {
-    Project(PathBuf),
-    User,
+    /// The project, or the user's home.
+    pub(super) fn root(&self) -> &Path {
+        self.project.as_ref().unwrap_or(&self.home)
+    }
+
+    /// The same user without a project.
+    fn user_level(&self) -> Self {
+        Self { project: None, ..self.clone() }
+    }
+
+    /// The settings folder of a client, for example `.claude` in the project or the home folder.
+    pub(super) fn dir(&self, client: Client) -> PathBuf {
+        let from_env = match client {
+            Client::Claude => &self.claude,
+            Client::Codex => &self.codex,
+            Client::Gemini => &None,
+        };
+        match from_env {
+            Some(dir) if self.project.is_none() => dir.clone(),
+            Some(_) | None => self.root().join(format!(".{}", client.program())),
+        }
+    }
 }
 
 impl Client {
@@ -95,101 +97,77 @@ impl Client {
     }
 
     /// The program or settings file that shows that the client is used here.
-    pub(super) fn detect(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
-        if let Some(program) = super::self_command::find_in_path(self.program()) {
-            return Some(program.display().to_string());
+    pub(super) fn detect(self, dirs: &SettingsDirs) -> Option<String> {
+        let user_level = dirs.user_level();
+        let mut settings = Vec::new();
+        for dirs in [&user_level, dirs] {
+            settings.push(dirs.dir(self));
+            settings.extend((self == Self::Claude).then(|| self.server_file(dirs)));
         }
-        let user_level = match self {
-            Self::Claude => vec![homes.claude.clone(), homes.claude_json.clone()],
-            Self::Codex => vec![homes.codex.clone()],
-            Self::Gemini => vec![homes.home.join(".gemini")],
-        };
-        let here = match (scope, self) {
-            (Scope::User, _) => Vec::new(),
-            (Scope::Project(root), Self::Claude) => vec![root.join(".mcp.json"), root.join(".claude")],
-            (Scope::Project(root), Self::Codex) => vec![root.join(".codex")],
-            (Scope::Project(root), Self::Gemini) => vec![root.join(".gemini")],
-        };
-        user_level.into_iter().chain(here).find(|path| path.exists()).map(|path| path.display().to_string())
+        let found = find_in_path(self.program()).or_else(|| settings.into_iter().find(|path| path.exists()));
+        found.map(|path| path.display().to_string())
     }
 
-    /// The entry in the list of MCP servers.
-    pub(super) fn server(self, homes: &UserDirs, scope: &Scope, transport: &Transport) -> InitTarget {
-        let user_level = match self {
-            Self::Claude => homes.claude_json.clone(),
-            Self::Codex => homes.codex.join("config.toml"),
-            Self::Gemini => homes.home.join(".gemini/settings.json"),
-        };
-        let (path, user_level_path) = match (scope, self) {
-            (Scope::User, _) => (user_level, None),
-            (Scope::Project(root), Self::Claude) => (root.join(".mcp.json"), Some(user_level)),
-            (Scope::Project(root), Self::Codex) => (root.join(".codex/config.toml"), Some(user_level)),
-            (Scope::Project(root), Self::Gemini) => (root.join(".gemini/settings.json"), Some(user_level)),
-        };
+    /// The file that lists the MCP servers.
+    fn server_file(self, dirs: &SettingsDirs) -> PathBuf {
+        match (self, &dirs.project) {
+            (Self::Claude, Some(root)) => root.join(".mcp.json"),
+            (Self::Claude, None) => dirs.claude.as_ref().unwrap_or(&dirs.home).join(".claude.json"),
+            (Self::Codex, _) => dirs.dir(self).join("config.toml"),
+            (Self::Gemini, _) => dirs.dir(self).join("settings.json"),
+        }
+    }
+
+    /// The entry of the MCP server: the stdio bridge, or the broker at `url`.
+    pub(super) fn server(self, dirs: &SettingsDirs, command: &SelfCommand, url: Option<&str>) -> InitTarget {
+        let value = self.entry(command, url);
         let fragment = match self {
-            Self::Claude | Self::Gemini => {
-                let path = vec!["mcpServers".into(), NAME.into()];
-                Fragment::Json { path, value: self.entry(transport), keys: JSON_KEYS }
-            }
-            Self::Codex => {
-                let path = vec!["mcp_servers".into(), NAME.into()];
-                Fragment::Toml { path, value: self.entry(transport), keys: TOML_KEYS }
-            }
+            Self::Claude | Self::Gemini => Fragment::Json { path: vec!["mcpServers", NAME], value, keys: JSON_KEYS },
+            Self::Codex => Fragment::Toml { path: vec!["mcp_servers", NAME], value, keys: TOML_KEYS },
         };
+        let user_level_path = dirs.project.as_ref().map(|_| self.server_file(&dirs.user_level()));
         let mode = if user_level_path.is_some() { FileMode::Default } else { FileMode::Private };
-        InitTarget { user_level_path, mode, ..InitTarget::new(path, Kind::Server, vec![fragment]) }
+        InitTarget { user_level_path, mode, ..InitTarget::new(self.server_file(dirs), Kind::Server, vec![fragment]) }
     }
 
-    fn entry(self, transport: &Transport) -> Value {
-        let mut entry = match (transport, self) {
-            (Transport::Stdio { program, args }, Self::Claude) => {
-                json!({ "type": "stdio", "command": program, "args": args })
+    fn entry(self, command: &SelfCommand, url: Option<&str>) -> Value {
+        let mut entry = match (url, self) {
+            (None, _) => {
+                let args: Vec<_> = ["mcp"].into_iter().chain(command.options.iter().map(String::as_str)).collect();
+                json!({ "command": command.program, "args": args })
             }
-            (Transport::Stdio { program, args }, Self::Codex | Self::Gemini) => {
-                json!({ "command": program, "args": args })
-            }
-            (Transport::Http { url }, Self::Claude) => json!({ "type": "http", "url": url }),
-            (Transport::Http { url }, Self::Codex) => json!({ "url": url }),
-            (Transport::Http { url }, Self::Gemini) => json!({ "httpUrl": url }),
+            (Some(url), Self::Claude | Self::Codex) => json!({ "url": url }),
+            (Some(url), Self::Gemini) => json!({ "httpUrl": url }),
         };
         match self {
-            Self::Claude => entry["timeout"] = json!(CALL_TIMEOUT_SECONDS * 1_000),
+            Self::Claude => {
+                entry["type"] = if url.is_some() { "http" } else { "stdio" }.into();
+                entry["timeout"] = (CALL_TIMEOUT_SECONDS * 1_000).into();
+            }
             Self::Codex => {
-                entry["startup_timeout_sec"] = json!(START_TIMEOUT_SECONDS);
-                entry["tool_timeout_sec"] = json!(CALL_TIMEOUT_SECONDS);
+                entry["startup_timeout_sec"] = START_TIMEOUT_SECONDS.into();
+                entry["tool_timeout_sec"] = CALL_TIMEOUT_SECONDS.into();
             }
             Self::Gemini => {
-                entry["timeout"] = json!(CALL_TIMEOUT_SECONDS * 1_000);
+                entry["timeout"] = (CALL_TIMEOUT_SECONDS * 1_000).into();
                 // Without it, Gemini asks for confirmation before every call.
-                entry["trust"] = json!(true);
+                entry["trust"] = true.into();
             }
         }
         entry
     }
 
     /// The hooks for tool calls, the end of a turn and the start of a session. Gemini has a different hook format.
-    pub(super) fn hooks(
-        self,
-        homes: &UserDirs,
-        scope: &Scope,
-        command: &SelfCommand,
-        start: bool,
-    ) -> Option<InitTarget> {
-        let path = match (scope, self) {
-            (Scope::Project(root), Self::Claude) => root.join(".claude/settings.json"),
-            (Scope::User, Self::Claude) => homes.claude.join("settings.json"),
-            (Scope::Project(root), Self::Codex) => root.join(".codex/hooks.json"),
-            (Scope::User, Self::Codex) => homes.codex.join("hooks.json"),
-            (_, Self::Gemini) => return None,
+    pub(super) fn hooks(self, dirs: &SettingsDirs, command: &SelfCommand, start: bool) -> Option<InitTarget> {
+        let file = match self {
+            Self::Claude => "settings.json",
+            Self::Codex => "hooks.json",
+            Self::Gemini => return None,
         };
         let hook = |event, matcher, subcommand: &'static str, option: &str| {
             let line = format!("{} {subcommand}{option}{}", command.shell_word(), command.shell_options());
-            Fragment::Hook {
-                event,
-                matcher,
-                subcommand,
-                handler: json!({ "type": "command", "command": line, "timeout": HOOK_TIMEOUT_SECONDS }),
-            }
+            let handler = json!({ "type": "command", "command": line, "timeout": HOOK_TIMEOUT_SECONDS });
+            Fragment::Hook { event, matcher, subcommand, handler }
         };
         let option = if start { " --start" } else { "" };
         let fragments = vec![
@@ -197,20 +175,20 @@ impl Client {
             hook("Stop", None, "hook stop", ""),
             hook("SessionStart", None, "hook session-start", option),
         ];
-        Some(InitTarget::new(path, Kind::ClientHooks, fragments))
+        Some(InitTarget::new(dirs.dir(self).join(file), Kind::ClientHooks, fragments))
     }
 
     /// What the user has to do in the client.
-    pub(super) fn note(self, homes: &UserDirs, scope: &Scope) -> Option<String> {
-        let Scope::Project(root) = scope else { return None };
+    pub(super) fn note(self, dirs: &SettingsDirs) -> Option<&'static str> {
+        let root = dirs.project.as_ref()?;
         match self {
             Self::Claude => {
-                Some("Claude Code asks once whether to use the server in .mcp.json; `claude mcp list` shows the state".into())
+                Some("Claude Code asks once whether to use the server in .mcp.json; `claude mcp list` shows the state")
             }
-            Self::Codex if is_trusted(&homes.codex, root) => None,
+            Self::Codex if is_trusted(&dirs.user_level().dir(self), root) => None,
             Self::Codex => Some(
-                "Codex reads .codex/ only in trusted projects; it asks when you start it here, and `codex mcp list` shows the state"
-                    .into(),
+                "Codex reads .codex/ only in trusted projects; it asks when you start it here, and `codex mcp list` \
+                 shows the state",
             ),
             Self::Gemini => None,
         }

@@ -9,7 +9,7 @@ mod marked_block;
 mod toml;
 
 pub(super) use line_diff::{Splice, splices, undo, unified};
-pub(super) use marked_block::{BlockPosition, MarkedBlock, Markers};
+pub(super) use marked_block::{BlockPosition, MarkedBlock, SHELL_BEGIN};
 
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ const BOM: char = '\u{feff}';
 pub(super) enum EditError {
     #[error("line {line}, column {column}: {what}")]
     Syntax { line: usize, column: usize, what: String },
-    #[error("expected {path} to be {article} {expected}", article = article(expected))]
-    WrongType { path: String, expected: &'static str },
+    #[error("expected {path} to be {expected}")]
+    WrongType { path: String, expected: String },
     #[error("line {line}: the marker `{marker}` has no matching end marker")]
     UnclosedMarker { line: usize, marker: &'static str },
 }
@@ -34,17 +34,23 @@ impl EditError {
         let line = before.matches('\n').count() + 1;
         Self::Syntax { line, column: before[start..].chars().count() + 1, what: what.into() }
     }
+
+    fn wrong_type(path: &[&str], expected: &str) -> Self {
+        let path = if path.is_empty() { "the file".to_owned() } else { path.join(".") };
+        let article = if expected.starts_with('o') { "an" } else { "a" };
+        Self::WrongType { path, expected: format!("{article} {expected}") }
+    }
 }
 
 /// A part of a file that `init` manages.
 #[derive(Debug, Clone)]
 pub(super) enum Fragment {
     /// An object in JSON with comments. Only `keys` are compared and changed.
-    Json { path: Vec<String>, value: Value, keys: &'static [&'static str] },
+    Json { path: Vec<&'static str>, value: Value, keys: &'static [&'static str] },
     /// A handler in the hook lists of Claude Code and Codex, recognized by its subcommand.
     Hook { event: &'static str, matcher: Option<&'static str>, handler: Value, subcommand: &'static str },
     /// Like [`Fragment::Json`], as a table in TOML.
-    Toml { path: Vec<String>, value: Value, keys: &'static [&'static str] },
+    Toml { path: Vec<&'static str>, value: Value, keys: &'static [&'static str] },
     /// Lines between two markers.
     Block(MarkedBlock),
     /// The whole file.
@@ -71,52 +77,53 @@ impl Fragment {
         }
     }
 
-    /// The fragment as it is in the text now, in a form that can be compared.
-    pub(super) fn current(&self, text: &str) -> Result<Option<String>, EditError> {
-        let text = text.strip_prefix(BOM).unwrap_or(text);
+    /// The fragment as it is in the text now.
+    pub(super) fn current(&self, text: &str) -> Result<Option<Value>, EditError> {
+        let (_, text) = split_bom(text);
         Ok(match self {
-            Self::Json { path, .. } => json::get(text, path)?.map(|value| value.to_string()),
-            Self::Toml { path, .. } => toml::get(text, path)?.map(|value| value.to_string()),
-            Self::Hook { event, subcommand, .. } => {
-                json::get_hook(text, event, subcommand)?.map(|group| group.to_string())
-            }
-            Self::Block(block) => block.body_in(text)?,
-            Self::Whole(_) => (!text.is_empty()).then(|| text.to_owned()),
+            Self::Json { path, .. } => json::get(text, path)?,
+            Self::Toml { path, .. } => toml::get(text, path)?,
+            Self::Hook { event, subcommand, .. } => json::get_hook(text, event, subcommand)?,
+            Self::Block(block) => block.body_in(text)?.map(Value::from),
+            Self::Whole(_) => (!text.is_empty()).then(|| text.into()),
         })
+    }
+
+    /// The wanted fragment, comparable with the [current](Self::current) one.
+    fn wanted(&self) -> Value {
+        match self {
+            Self::Json { value, .. } | Self::Toml { value, .. } => value.clone(),
+            Self::Hook { matcher, handler, .. } => json::group(*matcher, handler),
+            Self::Block(MarkedBlock { body: text, .. }) | Self::Whole(text) => text.as_str().into(),
+        }
     }
 
     pub(super) fn state(&self, text: &str) -> Result<FragmentState, EditError> {
-        let bare = text.strip_prefix(BOM).unwrap_or(text);
-        Ok(match self {
-            Self::Json { path, value, keys } => compare_keys(json::get(bare, path)?, value, keys),
-            Self::Toml { path, value, keys } => compare_keys(toml::get(bare, path)?, value, keys),
-            Self::Hook { event, matcher, handler, subcommand } => compare_keys(
-                json::get_hook(bare, event, subcommand)?,
-                &json::group(*matcher, handler),
-                &["matcher", "hooks"],
-            ),
-            Self::Block(block) => compare_text(block.body_in(bare)?.as_deref(), &block.body),
-            Self::Whole(wanted) => compare_text(Some(bare).filter(|bare| !bare.is_empty()), wanted),
-        })
+        let keys = match self {
+            Self::Json { keys, .. } | Self::Toml { keys, .. } => keys,
+            Self::Hook { .. } | Self::Block(_) | Self::Whole(_) => ["matcher", "hooks"].as_slice(),
+        };
+        Ok(self.current(text)?.map_or(FragmentState::Missing, |found| compare(&found, &self.wanted(), keys)))
     }
 
     /// Whether the [current](Self::current) fragment calls the same program as the wanted one.
-    pub(super) fn has_same_program(&self, current: &str) -> bool {
-        let now: Value = serde_json::from_str(current).unwrap_or_default();
-        let program_of = |group: &Value| {
-            let command = group["hooks"][0]["command"].as_str()?;
-            command.split_once(" hook ").map(|(program, _)| program.to_owned())
-        };
-        match self {
-            // An entry with an address has no program.
-            Self::Json { value, .. } | Self::Toml { value, .. } => {
-                now.get("command").is_none() || value.get("command").is_none() || now["command"] == value["command"]
+    pub(super) fn has_same_program(&self, current: &Value) -> bool {
+        let program = |fragment: &Value| match self {
+            Self::Json { .. } | Self::Toml { .. } => fragment["command"].as_str().map(str::to_owned),
+            Self::Hook { .. } => {
+                let command = fragment["hooks"][0]["command"].as_str()?;
+                command.split_once(" hook ").map(|(program, _)| program.to_owned())
             }
-            Self::Hook { matcher, handler, .. } => program_of(&now) == program_of(&json::group(*matcher, handler)),
             Self::Block(block) => {
-                block.markers == Markers::SHELL && current.lines().next() == block.body.lines().next()
+                let is_script = block.position == BlockPosition::AfterShebang;
+                fragment.as_str()?.lines().next().filter(|_| is_script).map(str::to_owned)
             }
-            Self::Whole(_) => false,
+            Self::Whole(_) => None,
+        };
+        match (program(current), program(&self.wanted())) {
+            (Some(current), Some(wanted)) => current == wanted,
+            // An entry with an address has no program.
+            (_, None) | (None, _) => matches!(self, Self::Json { .. } | Self::Toml { .. }),
         }
     }
 
@@ -125,44 +132,43 @@ impl Fragment {
         if self.state(text)? == FragmentState::UpToDate {
             return Ok(text.to_owned());
         }
-        with_bom(text, |text| match self {
-            Self::Json { path, value, keys } => json::insert(text, path, value, keys),
-            Self::Toml { path, value, keys } => toml::insert(text, path, value, keys),
-            Self::Hook { event, matcher, handler, subcommand } => {
-                json::insert_hook(text, event, *matcher, handler, subcommand)
-            }
-            Self::Block(block) => block.insert(text),
-            Self::Whole(wanted) => Ok(wanted.clone()),
-        })
+        let (bom, text) = split_bom(text);
+        let edited = match self {
+            Self::Json { path, value, keys } => json::insert(text, path, value, keys)?,
+            Self::Toml { path, value, keys } => toml::insert(text, path, value, keys)?,
+            Self::Hook { event, subcommand, .. } => json::insert_hook(text, event, &self.wanted(), subcommand)?,
+            Self::Block(block) => block.insert(text)?,
+            Self::Whole(wanted) => wanted.clone(),
+        };
+        Ok(format!("{bom}{edited}"))
     }
 
     /// The text without the fragment, and without the created containers that are then empty.
     pub(super) fn remove(&self, text: &str, created_containers: &[String]) -> Result<String, EditError> {
-        with_bom(text, |text| match self {
-            Self::Json { path, .. } => json::remove(text, path, created_containers),
-            Self::Toml { path, .. } => toml::remove(text, path, created_containers),
-            Self::Hook { event, subcommand, .. } => json::remove_hook(text, event, subcommand, created_containers),
-            Self::Block(block) => block.remove(text),
-            Self::Whole(_) => Ok(String::new()),
-        })
+        let (bom, text) = split_bom(text);
+        let edited = match self {
+            Self::Json { path, .. } => json::remove(text, path, created_containers)?,
+            Self::Toml { path, .. } => toml::remove(text, path, created_containers)?,
+            Self::Hook { event, subcommand, .. } => json::remove_hook(text, event, subcommand, created_containers)?,
+            Self::Block(block) => block.remove(text)?,
+            Self::Whole(_) => String::new(),
+        };
+        Ok(format!("{bom}{edited}"))
     }
 
     /// The containers that must be created to insert the fragment.
     pub(super) fn missing_containers(&self, text: &str) -> Result<Vec<String>, EditError> {
-        let text = text.strip_prefix(BOM).unwrap_or(text);
-        let around: Vec<Vec<String>> = match self {
-            Self::Json { path, .. } | Self::Toml { path, .. } => (1..path.len()).map(|n| path[..n].to_vec()).collect(),
-            Self::Hook { event, .. } => vec![vec!["hooks".into()], vec!["hooks".into(), (*event).to_owned()]],
+        let (_, text) = split_bom(text);
+        let around = match self {
+            Self::Json { path, .. } | Self::Toml { path, .. } => path[..path.len() - 1].to_vec(),
+            Self::Hook { event, .. } => vec!["hooks", event],
             Self::Block(_) | Self::Whole(_) => Vec::new(),
         };
+        let get = if matches!(self, Self::Toml { .. }) { toml::get } else { json::get };
         let mut missing = Vec::new();
-        for path in around {
-            let found = match self {
-                Self::Toml { .. } => toml::get(text, &path)?,
-                Self::Json { .. } | Self::Hook { .. } | Self::Block(_) | Self::Whole(_) => json::get(text, &path)?,
-            };
-            if found.is_none() {
-                missing.push(path.join("."));
+        for depth in 1..=around.len() {
+            if get(text, &around[..depth])?.is_none() {
+                missing.push(around[..depth].join("."));
             }
         }
         Ok(missing)
@@ -171,47 +177,50 @@ impl Fragment {
     /// Whether the text has no content, so that a file created by `init` can be deleted.
     pub(super) fn is_blank(&self, text: &str) -> bool {
         match self {
-            Self::Json { .. } | Self::Hook { .. } => json::is_blank(text.strip_prefix(BOM).unwrap_or(text)),
+            Self::Json { .. } | Self::Hook { .. } => json::is_blank(split_bom(text).1),
             Self::Toml { .. } | Self::Whole(_) => text.trim().is_empty(),
             Self::Block(block) => block.is_blank(text),
         }
     }
 }
 
-fn article(noun: &str) -> &'static str {
-    if noun.starts_with('o') { "an" } else { "a" }
+/// The byte order mark, if there is one, and the rest.
+fn split_bom(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 })
 }
 
-fn with_bom(text: &str, edit: impl FnOnce(&str) -> Result<String, EditError>) -> Result<String, EditError> {
-    match text.strip_prefix(BOM) {
-        Some(rest) => Ok(format!("{BOM}{}", edit(rest)?)),
-        None => edit(text),
+/// The value at `path` of a parsed file.
+fn lookup(document: Option<Value>, path: &[&str], container: &str) -> Result<Option<Value>, EditError> {
+    let Some(mut value) = document else { return Ok(None) };
+    for (depth, name) in path.iter().enumerate() {
+        let Value::Object(map) = &mut value else { return Err(EditError::wrong_type(&path[..depth], container)) };
+        let Some(inner) = map.remove(*name) else { return Ok(None) };
+        value = inner;
     }
+    Ok(Some(value))
 }
 
-fn compare_text(found: Option<&str>, wanted: &str) -> FragmentState {
-    match found {
-        None => FragmentState::Missing,
-        Some(found) if found == wanted => FragmentState::UpToDate,
-        Some(_) => FragmentState::Different("the text differs".into()),
+/// Those of `keys` whose values differ.
+fn changed_keys<'a>(found: &Value, wanted: &Value, keys: &[&'a str]) -> Vec<&'a str> {
+    keys.iter().copied().filter(|key| found.get(key) != wanted.get(key)).collect()
+}
+
+fn compare(found: &Value, wanted: &Value, keys: &[&str]) -> FragmentState {
+    if wanted.is_string() && found != wanted {
+        return FragmentState::Different("the text differs".into());
     }
-}
-
-fn compare_keys(found: Option<Value>, wanted: &Value, keys: &[&str]) -> FragmentState {
-    let Some(found) = found else { return FragmentState::Missing };
-    let different = keys.iter().filter(|key| found.get(**key) != wanted.get(**key));
-    let differences: Vec<String> = different
-        .map(|key| match (found.get(*key), wanted.get(*key)) {
+    if wanted.is_object() && !found.is_object() {
+        return FragmentState::Different(format!("found {found}"));
+    }
+    let differences =
+        changed_keys(found, wanted, keys).into_iter().map(|key| match (found.get(key), wanted.get(key)) {
             (Some(is), Some(wanted)) => format!("{key} is {is}, expected {wanted}"),
             (Some(is), None) => format!("unexpected {key}: {is}"),
-            (None, Some(wanted)) => format!("{key} is missing, expected {wanted}"),
-            (None, None) => String::new(),
-        })
-        .collect();
-    match (found.is_object(), differences.is_empty()) {
-        (true, true) => FragmentState::UpToDate,
-        (true, false) => FragmentState::Different(differences.join(", ")),
-        (false, _) => FragmentState::Different(format!("found {found}")),
+            (None, wanted) => format!("{key} is missing, expected {}", wanted.unwrap_or_default()),
+        });
+    match differences.collect::<Vec<_>>() {
+        none if none.is_empty() => FragmentState::UpToDate,
+        differences => FragmentState::Different(differences.join(", ")),
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{BlockPosition, EditError, Fragment, FragmentState, MarkedBlock, Markers, splices, undo, unified};
+use super::{BlockPosition, EditError, Fragment, FragmentState, MarkedBlock, splices, undo, unified};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ const KEYS: &[&str] = &["type", "command", "args", "url", "timeout"];
 
 fn server() -> Fragment {
     let value = json!({ "type": "stdio", "command": "countersign", "args": ["mcp"], "timeout": 120_000 });
-    Fragment::Json { path: vec!["mcpServers".into(), "countersign".into()], value, keys: KEYS }
+    Fragment::Json { path: vec!["mcpServers", "countersign"], value, keys: KEYS }
 }
 
 fn table() -> Fragment {
     let value = json!({ "command": "countersign", "args": ["mcp"], "timeout": 120 });
-    Fragment::Toml { path: vec!["mcp_servers".into(), "countersign".into()], value, keys: KEYS }
+    Fragment::Toml { path: vec!["mcp_servers", "countersign"], value, keys: KEYS }
 }
 
 fn hook(event: &'static str, matcher: Option<&'static str>) -> Fragment {
@@ -20,8 +20,8 @@ fn hook(event: &'static str, matcher: Option<&'static str>) -> Fragment {
     Fragment::Hook { event, matcher, handler, subcommand: "hook stop" }
 }
 
-fn block(markers: Markers, position: BlockPosition) -> Fragment {
-    Fragment::Block(MarkedBlock { markers, position, body: "one\ntwo\n".into() })
+fn block(position: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { position, body: "one\ntwo\n".into() })
 }
 
 /// Settings files in the styles that people use.
@@ -73,9 +73,9 @@ fn all() -> Vec<(Fragment, &'static [&'static str])> {
         (hook("Stop", None), &JSON),
         (hook("PreToolUse", Some("Bash")), &JSON),
         (table(), &TOML),
-        (block(Markers::MARKDOWN, BlockPosition::End), &TEXT),
-        (block(Markers::MARKDOWN, BlockPosition::AfterFrontMatter), &TEXT),
-        (block(Markers::SHELL, BlockPosition::AfterShebang), &TEXT),
+        (block(BlockPosition::End), &TEXT),
+        (block(BlockPosition::AfterFrontMatter), &TEXT),
+        (block(BlockPosition::AfterShebang), &TEXT),
     ]
 }
 
@@ -202,7 +202,7 @@ fn a_syntax_error_is_reported_with_its_position() {
         (hook("Stop", None), "{ \"hooks\": { \"Stop\": {} } }"),
         (table(), "a = 1\nb = \n"),
         (table(), "mcp_servers = 1"),
-        (block(Markers::MARKDOWN, BlockPosition::End), "a\n<!-- countersign: begin -->\nb\n"),
+        (block(BlockPosition::End), "a\n<!-- countersign: begin -->\nb\n"),
     ];
     let words: Vec<String> =
         unreadable.iter().map(|(fragment, text)| fragment.insert(text).unwrap_err().to_string()).collect();
@@ -213,7 +213,7 @@ fn a_syntax_error_is_reported_with_its_position() {
 #[test]
 fn an_existing_block_is_replaced_in_place() {
     let text = "a\n<!-- countersign: begin -->\nold\n<!-- countersign: end -->\nb\n";
-    let fragment = block(Markers::MARKDOWN, BlockPosition::End);
+    let fragment = block(BlockPosition::End);
     assert_eq!(
         fragment.insert(text).unwrap(),
         "a\n<!-- countersign: begin -->\none\ntwo\n<!-- countersign: end -->\nb\n"

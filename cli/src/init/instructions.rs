@@ -2,10 +2,10 @@
 
 use super::{
     change::{InitTarget, Kind},
-    clients::{Client, Scope, UserDirs},
-    edit::{BlockPosition, Fragment, MarkedBlock, Markers},
+    clients::{Client, SettingsDirs},
+    edit::{BlockPosition, Fragment, MarkedBlock},
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const SKILL: &str = include_str!("../../../integrations/skills/SKILL.md");
 const AGENTS: &str = include_str!("../../../integrations/skills/AGENTS.md");
@@ -29,57 +29,44 @@ const COMMAND: &str = include_str!("../../../integrations/gsd/command.md");
 const POINTER: &str = include_str!("../../../integrations/gsd/pointer.md");
 
 /// The skill, or the section of AGENTS.md, that explains the review loop.
-pub(super) fn skills(client: Client, homes: &UserDirs, scope: &Scope) -> Option<InitTarget> {
-    let (path, fragment) = match (client, scope) {
-        (Client::Claude, _) => {
-            (claude(homes, scope).join("skills/countersign/SKILL.md"), Fragment::Whole(SKILL.to_owned()))
+pub(super) fn skills(client: Client, dirs: &SettingsDirs) -> Option<InitTarget> {
+    let (path, fragment) = match client {
+        Client::Claude => (dirs.dir(client).join("skills/countersign/SKILL.md"), Fragment::Whole(SKILL.to_owned())),
+        Client::Codex => {
+            let dir = dirs.project.clone().unwrap_or_else(|| dirs.dir(client));
+            (dir.join("AGENTS.md"), marked_section(AGENTS.to_owned(), BlockPosition::End))
         }
-        (Client::Codex, Scope::Project(root)) => (root.join("AGENTS.md"), marked_section(AGENTS, BlockPosition::End)),
-        (Client::Codex, Scope::User) => (homes.codex.join("AGENTS.md"), marked_section(AGENTS, BlockPosition::End)),
-        (Client::Gemini, _) => return None,
+        Client::Gemini => return None,
     };
     Some(InitTarget::new(path, Kind::Skills, vec![fragment]))
 }
 
-fn marked_section(body: &str, position: BlockPosition) -> Fragment {
-    Fragment::Block(MarkedBlock { markers: Markers::MARKDOWN, position, body: body.to_owned() })
-}
-
-fn claude(homes: &UserDirs, scope: &Scope) -> PathBuf {
-    match scope {
-        Scope::Project(root) => root.join(".claude"),
-        Scope::User => homes.claude.clone(),
-    }
+fn marked_section(body: String, position: BlockPosition) -> Fragment {
+    Fragment::Block(MarkedBlock { position, body })
 }
 
 /// The guards, the commands that apply them, and a pointer in each GSD file that exists.
-pub(super) fn gsd(homes: &UserDirs, scope: &Scope) -> Vec<InitTarget> {
-    let base = claude(homes, scope);
+pub(super) fn gsd(dirs: &SettingsDirs) -> Vec<InitTarget> {
+    let base = dirs.dir(Client::Claude);
     // The path as an agent sees it: relative to the project, or absolute.
-    let folder = match scope {
-        Scope::Project(_) => ".claude/countersign/gsd".to_owned(),
-        Scope::User => base.join("countersign/gsd").display().to_string(),
-    };
-    let whole = |path: PathBuf, text: String| InitTarget::new(path, Kind::Gsd, vec![Fragment::Whole(text)]);
+    let folder = base.join("countersign/gsd");
+    let folder = folder.strip_prefix(dirs.root()).ok().filter(|_| dirs.project.is_some()).unwrap_or(&folder);
+    let folder = folder.display().to_string();
+    let fill = |template: &str, name: &str| template.replace("{name}", name).replace("{folder}", &folder);
+    let target = |path: PathBuf, fragment| InitTarget::new(path, Kind::Gsd, vec![fragment]);
     let guard = |(name, text): (&str, &str)| {
-        whole(base.join(format!("countersign/gsd/{name}.md")), text.replace("{folder}", &folder))
+        target(base.join(format!("countersign/gsd/{name}.md")), Fragment::Whole(fill(text, name)))
     };
-    let command = |name: &str| {
-        let text = COMMAND.replace("{name}", name).replace("{folder}", &folder);
-        whole(base.join(format!("commands/countersign/{name}.md")), text)
-    };
+    let command =
+        |name: &str| target(base.join(format!("commands/countersign/{name}.md")), Fragment::Whole(fill(COMMAND, name)));
     let guards = GUARDS.into_iter().map(guard);
     let commands = COMMANDS.into_iter().map(command);
     let gsd_commands = COMMANDS.map(|name| (name, base.join(format!("commands/gsd/{name}.md"))));
     let agents = AGENT_NAMES.map(|name| (name, base.join(format!("agents/{name}.md"))));
     let pointers = gsd_commands.into_iter().chain(agents).filter(|(_, path)| path.exists());
-    let pointers = pointers.map(|(name, path)| pointer(name, &path, &folder));
+    let pointer = |name: &str| marked_section(fill(POINTER, name), BlockPosition::AfterFrontMatter);
+    let pointers = pointers.map(|(name, path)| target(path, pointer(name)));
     guards.chain(commands).chain(pointers).collect()
-}
-
-fn pointer(name: &str, path: &Path, folder: &str) -> InitTarget {
-    let body = POINTER.replace("{name}", name).replace("{folder}", folder);
-    InitTarget::new(path.to_owned(), Kind::Gsd, vec![marked_section(&body, BlockPosition::AfterFrontMatter)])
 }
 
 #[cfg(test)]

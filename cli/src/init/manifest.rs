@@ -8,11 +8,9 @@ use super::{
     edit::{Splice, splices, undo},
 };
 use anyhow::Context as _;
-use config::{
-    DataDir,
-    data_dir::{make_private, open_private},
-};
+use config::{DataDir, data_dir::make_private};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeMap,
@@ -20,6 +18,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
 };
+use tempfile::NamedTempFile;
 
 /// What `init` changed in one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +27,10 @@ pub(super) struct ManifestEntry {
     /// The repository or home folder that the file belongs to.
     pub scope: PathBuf,
     pub kind: Kind,
-    /// Edits by `init`, the oldest first. The user may have edited the file between them.
-    layers: Vec<Layer>,
+    /// The edit that can be undone as long as the file stays as it was after it.
+    edit: Option<RecordedEdit>,
     /// The inserted fragments by name, as they were right after the edit.
-    pub fragments: BTreeMap<String, String>,
+    pub fragments: BTreeMap<String, Value>,
     /// JSON objects and lists that were created to hold the fragments.
     pub created_containers: Vec<String>,
     /// Folders that were created for the file.
@@ -42,11 +41,19 @@ pub(super) struct ManifestEntry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Layer {
+struct RecordedEdit {
     /// Hash of the text after the edit.
     after_hash: String,
     created_file: bool,
     splices: Vec<Splice>,
+}
+
+impl RecordedEdit {
+    /// The text before the edit, if `text` is the one after it. The inner `None` means that there was no file.
+    fn undo(&self, text: &str) -> Option<Option<String>> {
+        let before = undo(text, &self.splices).filter(|_| self.after_hash == hash(text))?;
+        Some((!self.created_file).then_some(before))
+    }
 }
 
 fn hash(text: &str) -> String {
@@ -54,32 +61,23 @@ fn hash(text: &str) -> String {
 }
 
 impl ManifestEntry {
-    /// Records an edit. If the file was not changed since the previous edit, the two are merged.
+    /// Records an edit. It is merged with the previous one. If the user has changed the file since that one, neither can
+    /// be undone exactly.
     pub(super) fn record_edit(&mut self, before: Option<&str>, after: &str) {
-        let (mut base, mut created_file) = (before.unwrap_or_default().to_owned(), before.is_none());
-        if let Some(last) =
-            self.layers.last().filter(|last| before.is_some_and(|before| last.after_hash == hash(before)))
-            && let Some(older) = undo(&base, &last.splices)
-        {
-            (base, created_file) = (older, last.created_file);
-            self.layers.pop();
+        self.created_file |= before.is_none();
+        let original = match &self.edit {
+            None => Some(before.map(str::to_owned)),
+            Some(previous) => previous.undo(before.unwrap_or_default()).filter(|_| before.is_some()),
+        };
+        if let Some(original) = original {
+            let splices = splices(original.as_deref().unwrap_or_default(), after);
+            self.edit = Some(RecordedEdit { after_hash: hash(after), created_file: original.is_none(), splices });
         }
-        self.created_file |= created_file;
-        self.layers.push(Layer { after_hash: hash(after), created_file, splices: splices(&base, after) });
     }
 
     /// The text before all edits, if the file was not changed since. The inner `None` means that there was no file.
     pub(super) fn original(&self, text: &str) -> Option<Option<String>> {
-        let mut text = text.to_owned();
-        let mut existed = true;
-        for layer in self.layers.iter().rev() {
-            if !existed || layer.after_hash != hash(&text) {
-                return None;
-            }
-            text = undo(&text, &layer.splices)?;
-            existed = !layer.created_file;
-        }
-        (!self.layers.is_empty()).then(|| existed.then_some(text))
+        self.edit.as_ref()?.undo(text)
     }
 }
 
@@ -113,19 +111,19 @@ impl Manifest {
     }
 
     pub(super) fn save(&self, entry: &ManifestEntry) -> anyhow::Result<()> {
-        let inner = || -> std::io::Result<()> {
+        let write = || -> std::io::Result<()> {
             if let Some(data_dir) = self.dir.parent() {
                 make_private(data_dir)?;
             }
             make_private(&self.dir)?;
-            let (path, draft) = (self.file(&entry.path), self.file(&entry.path).with_extension("new"));
-            let mut file = open_private(&draft)?;
-            file.set_len(0)?;
+            // Only the owner may read a temporary file.
+            let mut file = NamedTempFile::new_in(&self.dir)?;
             file.write_all(&serde_json::to_vec_pretty(entry)?)?;
-            file.sync_all()?;
-            fs::rename(draft, path)
+            file.as_file().sync_all()?;
+            file.persist(self.file(&entry.path))?;
+            Ok(())
         };
-        inner().with_context(|| format!("cannot write the manifest in {}", self.dir.display()))
+        write().with_context(|| format!("cannot write the manifest in {}", self.dir.display()))
     }
 
     pub(super) fn delete(&self, path: &Path) {

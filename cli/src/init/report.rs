@@ -1,15 +1,14 @@
 //! The output of `init`: the changes as a diff, and notes for the user.
 
 use super::{
-    super::{CliError, terminal},
-    change::Change,
+    change::{Change, Kind},
     edit::unified,
-    relative,
     user_files::FileMode,
 };
+use crate::{CliError, render::print};
 use anyhow::anyhow;
 use domain::text::escape;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::{
     fmt::Write as _,
     io::{self, Write as _},
@@ -17,33 +16,74 @@ use std::{
 };
 
 /// A fragment that is missing or different.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct Drift {
     pub path: PathBuf,
+    #[serde(rename = "piece")]
     pub fragment: String,
     pub what: String,
 }
 
+/// A client that was found, and the file or program that proves it.
+#[derive(Debug, Serialize)]
+pub(super) struct FoundClient {
+    pub client: &'static str,
+    #[serde(rename = "by")]
+    pub evidence: String,
+}
+
+/// A file that was left alone, at least in part.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftAlone {
+    pub path: PathBuf,
+    pub why: String,
+}
+
 /// Everything that is printed beside the changes.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct Report {
+    scope: &'static str,
     root: PathBuf,
-    user: bool,
-    /// The clients that were found, and the file or program that proves it.
-    pub found: Vec<(&'static str, String)>,
+    pub found: Vec<FoundClient>,
     pub notes: Vec<String>,
     pub by_hand: Vec<String>,
     /// What stays because it was changed after the installation.
-    pub kept: Vec<(PathBuf, String)>,
-    pub problems: Vec<(PathBuf, String)>,
+    pub kept: Vec<LeftAlone>,
+    pub problems: Vec<LeftAlone>,
+    #[serde(skip)]
     pub drift: Vec<Drift>,
+}
+
+/// The answer of `init --json`.
+#[derive(Serialize)]
+struct InitAnswer<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    changes: Vec<ChangeAnswer<'a>>,
+    applied: bool,
+}
+
+#[derive(Serialize)]
+struct ChangeAnswer<'a> {
+    path: &'a Path,
+    kind: Kind,
+    action: &'static str,
+    diff: String,
+}
+
+/// The answer of `init --check --json`.
+#[derive(Serialize)]
+struct CheckAnswer<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    drift: &'a [Drift],
 }
 
 impl Report {
     pub(super) fn new(root: &Path, user: bool) -> Self {
         Self {
+            scope: if user { "user" } else { "project" },
             root: root.to_owned(),
-            user,
             found: Vec::new(),
             notes: Vec::new(),
             by_hand: Vec::new(),
@@ -54,35 +94,31 @@ impl Report {
     }
 
     pub(super) fn problem(&mut self, path: &Path, why: impl Into<String>) {
-        self.problems.push((path.to_owned(), why.into()));
+        self.problems.push(LeftAlone { path: path.to_owned(), why: why.into() });
     }
 
     pub(super) fn print(&self, json: bool, changes: &[Change], applied: bool) -> Result<(), CliError> {
-        if json {
-            return terminal::write_json(&format!("{:#}\n", self.json(changes, applied)));
-        }
-        terminal::write(&self.text(changes, applied))?;
-        self.print_notes(changes.iter().any(|change| !change.is_silent()))
-    }
-
-    /// Printed after the user has confirmed the changes.
-    pub(super) fn print_done(&self, json: bool, done: usize) -> Result<(), CliError> {
-        if !json {
-            writeln!(io::stderr(), "{done} {} written", if done == 1 { "file" } else { "files" })?;
-        }
-        Ok(())
+        let changes = changes.iter().filter(|change| !change.is_silent()).map(|change| self.change_answer(change));
+        let answer = InitAnswer { report: self, changes: changes.collect(), applied };
+        print(json, &answer, |InitAnswer { changes, .. }| match (changes.is_empty(), applied) {
+            (true, _) => "nothing to do\n".to_owned(),
+            (false, true) => changes.iter().map(|change| change.diff.as_str()).chain(["\nwritten\n"]).collect(),
+            (false, false) => changes.iter().map(|change| change.diff.as_str()).collect(),
+        })?;
+        if json { Ok(()) } else { self.print_notes(!answer.changes.is_empty()) }
     }
 
     pub(super) fn print_check(&self, json: bool) -> Result<(), CliError> {
-        if json {
-            return terminal::write_json(&format!("{:#}\n", self.check_json()));
-        }
-        let text = match self.drift.is_empty() && self.problems.is_empty() {
-            true => "everything is up to date\n".to_owned(),
-            false => self.drift.iter().map(|drift| format!("{}\n", self.line(drift))).collect(),
+        let line = |Drift { path, fragment, what }: &Drift| {
+            format!("{}: {fragment}: {}\n", self.display_path(path), escape(what))
         };
-        terminal::write(&text)?;
-        self.print_notes(false)
+        print(json, &CheckAnswer { report: self, drift: &self.drift }, |CheckAnswer { drift, .. }| {
+            match drift.is_empty() && self.problems.is_empty() {
+                true => "everything is up to date\n".to_owned(),
+                false => drift.iter().map(line).collect(),
+            }
+        })?;
+        if json { Ok(()) } else { self.print_notes(false) }
     }
 
     /// Fails if a file was left alone, even if the others were written.
@@ -94,25 +130,18 @@ impl Report {
         }
     }
 
-    fn line(&self, drift: &Drift) -> String {
-        format!("{}: {}: {}", self.display_path(&drift.path), drift.fragment, escape(&drift.what))
-    }
-
+    /// The path relative to the root, if it is below it.
     fn display_path(&self, path: &Path) -> String {
-        escape(&relative(path, &self.root)).into_owned()
+        escape(&path.strip_prefix(&self.root).unwrap_or(path).display().to_string()).into_owned()
     }
 
-    fn text(&self, changes: &[Change], applied: bool) -> String {
-        let mut out = String::new();
-        for change in changes.iter().filter(|change| !change.is_silent()) {
-            out.push_str(&self.diff(change));
-        }
-        if out.is_empty() {
-            out.push_str("nothing to do\n");
-        } else if applied {
-            out.push_str("\nwritten\n");
-        }
-        out
+    fn change_answer<'a>(&self, change: &'a Change) -> ChangeAnswer<'a> {
+        let action = match (&change.before, &change.after) {
+            (None, _) => "create",
+            (Some(_), None) => "remove",
+            (Some(_), Some(_)) => "edit",
+        };
+        ChangeAnswer { path: &change.path, kind: change.kind, action, diff: self.diff(change) }
     }
 
     fn diff(&self, change: &Change) -> String {
@@ -140,8 +169,8 @@ impl Report {
     /// Prints notes to stderr. What was found is only of interest if something is written.
     fn print_notes(&self, writes: bool) -> Result<(), CliError> {
         let mut out = String::new();
-        for (client, by) in self.found.iter().filter(|_| writes) {
-            let _ = writeln!(out, "found {client}: {}", escape(by));
+        for FoundClient { client, evidence } in self.found.iter().filter(|_| writes) {
+            let _ = writeln!(out, "found {client}: {}", escape(evidence));
         }
         for note in self.notes.iter().filter(|_| writes) {
             let _ = writeln!(out, "note: {}", escape(note));
@@ -149,52 +178,13 @@ impl Report {
         for step in &self.by_hand {
             let _ = writeln!(out, "by hand: {step}");
         }
-        for (path, why) in &self.kept {
+        for LeftAlone { path, why } in &self.kept {
             let _ = writeln!(out, "left alone: {}: {}", self.display_path(path), escape(why));
         }
-        for (path, why) in &self.problems {
+        for LeftAlone { path, why } in &self.problems {
             let _ = writeln!(out, "left alone: {}: {}", escape(&path.display().to_string()), escape(why));
         }
         io::stderr().lock().write_all(out.as_bytes())?;
         Ok(())
-    }
-
-    fn json(&self, changes: &[Change], applied: bool) -> Value {
-        let rows: Vec<_> = changes.iter().filter(|change| !change.is_silent()).map(|change| self.row(change)).collect();
-        let mut all = self.common_json();
-        all["changes"] = rows.into();
-        all["applied"] = applied.into();
-        all
-    }
-
-    fn row(&self, change: &Change) -> Value {
-        let action = match (&change.before, &change.after) {
-            (None, _) => "create",
-            (Some(_), None) => "remove",
-            (Some(_), Some(_)) => "edit",
-        };
-        json!({ "path": change.path, "kind": change.kind, "action": action, "diff": self.diff(change) })
-    }
-
-    fn check_json(&self) -> Value {
-        let row = |drift: &Drift| json!({ "path": drift.path, "piece": drift.fragment, "what": drift.what });
-        let mut all = self.common_json();
-        all["drift"] = self.drift.iter().map(row).collect();
-        all
-    }
-
-    fn common_json(&self) -> Value {
-        let rows = |reasons: &[(PathBuf, String)]| -> Value {
-            reasons.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect()
-        };
-        json!({
-            "scope": if self.user { "user" } else { "project" },
-            "root": self.root,
-            "found": self.found.iter().map(|(client, by)| json!({ "client": client, "by": by })).collect::<Vec<_>>(),
-            "notes": self.notes,
-            "by_hand": self.by_hand,
-            "kept": rows(&self.kept),
-            "problems": rows(&self.problems),
-        })
     }
 }

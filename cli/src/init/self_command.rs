@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
@@ -18,23 +17,19 @@ pub(super) struct SelfCommand {
 
 impl SelfCommand {
     /// For files that are shared between machines: the name, if PATH contains the program.
-    pub(super) fn portable() -> std::io::Result<Self> {
-        if find_in_path(NAME).is_some() {
-            Ok(Self { program: NAME.into(), options: Vec::new() })
-        } else {
-            Self::absolute()
+    pub(super) fn portable(options: &[String]) -> std::io::Result<Self> {
+        match find_in_path(NAME) {
+            Some(_) => Ok(Self { program: NAME.into(), options: options.to_vec() }),
+            None => Self::absolute(options),
         }
     }
 
     /// For files of this machine: an absolute path. A link in PATH is preferred, because it survives upgrades.
-    pub(super) fn absolute() -> std::io::Result<Self> {
+    pub(super) fn absolute(options: &[String]) -> std::io::Result<Self> {
         let exe = env::current_exe()?;
         let linked = find_in_path(NAME).filter(|path| path.canonicalize().ok() == exe.canonicalize().ok());
-        Ok(Self { program: linked.unwrap_or(exe).to_string_lossy().into_owned(), options: Vec::new() })
-    }
-
-    pub(super) fn with_options(self, options: &[String]) -> Self {
-        Self { options: options.to_vec(), ..self }
+        let program = linked.unwrap_or(exe).to_string_lossy().into_owned();
+        Ok(Self { program, options: options.to_vec() })
     }
 
     pub(super) fn is_absolute(&self) -> bool {
@@ -60,9 +55,6 @@ fn shell_quote(word: &str) -> String {
 /// The executable of this name in PATH.
 pub(super) fn find_in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    let absolute = |dir: &PathBuf| dir.is_absolute();
-    env::split_paths(&path)
-        .filter(absolute)
-        .map(|dir| dir.join(OsStr::new(name)))
-        .find(|file| file.is_file() && super::user_files::is_executable(file))
+    let files = env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
+    files.into_iter().find(|file| file.is_file() && super::user_files::is_executable(file))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, anyhow};
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, Permissions},
     io::{self, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -40,29 +40,27 @@ pub(super) fn write(path: &Path, text: &str, file_mode: FileMode) -> anyhow::Res
     let real = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
     let dir = real.parent().context("the path has no folder")?;
     fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    let mode = fs::metadata(&real).map(|meta| meta.permissions().mode()).ok();
-    let name = real.file_name().unwrap_or_default().to_string_lossy();
-    let draft = dir.join(format!(".{name}.countersign-{}", std::process::id()));
-    let written = write_draft(&draft, text, mode, file_mode).and_then(|()| fs::rename(&draft, &real));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    written.with_context(|| format!("cannot write {}", real.display()))
+    replace(&real, dir, text, file_mode).with_context(|| format!("cannot write {}", real.display()))
 }
 
-fn write_draft(draft: &Path, text: &str, mode: Option<u32>, file_mode: FileMode) -> io::Result<()> {
-    let _ = fs::remove_file(draft);
-    let mut file = File::create_new(draft)?;
-    let plain = file.metadata()?.permissions().mode();
-    let mode = match (file_mode, mode) {
-        (FileMode::Private, None) => 0o600,
-        (FileMode::Default | FileMode::Private, mode) => mode.unwrap_or(plain),
+fn replace(path: &Path, dir: &Path, text: &str, file_mode: FileMode) -> io::Result<()> {
+    // The mode of a new file, which the umask restricts.
+    let plain = Permissions::from_mode(0o666);
+    let mut draft = tempfile::Builder::new().prefix(".countersign-").permissions(plain).tempfile_in(dir)?;
+    let existing = fs::metadata(path).ok();
+    let default = existing.as_ref().map_or_else(|| draft.as_file().metadata(), |meta| Ok(meta.clone()))?;
+    let default = default.permissions().mode();
+    let mode = match file_mode {
+        FileMode::Private if existing.is_none() => 0o600,
+        FileMode::Default | FileMode::Private => default,
         // Grant execution to those who can read it, as git does for its own hooks.
-        (FileMode::Executable, mode) => mode.unwrap_or(plain) | (mode.unwrap_or(plain) & 0o444) >> 2,
+        FileMode::Executable => default | (default & 0o444) >> 2,
     };
-    file.set_permissions(Permissions::from_mode(mode))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    draft.as_file().set_permissions(Permissions::from_mode(mode))?;
+    draft.write_all(text.as_bytes())?;
+    draft.as_file().sync_all()?;
+    draft.persist(path)?;
+    Ok(())
 }
 
 /// The folders that must be created for a file, the outermost first.

@@ -1,9 +1,9 @@
 //! Edits JSON with comments and trailing commas, the format of client settings.
 
-use super::EditError;
+use super::{EditError, changed_keys, lookup};
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
+    cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
 };
 use serde_json::{Map, Value, json};
 
@@ -28,67 +28,44 @@ fn parse(text: &str) -> Result<CstRootNode, EditError> {
         .map_err(|error| EditError::at(text, error.range().start, error.kind().to_string()))
 }
 
-/// The root object. An empty file gets an empty one.
-fn object(root: &CstRootNode) -> Result<CstObject, EditError> {
-    root.object_value_or_create().ok_or_else(|| wrong_type(&[], "object"))
+pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, EditError> {
+    lookup(parse(text)?.value().and_then(|value| value.to_serde_value()), path, "object")
 }
 
-fn wrong_type(path: &[String], needed: &'static str) -> EditError {
-    let at = if path.is_empty() { "the file".to_owned() } else { path.join(".") };
-    EditError::WrongType { path: at, expected: needed }
-}
-
-pub(super) fn get(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
-    let root = parse(text)?;
-    let Some(value) = root.value() else { return Ok(None) };
-    let Some(mut value) = value.to_serde_value() else { return Ok(None) };
-    if !value.is_object() {
-        return Err(wrong_type(&[], "object"));
-    }
+/// The object at `path`. It is created if it is missing.
+fn object(root: &CstRootNode, path: &[&str]) -> Result<CstObject, EditError> {
+    let mut at = root.object_value_or_create().ok_or_else(|| EditError::wrong_type(&[], "object"))?;
     for (depth, name) in path.iter().enumerate() {
-        let Value::Object(map) = &mut value else { return Err(wrong_type(&path[..depth], "object")) };
-        let Some(inner) = map.remove(name) else { return Ok(None) };
-        value = inner;
+        let object = at.object_value_or_create(name);
+        at = object.ok_or_else(|| EditError::wrong_type(&path[..=depth], "object"))?;
     }
-    Ok(Some(value))
+    Ok(at)
 }
 
-pub(super) fn insert(text: &str, path: &[String], value: &Value, keys: &[&str]) -> Result<String, EditError> {
+pub(super) fn insert(text: &str, path: &[&str], value: &Value, keys: &[&str]) -> Result<String, EditError> {
+    let current = get(text, path)?.unwrap_or_default();
     let root = parse(text)?;
     let Some((name, around)) = path.split_last() else { return Ok(text.to_owned()) };
-    let mut at = object(&root)?;
-    for (depth, name) in around.iter().enumerate() {
-        at = at.object_value_or_create(name).ok_or_else(|| wrong_type(&path[..=depth], "object"))?;
-    }
+    let at = object(&root, around)?;
     match (at.get(name), at.object_value(name)) {
-        (Some(_), Some(there)) => update(&there, value, keys),
-        (Some(there), None) => there.set_value(input(value)),
-        (None, _) => {
-            at.append(name, input(value));
+        // Additions of the user stay.
+        (Some(_), Some(there)) => {
+            for key in changed_keys(&current, value, keys) {
+                match (there.get(key), value.get(key)) {
+                    (Some(old), Some(new)) => old.set_value(input(new)),
+                    (Some(old), None) => old.remove(),
+                    (None, Some(new)) => drop(there.append(key, input(new))),
+                    (None, None) => {}
+                }
+            }
         }
+        (Some(there), None) => there.set_value(input(value)),
+        (None, _) => drop(at.append(name, input(value))),
     }
     Ok(root.to_string())
 }
 
-/// Updates only `keys`, so that additions of the user stay.
-fn update(there: &CstObject, value: &Value, keys: &[&str]) {
-    for key in keys {
-        match (there.get(key), value.get(*key)) {
-            (Some(old), Some(new)) => {
-                if old.value().and_then(|old| old.to_serde_value()).as_ref() != Some(new) {
-                    old.set_value(input(new));
-                }
-            }
-            (Some(old), None) => old.remove(),
-            (None, Some(new)) => {
-                there.append(key, input(new));
-            }
-            (None, None) => {}
-        }
-    }
-}
-
-pub(super) fn remove(text: &str, path: &[String], created_containers: &[String]) -> Result<String, EditError> {
+pub(super) fn remove(text: &str, path: &[&str], created_containers: &[String]) -> Result<String, EditError> {
     let root = parse(text)?;
     if let Some(found) = find_property(&root, path) {
         found.remove();
@@ -97,7 +74,7 @@ pub(super) fn remove(text: &str, path: &[String], created_containers: &[String])
     Ok(root.to_string())
 }
 
-fn find_property(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
+fn find_property(root: &CstRootNode, path: &[&str]) -> Option<CstObjectProp> {
     let (name, around) = path.split_last()?;
     let mut at = root.object_value()?;
     for name in around {
@@ -106,10 +83,10 @@ fn find_property(root: &CstRootNode, path: &[String]) -> Option<CstObjectProp> {
     at.get(name)
 }
 
-/// Removes containers that `init` created_containers and that are now empty, the innermost first.
+/// Removes containers that `init` created and that are now empty, the innermost first.
 fn prune(root: &CstRootNode, created_containers: &[String]) {
     for path in created_containers.iter().rev() {
-        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        let path: Vec<&str> = path.split('.').collect();
         let Some(found) = find_property(root, &path) else { continue };
         let is_empty = match (found.object_value(), found.array_value()) {
             (Some(object), _) => object.properties().is_empty(),
@@ -131,9 +108,9 @@ pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
 }
 
 pub(super) fn get_hook(text: &str, event: &str, subcommand: &str) -> Result<Option<Value>, EditError> {
-    let path = ["hooks".to_owned(), event.to_owned()];
+    let path = ["hooks", event];
     let Some(groups) = get(text, &path)? else { return Ok(None) };
-    let Value::Array(groups) = groups else { return Err(wrong_type(&path, "list")) };
+    let Value::Array(groups) = groups else { return Err(EditError::wrong_type(&path, "list")) };
     let ours = groups.into_iter().find_map(|group| {
         let handler = group["hooks"].as_array()?.iter().find(|handler| is_ours(handler, subcommand))?.clone();
         Some(self::group(group["matcher"].as_str(), &handler))
@@ -145,19 +122,12 @@ fn is_ours(handler: &Value, subcommand: &str) -> bool {
     handler["command"].as_str().is_some_and(|command| command.contains("countersign") && command.contains(subcommand))
 }
 
-pub(super) fn insert_hook(
-    text: &str,
-    event: &str,
-    matcher: Option<&str>,
-    handler: &Value,
-    subcommand: &str,
-) -> Result<String, EditError> {
+pub(super) fn insert_hook(text: &str, event: &str, group: &Value, subcommand: &str) -> Result<String, EditError> {
     let text = remove_hook(text, event, subcommand, &[])?;
     let root = parse(&text)?;
-    let path = ["hooks".to_owned(), event.to_owned()];
-    let hooks = object(&root)?.object_value_or_create("hooks").ok_or_else(|| wrong_type(&path[..1], "object"))?;
-    let list = hooks.array_value_or_create(event).ok_or_else(|| wrong_type(&path, "list"))?;
-    list.append(input(&group(matcher, handler)));
+    let list = object(&root, &["hooks"])?.array_value_or_create(event);
+    let list = list.ok_or_else(|| EditError::wrong_type(&["hooks", event], "list"))?;
+    list.append(input(group));
     Ok(root.to_string())
 }
 
@@ -168,12 +138,9 @@ pub(super) fn remove_hook(
     created_containers: &[String],
 ) -> Result<String, EditError> {
     let root = parse(text)?;
-    if let Some(list) =
-        find_property(&root, &["hooks".to_owned(), event.to_owned()]).and_then(|prop| prop.array_value())
-    {
-        for group in list.elements() {
-            remove_from_group(&group, subcommand);
-        }
+    let list = find_property(&root, &["hooks", event]).and_then(|property| property.array_value());
+    for group in list.map(|list| list.elements()).unwrap_or_default() {
+        remove_from_group(&group, subcommand);
     }
     prune(&root, created_containers);
     Ok(root.to_string())
@@ -181,14 +148,11 @@ pub(super) fn remove_hook(
 
 fn remove_from_group(group: &CstNode, subcommand: &str) {
     let Some(handlers) = group.as_object().and_then(|group| group.array_value("hooks")) else { return };
-    let ours = |handlers: &CstArray| {
-        let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|value| is_ours(&value, subcommand));
-        handlers.elements().into_iter().find(is_ours)
-    };
-    let mut found = false;
-    while let Some(handler) = ours(&handlers) {
+    let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|value| is_ours(&value, subcommand));
+    let ours: Vec<CstNode> = handlers.elements().into_iter().filter(is_ours).collect();
+    let found = !ours.is_empty();
+    for handler in ours {
         handler.remove();
-        found = true;
     }
     if found && handlers.elements().is_empty() {
         group.clone().remove();

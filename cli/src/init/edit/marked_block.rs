@@ -2,19 +2,10 @@
 
 use super::{EditError, line_diff::dominant_newline};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Markers {
-    pub begin: &'static str,
-    pub end: &'static str,
-}
+/// The first line of a block in a shell script.
+pub(in super::super) const SHELL_BEGIN: &str = "# countersign: begin";
 
-impl Markers {
-    pub(in super::super) const MARKDOWN: Self =
-        Self { begin: "<!-- countersign: begin -->", end: "<!-- countersign: end -->" };
-    pub(in super::super) const SHELL: Self = Self { begin: "# countersign: begin", end: "# countersign: end" };
-}
-
-/// Where a new block is inserted.
+/// Where a new block is inserted. The first two are for Markdown, the last one is for shell scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum BlockPosition {
     /// At the end of the file.
@@ -27,7 +18,6 @@ pub(in super::super) enum BlockPosition {
 
 #[derive(Debug, Clone)]
 pub(in super::super) struct MarkedBlock {
-    pub markers: Markers,
     pub position: BlockPosition,
     /// Complete lines, each ending in a newline.
     pub body: String,
@@ -46,7 +36,7 @@ impl MarkedBlock {
 
     pub(super) fn insert(&self, text: &str) -> Result<String, EditError> {
         let newline = dominant_newline(text);
-        let Markers { begin, end } = self.markers;
+        let (begin, end) = self.markers();
         let block = format!("{begin}\n{}{end}\n", self.body).replace('\n', newline);
         if let Some((start, stop)) = self.find(text)? {
             return Ok([&text[..start], &block, &text[stop..]].concat());
@@ -79,21 +69,31 @@ impl MarkedBlock {
         text.trim().is_empty() || (self.position == BlockPosition::AfterShebang && text == SHEBANG)
     }
 
+    fn markers(&self) -> (&'static str, &'static str) {
+        match self.position {
+            BlockPosition::AfterShebang => (SHELL_BEGIN, "# countersign: end"),
+            BlockPosition::End | BlockPosition::AfterFrontMatter => {
+                ("<!-- countersign: begin -->", "<!-- countersign: end -->")
+            }
+        }
+    }
+
     /// The byte range of the block, including both marker lines.
     fn find(&self, text: &str) -> Result<Option<(usize, usize)>, EditError> {
+        let (marker, end_marker) = self.markers();
         let mut offset = 0;
         let mut begun = None;
         for (number, line) in text.split_inclusive('\n').enumerate() {
             let end = offset + line.len();
             match begun {
-                None if line.trim() == self.markers.begin => begun = Some((offset, number + 1)),
-                Some((start, _)) if line.trim() == self.markers.end => return Ok(Some((start, end))),
+                None if line.trim() == marker => begun = Some((offset, number + 1)),
+                Some((start, _)) if line.trim() == end_marker => return Ok(Some((start, end))),
                 None | Some(_) => {}
             }
             offset = end;
         }
         match begun {
-            Some((_, line)) => Err(EditError::UnclosedMarker { line, marker: self.markers.begin }),
+            Some((_, line)) => Err(EditError::UnclosedMarker { line, marker }),
             None => Ok(None),
         }
     }
