@@ -8,8 +8,6 @@ mod git_actions;
 mod index_simulation;
 mod pre_tool_use;
 mod protocol;
-mod required_approvals;
-mod seen_feedback;
 mod session_start;
 mod shell;
 mod stop;
@@ -34,7 +32,7 @@ enum Hook {
     /// git: do what commit-msg does, in the earlier hook
     PrepareCommitMsg(Message),
     /// git: write the receipt note if gate.receipt is "note"
-    PostCommit(Plain),
+    PostCommit(ConfigArgs),
     /// Agents: deny `git commit` and `git push` of changes that are not approved
     PreToolUse(Gated),
     /// Agents: block the end of a turn once if a reviewer's feedback is unanswered
@@ -44,15 +42,9 @@ enum Hook {
 }
 
 #[derive(Debug, clap::Args)]
-struct Plain {
-    #[command(flatten)]
-    place: ConfigArgs,
-}
-
-#[derive(Debug, clap::Args)]
 struct Gated {
     #[command(flatten)]
-    failing: FailModeArgs,
+    fail_mode: FailModeArgs,
     #[command(flatten)]
     place: ConfigArgs,
 }

@@ -1,20 +1,24 @@
 //! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
 
-use super::{
-    Gated, Message, Plain, PrePush,
-    required_approvals::{GitPoint, is_required},
-};
+use super::{Gated, Message, PrePush};
 use crate::{
     CliError,
     commands::gate::{load_config, open_gate, repo_and_config},
     config_args::ConfigArgs,
     render::gate::report,
+    terminal::remark,
 };
-use config::Fail;
-
+use config::{
+    Fail,
+    planning::{GitPoint, PLANNING_FILE, PlanningConfig},
+};
 use domain::text::escape;
 use gate::{Candidate, Decision, PushUpdate, Receipt};
-use std::io::{self, Read as _, Write as _};
+use git::UserRepo;
+use std::{
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
 
 /// Exit code with which a hook makes git abort.
 const REFUSED: u8 = 1;
@@ -54,7 +58,7 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
             print_stderr(&report(&decisions));
             Err(CliError::answer(REFUSED))
         }
-        Err(error) => match fail_mode(args.failing.chosen(), &args.place) {
+        Err(error) => match fail_mode(args.fail_mode.chosen(), &args.place) {
             Fail::Open => {
                 print_stderr(&format!("cannot check for an approval, so nothing was checked: {error:#}\n"));
                 Ok(())
@@ -88,9 +92,9 @@ pub(super) async fn commit_message(args: Message) {
     report_failure("cannot write the receipt trailer", written.await);
 }
 
-pub(super) async fn post_commit(args: Plain) {
+pub(super) async fn post_commit(config_args: ConfigArgs) {
     let written = async {
-        let (repo, config) = repo_and_config(&args.place).await?;
+        let (repo, config) = repo_and_config(&config_args).await?;
         if config.gate.receipt != config::Receipt::Note {
             return anyhow::Ok(());
         }
@@ -114,4 +118,32 @@ fn print_stderr(text: &str) {
     let lines: String = text.lines().map(|line| format!("countersign: {}\n", escape(line))).collect();
     // Nothing can be done if stderr is closed.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
+}
+
+/// Hooks ask for an approval unless `.planning/config.json` says otherwise. Settings that cannot be parsed, or that are
+/// not committed, exempt nothing: the person who makes the change could have written them.
+pub(super) async fn is_required(point: GitPoint, repo: &UserRepo) -> bool {
+    let asks = |tandem: PlanningConfig| tandem.requires_approval_at(point);
+    if PlanningConfig::load(repo.root()).map_or(true, asks) {
+        return true;
+    }
+    let action = match point {
+        GitPoint::Commit => "commit",
+        GitPoint::Push => "push",
+    };
+    if read_committed(repo).await.is_none_or(asks) {
+        remark(&format!(
+            "countersign: {PLANNING_FILE} requires no approval for a {action}, but HEAD does not have this setting; it takes \
+             effect after it is committed"
+        ));
+        return true;
+    }
+    remark(&format!("countersign: {PLANNING_FILE} requires no approval for a {action}"));
+    false
+}
+
+/// The settings in the HEAD commit. `None` if there are none or they cannot be parsed.
+async fn read_committed(repo: &UserRepo) -> Option<PlanningConfig> {
+    let text = repo.read_committed(PLANNING_FILE).await.ok()??;
+    PlanningConfig::parse(Path::new(PLANNING_FILE), std::str::from_utf8(&text).ok()?).ok()
 }

@@ -4,8 +4,7 @@ mod command_tables;
 
 use super::shell::{Connector, Item, SimpleCommand, Word, parse};
 use command_tables::{
-    CHANGES_INDEX, HARMLESS, KEEPS_INDEX, READ_ONLY, TEXT_TOOLS, UnwrappedCommand, assignment, join, redirects_git,
-    resolve_path,
+    ProgramKind, UnwrappedCommand, assignment, git_effect, join, program_kind, redirects_git, resolve_path,
 };
 use std::{
     collections::HashMap,
@@ -187,14 +186,15 @@ impl Analyzer {
                 self.git(args, &unwrapped);
             }
             _ if program.uncertain => self.expanded(program, args),
-            harmless if HARMLESS.contains(&harmless) => {}
-            other => {
-                self.raise(PriorEffect::Files);
-                if !TEXT_TOOLS.contains(&other) {
+            other => match program_kind(other) {
+                ProgramKind::Harmless => {}
+                ProgramKind::TextTool => self.raise(PriorEffect::Files),
+                ProgramKind::Unknown => {
+                    self.raise(PriorEffect::Files);
                     self.passed_texts.push(join(&unwrapped.words));
                     self.passed_texts.extend(command.input.clone());
                 }
-            }
+            },
         }
     }
 
@@ -352,17 +352,17 @@ impl Analyzer {
             "branch" | "tag" if is_listing(args) => PriorEffect::None,
             "branch" | "tag" => PriorEffect::Refs,
             "checkout" | "switch" if is_new_branch(args) => PriorEffect::Refs,
-            known if READ_ONLY.contains(&known) => PriorEffect::None,
-            known if CHANGES_INDEX.contains(&known) => PriorEffect::Index,
-            known if KEEPS_INDEX.contains(&known) => {
-                self.defines_aliases |= known == "config" && args.iter().any(defines_alias);
-                PriorEffect::Files
-            }
-            _ if self.defines_aliases => {
-                self.raise(PriorEffect::Index);
-                return Some(ActionKind::Commit);
-            }
-            other => return Some(ActionKind::Unknown(other.to_owned())),
+            other => match git_effect(other) {
+                Some(effect) => {
+                    self.defines_aliases |= other == "config" && args.iter().any(defines_alias);
+                    effect
+                }
+                None if self.defines_aliases => {
+                    self.raise(PriorEffect::Index);
+                    return Some(ActionKind::Commit);
+                }
+                None => return Some(ActionKind::Unknown(other.to_owned())),
+            },
         };
         self.raise(changes);
         None

@@ -21,43 +21,27 @@ pub(super) struct CommitOptions {
     pub paths: Vec<String>,
 }
 
-/// Options that take a value and do not change the content.
-const WITH_VALUE: &[&str] = &[
-    "--message",
-    "--file",
-    "--author",
-    "--date",
-    "--template",
-    "--reuse-message",
-    "--reedit-message",
-    "--fixup",
-    "--squash",
-    "--cleanup",
-    "--trailer",
-];
-/// Options without a value that do not change the content.
-const NEUTRAL: &[&str] = &[
-    "--allow-empty-message",
-    "--branch",
-    "--edit",
-    "--gpg-sign",
-    "--no-edit",
-    "--no-gpg-sign",
-    "--no-post-rewrite",
-    "--no-signoff",
-    "--no-status",
-    "--no-verify",
-    "--only",
-    "--quiet",
-    "--reset-author",
-    "--signoff",
-    "--status",
-    "--untracked-files",
-    "--verbose",
-    "--verify",
-];
-/// Options with which nothing is committed.
-const WITHOUT_COMMIT: &[&str] = &["--dry-run", "--short", "--porcelain", "--long", "--help", "-h"];
+/// How an option of `git commit` affects the content.
+enum OptionKind {
+    Neutral,
+    /// Neutral, and takes a value.
+    WithValue,
+    /// Nothing is committed.
+    NoCommit,
+    Unknown,
+}
+
+fn option_kind(name: &str) -> OptionKind {
+    match name {
+        "--branch" | "--edit" | "--gpg-sign" | "--no-edit" | "--no-gpg-sign" | "--no-post-rewrite" | "--no-signoff"
+        | "--no-status" | "--no-verify" | "--only" | "--quiet" | "--reset-author" | "--signoff" | "--status"
+        | "--untracked-files" | "--verbose" | "--verify" => OptionKind::Neutral,
+        "--message" | "--file" | "--author" | "--date" | "--template" | "--reuse-message" | "--reedit-message"
+        | "--fixup" | "--squash" | "--cleanup" | "--trailer" => OptionKind::WithValue,
+        "--dry-run" | "--short" | "--porcelain" | "--long" | "--help" | "-h" => OptionKind::NoCommit,
+        _ => OptionKind::Unknown,
+    }
+}
 
 impl CommitOptions {
     pub(super) fn parse(words: &[Word]) -> Self {
@@ -73,14 +57,20 @@ impl CommitOptions {
                     }
                 }
                 "--allow-empty" => options.allow_empty = true,
+                "--allow-empty-message" => {}
                 "--all" => options.all = true,
                 "--amend" => options.amend = true,
                 "--include" => options.include = true,
-                text if WITHOUT_COMMIT.contains(&text) => options.commits_nothing = true,
-                text if WITH_VALUE.contains(&text) => options.is_uncertain |= words.next().is_some_and(is_open),
-                text if text.starts_with("--") => {
+                text if text.starts_with("--") || text == "-h" => {
                     let name = text.split('=').next().unwrap_or_default();
-                    options.is_uncertain |= !NEUTRAL.contains(&name) && !WITH_VALUE.contains(&name);
+                    match option_kind(name) {
+                        OptionKind::NoCommit if name == text => options.commits_nothing = true,
+                        OptionKind::WithValue if name == text => {
+                            options.is_uncertain |= words.next().is_some_and(is_open);
+                        }
+                        OptionKind::Neutral | OptionKind::WithValue => {}
+                        OptionKind::NoCommit | OptionKind::Unknown => options.is_uncertain = true,
+                    }
                 }
                 text if text.len() > 1 && text.starts_with('-') => {
                     if options.parse_short(&text[1..]) {

@@ -2,11 +2,10 @@
 
 use super::{
     Gated,
-    git::fail_mode,
+    git::{fail_mode, is_required},
     git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
     index_simulation::{CommitOptions, IndexSimulation},
     protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
-    required_approvals::{GitPoint, is_required},
     shell::Word,
 };
 use crate::{
@@ -15,7 +14,7 @@ use crate::{
     config_args::ConfigArgs,
     render::gate::report,
 };
-use config::Fail;
+use config::{Fail, planning::GitPoint};
 use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
 use git::UserRepo;
 use std::{
@@ -43,7 +42,7 @@ const UNKNOWN_FOLDER: &str = "blocked: the folder in which this command commits 
 pub(super) async fn run(args: Gated) -> Result<(), CliError> {
     let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.place)).await };
     print(match denial {
-        Err(error) if fail_mode(args.failing.chosen(), &args.place) == Fail::Closed => {
+        Err(error) if fail_mode(args.fail_mode.chosen(), &args.place) == Fail::Closed => {
             Ok(HookOutput::deny(format!("Countersign cannot check for an approval: {error:#}")))
         }
         Err(error) => Err(error),

@@ -6,19 +6,27 @@
 use super::{
     Agent,
     protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
-    seen_feedback::SeenFeedback,
 };
 use crate::{CliError, commands::gate::load_config, config_args::ConfigArgs, render::clipped};
+use anyhow::Context as _;
 use domain::{
+    content::digest,
     review::{Review, Status},
     time::Timestamp,
 };
 use git::UserRepo;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 use store::read_only::{OpenReview, ReadOnlyStore};
 
 /// Reviews without activity for longer do not concern this session.
 const MAX_REVIEW_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Files of sessions that were idle for longer are deleted.
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 const MAX_REASON_COLUMNS: usize = 300;
 const MAX_INTENT_COLUMNS: usize = 100;
 
@@ -114,4 +122,49 @@ pub(super) fn summary(review: &OpenReview) -> String {
         (Status::Cancelled | Status::Closed, ..) => (status.to_string(), "nothing".to_owned()),
     };
     format!("{number} ({}): {state}. Next: {next}.", clipped(intent, MAX_INTENT_COLUMNS))
+}
+
+/// The sequence number of the latest feedback that a session was blocked for, per review. Stored in a file per session
+/// inside `.git`.
+struct SeenFeedback {
+    file: PathBuf,
+    reviews: BTreeMap<String, u64>,
+}
+
+impl SeenFeedback {
+    async fn load(repo: &UserRepo, session: &str) -> anyhow::Result<Self> {
+        let folder = repo.root().join(repo.git(["rev-parse", "--git-path", "countersign/seen-feedback"]).await?);
+        let file = folder.join(format!("{}.json", digest(&[session])));
+        let reviews = fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok());
+        Ok(Self { file, reviews: reviews.unwrap_or_default() })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.reviews.is_empty()
+    }
+
+    fn contains(&self, review: &str, feedback: u64) -> bool {
+        self.reviews.get(review).is_some_and(|seen| *seen >= feedback)
+    }
+
+    /// Saves to disk. Call it before the agent is blocked: feedback that is not saved would block again and again.
+    fn save(&mut self, feedback: impl IntoIterator<Item = (String, u64)>) -> anyhow::Result<()> {
+        self.reviews.extend(feedback);
+        let folder = self.file.parent().context("the file for seen feedback has no folder")?;
+        fs::create_dir_all(folder)?;
+        remove_expired(folder);
+        let draft = self.file.with_extension(format!("{}", std::process::id()));
+        fs::write(&draft, serde_json::to_vec(&self.reviews)?)?;
+        fs::rename(&draft, &self.file).context("cannot save which feedback was seen")
+    }
+}
+
+fn remove_expired(folder: &Path) {
+    let is_expired = |file: &fs::DirEntry| {
+        let changed = file.metadata().and_then(|meta| meta.modified()).ok();
+        changed.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > RETENTION)
+    };
+    for file in fs::read_dir(folder).into_iter().flatten().flatten().filter(is_expired) {
+        let _ = fs::remove_file(file.path());
+    }
 }

@@ -1,5 +1,6 @@
 //! Strips wrappers such as `env` and `sudo` from a command, and classifies programs and git subcommands.
 
+use super::PriorEffect;
 use crate::hook::shell::Word;
 use std::path::{Path, PathBuf};
 
@@ -144,110 +145,42 @@ const WRAPPERS: &[(&str, &[&str])] = &[
     ("flock", &["-w", "--timeout", "--wait", "-E", "--conflict-exit-code"]),
 ];
 
-/// Programs that do not change files.
-pub(super) const HARMLESS: &[&str] = &[
-    ":", "[", "[[", "cat", "date", "echo", "exit", "export", "false", "grep", "head", "ls", "printf", "pwd", "rg",
-    "set", "sleep", "tail", "test", "true", "unset", "wc", "which",
-];
+/// What a program other than git may do.
+pub(super) enum ProgramKind {
+    /// Changes no files.
+    Harmless,
+    /// May change files, but does not run its arguments as commands.
+    TextTool,
+    Unknown,
+}
 
-/// Programs that may change files, but do not run their arguments as commands.
-pub(super) const TEXT_TOOLS: &[&str] = &[
-    "awk",
-    "countersign",
-    "cut",
-    "diff",
-    "egrep",
-    "fgrep",
-    "gh",
-    "jq",
-    "less",
-    "man",
-    "sed",
-    "sort",
-    "tee",
-    "tr",
-    "uniq",
-];
+pub(super) fn program_kind(program: &str) -> ProgramKind {
+    match program {
+        ":" | "[" | "[[" | "cat" | "date" | "echo" | "exit" | "export" | "false" | "grep" | "head" | "ls"
+        | "printf" | "pwd" | "rg" | "set" | "sleep" | "tail" | "test" | "true" | "unset" | "wc" | "which" => {
+            ProgramKind::Harmless
+        }
+        "awk" | "countersign" | "cut" | "diff" | "egrep" | "fgrep" | "gh" | "jq" | "less" | "man" | "sed" | "sort"
+        | "tee" | "tr" | "uniq" => ProgramKind::TextTool,
+        _ => ProgramKind::Unknown,
+    }
+}
 
-/// Git subcommands that do not change the content of a commit.
-pub(super) const READ_ONLY: &[&str] = &[
-    "blame",
-    "branch",
-    "cat-file",
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-index",
-    "diff-tree",
-    "fetch",
-    "for-each-ref",
-    "grep",
-    "help",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "patch-id",
-    "range-diff",
-    "reflog",
-    "remote",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "tag",
-    "verify-commit",
-    "version",
-    "whatchanged",
-];
-
-/// Git subcommands that may change files or settings, but neither the index nor HEAD.
-pub(super) const KEEPS_INDEX: &[&str] = &[
-    "archive",
-    "bundle",
-    "checkout-index",
-    "clean",
-    "clone",
-    "commit-tree",
-    "config",
-    "format-patch",
-    "fsck",
-    "gc",
-    "hash-object",
-    "init",
-    "maintenance",
-    "merge-tree",
-    "notes",
-    "worktree",
-    "write-tree",
-];
-
-/// Git subcommands that change the index or HEAD, other than `add`, `rm` and `commit`.
-pub(super) const CHANGES_INDEX: &[&str] = &[
-    "am",
-    "apply",
-    "bisect",
-    "checkout",
-    "cherry-pick",
-    "merge",
-    "mv",
-    "pull",
-    "read-tree",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "sparse-checkout",
-    "stash",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "update-index",
-    "update-ref",
-];
+/// What a git subcommand other than `add`, `rm`, `commit` and `push` changes. `None` if it is not a subcommand of git.
+pub(super) fn git_effect(subcommand: &str) -> Option<PriorEffect> {
+    Some(match subcommand {
+        "blame" | "branch" | "cat-file" | "check-ignore" | "cherry" | "count-objects" | "describe" | "diff"
+        | "diff-index" | "diff-tree" | "fetch" | "for-each-ref" | "grep" | "help" | "log" | "ls-files"
+        | "ls-remote" | "ls-tree" | "merge-base" | "name-rev" | "patch-id" | "range-diff" | "reflog" | "remote"
+        | "rev-list" | "rev-parse" | "shortlog" | "show" | "show-ref" | "status" | "tag" | "verify-commit"
+        | "version" | "whatchanged" => PriorEffect::None,
+        // Files or settings, but neither the index nor HEAD.
+        "archive" | "bundle" | "checkout-index" | "clean" | "clone" | "commit-tree" | "config" | "format-patch"
+        | "fsck" | "gc" | "hash-object" | "init" | "maintenance" | "merge-tree" | "notes" | "worktree"
+        | "write-tree" => PriorEffect::Files,
+        "am" | "apply" | "bisect" | "checkout" | "cherry-pick" | "merge" | "mv" | "pull" | "read-tree" | "rebase"
+        | "reset" | "restore" | "revert" | "sparse-checkout" | "stash" | "submodule" | "switch" | "symbolic-ref"
+        | "update-index" | "update-ref" => PriorEffect::Index,
+        _ => return None,
+    })
+}

@@ -48,7 +48,7 @@ impl<'a> Lexer<'a> {
     fn step(&mut self, c: char) {
         match c {
             '\\' => self.escape(),
-            '\'' => self.single(),
+            '\'' => self.single(false),
             '"' => self.double(),
             '$' => self.dollar(false),
             '`' => self.backticks(),
@@ -133,17 +133,6 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn single(&mut self) {
-        self.current().quoted = true;
-        loop {
-            match self.chars.next() {
-                Some('\'') => return,
-                Some(c) => self.push(c),
-                None => return self.script.broken = true,
-            }
-        }
-    }
-
     fn double(&mut self) {
         self.current().quoted = true;
         loop {
@@ -178,7 +167,7 @@ impl<'a> Lexer<'a> {
             }
             Some('\'') if !in_quotes => {
                 self.chars.next();
-                return self.ansi();
+                return self.single(true);
             }
             Some(c) if c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '*' | '#' | '?' | '$' | '!' | '-') => {
                 self.push('$');
@@ -203,13 +192,13 @@ impl<'a> Lexer<'a> {
         text
     }
 
-    /// `$'…'`. Escapes that name a character by its code make the word uncertain.
-    fn ansi(&mut self) {
+    /// `'…'`, or `$'…'` with escapes. Escapes that name a character by its code make the word uncertain.
+    fn single(&mut self, with_escapes: bool) {
         self.current().quoted = true;
         loop {
             match self.chars.next() {
                 Some('\'') => return,
-                Some('\\') => match self.chars.next() {
+                Some('\\') if with_escapes => match self.chars.next() {
                     Some('n') => self.push('\n'),
                     Some('t') => self.push('\t'),
                     Some(c @ ('x' | 'u' | 'U' | '0'..='7')) => {
