@@ -90,6 +90,11 @@ pub struct VerdictRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ListQuery {
     pub status: Option<Status>,
+    /// Several statuses, newest first; empty: only `status` matters.
+    pub statuses: Vec<Status>,
+    pub branch: Option<String>,
+    /// Only reviews that this identity proposed or holds a seat of.
+    pub participant: Option<String>,
     pub category: Option<Category>,
     /// Empty: all projects.
     pub projects: Vec<String>,

@@ -3,7 +3,7 @@
 //! Models make harmless slips: a number or a boolean in quotes, an empty string for nothing, one string instead of a
 //! list, JSON inside a string. One pass over the value corrects them against the request's schema before serde reads it.
 
-use crate::error::{ErrorBody, ErrorCode};
+use crate::error::ErrorBody;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -90,9 +90,7 @@ fn allowed_values<'a>(schema: &'a Map<String, Value>, path: &str) -> Option<Vec<
 
 fn unknown_value(path: &str, text: &str, allowed: &[&str]) -> DecodeError {
     let text: String = text.chars().take(QUOTED_CHARS).collect();
-    let error = format!("{path}: {text:?} is not known; allowed: {}", allowed.join(", "));
-    let body = ErrorBody::new(ErrorCode::unknown_value(path), error).with("field", path).with("allowed", allowed);
-    DecodeError::UnknownValue(body)
+    DecodeError::UnknownValue(ErrorBody::unknown_value(path, &text, allowed))
 }
 
 fn join(path: &str, name: &str) -> String {

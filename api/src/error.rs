@@ -1,5 +1,6 @@
 //! Error codes and the body of an error response, shared by the server and its clients.
 
+use domain::text::escape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -35,6 +36,25 @@ impl ErrorBody {
         Self::new(ErrorCode::BadCursor, error).with("field", "cursor")
     }
 
+    /// A string that is not one of the allowed values of a field.
+    pub fn unknown_value(field: &str, given: &str, allowed: &[&str]) -> Self {
+        let error = format!("{field}: {given:?} is not known; allowed: {}", allowed.join(", "));
+        Self::new(ErrorCode::unknown_value(field), error).with("field", field).with("allowed", allowed)
+    }
+
+    /// Reads the problem details of an HTTP response; `None` if they have no error code.
+    pub fn from_problem(text: &str) -> Option<Self> {
+        let mut body: Self = serde_json::from_str(text).ok()?;
+        for key in ["type", "title", "status", "detail"] {
+            body.details.remove(key);
+        }
+        // Problem details use `status` for the HTTP status.
+        if let Some(status) = body.details.remove("current_status") {
+            body.details.insert("status".into(), status);
+        }
+        Some(body)
+    }
+
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
@@ -45,6 +65,15 @@ impl ErrorBody {
         self.details.get(key).and_then(Value::as_str)
     }
 }
+
+/// The message with control characters escaped, and the code.
+impl std::fmt::Display for ErrorBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", escape(&self.error), self.code)
+    }
+}
+
+impl std::error::Error for ErrorBody {}
 
 macro_rules! error_codes {
     ($($(#[$meta:meta])* $status:literal: $($code:ident = $text:literal),+;)+) => {

@@ -30,6 +30,8 @@ const MAX_BYTES: usize = 8_000;
 pub struct ListIssuesRequest {
     /// Only issues of this review. Default: of all reviews.
     pub review_id: Option<String>,
+    /// Only this issue, for example I-41.
+    pub issue_id: Option<String>,
     /// Only issues with this status. Default: all.
     pub status: Option<FindingStatus>,
     /// Only issues of this severity.

@@ -145,6 +145,12 @@ impl CreateReviewResponse {
 pub struct ListReviewsRequest {
     /// Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim.
     pub status: Option<Status>,
+    /// Only reviews with one of these statuses, newest first. Not allowed with status.
+    pub statuses: Option<Vec<Status>>,
+    /// Only reviews of this branch.
+    pub branch: Option<String>,
+    /// Only reviews that this name proposed or holds a seat of.
+    pub participant: Option<String>,
     /// Only this kind of proposal.
     pub category: Option<Category>,
     /// Only this project. Not allowed with projects.

@@ -1,8 +1,9 @@
 //! REST routes: which arguments a route takes, and how a client sends them.
 
-use crate::operation::OperationId;
+use crate::operation::{Operation, OperationId};
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::ser::Error as _;
 use serde_json::{Map, Value};
 
 /// The encoding of a REST response.
@@ -66,8 +67,9 @@ impl Route {
                 None => part.to_owned(),
             });
         let mut target = path.collect::<Vec<_>>().join("/");
+        let method = self.method.clone();
         if self.takes_body() {
-            return EncodedRequest { target, body: Some(arguments) };
+            return EncodedRequest { method, target, body: Some(arguments) };
         }
         let mut separator = '?';
         for (name, value) in &arguments {
@@ -83,17 +85,38 @@ impl Route {
                 separator = '&';
             }
         }
-        EncodedRequest { target, body: None }
+        EncodedRequest { method, target, body: None }
     }
 }
 
 /// A request as a client sends it.
 #[derive(Debug, PartialEq)]
 pub struct EncodedRequest {
+    pub method: Method,
     /// Path and query.
     pub target: String,
     /// The JSON body of a route that takes one.
     pub body: Option<Map<String, Value>>,
+}
+
+impl EncodedRequest {
+    /// The request of operation `O`, for the first route that can carry its arguments.
+    pub fn new<O: Operation>(request: &O::Request) -> serde_json::Result<Self> {
+        let Value::Object(arguments) = serde_json::to_value(request)? else {
+            return Err(serde_json::Error::custom("the request is not an object"));
+        };
+        match O::ID.route_for(&arguments) {
+            Some(route) => Ok(route.encode(arguments)),
+            None => Err(serde_json::Error::custom("no route can carry these arguments")),
+        }
+    }
+
+    /// A GET request.
+    pub fn get(path: &str, query: &[(&str, String)]) -> Self {
+        let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", percent_encode(value))).collect();
+        let separator = if query.is_empty() { "" } else { "?" };
+        Self { method: Method::GET, target: format!("{path}{separator}{}", query.join("&")), body: None }
+    }
 }
 
 fn plain_text(value: &Value) -> String {

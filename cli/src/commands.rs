@@ -1,12 +1,6 @@
 //! One module per command.
 
-pub(crate) mod activity;
 pub(crate) mod actors;
-pub(crate) mod audit;
-pub(crate) mod cancel;
-pub(crate) mod claim;
-pub(crate) mod close;
-pub(crate) mod comment;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -14,22 +8,21 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod gate;
+pub(crate) mod history;
 pub(crate) mod issues;
 pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod personas;
 pub(crate) mod receipt;
-pub(crate) mod release;
 pub(crate) mod request;
 pub(crate) mod respond;
 pub(crate) mod resubmit;
 pub(crate) mod revert;
+pub(crate) mod review_actions;
 pub(crate) mod reviewer;
 pub(crate) mod show;
 pub(crate) mod stats;
-pub(crate) mod status;
 pub(crate) mod tandem;
-pub(crate) mod timeline;
 pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod wait;

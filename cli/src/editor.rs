@@ -1,6 +1,6 @@
 //! Text input: from an argument, a file, stdin, or the user's editor.
 
-use crate::{CliError, commands::request::source::read, terminal};
+use crate::{CliError, commands::request::source::read_file, terminal};
 use anyhow::{Context as _, anyhow};
 use std::{io::IsTerminal as _, path::PathBuf, process::Stdio};
 use tokio::process::Command;
@@ -20,11 +20,11 @@ impl TextArgs {
     pub(crate) async fn read(&self, what: &str) -> Result<String, CliError> {
         let text = match (&self.message, &self.file) {
             (Some(text), _) => text.clone(),
-            (None, Some(file)) => read(file)?,
+            (None, Some(file)) => read_file(file)?,
             (None, None) if terminal::is_interactive() => {
                 without_comments(&edit(&format!("\n<!-- {what} -->\n")).await?)
             }
-            (None, None) if !std::io::stdin().is_terminal() => read("-".as_ref())?,
+            (None, None) if !std::io::stdin().is_terminal() => read_file("-".as_ref())?,
             (None, None) => String::new(),
         };
         let text = text.trim().to_owned();

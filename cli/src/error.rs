@@ -1,25 +1,17 @@
 //! Why a command ended, for people and for programs.
 
 use crate::{ADDRESS_IN_USE, NO_BROKER, TAKEN, USAGE, terminal};
-use api::ErrorCode;
-use domain::text::escape;
-use serde_json::{Map, Value};
-use std::{fmt::Display, process::ExitCode};
+use api::ErrorBody;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use domain::StringEnum;
+use serde_json::json;
+use std::process::ExitCode;
 
-/// Why a command ended, and with which exit code.
+/// Why a command ended, and with which exit code. A refusal of the broker is an [`ErrorBody`].
 #[derive(Debug)]
 pub struct CliError {
     pub(crate) code: u8,
     pub(crate) error: anyhow::Error,
-}
-
-/// A refusal of the broker: message, stable code, and details (`allowed`, `candidates`, `retryable`).
-#[derive(Debug, thiserror::Error)]
-#[error("{} ({code})", escape(.message))]
-pub(crate) struct Refused {
-    pub(crate) message: String,
-    pub(crate) code: String,
-    pub(crate) details: Map<String, Value>,
 }
 
 /// The end of a command whose answer is its exit code, with nothing more to print.
@@ -42,19 +34,9 @@ impl CliError {
         Self::new(code, ExitWith)
     }
 
-    /// A refusal that needs no call to the broker.
-    pub(crate) fn refuse(code: &str, message: String) -> Self {
-        Refused { message, code: code.to_owned(), details: Map::new() }.into()
-    }
-
-    pub(crate) fn refused(&self) -> Option<&Refused> {
-        self.error.downcast_ref()
-    }
-
     /// Whether the call may succeed later: no broker answers, or the broker says that the error is temporary.
     pub(crate) fn is_retryable(&self) -> bool {
-        self.code == NO_BROKER
-            || self.refused().is_some_and(|refused| refused.details.get("retryable") == Some(&true.into()))
+        self.code == NO_BROKER || self.error.downcast_ref::<ErrorBody>().is_some_and(|body| body.retryable)
     }
 
     /// Prints the error on stderr, as text or as one JSON object, and returns the exit code.
@@ -66,51 +48,47 @@ impl CliError {
             return ExitCode::from(self.code);
         }
         if json {
-            terminal::remark(&self.object().to_string());
+            terminal::remark(&self.to_json());
         } else {
             terminal::remark(&format!("countersign: {:#}", self.error));
         }
         ExitCode::from(self.code)
     }
 
-    fn object(&self) -> Value {
-        let mut object = Map::new();
-        if let Some(refused) = self.refused() {
-            object.clone_from(&refused.details);
-            object.insert("error".into(), refused.message.clone().into());
-        } else {
-            object.insert("error".into(), format!("{:#}", self.error).into());
-        }
-        object.insert("code".into(), self.word().into());
-        object.insert("exit_code".into(), self.code.into());
-        Value::Object(object)
+    fn to_json(&self) -> String {
+        let mut object = match self.error.downcast_ref::<ErrorBody>() {
+            Some(body) => json!(body),
+            None => json!({ "error": format!("{:#}", self.error), "code": self.code_name() }),
+        };
+        object["exit_code"] = self.code.into();
+        object.to_string()
     }
 
-    /// Stable, for programs.
-    fn word(&self) -> String {
-        match (self.refused(), self.code) {
-            (Some(refused), _) => refused.code.clone(),
-            (None, USAGE) => "usage".into(),
-            (None, TAKEN) => "data_dir_taken".into(),
-            (None, ADDRESS_IN_USE) => "address_in_use".into(),
-            (None, NO_BROKER) => "no_broker".into(),
-            (None, _) => "failed".into(),
+    /// The stable code of an error that does not come from the broker.
+    fn code_name(&self) -> &'static str {
+        match self.code {
+            USAGE => "usage",
+            TAKEN => "data_dir_taken",
+            ADDRESS_IN_USE => "address_in_use",
+            NO_BROKER => "no_broker",
+            _ => "failed",
         }
     }
 }
 
-/// Parses an option that names a variant of an enum. An unknown name is refused with the code that the broker uses.
-pub(super) fn parse_variant<T: Display>(
-    option: &str,
-    code: ErrorCode,
-    name: &str,
-    parse: fn(&str) -> Option<T>,
-    all: &[T],
-) -> Result<T, CliError> {
-    parse(name).ok_or_else(|| {
-        let allowed: Vec<_> = all.iter().map(ToString::to_string).collect();
-        CliError::refuse(code.as_str(), format!("{option}: {name:?} is not known; allowed: {}", allowed.join(", ")))
-    })
+/// Parses an argument that names a variant of an enum. An unknown name is refused as the broker refuses it.
+pub(crate) fn parse_variant<T: StringEnum>(field: &str, name: &str) -> Result<T, CliError> {
+    T::parse(name).ok_or_else(|| ErrorBody::unknown_value(field, name, T::NAMES).into())
+}
+
+/// Like [`parse_variant`], for an argument that may be absent.
+pub(crate) fn parse_optional<T: StringEnum>(field: &str, name: Option<&str>) -> Result<Option<T>, CliError> {
+    name.map(|name| parse_variant(field, name)).transpose()
+}
+
+/// A clap parser for an option that names a variant of an enum.
+pub(crate) fn possible_values<T: StringEnum>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::NAMES).try_map(|name| T::parse(&name).ok_or("unknown value"))
 }
 
 impl<E: Into<anyhow::Error>> From<E> for CliError {

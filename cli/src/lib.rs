@@ -23,7 +23,7 @@ pub use error::CliError;
 pub use signals::Signals;
 
 use clap::{ArgMatches, Subcommand};
-use client::rest;
+use client::BrokerArgs;
 use commands::*;
 use mcp_bridge as mcp;
 use std::process::ExitCode;
@@ -49,33 +49,33 @@ pub enum Command {
     /// Show everything about one review
     Show(show::Args),
     /// Show the status of one review
-    Status(status::Args),
+    Status(review_actions::StatusArgs),
     /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),
     /// Print the proposed diff
     Diff(diff::Args),
     /// Reviewer: claim a seat of a review
-    Claim(claim::Args),
+    Claim(review_actions::ClaimArgs),
     /// Reviewer: give a claimed review back without a verdict
-    Release(release::Args),
+    Release(review_actions::ReleaseArgs),
     /// Reviewer: give a verdict with findings; claims a seat if needed
     Respond(Box<respond::Args>),
     /// Write a message in the discussion of a review
-    Comment(comment::Args),
+    Comment(review_actions::CommentArgs),
     /// Proposer: submit the next round of a review
     #[command(after_help = wait::EXIT_CODES)]
     Resubmit(resubmit::Args),
     /// Proposer: show, accept or decline a reviewer's counter-patch
     Patch(patch::Args),
     /// Proposer: withdraw a review
-    Cancel(cancel::Args),
+    Cancel(review_actions::CancelArgs),
     /// Proposer: close a review
-    Close(close::Args),
+    Close(review_actions::CloseArgs),
     /// List findings and update their status
     Issues(issues::Args),
     /// Show the live actors of the running broker
-    Actors(rest::BrokerArgs),
+    Actors(BrokerArgs),
     /// Print events as they happen
     Events(events::Args),
     /// List personas and the default panel
@@ -87,11 +87,11 @@ pub enum Command {
     /// Show statistics: number, duration, outcome and cost of reviews
     Stats(stats::Args),
     /// Show the event log, with filters
-    Audit(audit::Args),
+    Audit(history::AuditArgs),
     /// Show recent events, one line each
-    Activity(activity::Args),
+    Activity(history::ActivityArgs),
     /// Show the history of one review
-    Timeline(timeline::Args),
+    Timeline(history::TimelineArgs),
     /// Write reviews as SARIF, JSON or Markdown
     Export(export::Args),
     /// Diagnose this machine: git, disk, database, clients, reviewers
@@ -137,17 +137,17 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Request(args) => small(request::run(*args)),
         Command::List(args) => small(list::run(args)),
         Command::Show(args) => small(show::run(args)),
-        Command::Status(args) => small(status::run(args)),
+        Command::Status(args) => small(review_actions::status(args)),
         Command::Wait(args) => small(wait::run(args)),
         Command::Diff(args) => small(diff::run(args)),
-        Command::Claim(args) => small(claim::run(args)),
-        Command::Release(args) => small(release::run(args)),
+        Command::Claim(args) => small(review_actions::claim(args)),
+        Command::Release(args) => small(review_actions::release(args)),
         Command::Respond(args) => small(respond::run(*args)),
-        Command::Comment(args) => small(comment::run(args)),
+        Command::Comment(args) => small(review_actions::comment(args)),
         Command::Resubmit(args) => small(resubmit::run(args)),
         Command::Patch(args) => small(patch::run(args)),
-        Command::Cancel(args) => small(cancel::run(args)),
-        Command::Close(args) => small(close::run(args)),
+        Command::Cancel(args) => small(review_actions::cancel(args)),
+        Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(events::run(args)),
@@ -155,9 +155,9 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Token(args) => small(token::run(args)),
         Command::Reviewer(args) => small(reviewer::run(args)),
         Command::Stats(args) => small(stats::run(args)),
-        Command::Audit(args) => small(audit::run(args)),
-        Command::Activity(args) => small(activity::run(args)),
-        Command::Timeline(args) => small(timeline::run(args)),
+        Command::Audit(args) => small(history::audit(args)),
+        Command::Activity(args) => small(history::activity(args)),
+        Command::Timeline(args) => small(history::timeline(args)),
         Command::Export(args) => small(export::run(args)),
         Command::Doctor(args) => small(doctor::run(args)),
         Command::Demo(args) => small(demo::run(args)),

@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         None => {
             let settled = args.place.resolve(None)?;
             let data_dir = settled.config.server.data_dir;
-            BrokerTarget::Found(Starter { place: args.place, data_dir, repo: settled.repo })
+            BrokerTarget::Found(Starter { config: args.place, data_dir, repo: settled.repo })
         }
     };
     let forwarder = Arc::new(Forwarder::new(client()?, target, path, client_headers, given_token()?));

@@ -8,13 +8,9 @@ mod table;
 mod time;
 
 pub(crate) use table::{Cell, table};
-pub(crate) use time::{age, duration, format_age, format_local, format_local_short};
+pub(crate) use time::{duration, format_age, format_local, format_local_short};
 
-use crate::{
-    CliError,
-    client::rest::{BrokerArgs, Remote},
-    terminal,
-};
+use crate::{CliError, client::Client, progress, terminal};
 use api::Operation;
 use domain::text::escape;
 pub(crate) use domain::text::one_line;
@@ -24,19 +20,22 @@ use serde_json::Value;
 /// Writes a response as JSON, or as the text that `render` makes of it.
 pub(crate) fn print<T: Serialize>(json: bool, response: &T, render: impl Fn(&T) -> String) -> Result<(), CliError> {
     if json {
-        return terminal::write_json(&format!("{:#}\n", serde_json::to_value(response)?));
+        return terminal::write_pretty_json(response);
     }
     terminal::write(&render(response))
 }
 
-/// Calls an operation of the running broker and writes its response.
+/// Calls an operation and writes its response. JSON is written as the broker sent it.
 pub(crate) async fn execute_and_print<O: Operation>(
-    at: BrokerArgs,
+    client: &Client,
     request: &O::Request,
     render: impl Fn(&O::Response) -> String,
 ) -> Result<(), CliError> {
-    let json = at.json;
-    print(json, &Remote::find(at).await?.execute::<O>(request).await?, render)
+    if client.json {
+        let response = progress::during(O::ID.name(), client.execute_quietly::<O, Value>(request)).await?;
+        return terminal::write_pretty_json(&response);
+    }
+    terminal::write(&render(&client.execute::<O>(request).await?))
 }
 
 /// The line that tells how to read the next page of a list.
@@ -44,7 +43,7 @@ pub(crate) fn next_page(cursor: Option<&str>) -> String {
     cursor.map(|cursor| format!("there are more: --cursor {}\n", escape(cursor))).unwrap_or_default()
 }
 
-/// BrokerArgs most `max_columns` wide, with control characters escaped.
+/// At most `max_columns` wide, with control characters escaped.
 pub(crate) fn clipped(text: &str, max_columns: usize) -> String {
     table::fitted(&escape(text), max_columns)
 }
@@ -61,22 +60,6 @@ pub(crate) fn indented(text: &str, indent: usize) -> String {
         out.push('\n');
     }
     out
-}
-
-pub(crate) fn rows<'a>(of: &'a Value, key: &str) -> &'a [Value] {
-    of[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-pub(crate) fn strings<'a>(of: &'a Value, key: &str) -> Vec<&'a str> {
-    rows(of, key).iter().filter_map(Value::as_str).collect()
-}
-
-pub(crate) fn text(of: &Value, key: &str) -> String {
-    of[key].as_str().map(|text| escape(text).to_string()).unwrap_or_default()
-}
-
-pub(crate) fn number(of: &Value, key: &str) -> u64 {
-    of[key].as_u64().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,22 +1,18 @@
 //! The review argument: the review that is named, else the only one that fits.
 
-use crate::{
-    CliError,
-    identity::{Caller, Side},
-    render::{clipped, rows, text},
-    terminal,
-};
+use crate::{CliError, client::pagination, identity::Caller, render::clipped, terminal};
 use anyhow::anyhow;
+use api::reviews::{ListReviewsRequest, ReviewRow};
+use domain::review::{Role, Status};
 use git::UserRepo;
-use serde_json::{Value, json};
 
-/// Newest reviews that are searched.
-const LOOKED_AT: usize = 500;
-/// Reviews of the caller whose branch is looked up.
-const ASKED: usize = 50;
+/// Newest reviews of the caller that are searched.
+const MAX_REVIEWS: usize = 500;
 const INTENT_COLUMNS: usize = 50;
 
-const ENDED: [&str; 3] = ["rejected", "cancelled", "closed"];
+/// Statuses in which proposer or reviewers can still act.
+pub(crate) const OPEN: [Status; 5] =
+    [Status::ChangesRequested, Status::Approved, Status::InReview, Status::Claimed, Status::Pending];
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReviewArg {
@@ -32,91 +28,63 @@ pub(crate) fn id(given: &str) -> String {
 }
 
 impl ReviewArg {
-    /// The review for a caller in this role.
-    pub(crate) async fn find(&self, caller: &Caller, side: Side) -> Result<String, CliError> {
-        self.find_for(caller, Some(side)).await
-    }
-
-    /// The review for a caller that only reads.
-    pub(crate) async fn find_any(&self, caller: &Caller) -> Result<String, CliError> {
-        self.find_for(caller, None).await
-    }
-
-    async fn find_for(&self, caller: &Caller, side: Option<Side>) -> Result<String, CliError> {
+    /// The review for a caller in this role, or for one that only reads.
+    pub(crate) async fn find(&self, caller: &Caller, role: Option<Role>) -> Result<String, CliError> {
         match &self.review {
             Some(given) => Ok(id(given)),
-            None => guess(caller, side).await,
+            None => guess(caller, role).await,
         }
     }
 }
 
-async fn guess(caller: &Caller, side: Option<Side>) -> Result<String, CliError> {
-    let mut fit: Vec<Value> = newest(caller).await?;
-    fit.retain(|row| !ENDED.iter().any(|ended| row["status"] == *ended));
-    let (proposes, reviews) = (side != Some(Side::Reviewer), side != Some(Side::Proposer));
-    fit.retain(|row| proposes && caller.has_proposed(row) || reviews && caller.holds(row));
-    if proposes && fit.len() > 1 {
-        let of_branch = of_branch(caller, &fit).await?;
-        if !of_branch.is_empty() {
-            fit = of_branch;
+async fn guess(caller: &Caller, role: Option<Role>) -> Result<String, CliError> {
+    let name = caller.name()?;
+    let open = ListReviewsRequest { statuses: Some(OPEN.to_vec()), ..Default::default() };
+    let mut candidates = own_reviews(caller, open.clone()).await?;
+    // A participant that is not the proposer holds a seat.
+    candidates
+        .retain(|review| role.is_none_or(|role| caller.is(review.proposer.identity()) == (role == Role::Proposer)));
+    if role != Some(Role::Reviewer)
+        && candidates.len() > 1
+        && let Some(branch) = UserRepo::at(caller.dir.clone()).current_branch().await?
+    {
+        let of_branch = own_reviews(caller, ListReviewsRequest { branch: Some(branch), ..open }).await?;
+        let is_of_branch =
+            |review: &ReviewRow| of_branch.iter().any(|other| other.head.review_id == review.head.review_id);
+        if candidates.iter().any(is_of_branch) {
+            candidates.retain(is_of_branch);
         }
     }
-    let who = caller.name()?;
-    let what = match side {
-        Some(Side::Proposer) => "has proposed",
-        Some(Side::Reviewer) => "holds",
+    let verb = match role {
+        Some(Role::Proposer) => "has proposed",
+        Some(Role::Reviewer) => "holds",
         None => "has proposed or holds",
     };
-    match fit.as_slice() {
-        [] => Err(CliError::usage(anyhow!("which review? {who} {what} no open one; `countersign list` shows all"))),
+    match candidates.as_slice() {
+        [] => Err(CliError::usage(anyhow!("which review? {name} {verb} no open one; `countersign list` shows all"))),
         [only] => {
-            let intent = clipped(only["intent"].as_str().unwrap_or_default(), INTENT_COLUMNS);
-            terminal::remark(&format!("{}: {intent}", text(only, "number")));
-            Ok(text(only, "number"))
+            terminal::remark(&format!("{}: {}", only.head.number, clipped(&only.intent, INTENT_COLUMNS)));
+            Ok(only.head.number.to_string())
         }
         several => {
-            let numbers: Vec<_> = several.iter().take(10).map(|row| text(row, "number")).collect();
-            Err(CliError::usage(anyhow!("which review? {who} {what} {}", numbers.join(", "))))
+            let numbers: Vec<_> = several.iter().take(10).map(|review| review.head.number.to_string()).collect();
+            Err(CliError::usage(anyhow!("which review? {name} {verb} {}", numbers.join(", "))))
         }
     }
 }
 
-async fn newest(caller: &Caller) -> Result<Vec<Value>, CliError> {
-    let mut page = caller.remote.pages("list_reviews", json!({}), "reviews", LOOKED_AT).await?;
-    Ok(page["reviews"].as_array_mut().map(std::mem::take).unwrap_or_default())
+/// The reviews that the caller proposed or holds a seat of, newest first.
+async fn own_reviews(caller: &Caller, request: ListReviewsRequest) -> Result<Vec<ReviewRow>, CliError> {
+    let request = ListReviewsRequest { participant: Some(caller.name()?), ..request };
+    Ok(pagination::reviews(&caller.client, &request, MAX_REVIEWS).await?.reviews)
 }
 
-/// The reviews of this branch, with their status.
-async fn of_branch(caller: &Caller, reviews: &[Value]) -> Result<Vec<Value>, CliError> {
-    let Some(branch) = UserRepo::at(caller.dir.clone()).current_branch().await? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for row in reviews.iter().filter(|row| row["has_diff"] == true).take(ASKED) {
-        let review = caller.call("get_review_status", json!({ "review_id": row["review_id"] })).await?;
-        if is_of(&review, &branch) {
-            found.push(review);
-        }
-    }
-    Ok(found)
-}
-
-fn is_of(review: &Value, branch: &str) -> bool {
-    review["target"]["kind"] == "branch" && review["target"]["name"] == branch
-}
-
-/// The caller's reviews of this branch, open or not, newest first.
-pub(crate) async fn own_of_branch(caller: &Caller) -> Result<Vec<Value>, CliError> {
-    let mut own = newest(caller).await?;
-    own.retain(|row| caller.has_proposed(row));
-    of_branch(caller, &own).await
-}
-
-/// The review that an issue was raised in.
-pub(crate) async fn of_issue(caller: &Caller, issue: &str) -> Result<String, CliError> {
-    let arguments = json!({ "include_suggestions": true });
-    let page = caller.remote.pages("list_issues", arguments, "issues", usize::MAX).await?;
-    let found = rows(&page, "issues").iter().find(|row| row["issue_id"] == *issue);
-    let unknown = || anyhow!("no issue {issue}; run `countersign issues`");
-    Ok(found.map(|row| text(row, "number")).ok_or_else(unknown)?)
+/// The caller's proposals of this branch, open or not, newest first.
+pub(crate) async fn proposals_of_branch(caller: &Caller, branch: &str) -> Result<Vec<ReviewRow>, CliError> {
+    let request = ListReviewsRequest { branch: Some(branch.to_owned()), ..Default::default() };
+    let mut reviews = own_reviews(caller, request).await?;
+    reviews.retain(|review| caller.is(review.proposer.identity()));
+    Ok(reviews)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::CliError;
 use anstream::AutoStream;
 use domain::text::escape_json;
+use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// Output is not fitted to a narrower terminal.
@@ -42,6 +43,11 @@ pub(crate) fn write(text: &str) -> Result<(), CliError> {
 /// Writes JSON to stdout, with control characters escaped.
 pub(crate) fn write_json(text: &str) -> Result<(), CliError> {
     write_raw(escape_json(text).as_bytes())
+}
+
+/// Writes a value to stdout as indented JSON.
+pub(crate) fn write_pretty_json(value: &impl Serialize) -> Result<(), CliError> {
+    write_json(&format!("{:#}\n", serde_json::to_value(value)?))
 }
 
 /// Writes bytes to stdout unchanged, for other programs.

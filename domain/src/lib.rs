@@ -38,6 +38,14 @@ pub mod text;
 pub mod time;
 pub mod verdict;
 
+/// An enum whose variants have names, made by `string_enum!`.
+pub trait StringEnum: Copy + Send + Sync + 'static {
+    const NAMES: &'static [&'static str];
+
+    /// The variant with this name or alias.
+    fn parse(name: &str) -> Option<Self>;
+}
+
 /// Defines an enum whose variants are spelled the same in the database, JSON, tool arguments and messages.
 ///
 /// `Variant = "name" | "alias"`: aliases are accepted as input and never written.
@@ -59,6 +67,14 @@ macro_rules! string_enum {
             /// The variant with this name or alias.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($text $(| $alias)* => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl $crate::StringEnum for $name {
+            const NAMES: &'static [&'static str] = &[$($text),+];
+
+            fn parse(name: &str) -> Option<Self> {
+                Self::parse(name)
             }
         }
 

@@ -20,6 +20,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
     };
     let filter = FindingFilter {
         review,
+        number: request.issue_id.as_deref().map(|given| parse_number("issue_id", given)).transpose()?,
         status: request.status,
         severity: request.severity,
         file: request.file,

@@ -146,6 +146,9 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     if request.limit == Some(0) {
         return Err(ErrorBody::invalid("limit", "expected 1 or more"));
     }
+    if request.status.is_some() && request.statuses.is_some() {
+        return Err(ErrorBody::invalid("statuses", "not allowed with status"));
+    }
     let projects = match (request.project, request.projects) {
         (Some(_), Some(_)) => {
             let error = "give either project or projects, not both";
@@ -156,6 +159,9 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     };
     Ok(ListQuery {
         status: request.status,
+        statuses: request.statuses.unwrap_or_default(),
+        branch: request.branch,
+        participant: request.participant,
         category: request.category,
         projects,
         for_work: waits,

@@ -2,7 +2,7 @@
 
 use domain::{
     event_kind::EventKind,
-    finding::{Finding, FindingStatus, Severity},
+    finding::{Finding, FindingNumber, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     pool::scaling::SpawnReason,
     review::{Category, ReviewTarget, Status},
@@ -65,7 +65,12 @@ impl ReviewMatch {
 /// Which reviews to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ReviewFilter {
+    /// Pending reviews are listed in the order of the queue, unless `newest_first` is set.
     pub status: Option<Status>,
+    pub newest_first: bool,
+    pub branch: Option<String>,
+    /// Only reviews that this identity proposed or holds a seat of.
+    pub participant: Option<String>,
     pub category: Option<Category>,
     pub project: Option<String>,
     /// Only reviews without a project.
@@ -89,7 +94,7 @@ pub enum ListOrder {
 impl ReviewFilter {
     pub fn order(&self) -> ListOrder {
         let is_queue = self.status == Some(Status::Pending) || self.wants_started_reviews();
-        if is_queue { ListOrder::Queue } else { ListOrder::Newest }
+        if is_queue && !self.newest_first { ListOrder::Queue } else { ListOrder::Newest }
     }
 
     /// Lists free seats of reviews that other reviewers have started.
@@ -128,6 +133,7 @@ pub struct StatsPeriod {
 #[derive(Debug, Clone, Default)]
 pub struct FindingFilter {
     pub review: Option<ReviewNumber>,
+    pub number: Option<FindingNumber>,
     pub status: Option<FindingStatus>,
     pub severity: Option<Severity>,
     /// The file it was raised in.

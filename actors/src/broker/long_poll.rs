@@ -128,13 +128,17 @@ impl Broker {
         Ok(false)
     }
 
-    /// One filter per project.
+    /// One filter per project and status.
     fn filters(&self, query: &ListQuery) -> Answer<Vec<ReviewFilter>> {
         self.check_name("caller_id", query.caller_id.as_ref())?;
+        self.check_name("participant", query.participant.as_ref())?;
         query.projects.iter().try_for_each(|project| self.known_project(project))?;
         let pending = query.status == Some(Status::Pending);
-        let filter = |project: Option<String>| ReviewFilter {
-            status: query.status,
+        let filter = |project: Option<String>, status: Option<Status>| ReviewFilter {
+            status,
+            newest_first: !query.statuses.is_empty(),
+            branch: query.branch.clone(),
+            participant: query.participant.clone(),
             category: query.category,
             project,
             without_project: query.without_project,
@@ -142,12 +146,16 @@ impl Broker {
             not_by: query.caller_id.clone().filter(|_| query.for_work),
             queued_after: None,
         };
-        let wanted: BTreeSet<&String> = query.projects.iter().collect();
-        Ok(if wanted.is_empty() {
-            vec![filter(None)]
-        } else {
-            wanted.into_iter().cloned().map(Some).map(filter).collect()
-        })
+        let mut projects: BTreeSet<_> = query.projects.iter().cloned().map(Some).collect();
+        if projects.is_empty() {
+            projects.insert(None);
+        }
+        let mut statuses: BTreeSet<_> = query.statuses.iter().copied().map(Some).collect();
+        if statuses.is_empty() {
+            statuses.insert(query.status);
+        }
+        let pairs = projects.iter().flat_map(|project| statuses.iter().map(move |status| (project.clone(), *status)));
+        Ok(pairs.map(|(project, status)| filter(project, status)).collect())
     }
 
     fn admit_waiter(&self) -> Answer<SemaphorePermit<'_>> {

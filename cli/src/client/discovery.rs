@@ -73,7 +73,7 @@ pub(crate) async fn find(client: &reqwest::Client, data_dir: &DataDir) -> Option
 /// The settings with which a missing broker is started.
 #[derive(Debug)]
 pub(crate) struct Starter {
-    pub place: ConfigArgs,
+    pub config: ConfigArgs,
     pub data_dir: DataDir,
     pub repo: Option<PathBuf>,
 }
@@ -124,7 +124,7 @@ impl Starter {
         let size = log.seek(SeekFrom::End(0))?;
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("serve").arg("--data-dir").arg(&*self.data_dir);
-        let options = [("--repo", &self.repo), ("--config", &self.place.config)];
+        let options = [("--repo", &self.repo), ("--config", &self.config.config)];
         for (name, value) in options {
             if let Some(value) = value {
                 command.arg(name).arg(value);

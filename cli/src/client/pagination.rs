@@ -1,87 +1,75 @@
-//! Puts the pages of a response together.
+//! Reads lists and texts that come in pages.
 
-use crate::{CliError, client::rest::Remote, render::rows};
+use crate::{CliError, client::Client};
 use api::{
-    history::{TimelineRequest, TimelineResponse},
+    history::{TimelineRequest, TimelineResponse, TimelineRound},
+    issues::{ListIssuesRequest, ListIssuesResponse},
     messages::{DiscussionRequest, Message},
-    operation::{GetDiscussion, GetProposal, GetReviewTimeline},
+    operation::{GetDiscussion, GetProposal, GetReviewTimeline, ListIssues, ListReviews},
     proposals::{ProposalRequest, ProposalResponse},
+    reviews::{ListReviewsRequest, ListReviewsResponse},
 };
-use serde_json::{Value, json};
 
 /// Maximum number of rows in one page.
 const MAX_PAGE_ROWS: usize = 200;
 
-/// Collects up to `limit` rows of a list, and the cursor of the rest. A page can be short or empty and still have a
-/// successor.
-pub(crate) async fn collect<T>(
+/// Joins the pages of a response up to `limit` rows. `parts` are the rows and the cursor of the next page. A page can be
+/// short or empty and still have a successor.
+pub(crate) async fn collect<P, T>(
     limit: usize,
-    mut cursor: Option<String>,
-    fetch: impl AsyncFn(Option<String>, u32) -> Result<(Vec<T>, Option<String>), CliError>,
-) -> Result<(Vec<T>, Option<String>), CliError> {
-    let mut rows = Vec::new();
+    cursor: Option<String>,
+    fetch: impl AsyncFn(Option<String>, Option<u32>) -> Result<P, CliError>,
+    parts: impl Fn(&mut P) -> (&mut Vec<T>, &mut Option<String>),
+) -> Result<P, CliError> {
+    let page_rows = |rows: usize| u32::try_from(rows.clamp(1, MAX_PAGE_ROWS)).ok();
+    let mut response = fetch(cursor, page_rows(limit)).await?;
     loop {
-        let page_rows = limit.saturating_sub(rows.len()).clamp(1, MAX_PAGE_ROWS);
-        let (page, next) = fetch(cursor, u32::try_from(page_rows)?).await?;
-        rows.extend(page);
-        cursor = next;
-        if cursor.is_none() || rows.len() >= limit {
-            return Ok((rows, cursor));
-        }
+        let (rows, next) = parts(&mut response);
+        let left = limit.saturating_sub(rows.len());
+        let Some(cursor) = next.take_if(|_| left > 0) else { return Ok(response) };
+        let mut page = fetch(Some(cursor), page_rows(left)).await?;
+        let (page_rows, page_next) = parts(&mut page);
+        let (rows, next) = parts(&mut response);
+        rows.append(page_rows);
+        *next = page_next.take();
     }
 }
 
-/// The texts of a proposal that go on from page to page.
-const TEXTS: [&str; 4] = ["description", "diff", "counter_patch", "verdict_reason"];
-
-/// A proposal with all of its texts.
-pub(crate) async fn proposal(remote: &Remote, mut arguments: Value) -> Result<Value, CliError> {
-    let mut whole = remote.call("get_proposal", arguments.clone()).await?;
-    while whole["next_cursor"].is_string() {
-        arguments["cursor"] = whole["next_cursor"].take();
-        let mut page = remote.call("get_proposal", arguments.clone()).await?;
-        for key in TEXTS {
-            if let Some(more) = page[key].as_str() {
-                let text = whole[key].as_str().unwrap_or_default().to_owned() + more;
-                whole[key] = text.into();
-            }
-        }
-        whole["next_cursor"] = page["next_cursor"].take();
-    }
-    without_cursor(whole)
+pub(crate) async fn reviews(
+    client: &Client,
+    request: &ListReviewsRequest,
+    limit: usize,
+) -> Result<ListReviewsResponse, CliError> {
+    let fetch = async |cursor, limit| {
+        client.execute::<ListReviews>(&ListReviewsRequest { cursor, limit, ..request.clone() }).await
+    };
+    collect(limit, None, fetch, |page| (&mut page.reviews, &mut page.next_cursor)).await
 }
 
-/// All messages of a review, each with all of its text.
-pub(crate) async fn discussion(remote: &Remote, review: &str) -> Result<Vec<Value>, CliError> {
-    let mut arguments = json!({ "review_id": review });
-    let mut messages: Vec<Value> = Vec::new();
-    loop {
-        let mut page = remote.call("get_discussion", arguments.clone()).await?;
-        for message in rows(&page, "messages") {
-            match messages.last_mut() {
-                Some(last) if last["id"] == message["id"] => {
-                    let text = [&last["body"], &message["body"]].map(|body| body.as_str().unwrap_or_default()).concat();
-                    last["body"] = text.into();
-                }
-                Some(_) | None => messages.push(message.clone()),
-            }
-        }
-        arguments["cursor"] = page["next_cursor"].take();
-        if !arguments["cursor"].is_string() {
-            return Ok(messages);
-        }
-    }
+pub(crate) async fn issues(
+    client: &Client,
+    request: &ListIssuesRequest,
+    limit: usize,
+) -> Result<ListIssuesResponse, CliError> {
+    let fetch = async |cursor, limit| {
+        client.execute::<ListIssues>(&ListIssuesRequest { cursor, limit, ..request.clone() }).await
+    };
+    collect(limit, None, fetch, |page| (&mut page.issues, &mut page.next_cursor)).await
+}
+
+/// All issues and suggestions of a review.
+pub(crate) async fn issues_of_review(client: &Client, review_id: &str) -> Result<ListIssuesResponse, CliError> {
+    let review_id = Some(review_id.to_owned());
+    let request = ListIssuesRequest { review_id, include_suggestions: Some(true), ..Default::default() };
+    issues(client, &request, usize::MAX).await
 }
 
 /// A proposal with its complete texts.
-pub(crate) async fn complete_proposal(
-    remote: &Remote,
-    mut request: ProposalRequest,
-) -> Result<ProposalResponse, CliError> {
-    let mut proposal = remote.execute::<GetProposal>(&request).await?;
+pub(crate) async fn proposal(client: &Client, mut request: ProposalRequest) -> Result<ProposalResponse, CliError> {
+    let mut proposal = client.execute::<GetProposal>(&request).await?;
     while let Some(cursor) = proposal.next_cursor.take() {
         request.cursor = Some(cursor);
-        let page = remote.execute::<GetProposal>(&request).await?;
+        let page = client.execute::<GetProposal>(&request).await?;
         append(&mut proposal.description, page.description);
         append(&mut proposal.diff, page.diff);
         append(&mut proposal.counter_patch, page.counter_patch);
@@ -98,60 +86,40 @@ fn append(text: &mut Option<String>, page: Option<String>) {
 }
 
 /// All messages of a review, each with its complete text.
-pub(crate) async fn complete_discussion(remote: &Remote, review_id: &str) -> Result<Vec<Message>, CliError> {
-    let mut request = DiscussionRequest { review_id: review_id.to_owned(), ..Default::default() };
-    let mut messages: Vec<Message> = Vec::new();
-    loop {
-        let page = remote.execute::<GetDiscussion>(&request).await?;
-        for message in page.messages {
-            match messages.last_mut() {
-                // A long message continues on the next page.
-                Some(last) if last.id == message.id => last.body.push_str(&message.body),
-                Some(_) | None => messages.push(message),
-            }
+pub(crate) async fn discussion(client: &Client, review_id: &str) -> Result<Vec<Message>, CliError> {
+    let fetch = async |cursor, _| {
+        let request = DiscussionRequest { review_id: review_id.to_owned(), cursor, ..Default::default() };
+        client.execute::<GetDiscussion>(&request).await
+    };
+    let mut discussion = collect(usize::MAX, None, fetch, |page| (&mut page.messages, &mut page.next_cursor)).await?;
+    // A long message continues on the next page.
+    discussion.messages.dedup_by(|next, message| {
+        let continues = next.id == message.id;
+        if continues {
+            message.body.push_str(&next.body);
         }
-        match page.next_cursor {
-            Some(cursor) => request.cursor = Some(cursor),
-            None => return Ok(messages),
-        }
-    }
-}
-
-/// The verdicts of all rounds, the newest first.
-pub(crate) async fn verdicts(remote: &Remote, current: &Value) -> Result<Vec<Value>, CliError> {
-    let mut all = rows(current, "iterations").to_vec();
-    for round in (1..current["current_round"].as_u64().unwrap_or(1)).rev() {
-        let arguments = json!({ "review_id": current["review_id"], "round": round });
-        all.extend(rows(&remote.call("get_proposal", arguments).await?, "iterations").iter().cloned());
-    }
-    Ok(all)
+        continues
+    });
+    Ok(discussion.messages)
 }
 
 /// The complete timeline of a review.
-pub(crate) async fn timeline(remote: &Remote, review_id: &str) -> Result<TimelineResponse, CliError> {
-    let mut request = TimelineRequest { review_id: review_id.to_owned(), cursor: None };
-    let mut timeline = remote.execute::<GetReviewTimeline>(&request).await?;
-    while let Some(cursor) = timeline.next_cursor.take() {
-        request.cursor = Some(cursor);
-        append_timeline(&mut timeline, remote.execute::<GetReviewTimeline>(&request).await?);
-    }
+pub(crate) async fn timeline(client: &Client, review_id: &str) -> Result<TimelineResponse, CliError> {
+    let fetch = async |cursor, _| {
+        client.execute::<GetReviewTimeline>(&TimelineRequest { review_id: review_id.to_owned(), cursor }).await
+    };
+    let mut timeline = collect(usize::MAX, None, fetch, |page| (&mut page.rounds, &mut page.next_cursor)).await?;
+    join_rounds(&mut timeline.rounds);
     Ok(timeline)
 }
 
-/// Appends the next page. The last round continues there.
-pub(crate) fn append_timeline(timeline: &mut TimelineResponse, page: TimelineResponse) {
-    timeline.next_cursor = page.next_cursor;
-    for round in page.rounds {
-        match timeline.rounds.last_mut() {
-            Some(last) if last.round == round.round => last.events.extend(round.events),
-            Some(_) | None => timeline.rounds.push(round),
+/// Joins the parts of a round that continues on the next page.
+pub(crate) fn join_rounds(rounds: &mut Vec<TimelineRound>) {
+    rounds.dedup_by(|next, round| {
+        let continues = next.round == round.round;
+        if continues {
+            round.events.append(&mut next.events);
         }
-    }
-}
-
-fn without_cursor(mut whole: Value) -> Result<Value, CliError> {
-    if let Some(fields) = whole.as_object_mut() {
-        fields.remove("next_cursor");
-    }
-    Ok(whole)
+        continues
+    });
 }

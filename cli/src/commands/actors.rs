@@ -1,16 +1,10 @@
 //! `countersign actors`: prints the actor tree of the running broker.
 
-use crate::{
-    CliError,
-    client::rest::{BrokerArgs, Remote},
-    terminal,
-};
+use crate::{CliError, client::BrokerArgs, terminal};
 
-pub(crate) async fn run(at: BrokerArgs) -> Result<(), CliError> {
-    let format = if at.json { "json" } else { "text" };
-    let mut text = Remote::find(at).await?.get(&format!("/debug/actors?format={format}")).await?;
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    terminal::write_raw(text.as_bytes())
+pub(crate) async fn run(broker: BrokerArgs) -> Result<(), CliError> {
+    let client = broker.connect().await?;
+    let format = if client.json { "json" } else { "text" };
+    let text = client.get("/debug/actors", &[("format", format.to_owned())]).await?;
+    terminal::write_raw(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
 }

@@ -2,23 +2,20 @@
 
 use crate::{
     CliError,
-    client::pagination as whole,
+    client::pagination,
     identity::IdentityArgs,
-    render::{
-        style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
-        text,
-    },
+    render::style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
     review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
+use api::proposals::{ContentChoice, ProposalRequest};
 use domain::text::escape;
-use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     /// Diff of an earlier round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
@@ -32,32 +29,35 @@ pub struct Args {
     #[arg(long)]
     submitted: bool,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let which = args.which.find_any(&caller).await?;
-    let arguments = json!({
-        "review_id": which, "round": args.round, "since_round": args.since, "file": args.file,
-        "content": args.submitted.then_some("submitted"),
-    });
-    let proposal = whole::proposal(&caller.remote, arguments).await?;
-    if caller.json {
-        return terminal::write_json(&format!("{proposal:#}\n"));
+    let caller = args.identity.connect().await?;
+    let request = ProposalRequest {
+        review_id: args.review.find(&caller, None).await?,
+        round: args.round,
+        since_round: args.since,
+        file: args.file,
+        content: args.submitted.then_some(ContentChoice::Submitted),
+        ..Default::default()
+    };
+    let proposal = pagination::proposal(&caller.client, request).await?;
+    if caller.client.json {
+        return terminal::write_pretty_json(&proposal);
     }
-    if let Some(note) = proposal["since_note"].as_str() {
+    if let Some(note) = &proposal.since_note {
         terminal::remark(&escape(note));
     }
-    match proposal["diff"].as_str() {
-        Some(diff) => show(diff),
+    match &proposal.diff {
+        Some(diff) => print(diff),
         None if args.since.is_some() => Ok(()),
-        None => Err(anyhow!("{} has no diff; see `countersign show`", text(&proposal, "number")).into()),
+        None => Err(anyhow!("{} has no diff; see `countersign show`", proposal.head.number).into()),
     }
 }
 
 /// Coloured on a terminal, with hidden characters escaped.
-pub(crate) fn show(diff: &str) -> Result<(), CliError> {
+pub(crate) fn print(diff: &str) -> Result<(), CliError> {
     if !terminal::is_terminal() {
         let end = if diff.ends_with('\n') { "" } else { "\n" };
         return terminal::write_raw(format!("{diff}{end}").as_bytes());

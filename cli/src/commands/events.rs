@@ -2,18 +2,14 @@
 
 use crate::{
     CliError,
-    client::event_stream::{EventStream, StreamMessage},
-    client::rest::{BrokerArgs, Remote},
-    review_arg as which, terminal,
+    client::{
+        BrokerArgs,
+        event_stream::{EventQuery, ReceivedEvent},
+    },
+    review_arg, terminal,
 };
-use anyhow::anyhow;
 use api::events::Event;
 use domain::text::{escape, truncate};
-use std::time::Duration;
-use tokio::time::sleep;
-
-/// Delay between attempts to reach a broker that restarts.
-const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 const PREVIEW_CHARS: usize = 100;
 
@@ -35,71 +31,27 @@ pub struct Args {
     #[arg(long)]
     kind: Option<String>,
     #[command(flatten)]
-    at: BrokerArgs,
-}
-
-/// How a connection ended.
-enum StreamEnd {
-    /// All requested events were received.
-    Complete,
-    /// The connection was lost.
-    Lost,
+    broker: BrokerArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let mut since = args.since.or((!args.follow).then_some(0));
-    let mut was_connected = false;
-    loop {
-        let end = match connect(&args, since).await {
-            Ok(stream) => {
-                was_connected = true;
-                read(stream, &args, &mut since).await?
-            }
-            // A broker that answered before will be back.
-            Err((failure, is_refusal)) if !args.follow || !was_connected || is_refusal => return Err(failure),
-            Err(_) => StreamEnd::Lost,
-        };
-        match end {
-            StreamEnd::Complete => return Ok(()),
-            StreamEnd::Lost if !args.follow => {
-                return Err(anyhow!("the broker ended before all events were read").into());
-            }
-            StreamEnd::Lost => sleep(RECONNECT_DELAY).await,
+    let client = args.broker.connect().await?;
+    let query = EventQuery {
+        since: args.since.or((!args.follow).then_some(0)),
+        review: args.review.as_deref().map(review_arg::id),
+        project: args.project,
+        kind: args.kind,
+        follow: args.follow,
+    };
+    let mut events = client.events(query).await?;
+    while let Some(ReceivedEvent { event, json }) = events.next().await? {
+        if client.json {
+            terminal::write_json(&format!("{json}\n"))?;
+        } else {
+            terminal::write(&format!("{}\n", line(&event)))?;
         }
     }
-}
-
-/// A failure comes with whether the broker refused the request.
-async fn connect(args: &Args, since: Option<u64>) -> Result<EventStream, (CliError, bool)> {
-    let remote = Remote::find(args.at.clone()).await.map_err(|failure| (failure, false))?;
-    let mut query = vec![("follow", args.follow.to_string())];
-    let review = args.review.as_deref().map(which::id);
-    let filters = [("review", review), ("project", args.project.clone()), ("kind", args.kind.clone())];
-    query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    query.extend(since.map(|since| ("since", since.to_string())));
-    remote.subscribe(&query).await
-}
-
-async fn read(mut stream: EventStream, args: &Args, since: &mut Option<u64>) -> Result<StreamEnd, CliError> {
-    while let Some(message) = stream.next().await? {
-        match message {
-            StreamMessage::Ready { seq } => *since = Some(seq),
-            StreamMessage::Event { event, json } => {
-                if args.at.json {
-                    terminal::write_json(&format!("{json}\n"))?;
-                } else {
-                    terminal::write(&format!("{}\n", line(&event)))?;
-                }
-                *since = Some(event.seq);
-            }
-            StreamMessage::Dropped { reason } => match reason.as_str() {
-                "complete" => return Ok(StreamEnd::Complete),
-                "token_revoked" => return Err(anyhow!("the token was revoked").into()),
-                _ => return Ok(StreamEnd::Lost),
-            },
-        }
-    }
-    Ok(StreamEnd::Lost)
+    Ok(())
 }
 
 /// One line about an event. Agents wrote parts of it, so control characters are escaped.

@@ -6,15 +6,14 @@ mod sarif;
 
 use crate::{
     CliError, USAGE,
-    client::pagination::collect,
-    client::rest::{BrokerArgs, Remote},
-    error::parse_variant,
+    client::{BrokerArgs, Client, pagination},
+    error::parse_optional,
     terminal,
 };
 use anyhow::{Context as _, anyhow};
-use api::{ErrorCode, operation::ListReviews, reviews::ListReviewsRequest};
+use api::reviews::ListReviewsRequest;
 use bundle::ReviewBundle;
-use domain::{review::Status, text::count};
+use domain::text::count;
 use serde::Serialize;
 use std::{
     fs,
@@ -53,19 +52,19 @@ pub struct Args {
     #[arg(long, value_name = "PROJECT", conflicts_with = "reviews")]
     project: Option<String>,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let format = if args.at.json { Format::Json } else { args.format };
-    let broker = Remote::find(args.at).await?;
+    let format = if args.broker.json { Format::Json } else { args.format };
+    let client = args.broker.connect().await?;
     let ids = match args.reviews.as_slice() {
-        [] => list_ids(&broker, args.status.as_deref(), args.project.as_deref()).await?,
+        [] => list_ids(&client, args.status.as_deref(), args.project).await?,
         named => expand_ranges(named)?,
     };
     let mut bundles = Vec::with_capacity(ids.len());
     for id in &ids {
-        bundles.push(bundle::gather(&broker, id).await?);
+        bundles.push(bundle::fetch(&client, id).await?);
     }
     let text = match format {
         Format::Json => pretty_json(&Export { reviews: &bundles })?,
@@ -123,17 +122,9 @@ fn parse_number(name: &str) -> Option<u64> {
         .filter(|number| *number > 0)
 }
 
-async fn list_ids(broker: &Remote, status: Option<&str>, project: Option<&str>) -> Result<Vec<String>, CliError> {
-    let status = status
-        .map(|status| parse_variant("--status", ErrorCode::UnknownStatus, status, Status::parse, Status::ALL))
-        .transpose()?;
-    let (reviews, _) = collect(MAX_REVIEWS, None, async |cursor, limit| {
-        let project = project.map(str::to_owned);
-        let request = ListReviewsRequest { status, project, limit: Some(limit), cursor, ..Default::default() };
-        let page = broker.execute::<ListReviews>(&request).await?;
-        Ok((page.reviews, page.next_cursor))
-    })
-    .await?;
+async fn list_ids(client: &Client, status: Option<&str>, project: Option<String>) -> Result<Vec<String>, CliError> {
+    let request = ListReviewsRequest { status: parse_optional("status", status)?, project, ..Default::default() };
+    let reviews = pagination::reviews(client, &request, MAX_REVIEWS).await?.reviews;
     Ok(reviews.iter().map(|review| review.head.review_id.to_string()).collect())
 }
 

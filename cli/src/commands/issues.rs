@@ -2,12 +2,18 @@
 
 use crate::{
     CliError,
+    client::pagination,
+    error::{parse_optional, possible_values},
     identity::IdentityArgs,
-    render::issue,
-    render::{print, rows, style, text},
-    review_arg as which,
+    render::{execute_and_print, issue, print, style},
+    review_arg,
 };
-use serde_json::{Value, json};
+use anyhow::anyhow;
+use api::{
+    issues::{ListIssuesRequest, UpdateIssueRequest, UpdateIssueResponse},
+    operation::UpdateIssue,
+};
+use domain::{credential::Authority, finding::RequestedStatus, review::Role};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -48,32 +54,25 @@ struct ListArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Mark as fixed; from the proposer it asks the reviewer to confirm
-    Fix(One),
+    Fix(UpdateArgs),
     /// Mark as won't fix; the proposer gives the reason with -m
-    WontFix(One),
+    WontFix(UpdateArgs),
     /// Proposer: dispute the issue, with the reason in -m
-    Dispute(One),
+    Dispute(UpdateArgs),
     /// Reviewer: reopen or confirm as open
-    Reopen(One),
+    Reopen(UpdateArgs),
     /// Reviewer: mark as duplicate of another issue of this review
     Duplicate(DuplicateArgs),
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Role {
-    Proposer,
-    Reviewer,
-    Operator,
-}
-
 #[derive(Debug, clap::Args)]
-struct One {
+struct UpdateArgs {
     /// I-41
     issue: String,
     /// Reason
@@ -83,16 +82,16 @@ struct One {
     #[arg(long, value_name = "REVIEW")]
     review: Option<String>,
     /// Role to act in [default: proposer for your own proposal, else reviewer]
-    #[arg(long, value_name = "ROLE")]
-    role: Option<Role>,
+    #[arg(long, value_name = "ROLE", value_parser = possible_values::<Authority>())]
+    role: Option<Authority>,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 #[derive(Debug, clap::Args)]
 struct DuplicateArgs {
     #[command(flatten)]
-    one: One,
+    update: UpdateArgs,
     /// The other issue
     #[arg(long, value_name = "ISSUE")]
     of: String,
@@ -101,49 +100,62 @@ struct DuplicateArgs {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         None => list(args.list).await,
-        Some(Command::Fix(one)) => update(one, "fixed", None).await,
-        Some(Command::WontFix(one)) => update(one, "wont_fix", None).await,
-        Some(Command::Dispute(one)) => update(one, "disputed", None).await,
-        Some(Command::Reopen(one)) => update(one, "open", None).await,
-        Some(Command::Duplicate(args)) => update(args.one, "duplicate", Some(&args.of)).await,
+        Some(Command::Fix(args)) => update(args, RequestedStatus::Fixed, None).await,
+        Some(Command::WontFix(args)) => update(args, RequestedStatus::WontFix, None).await,
+        Some(Command::Dispute(args)) => update(args, RequestedStatus::Disputed, None).await,
+        Some(Command::Reopen(args)) => update(args, RequestedStatus::Open, None).await,
+        Some(Command::Duplicate(args)) => update(args.update, RequestedStatus::Duplicate, Some(&args.of)).await,
     }
 }
 
 async fn list(args: ListArgs) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let what = json!({
-        "review_id": args.review.as_deref().map(which::id), "severity": args.severity, "file": args.file,
-        "status": if args.open { Some("open") } else { args.status.as_deref() }, "persona": args.persona,
-        "include_suggestions": args.suggestions,
-    });
-    let found = caller.remote.pages("list_issues", what, "issues", args.limit).await?;
-    let of_all = args.review.is_none();
-    print(caller.json, &found, |found| match rows(found, "issues") {
+    let client = args.identity.broker.connect().await?;
+    let status = args.status.as_deref().or(args.open.then_some("open"));
+    let request = ListIssuesRequest {
+        review_id: args.review.as_deref().map(review_arg::id),
+        status: parse_optional("status", status)?,
+        severity: parse_optional("severity", args.severity.as_deref())?,
+        file: args.file,
+        persona: args.persona,
+        include_suggestions: Some(args.suggestions),
+        ..Default::default()
+    };
+    let found = pagination::issues(&client, &request, args.limit).await?;
+    print(client.json, &found, |found| match found.issues.as_slice() {
         [] => "no issues\n".into(),
-        issues if args.full => issues.iter().map(issue::whole).collect::<Vec<_>>().join("\n"),
-        issues => issue::list(issues, of_all),
+        issues if args.full => issues.iter().map(issue::details).collect::<Vec<_>>().join("\n"),
+        issues => issue::list(issues, request.review_id.is_none()),
     })
 }
 
-async fn update(one: One, status: &str, duplicate_of: Option<&str>) -> Result<(), CliError> {
-    let caller = one.by.begin().await?;
-    let issue = number(&one.issue);
-    let review = match &one.review {
-        Some(given) => which::id(given),
-        None => which::of_issue(&caller, &issue).await?,
+async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<&str>) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let issue_id = number(&args.issue);
+    let review_id = match &args.review {
+        Some(given) => review_arg::id(given),
+        None => {
+            let issue_id = Some(issue_id.clone());
+            let request = ListIssuesRequest { issue_id, include_suggestions: Some(true), ..Default::default() };
+            let found = pagination::issues(&caller.client, &request, 1).await?.issues.pop();
+            let unknown = || anyhow!("no issue {}; run `countersign issues`", number(&args.issue));
+            found.and_then(|issue| issue.number).ok_or_else(unknown)?.to_string()
+        }
     };
-    let review = caller.call("get_review_status", json!({ "review_id": review })).await?;
-    let role = match one.role {
-        None => caller.role(&review, None),
-        Some(Role::Proposer) => "proposer",
-        Some(Role::Reviewer) => "reviewer",
-        Some(Role::Operator) => "operator",
-    };
-    let what = json!({
-        "review_id": review["review_id"], "issue_id": issue, "status": status, "note": one.message, "role": role,
-        "caller_id": caller.speaks_as()?, "duplicate_of": duplicate_of.map(number),
+    let review = caller.review(review_id).await?;
+    let role = args.role.unwrap_or_else(|| match caller.role(&review) {
+        Role::Proposer => Authority::Proposer,
+        Role::Reviewer => Authority::Reviewer,
     });
-    print(caller.json, &caller.call("update_issue", what).await?, updated)
+    let request = UpdateIssueRequest {
+        review_id: review.head.review_id.to_string(),
+        issue_id,
+        status,
+        note: args.message,
+        duplicate_of: duplicate_of.map(number),
+        role: Some(role),
+        caller_id: caller.acting_name()?,
+    };
+    execute_and_print::<UpdateIssue>(&caller.client, &request, render_updated).await
 }
 
 /// Accepts `41` and `i-41` for I-41.
@@ -156,7 +168,7 @@ fn number(given: &str) -> String {
     }
 }
 
-fn updated(answer: &Value) -> String {
-    let status = style::status(answer["status"].as_str().unwrap_or_default()).painted();
-    issue::whole(&answer["issue"]) + &format!("{} is {status}\n", text(answer, "number"))
+fn render_updated(response: &UpdateIssueResponse) -> String {
+    let issue = response.issue.as_ref().map(issue::details).unwrap_or_default();
+    format!("{issue}{} is {}\n", response.number, style::status(response.status).painted())
 }

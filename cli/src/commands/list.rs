@@ -2,14 +2,17 @@
 
 use crate::{
     CliError,
+    client::pagination::collect,
     commands::watch,
-    identity::{Caller, IdentityArgs, proposer},
-    render::{Cell, age, one_line, print, rows, style, table, text},
+    error::{parse_optional, parse_variant},
+    identity::{Caller, IdentityArgs},
+    render::{Cell, format_age, next_page, one_line, print, style, table},
 };
-use serde_json::{Value, json};
-
-/// Reviews per request if the list is filtered here.
-const PAGE: usize = 200;
+use api::{
+    operation::ListReviews,
+    reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
+};
+use domain::{priority::Priority, review::Status};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -41,122 +44,83 @@ pub struct Args {
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let request = args.request(&caller)?;
+    let fetch_page = async |cursor, limit| {
+        let request = ListReviewsRequest { cursor, limit, ..request.clone() };
+        let mut page = caller.client.execute::<ListReviews>(&request).await?;
+        page.reviews.retain(|review| !args.claimable || !caller.is(review.proposer.identity()));
+        Ok(page)
+    };
+    let fetch = async || {
+        collect(args.limit, args.cursor.clone(), fetch_page, |page| (&mut page.reviews, &mut page.next_cursor)).await
+    };
     if args.watch {
-        let ask = async || args.list(&args.by.begin().await?).await;
-        return watch::redraw(&args.by.at, &[], shown, ask).await;
+        return watch::redraw(&caller.client, None, render, fetch).await;
     }
-    let caller = args.by.begin().await?;
-    print(caller.json, &args.list(&caller).await?, shown)
+    print(caller.client.json, &fetch().await?, render)
 }
 
 impl Args {
-    async fn list(&self, caller: &Caller) -> Result<Value, CliError> {
-        let whose = if self.mine || self.claimable { caller.speaks_as()? } else { None };
-        if self.mine {
-            caller.name()?;
-        }
-        let mut arguments = self.arguments(whose);
-        let mut found: Vec<Value> = Vec::new();
-        loop {
-            let left = self.limit.saturating_sub(found.len());
-            // Some filters apply here and not in the broker, so one page may need several requests.
-            let filters = self.mine || self.hides_closed() || self.status.len() > 1;
-            arguments["limit"] = json!(if filters { PAGE } else { left.clamp(1, PAGE) });
-            let mut page = caller.call("list_reviews", arguments.clone()).await?;
-            let fits = rows(&page, "reviews").iter().filter(|row| self.wants(caller, row));
-            let fits: Vec<_> = fits.take(left).cloned().collect();
-            let is_full = fits.len() == left;
-            found.extend(fits);
-            let cursor = page["next_cursor"].take();
-            if is_full || !cursor.is_string() {
-                // The cursor points behind the whole page of the broker, of which only a part was printed.
-                let next = if filters { Value::Null } else { cursor };
-                return Ok(answer(page, found, next));
-            }
-            arguments["cursor"] = cursor;
-        }
-    }
-
-    fn arguments(&self, whose: Option<&str>) -> Value {
-        let projects = Some(&self.project).filter(|projects| !projects.is_empty());
-        let status = match self.status.as_slice() {
-            [only] => Some(only.as_str()),
-            _ => self.claimable.then_some("pending"),
+    fn request(&self, caller: &Caller) -> Result<ListReviewsRequest, CliError> {
+        let given: Vec<_> = self.status.iter().map(|name| parse_variant("status", name)).collect::<Result<_, _>>()?;
+        let not_closed = || Status::ALL.iter().copied().filter(|status| *status != Status::Closed).collect();
+        let (status, statuses) = match given.as_slice() {
+            [only] => (Some(*only), None),
+            [] if self.claimable => (Some(Status::Pending), None),
+            [] if self.all => (None, None),
+            [] => (None, Some(not_closed())),
+            _ => (None, Some(given)),
         };
-        let caller_id = whose.filter(|_| self.claimable);
-        json!({
-            "status": status, "category": self.category, "projects": projects, "caller_id": caller_id,
-            "cursor": self.cursor,
+        Ok(ListReviewsRequest {
+            status,
+            statuses,
+            participant: if self.mine { Some(caller.name()?) } else { None },
+            caller_id: if self.claimable { caller.acting_name()? } else { None },
+            category: parse_optional("category", self.category.as_deref())?,
+            projects: Some(self.project.clone()).filter(|projects| !projects.is_empty()),
+            ..Default::default()
         })
     }
-
-    fn hides_closed(&self) -> bool {
-        !self.all && self.status.is_empty() && !self.claimable
-    }
-
-    fn wants(&self, caller: &Caller, row: &Value) -> bool {
-        let status = row["status"].as_str().unwrap_or_default();
-        let in_status = match self.status.as_slice() {
-            [] => !self.hides_closed() || status != "closed",
-            given => given.iter().any(|given| given == status),
-        };
-        let claimable = !self.claimable || !caller.has_proposed(row);
-        in_status && claimable && (!self.mine || caller.has_proposed(row) || caller.holds(row))
-    }
 }
 
-fn answer(mut page: Value, found: Vec<Value>, next_cursor: Value) -> Value {
-    page["reviews"] = found.into();
-    if let Some(fields) = page.as_object_mut() {
-        fields.remove("next_cursor");
-        if next_cursor.is_string() {
-            fields.insert("next_cursor".into(), next_cursor);
-        }
-    }
-    page
-}
-
-fn shown(page: &Value) -> String {
-    let reviews = rows(page, "reviews");
-    if reviews.is_empty() {
+fn render(list: &ListReviewsResponse) -> String {
+    if list.reviews.is_empty() {
         return "no reviews\n".into();
     }
-    let line = |row: &Value| {
-        let seats = rows(row, "free_seats").len();
-        let who = match (row["claimed_by"].as_str(), row["reserved_for"].as_str()) {
-            (Some(by), _) => one_line(by),
-            (None, Some(by)) => format!("for {}", one_line(by)),
-            (None, None) if seats > 1 => format!("{seats} seats free"),
+    let line = |review: &ReviewRow| {
+        let free_seats = review.free_seats.len();
+        let reviewer = match (&review.claimed_by, &review.reserved_for) {
+            (Some(name), _) => one_line(name),
+            (None, Some(name)) => format!("for {}", one_line(name)),
+            (None, None) if free_seats > 1 => format!("{free_seats} seats free"),
             (None, None) => String::new(),
         };
         [
-            Cell::styled(text(row, "number"), style::BOLD),
-            style::status(row["status"].as_str().unwrap_or_default()),
-            row["current_round"].to_string().into(),
-            priority(row),
-            one_line(proposer(row).as_str().unwrap_or_default()).into(),
-            who.into(),
-            age(row, "updated_at").into(),
-            one_line(row["intent"].as_str().unwrap_or_default()).into(),
+            Cell::styled(review.head.number.to_string(), style::BOLD),
+            style::status(review.head.status),
+            review.head.current_round.to_string().into(),
+            priority(review.priority),
+            one_line(review.proposer.identity()).into(),
+            reviewer.into(),
+            format_age(review.updated_at).into(),
+            one_line(&review.intent).into(),
         ]
     };
-    let lines: Vec<_> = reviews.iter().map(line).collect();
-    let mut out = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
-    if page["next_cursor"].is_string() {
-        out.push_str(&format!("there are more: --cursor {}\n", text(page, "next_cursor")));
-    }
-    out
+    let lines: Vec<_> = list.reviews.iter().map(line).collect();
+    let table = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
+    table + &next_page(list.next_cursor.as_deref())
 }
 
 /// Empty for the default value.
-fn priority(row: &Value) -> Cell {
-    match row["priority"].as_str() {
-        Some("critical") => Cell::styled("!", style::BAD),
-        Some("low") => Cell::styled("↓", style::DIM),
-        _ => "".into(),
+fn priority(priority: Priority) -> Cell {
+    match priority {
+        Priority::Critical => Cell::styled("!", style::BAD),
+        Priority::Low => Cell::styled("↓", style::DIM),
+        Priority::Normal => "".into(),
     }
 }

@@ -2,16 +2,22 @@
 
 use crate::{
     CliError,
-    client::pagination as whole,
+    client::pagination,
     commands::diff,
-    commands::status,
-    identity::{IdentityArgs, Side},
-    render::{print, text},
+    identity::IdentityArgs,
+    render::{execute_and_print, review},
     review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
-use serde_json::json;
+use api::{
+    Operation,
+    counter_patches::CounterPatchRequest,
+    operation::{AcceptCounterPatch, RejectCounterPatch},
+    proposals::ProposalRequest,
+    reviews::ReviewStatusResponse,
+};
+use domain::review::Role;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,46 +28,50 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Print the counter-patch; unchanged into a pipe, for git apply
-    Show(One),
+    Show(PatchArgs),
     /// Accept: it becomes the content of the review if it still applies
-    Accept(One),
+    Accept(PatchArgs),
     /// Decline: the content stays unchanged
-    Decline(One),
+    Decline(PatchArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct One {
+struct PatchArgs {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     /// Seat of the counter-patch, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
-        Command::Show(one) => show(one).await,
-        Command::Accept(one) => answer("accept_counter_patch", one).await,
-        Command::Decline(one) => answer("reject_counter_patch", one).await,
+        Command::Show(args) => show(args).await,
+        Command::Accept(args) => decide::<AcceptCounterPatch>(args).await,
+        Command::Decline(args) => decide::<RejectCounterPatch>(args).await,
     }
 }
 
-async fn show(one: One) -> Result<(), CliError> {
-    let caller = one.by.begin().await?;
-    let which = one.which.find_any(&caller).await?;
-    let proposal = whole::proposal(&caller.remote, json!({ "review_id": which, "persona": one.persona })).await?;
-    if caller.json {
-        return terminal::write_json(&format!("{proposal:#}\n"));
+async fn show(args: PatchArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review_id = args.review.find(&caller, None).await?;
+    let request = ProposalRequest { review_id, persona: args.persona, ..Default::default() };
+    let proposal = pagination::proposal(&caller.client, request).await?;
+    if caller.client.json {
+        return terminal::write_pretty_json(&proposal);
     }
-    let none = || anyhow!("no counter-patch in this round of {}", text(&proposal, "number"));
-    diff::show(proposal["counter_patch"].as_str().ok_or_else(none)?)
+    let missing = || anyhow!("no counter-patch in this round of {}", proposal.head.number);
+    diff::print(proposal.counter_patch.as_deref().ok_or_else(missing)?)
 }
 
-async fn answer(tool: &str, one: One) -> Result<(), CliError> {
-    let caller = one.by.begin().await?;
-    let review = caller.own(&one.which.find(&caller, Side::Proposer).await?).await?;
-    let what = json!({ "review_id": review["review_id"], "persona": one.persona });
-    print(caller.json, &caller.call(tool, what).await?, status::shown)
+async fn decide<O>(args: PatchArgs) -> Result<(), CliError>
+where
+    O: Operation<Request = CounterPatchRequest, Response = ReviewStatusResponse>,
+{
+    let caller = args.identity.connect().await?;
+    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let request = CounterPatchRequest { review_id: review.head.review_id.to_string(), persona: args.persona };
+    execute_and_print::<O>(&caller.client, &request, review::status).await
 }

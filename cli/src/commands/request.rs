@@ -1,28 +1,34 @@
 //! `countersign request`: proposes the current branch or another change for review.
 
-pub(crate) mod description;
 pub(crate) mod source;
 
 use crate::{
     CliError,
-    commands::wait::{self, For},
+    commands::wait::{self, WaitArgs},
+    error::{parse_optional, parse_variant},
     identity::{Caller, IdentityArgs},
-    render::review,
     render::{
-        indented, one_line, print, strings,
+        indented, one_line, print, review,
         style::{self, BOLD, paint},
-        text,
     },
-    review_arg::own_of_branch,
+    review_arg::proposals_of_branch,
     terminal,
 };
 use anyhow::anyhow;
-use description::DescriptionArgs;
-use serde_json::{Value, json};
-use source::{Gathered, Source};
-use std::fmt::Write as _;
+use api::{
+    operation::CreateReview,
+    reviews::{CreateReviewRequest, CreateReviewResponse},
+};
+use domain::{
+    consensus::{PolicyRequest, RuleName},
+    priority::Priority,
+    review::Status,
+    text::escape,
+};
+use source::{Source, read_file};
+use std::{fmt::Write as _, path::PathBuf};
 
-const FILES: usize = 20;
+const MAX_FILES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -45,26 +51,6 @@ pub struct Args {
     /// plan_review, code_change, verification or handoff
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    #[command(flatten)]
-    identity: Identity,
-    /// Registered project [default: the current repository]
-    #[arg(long, value_name = "PROJECT")]
-    project: Option<String>,
-    /// Skip the check that the diff applies; reviewers see that it was skipped
-    #[arg(long)]
-    skip_diff_validation: bool,
-    /// Idempotency key: a repeated call with this key returns the first review
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
-    #[command(flatten)]
-    waiting: For,
-    #[command(flatten)]
-    by: IdentityArgs,
-}
-
-/// Where the change belongs in the workflow.
-#[derive(Debug, clap::Args)]
-struct Identity {
     /// Kind of agent that proposes
     #[arg(long, value_name = "TYPE", default_value = "cli")]
     agent_type: String,
@@ -80,124 +66,152 @@ struct Identity {
     /// Task that the change belongs to
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
+    /// Registered project [default: the current repository]
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Skip the check that the diff applies; reviewers see that it was skipped
+    #[arg(long)]
+    skip_diff_validation: bool,
+    /// Idempotency key: a repeated call with this key returns the first review
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+/// The intent and description of a proposal.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DescriptionArgs {
+    /// Intent of the change in a sentence [default: the commits' subjects, or the plan's title]
+    #[arg(long, short = 'm', visible_alias = "intent", value_name = "TEXT")]
+    title: Option<String>,
+    /// Longer description [default: the commits' messages, or the plan]
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    description: Option<String>,
+    /// Read the description from a file, or from stdin with -
+    #[arg(long, short = 'F', value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl DescriptionArgs {
+    /// Replaces the texts of `proposal` by the given ones. An intent is required.
+    pub(crate) fn describe(&self, proposal: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
+        let intent = self.title.clone().unwrap_or(proposal.intent);
+        if intent.trim().is_empty() {
+            return Err(CliError::usage(anyhow!("no intent given; describe the change in a sentence with -m")));
+        }
+        let description = match (&self.description, &self.file) {
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(file)) => Some(read_file(file)?),
+            (None, None) => proposal.description,
+        };
+        Ok(CreateReviewRequest { intent, description, ..proposal })
+    }
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let mut gathered = args.source.gather(&caller.dir).await?;
-    if args.incremental {
-        return incremental(&args, &caller, gathered).await;
-    }
-    let (title, description) = args.text.or_gathered(&gathered, None)?;
-    let arguments = args.arguments(&caller, &mut gathered, &title, description)?;
-    submit(&caller, arguments, &args.waiting, &args.by).await
+    let caller = args.identity.connect().await?;
+    let change = args.source.read(&caller.dir).await?;
+    let request =
+        if args.incremental { args.incremental(&caller, change).await? } else { args.new_review(&caller, change)? };
+    submit(&caller, &request, &args.wait).await
 }
 
 impl Args {
-    fn arguments(
-        &self,
-        caller: &Caller,
-        gathered: &mut Gathered,
-        title: &str,
-        description: Option<String>,
-    ) -> Result<Value, CliError> {
-        let Identity { agent_type, agent_role, phase, plan_id, task } = &self.identity;
-        let category = self.category.as_deref().or(gathered.category);
-        let reviewers = Some(&self.reviewers).filter(|reviewers| !reviewers.is_empty());
-        let mut arguments = json!({
-            "intent": title, "description": description, "agent_type": agent_type, "agent_role": agent_role,
-            "phase": phase, "plan": plan_id, "task": task, "project": self.project, "proposer_id": caller.speaks_as()?,
-            "category": category, "priority": self.priority, "personas": reviewers,
-            "policy": self.policy.as_deref().map(policy), "idempotency_key": self.idempotency_key,
-            "skip_diff_validation": self.skip_diff_validation.then_some(true),
-        });
-        if let Some(fields) = arguments.as_object_mut() {
-            fields.append(&mut gathered.arguments);
+    fn new_review(&self, caller: &Caller, change: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
+        Ok(CreateReviewRequest {
+            agent_type: Some(self.agent_type.clone()),
+            agent_role: Some(self.agent_role.clone()),
+            phase: Some(self.phase.clone()),
+            plan: self.plan_id.clone(),
+            task: self.task.clone(),
+            project: self.project.clone(),
+            proposer_id: caller.acting_name()?,
+            category: parse_optional("category", self.category.as_deref())?.or(change.category),
+            priority: parse_optional("priority", self.priority.as_deref())?,
+            personas: Some(self.reviewers.clone()).filter(|reviewers| !reviewers.is_empty()),
+            policy: self.policy.as_deref().map(policy).transpose()?,
+            idempotency_key: self.idempotency_key.clone(),
+            skip_diff_validation: self.skip_diff_validation.then_some(true),
+            ..self.text.describe(change)?
+        })
+    }
+
+    /// Limits the proposal to commits that have not been reviewed.
+    async fn incremental(&self, caller: &Caller, change: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
+        let Some(branch) = change.target.as_ref().and_then(|target| target.branch.clone()) else {
+            return Err(CliError::usage(anyhow!("--incremental needs a branch, but none is checked out")));
+        };
+        let reviews = proposals_of_branch(caller, &branch).await?;
+        let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
+        if let Some(open) = reviews.iter().find(|review| is_open(review.head.status)) {
+            terminal::remark(&format!("a new round of {}, which is open for {branch}", open.head.number));
+            let review = caller.review(open.head.review_id.to_string()).await?;
+            return self.text.describe(CreateReviewRequest {
+                review_id: Some(review.head.review_id.to_string()),
+                proposer_id: caller.acting_name()?,
+                intent: review.state.intent,
+                ..change
+            });
         }
-        Ok(arguments)
-    }
-}
-
-/// A number is the count of required approvals; the broker parses the names.
-fn policy(given: &str) -> Value {
-    match given.parse::<u32>() {
-        Ok(approvals) => json!({ "rule": "min_approvals", "min_approvals": approvals }),
-        Err(_) => json!({ "rule": given }),
-    }
-}
-
-/// Limits the proposal to commits that have not been reviewed.
-async fn incremental(args: &Args, caller: &Caller, mut gathered: Gathered) -> Result<(), CliError> {
-    let Some(branch) = gathered.arguments["target"]["branch"].as_str().map(str::to_owned) else {
-        return Err(CliError::usage(anyhow!("--incremental needs a branch, but none is checked out")));
-    };
-    let reviews = own_of_branch(caller).await?;
-    let is = |review: &Value, words: &[&str]| words.iter().any(|word| review["status"] == *word);
-    let open = ["pending", "claimed", "in_review", "changes_requested"];
-    if let Some(review) = reviews.iter().find(|review| is(review, &open)) {
-        terminal::remark(&format!("a new round of {}, which is open for {branch}", text(review, "number")));
-        let (title, description) = args.text.or_gathered(&gathered, review["intent"].as_str())?;
-        let arguments = json!({
-            "review_id": review["review_id"], "intent": title, "description": description,
-            "proposer_id": caller.speaks_as()?, "target": gathered.arguments.remove("target"),
-        });
-        return submit(caller, arguments, &args.waiting, &args.by).await;
-    }
-    if let Some(review) = reviews.iter().find(|review| review["approved_hash"].is_string()) {
-        let head = text(&review["target"], "head");
-        let from = Source { base: Some(head.clone()), ..args.source.clone() };
-        gathered = from.gather(&caller.dir).await?;
-        terminal::remark(&format!(
-            "since {}, up to which {} is approved",
-            &head[..head.len().min(12)],
-            text(review, "number")
-        ));
-    } else {
+        for row in reviews {
+            let review = caller.review(row.head.review_id.to_string()).await?;
+            if let (Some(_), Some(target)) = (review.state.approved_hash, review.state.diff.target) {
+                let (head, number) = (target.head, review.head.number);
+                terminal::remark(&format!("since {}, up to which {number} is approved", &head[..head.len().min(12)]));
+                let source = Source { base: Some(head), ..self.source.clone() };
+                return self.new_review(caller, source.read(&caller.dir).await?);
+            }
+        }
         terminal::remark(&format!("nothing of {branch} was approved yet, so all of it"));
+        self.new_review(caller, change)
     }
-    let (title, description) = args.text.or_gathered(&gathered, None)?;
-    let arguments = args.arguments(caller, &mut gathered, &title, description)?;
-    submit(caller, arguments, &args.waiting, &args.by).await
+}
+
+/// A number is the count of required approvals.
+fn policy(given: &str) -> Result<PolicyRequest, CliError> {
+    let (rule, min_approvals) = match given.parse() {
+        Ok(approvals) => (RuleName::MinApprovals, Some(approvals)),
+        Err(_) => (parse_variant("policy.rule", given)?, None),
+    };
+    Ok(PolicyRequest { rule: Some(rule), min_approvals, ..PolicyRequest::default() })
 }
 
 /// Proposes, prints the result and waits if requested.
-pub(crate) async fn submit(
-    caller: &Caller,
-    arguments: Value,
-    waiting: &For,
-    by: &IdentityArgs,
-) -> Result<(), CliError> {
-    let submitted = caller.call("create_review", arguments).await?;
-    if !waiting.waits() {
-        return print(caller.json, &submitted, |submitted| shown(submitted, true));
+pub(crate) async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs) -> Result<(), CliError> {
+    let client = &caller.client;
+    let submitted = client.execute::<CreateReview>(request).await?;
+    let next = || review::next(&submitted.head, false);
+    if wait.wait.is_none() {
+        return print(client.json, &submitted, |submitted| render(submitted) + &next());
     }
     // With --json only the final result is printed.
-    if !caller.json {
-        terminal::write(&shown(&submitted, false))?;
+    if !client.json {
+        terminal::write(&render(&submitted))?;
     }
-    wait::until_decided(&by.at, &text(&submitted, "review_id"), submitted["version"].as_u64(), waiting).await
+    let review_id = submitted.head.review_id.to_string();
+    wait::wait(client, &review_id, Some(submitted.head.version), wait.timeout()?, false).await
 }
 
-fn shown(submitted: &Value, with_next: bool) -> String {
-    let word =
-        if submitted["revised"] == true { format!("round {}", submitted["current_round"]) } else { "submitted".into() };
-    let changed = if submitted["has_diff"] == true { review::changed(submitted) } else { "no diff".into() };
-    let reviewers = strings(submitted, "personas").join(", ");
-    let mut out = format!("{} {word}: {changed}, for {reviewers}", paint(BOLD, &text(submitted, "number")));
-    if let Some(priority) = submitted["priority"].as_str().filter(|word| *word != "normal") {
+fn render(submitted: &CreateReviewResponse) -> String {
+    let CreateReviewResponse { head, files, priority, .. } = submitted;
+    let action = if submitted.revised { format!("round {}", head.current_round) } else { "submitted".into() };
+    let changed = if submitted.diff.has_diff { review::changed_files(files) } else { "no diff".into() };
+    let reviewers = escape(&submitted.personas.join(", ")).into_owned();
+    let mut out = format!("{} {action}: {changed}, for {reviewers}", paint(BOLD, &head.number.to_string()));
+    if *priority != Priority::Normal {
         let _ = write!(out, ", {priority} priority");
     }
     out.push('\n');
-    out.push_str(&review::files(submitted, FILES));
-    for because in strings(submitted, "panel_because") {
-        out.push_str(&indented(because, 2));
+    out.push_str(&review::files(files, MAX_FILES));
+    for rule in &submitted.panel_because {
+        out.push_str(&indented(rule, 2));
     }
-    if submitted["applies"] == false {
-        let words = one_line(submitted["validation_error"].as_str().unwrap_or_default());
-        out.push_str(&paint(style::BAD, &indented(&format!("✗ the diff does not apply: {words}"), 2)));
-    }
-    if with_next {
-        out.push_str(&review::next(submitted));
+    if submitted.diff.applies == Some(false) {
+        let problem = one_line(submitted.diff.validation_error.as_deref().unwrap_or_default());
+        out.push_str(&paint(style::BAD, &indented(&format!("✗ the diff does not apply: {problem}"), 2)));
     }
     out
 }

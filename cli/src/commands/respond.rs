@@ -1,26 +1,38 @@
 //! `countersign respond`: submits a verdict with findings.
 
-mod written;
+mod verdict_file;
+
+pub(crate) use verdict_file::verdict_without_text;
 
 use crate::{
     CliError,
-    commands::request::source::read,
+    commands::request::source::read_file,
     editor,
-    identity::{Caller, IdentityArgs, Side},
-    render::issue,
-    render::review,
-    render::{print, rows, style, text},
+    identity::{Caller, IdentityArgs},
+    render::{issue, print, review, style},
     review_arg::ReviewArg,
     terminal,
 };
-use anyhow::{Context as _, anyhow};
-use serde_json::{Map, Value, json};
+use anyhow::anyhow;
+use api::{
+    ErrorBody, ErrorCode,
+    claims::{ClaimRequest, ReleaseRequest},
+    operation::{ClaimReview, ReleaseClaim, SubmitVerdict},
+    reviews::ReviewStatusResponse,
+    verdicts::{VerdictRequest, VerdictResponse},
+};
+use domain::{
+    finding::RawFinding,
+    review::Role,
+    text::{escape, one_line},
+    verdict::Verdict,
+};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     #[command(flatten)]
     verdict: VerdictArgs,
     /// Reason of the verdict; required except for an approval
@@ -51,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "HASH")]
     content_hash: Option<String>,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -72,158 +84,124 @@ struct VerdictArgs {
 }
 
 impl VerdictArgs {
-    fn word(&self) -> Option<&'static str> {
-        let words = [
-            (self.approve, "approved"),
-            (self.request_changes, "changes_requested"),
-            (self.reject, "rejected"),
-            (self.comment, "comment"),
+    fn verdict(&self) -> Option<Verdict> {
+        let verdicts = [
+            (self.approve, Verdict::Approved),
+            (self.request_changes, Verdict::ChangesRequested),
+            (self.reject, Verdict::Rejected),
+            (self.comment, Verdict::Comment),
         ];
-        words.into_iter().find(|(given, _)| *given).map(|(_, word)| word)
+        verdicts.into_iter().find(|(is_given, _)| *is_given).map(|(_, verdict)| verdict)
     }
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let which = args.which.find(&caller, Side::Reviewer).await?;
-    let review = caller.call("get_review_status", json!({ "review_id": which })).await?;
+    let caller = args.identity.connect().await?;
+    let review = caller.review(args.review.find(&caller, Some(Role::Reviewer)).await?).await?;
     // Check this before the user writes text that could not be sent.
-    if caller.has_proposed(&review) {
-        let words =
-            "is your own proposal; another reviewer has to review it, or pass --as NAME if you are not its proposer";
-        return Err(CliError::refuse("own_proposal", format!("{} {words}", text(&review, "number"))));
+    if caller.is(review.state.proposer.identity()) {
+        let hint = "another reviewer has to review it, or pass --as NAME if you are not its proposer";
+        let error = format!("{} is your own proposal; {hint}", review.head.number);
+        return Err(ErrorBody::new(ErrorCode::OwnProposal, error).into());
     }
-    if !caller.is_named() && !terminal::is_interactive() {
+    if !caller.is_named && !terminal::is_interactive() {
         return Err(CliError::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
     }
-    let mut said = args.said(&review).await?;
-    if let Some(hash) = &args.content_hash {
-        said.insert("content_hash".into(), hash.as_str().into());
-    }
-    let taken = give(&caller, &review, args.persona.as_deref(), said).await?;
-    print(caller.json, &taken, shown)
-}
-
-/// Submits a verdict for the seat that the caller holds, or for a free one. It applies to the content at the time of the
-/// claim, unless a content hash is given.
-pub(crate) async fn give(
-    caller: &Caller,
-    review: &Value,
-    persona: Option<&str>,
-    said: Map<String, Value>,
-) -> Result<Value, CliError> {
-    let seat = Seat::take(caller, review, persona).await?;
-    let mut verdict = Value::Object(said);
-    verdict["review_id"] = review["review_id"].clone();
-    verdict["reviewer_id"] = caller.speaks_as()?.into();
-    verdict["claim_generation"] = seat.generation.clone();
-    if verdict["content_hash"].is_null() {
-        verdict["content_hash"] = seat.content_hash.clone();
-    }
-    let given = caller.call("submit_verdict", verdict).await;
-    if given.is_err() {
-        seat.leave(caller, review).await;
-    }
-    given
+    let verdict = args.verdict(&review).await?;
+    let response = submit(&caller, &review, args.persona, verdict).await?;
+    print(caller.client.json, &response, render)
 }
 
 impl Args {
     /// The verdict and its findings. Options take precedence over a file.
-    async fn said(&self, review: &Value) -> Result<Map<String, Value>, CliError> {
-        let mut said = match &self.file {
-            Some(file) => written::read(&read(file)?, Some(file)).with_context(|| file.display().to_string()),
-            None if self.edit || self.wants_editor() => written::prose(&editor::edit(&template(review)).await?),
-            None => Ok(Map::new()),
-        }
-        .map_err(CliError::usage)?;
-        let texts = [
-            ("verdict", self.verdict.word()),
-            ("reason", self.reason.as_deref()),
-            ("summary", self.summary.as_deref()),
-        ];
-        said.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
-        for (key, specs, is_issue) in [("issues", &self.issues, true), ("suggestions", &self.suggestions, false)] {
-            let found: Result<Vec<_>, _> = specs.iter().map(|spec| written::finding(spec, is_issue)).collect();
-            let list = said.entry(key).or_insert_with(|| json!([]));
-            if let Some(list) = list.as_array_mut() {
-                list.extend(found.map_err(CliError::usage)?);
+    async fn verdict(&self, review: &ReviewStatusResponse) -> Result<VerdictRequest, CliError> {
+        let verdict = self.verdict.verdict();
+        let mut request = match &self.file {
+            Some(file) => verdict_file::parse(&read_file(file)?, Some(file), verdict)?,
+            None if self.edit || self.wants_editor() => {
+                verdict_file::parse_text(&editor::edit(&template(review)).await?, verdict)?
             }
-        }
+            None => verdict_without_text(verdict.ok_or_else(verdict_file::missing_verdict)?),
+        };
+        request.reason = self.reason.clone().or(request.reason);
+        request.summary = self.summary.clone().or(request.summary);
+        request.content_hash = self.content_hash.clone().or(request.content_hash);
+        add_findings(&mut request.issues, &self.issues, true)?;
+        add_findings(&mut request.suggestions, &self.suggestions, false)?;
         if let Some(file) = &self.counter_patch {
-            said.insert("counter_patch".into(), read(file)?.into());
+            request.counter_patch = Some(read_file(file)?);
         }
-        if !said.get("verdict").is_some_and(Value::is_string) {
-            let words = "what is the verdict? --approve, --request-changes, --reject or --comment";
-            return Err(CliError::usage(anyhow!(words)));
-        }
-        Ok(said)
+        Ok(request)
     }
 
     fn wants_editor(&self) -> bool {
-        let says_nothing = self.verdict.word().is_none() && self.reason.is_none() && self.issues.is_empty();
+        let says_nothing = self.verdict.verdict().is_none() && self.reason.is_none() && self.issues.is_empty();
         says_nothing && terminal::is_interactive()
     }
 }
 
-/// The seat of the verdict.
-struct Seat {
-    generation: Value,
-    content_hash: Value,
-    /// Claimed only for this verdict.
-    is_new: bool,
+fn add_findings(findings: &mut Option<Vec<RawFinding>>, specs: &[String], are_issues: bool) -> Result<(), CliError> {
+    for spec in specs {
+        let finding = verdict_file::parse_finding(spec, are_issues).map_err(CliError::usage)?;
+        findings.get_or_insert_default().push(finding);
+    }
+    Ok(())
 }
 
-impl Seat {
-    /// Uses the seat that is already held, or claims a free one.
-    async fn take(caller: &Caller, review: &Value, persona: Option<&str>) -> Result<Self, CliError> {
-        let held = rows(review, "seats").iter().find(|seat| caller.is(&seat["claimed_by"]));
-        if let Some(seat) = held {
-            let content_hash = review["content_hash"].clone();
-            return Ok(Self { generation: seat["claim_generation"].clone(), content_hash, is_new: false });
+/// Submits a verdict for the seat that the caller holds, or for a free one. It applies to the content at the time of the
+/// claim, unless a content hash is given.
+pub(crate) async fn submit(
+    caller: &Caller,
+    review: &ReviewStatusResponse,
+    persona: Option<String>,
+    verdict: VerdictRequest,
+) -> Result<VerdictResponse, CliError> {
+    let (review_id, reviewer_id) = (review.head.review_id.to_string(), caller.acting_name()?);
+    let held = review.state.seats.iter().find(|seat| seat.claimed_by.as_deref().is_some_and(|name| caller.is(name)));
+    let (claim_generation, content_hash) = match held {
+        Some(seat) => (seat.claim_generation, review.content_hash.to_string()),
+        None => {
+            let claim = ClaimRequest { review_id: review_id.clone(), reviewer_id: reviewer_id.clone(), persona };
+            let claim = caller.client.execute::<ClaimReview>(&claim).await?;
+            if claim.auto_rejected {
+                let problem = one_line(claim.diff.validation_error.as_deref().unwrap_or_default());
+                return Err(anyhow!("{} was sent back: its diff does not apply: {problem}", claim.head.number).into());
+            }
+            (Some(claim.claim_generation), claim.content_hash.to_string())
         }
-        let claim = json!({ "review_id": review["review_id"], "reviewer_id": caller.speaks_as()?, "persona": persona });
-        let claimed = caller.call("claim_review", claim).await?;
-        if claimed["auto_rejected"] == true {
-            let words = text(&claimed, "validation_error");
-            return Err(anyhow!("{} was sent back: its diff does not apply: {words}", text(review, "number")).into());
-        }
-        let (generation, content_hash) = (claimed["claim_generation"].clone(), claimed["content_hash"].clone());
-        Ok(Self { generation, content_hash, is_new: true })
+    };
+    let content_hash = verdict.content_hash.or(Some(content_hash));
+    let request = VerdictRequest { review_id, reviewer_id, claim_generation, content_hash, ..verdict };
+    let result = caller.client.execute::<SubmitVerdict>(&request).await;
+    if result.is_err() && held.is_none() {
+        // Nothing keeps the seat that was claimed for this verdict. If this fails too, the lease expires.
+        let VerdictRequest { review_id, reviewer_id, claim_generation, .. } = request;
+        let reason = Some("the verdict was refused".to_owned());
+        let release = ReleaseRequest { review_id, claim_generation, reviewer_id, reason };
+        let _ = caller.client.execute::<ReleaseClaim>(&release).await;
     }
-
-    /// Releases a seat that was claimed for a refused verdict.
-    async fn leave(&self, caller: &Caller, review: &Value) {
-        if self.is_new {
-            let release = json!({
-                "review_id": review["review_id"], "claim_generation": self.generation,
-                "reviewer_id": caller.speaks_as().ok().flatten(), "reason": "the verdict was refused",
-            });
-            // If this fails too, the lease expires.
-            let _ = caller.call("release_claim", release).await;
-        }
-    }
+    result
 }
 
-fn template(review: &Value) -> String {
+fn template(review: &ReviewStatusResponse) -> String {
     // The proposer's text must not end the comment.
-    let intent = text(review, "intent").replace("-->", "→");
+    let intent = escape(&review.state.intent).replace("-->", "→");
     format!(
         "verdict: \n\n\n<!-- {}: {intent}\n\nAfter \"verdict:\" approved, changes_requested, rejected or comment.\n\
          Below it the reason. Then what you have found, each under a heading:\n\n\
          ## issue high src/a.rs:10-12 the title\nWhat happens, when, and why it matters.\n\n\
          ## suggestion a better name\n\nWithout a verdict nothing is sent. -->\n",
-        text(review, "number")
+        review.head.number
     )
 }
 
-fn shown(taken: &Value) -> String {
-    let verdict = style::verdict(taken["verdict"].as_str()).painted();
-    let status = style::status(taken["status"].as_str().unwrap_or_default()).painted();
-    let mut out = format!("{}  your vote: {verdict}; it is {status}\n", text(taken, "number"));
-    out.push_str(&review::consensus(taken));
-    let found = rows(taken, "issues");
-    if !found.is_empty() {
-        out.push_str(&issue::list(found, false));
+fn render(response: &VerdictResponse) -> String {
+    let verdict = style::verdict(Some(response.verdict)).painted();
+    let status = style::status(response.head.status).painted();
+    let mut out = format!("{}  your vote: {verdict}; it is {status}\n", response.head.number);
+    out.push_str(&review::consensus(&response.consensus.why, response.escalate, response.escalate_why));
+    if !response.issues.is_empty() {
+        out.push_str(&issue::list(&response.issues, false));
     }
     out
 }

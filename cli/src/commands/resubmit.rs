@@ -2,65 +2,69 @@
 
 use crate::{
     CliError,
-    commands::request::{
-        description::DescriptionArgs,
-        source::{Gathered, Source},
-        submit,
+    commands::{
+        request::{DescriptionArgs, source::Source, submit},
+        wait::WaitArgs,
     },
-    commands::wait::For,
-    identity::{Caller, IdentityArgs, Side},
-    render::text,
+    identity::{Caller, IdentityArgs},
     review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
-use serde_json::{Value, json};
+use api::{
+    operation::GetProposal,
+    proposals::ProposalRequest,
+    reviews::{CreateReviewRequest, ReviewStatusResponse},
+};
+use domain::review::{Role, TargetKind};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
     text: DescriptionArgs,
     #[command(flatten)]
-    waiting: For,
+    wait: WaitArgs,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let review = caller.own(&args.which.find(&caller, Side::Proposer).await?).await?;
-    let mut gathered = if args.source.is_named() {
-        args.source.gather(&caller.dir).await?
+    let caller = args.identity.connect().await?;
+    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let change = if args.source.is_named() {
+        args.source.read(&caller.dir).await?
     } else {
-        stays(&caller, &review).await?;
-        Gathered::default()
+        check_unchanged(&caller, &review).await?;
+        CreateReviewRequest::default()
     };
-    let (title, description) = args.text.or_gathered(&gathered, review["intent"].as_str())?;
-    let mut arguments = json!({
-        "review_id": review["review_id"], "intent": title, "description": description, "proposer_id": caller.speaks_as()?,
-    });
-    if let Some(fields) = arguments.as_object_mut() {
-        fields.append(&mut gathered.arguments);
-    }
-    submit(&caller, arguments, &args.waiting, &args.by).await
+    let request = args.text.describe(CreateReviewRequest {
+        review_id: Some(review.head.review_id.to_string()),
+        intent: review.state.intent,
+        proposer_id: caller.acting_name()?,
+        category: None,
+        ..change
+    })?;
+    submit(&caller, &request, &args.wait).await
 }
 
 /// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
 /// only after an accepted counter-patch.
-async fn stays(caller: &Caller, review: &Value) -> Result<(), CliError> {
-    if review["has_diff"] != true || review["target"]["kind"] == "branch" {
+async fn check_unchanged(caller: &Caller, review: &ReviewStatusResponse) -> Result<(), CliError> {
+    let kind = review.state.diff.target.as_ref().map(|target| target.kind);
+    if !review.state.diff.has_diff || kind == Some(TargetKind::Branch) {
         return Ok(());
     }
-    let proposal = caller.call("get_proposal", json!({ "review_id": review["review_id"] })).await?;
-    if proposal["counter_patch_status"] == "accepted" {
+    let request = ProposalRequest { review_id: review.head.review_id.to_string(), ..Default::default() };
+    let proposal = caller.client.execute::<GetProposal>(&request).await?;
+    if proposal.counter_patch_status.as_deref() == Some("accepted") {
         terminal::remark("with the accepted counter-patch as it is");
         return Ok(());
     }
-    let from = review["target"]["kind"].as_str().unwrap_or("diff");
-    let words = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
-    Err(CliError::usage(anyhow!("{} was made from a {from}; {words}", text(review, "number"))))
+    let kind = kind.map_or("diff", TargetKind::as_str);
+    let hint = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
+    Err(CliError::usage(anyhow!("{} was made from a {kind}; {hint}", review.head.number)))
 }

@@ -3,12 +3,7 @@
 mod logs;
 mod table;
 
-use crate::{
-    CliError,
-    client::rest::{BrokerArgs, Remote},
-    commands::watch,
-    render::execute_and_print,
-};
+use crate::{CliError, client::BrokerArgs, commands::watch, render::execute_and_print};
 use api::{
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
     reviewers::{KillReviewerRequest, ListReviewersRequest, SpawnReviewerRequest},
@@ -38,7 +33,7 @@ struct ListArgs {
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +42,7 @@ struct SpawnArgs {
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -58,25 +53,29 @@ struct StopArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
-        Command::List(args) if args.watch => {
-            let fetch =
-                async || Remote::find(args.at.clone()).await?.execute::<ListReviewers>(&ListReviewersRequest {}).await;
-            watch::redraw(&args.at, &[], table::pool, fetch).await
+        Command::List(args) => {
+            let client = args.broker.connect().await?;
+            if args.watch {
+                let fetch = async || client.execute::<ListReviewers>(&ListReviewersRequest {}).await;
+                return watch::redraw(&client, None, table::pool, fetch).await;
+            }
+            execute_and_print::<ListReviewers>(&client, &ListReviewersRequest {}, table::pool).await
         }
-        Command::List(args) => execute_and_print::<ListReviewers>(args.at, &ListReviewersRequest {}, table::pool).await,
         Command::Spawn(args) => {
+            let client = args.broker.connect().await?;
             let request = SpawnReviewerRequest { project: args.project };
-            execute_and_print::<SpawnReviewer>(args.at, &request, |reviewer| table::one("starting", reviewer)).await
+            execute_and_print::<SpawnReviewer>(&client, &request, |reviewer| table::one("starting", reviewer)).await
         }
         Command::Stop(args) => {
+            let client = args.broker.connect().await?;
             let action = if args.force { "ending" } else { "draining" };
             let request = KillReviewerRequest { reviewer_id: args.reviewer, force: Some(args.force) };
-            execute_and_print::<KillReviewer>(args.at, &request, |reviewer| table::one(action, reviewer)).await
+            execute_and_print::<KillReviewer>(&client, &request, |reviewer| table::one(action, reviewer)).await
         }
         Command::Logs(args) => logs::run(args).await,
     }

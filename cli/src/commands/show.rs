@@ -2,125 +2,119 @@
 
 use crate::{
     CliError,
-    client::pagination as whole,
+    client::pagination,
     commands::watch,
     identity::{Caller, IdentityArgs},
-    render::issue,
-    render::review,
     render::{
-        age, indented, one_line, print, rows,
+        format_age, indented, issue, one_line, print, review,
         style::{self, DIM, paint},
-        text,
     },
     review_arg::ReviewArg,
 };
-use serde_json::{Value, json};
+use api::{
+    issues::Issue,
+    messages::Message,
+    operation::GetProposal,
+    proposals::{Iteration, ProposalRequest, ProposalResponse},
+    reviews::ReviewStatusResponse,
+};
+use domain::text::escape;
+use serde::Serialize;
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let which = args.which.find_any(&caller).await?;
+    let caller = args.identity.connect().await?;
+    let review_id = args.review.find(&caller, None).await?;
     if args.watch {
-        let filter = [("review", which.clone())];
-        return watch::redraw(&args.by.at, &filter, shown, async || everything(&args.by.begin().await?, &which).await)
-            .await;
+        let fetch = async || fetch(&caller, &review_id).await;
+        return watch::redraw(&caller.client, Some(review_id.clone()), render, fetch).await;
     }
-    print(caller.json, &everything(&caller, &which).await?, shown)
+    print(caller.client.json, &fetch(&caller, &review_id).await?, render)
+}
+
+/// Everything about a review.
+#[derive(Serialize)]
+struct ReviewDetails {
+    review: ReviewStatusResponse,
+    proposal: ProposalResponse,
+    /// Of all rounds, the newest first.
+    verdicts: Vec<Iteration>,
+    issues: Vec<Issue>,
+    messages: Vec<Message>,
 }
 
 /// The review as text without colours.
-pub(crate) async fn text_of(caller: &Caller, which: &str) -> Result<String, CliError> {
-    Ok(anstream::adapter::strip_str(&shown(&everything(caller, which).await?)).to_string())
+pub(crate) async fn plain_text(caller: &Caller, review_id: &str) -> Result<String, CliError> {
+    Ok(anstream::adapter::strip_str(&render(&fetch(caller, review_id).await?)).to_string())
 }
 
-async fn everything(caller: &Caller, which: &str) -> Result<Value, CliError> {
-    let remote = &caller.remote;
-    let review = remote.call("get_review_status", json!({ "review_id": which })).await?;
-    let id = text(&review, "review_id");
-    let proposal = whole::proposal(remote, json!({ "review_id": id })).await?;
-    let of = json!({ "review_id": id, "include_suggestions": true });
-    let mut issues = remote.pages("list_issues", of, "issues", usize::MAX).await?;
-    let messages = whole::discussion(remote, &id).await?;
-    let verdicts = whole::verdicts(remote, &proposal).await?;
-    Ok(json!({
-        "review": review, "proposal": proposal, "verdicts": verdicts, "issues": issues["issues"].take(),
-        "messages": messages,
-    }))
+async fn fetch(caller: &Caller, review_id: &str) -> Result<ReviewDetails, CliError> {
+    let client = &caller.client;
+    let review = caller.review(review_id.to_owned()).await?;
+    let id = review.head.review_id.to_string();
+    let request = ProposalRequest { review_id: id.clone(), ..Default::default() };
+    let proposal = pagination::proposal(client, request.clone()).await?;
+    let mut verdicts = proposal.details.as_ref().map(|details| details.iterations.clone()).unwrap_or_default();
+    for round in (1..proposal.head.current_round).rev() {
+        let request = ProposalRequest { round: Some(round), ..request.clone() };
+        let earlier = client.execute::<GetProposal>(&request).await?;
+        verdicts.extend(earlier.details.into_iter().flat_map(|details| details.iterations));
+    }
+    let issues = pagination::issues_of_review(client, &id).await?.issues;
+    let messages = pagination::discussion(client, &id).await?;
+    Ok(ReviewDetails { review, proposal, verdicts, issues, messages })
 }
 
-fn shown(all: &Value) -> String {
-    let (review, proposal) = (&all["review"], &all["proposal"]);
-    let mut out = review::head(review) + &review::about(review, Some(proposal));
-    out.push_str(&review::consensus(review));
-    out.push_str(&review::part("seats"));
-    out.push_str(&review::seats(review));
-    let files = review::files(proposal, usize::MAX);
-    if !files.is_empty() {
-        out.push_str(&review::part("files"));
-        out.push_str(&files);
+fn render(details: &ReviewDetails) -> String {
+    let ReviewDetails { review, proposal, .. } = details;
+    let files = proposal.details.as_ref().map(|details| &details.files);
+    let mut out = review::head(review, files) + &review::decision(review);
+    let description = proposal.description.as_deref().map(|description| indented(description, 2));
+    let sections = [
+        ("seats", review::seats(&review.state.seats)),
+        ("files", files.map(|files| review::files(files, usize::MAX)).unwrap_or_default()),
+        ("description", description.unwrap_or_default()),
+        ("verdicts", details.verdicts.iter().map(verdict).collect()),
+        ("issues", if details.issues.is_empty() { String::new() } else { issue::list(&details.issues, false) }),
+        ("discussion", details.messages.iter().map(message).collect()),
+        ("counter-patch", counter_patch(proposal)),
+    ];
+    for (title, section) in sections.into_iter().filter(|(_, section)| !section.is_empty()) {
+        let _ = write!(out, "{}{section}", review::heading(title));
     }
-    if let Some(description) = proposal["description"].as_str() {
-        out.push_str(&review::part("description"));
-        out.push_str(&indented(description, 2));
-    }
-    verdicts(&mut out, rows(all, "verdicts"));
-    let issues = rows(all, "issues");
-    if !issues.is_empty() {
-        out.push_str(&review::part("issues"));
-        out.push_str(&issue::list(issues, false));
-    }
-    messages(&mut out, rows(all, "messages"));
-    counter_patch(&mut out, proposal);
-    out.push_str(&review::next(review));
-    out
+    out + &review::next(&review.head, review.has_counter_patch)
 }
 
-fn verdicts(out: &mut String, verdicts: &[Value]) {
-    if !verdicts.is_empty() {
-        out.push_str(&review::part("verdicts"));
-    }
-    for said in verdicts {
-        let verdict = style::verdict(said["verdict"].as_str()).painted();
-        let (by, seat) = (text(said, "reviewer_id"), text(said, "persona"));
-        let when = paint(DIM, &format!("round {}, {} ago", said["round"], age(said, "at")));
-        let _ = writeln!(out, "  {verdict}  {by} ({seat})  {when}");
-        for key in ["summary", "reason"] {
-            if let Some(words) = said[key].as_str() {
-                out.push_str(&indented(words, 4));
-            }
-        }
-    }
+fn verdict(given: &Iteration) -> String {
+    let verdict = style::verdict(Some(given.verdict)).painted();
+    let (reviewer, seat) = (escape(&given.reviewer_id), escape(&given.persona));
+    let when = paint(DIM, &format!("round {}, {} ago", given.round, format_age(given.at)));
+    let texts = [&given.summary, &given.reason].into_iter().flatten().map(|text| indented(text, 4));
+    format!("  {verdict}  {reviewer} ({seat})  {when}\n{}", texts.collect::<String>())
 }
 
-fn messages(out: &mut String, messages: &[Value]) {
-    if !messages.is_empty() {
-        out.push_str(&review::part("discussion"));
-    }
-    for message in messages {
-        let role = text(message, "sender_role");
-        let by = message["caller_id"].as_str().map_or_else(|| role.clone(), |by| format!("{} ({role})", one_line(by)));
-        let when = format!("{}, round {}, {} ago", text(message, "persona"), message["round"], age(message, "at"));
-        let _ = writeln!(out, "  {by}  {}", paint(DIM, &when));
-        out.push_str(&indented(message["body"].as_str().unwrap_or_default(), 4));
-    }
+fn message(message: &Message) -> String {
+    let role = message.sender_role;
+    let author = message.caller_id.as_deref().map(|name| format!("{} ({role})", one_line(name)));
+    let (author, seat) = (author.unwrap_or_else(|| role.to_string()), escape(&message.persona));
+    let when = format!("{seat}, round {}, {} ago", message.round, format_age(message.at));
+    format!("  {author}  {}\n{}", paint(DIM, &when), indented(&message.body, 4))
 }
 
-fn counter_patch(out: &mut String, proposal: &Value) {
-    let Some(patch) = proposal["counter_patch"].as_str() else { return };
-    out.push_str(&review::part("counter-patch"));
-    let (by, seat, state) = ("counter_patch_by", "counter_patch_persona", "counter_patch_status");
-    let lines = patch.lines().count();
-    let words = format!("{}: {} ({}), {lines} lines", text(proposal, state), text(proposal, by), text(proposal, seat));
-    out.push_str(&indented(&words, 2));
+fn counter_patch(proposal: &ProposalResponse) -> String {
+    let Some(patch) = &proposal.counter_patch else { return String::new() };
+    let facts = [&proposal.counter_patch_status, &proposal.counter_patch_by, &proposal.counter_patch_persona];
+    let [status, reviewer, seat] = facts.map(|fact| fact.as_deref().unwrap_or_default());
+    indented(&format!("{status}: {reviewer} ({seat}), {} lines", patch.lines().count()), 2)
 }

@@ -2,16 +2,15 @@
 
 use crate::{
     CliError,
-    client::rest::BrokerArgs,
-    error::parse_variant,
+    client::BrokerArgs,
+    error::parse_optional,
     render::{clipped, duration, execute_and_print, format_local, table},
 };
 use api::{
-    ErrorCode,
     operation::GetReviewStats,
     stats::{DurationStats, GroupStats, IssueStats, ReviewStats, StatsRequest, StatsResponse, WorkStats},
 };
-use domain::{query::GroupBy, review::Status, text::count};
+use domain::{review::Status, text::count};
 use std::{collections::BTreeMap, fmt::Write as _};
 
 const NAME_COLUMNS: usize = 40;
@@ -31,17 +30,13 @@ pub struct Args {
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let group_by = args
-        .by
-        .as_deref()
-        .map(|by| parse_variant("--by", ErrorCode::UnknownGroupBy, by, GroupBy::parse, GroupBy::ALL))
-        .transpose()?;
+    let group_by = parse_optional("group_by", args.by.as_deref())?;
     let request = StatsRequest { project: args.project, since: args.since, until: args.until, group_by };
-    execute_and_print::<GetReviewStats>(args.at, &request, render).await
+    execute_and_print::<GetReviewStats>(&args.broker.connect().await?, &request, render).await
 }
 
 fn render(stats: &StatsResponse) -> String {

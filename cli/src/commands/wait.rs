@@ -3,16 +3,22 @@
 
 use crate::{
     CliError, NO_BROKER,
-    client::rest::{BrokerArgs, Remote},
-    commands::status,
-    identity::{IdentityArgs, Side},
+    client::{Client, event_stream::RECONNECT_DELAY},
+    identity::IdentityArgs,
     progress,
-    render::{print, text},
+    render::{indented, print, review},
     review_arg::ReviewArg,
     terminal,
 };
 use anyhow::anyhow;
-use serde_json::{Value, json};
+use api::{
+    operation::GetReviewStatus,
+    reviews::{ReviewStatusRequest, ReviewStatusResponse},
+};
+use domain::{
+    review::{Role, Status},
+    text::escape,
+};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -25,117 +31,94 @@ pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requeste
                                      without an approval, 13 not decided within the time";
 
 /// Longest wait of one call.
-const POLL: Duration = Duration::from_secs(50);
-/// Delay between attempts to reach a restarting broker.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Added to the wait of a call before it times out.
-const GRACE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long an unreachable broker is retried.
-const SILENCE: Duration = Duration::from_secs(120);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: ReviewArg,
+    review: ReviewArg,
     /// Longest wait: 30s, 10m, 2h [default: unlimited]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Stop at any change, also a message or a claim
     #[arg(long)]
     any: bool,
     #[command(flatten)]
-    by: IdentityArgs,
+    identity: IdentityArgs,
 }
 
 /// `--wait [DURATION]` of `request` and `resubmit`.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct For {
+pub(crate) struct WaitArgs {
     /// Wait until it is decided, optionally at most DURATION; the exit code is the result (see `wait`)
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever")]
-    wait: Option<String>,
+    pub(crate) wait: Option<String>,
 }
 
-impl For {
-    pub(crate) fn waits(&self) -> bool {
-        self.wait.is_some()
-    }
-
-    fn timeout(&self) -> Result<Option<Duration>, CliError> {
+impl WaitArgs {
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, CliError> {
         match self.wait.as_deref() {
             None | Some("forever") => Ok(None),
-            Some(given) => {
-                duration(given).map(Some).map_err(|error| CliError::usage(anyhow::anyhow!("--wait: {error}")))
-            }
+            Some(given) => parse_duration(given).map(Some).map_err(|error| CliError::usage(anyhow!("--wait: {error}"))),
         }
     }
 }
 
-fn duration(given: &str) -> Result<Duration, String> {
+fn parse_duration(given: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration = given.parse().map_err(|_| "expected for example 30s, 10m or 2h".to_owned())?;
     Duration::try_from(span).map_err(|_| "expected more than nothing".to_owned())
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.by.begin().await?;
-    let which = args.which.find(&caller, Side::Proposer).await?;
-    let ends = if args.any { Ends::AtAnyChange } else { Ends::WhenDecided };
-    follow(&args.by.at, &which, None, args.timeout, ends).await
+    let caller = args.identity.connect().await?;
+    let review_id = args.review.find(&caller, Some(Role::Proposer)).await?;
+    wait(&caller.client, &review_id, None, args.timeout, args.any).await
 }
 
-/// Waits for a new review.
-pub(crate) async fn until_decided(
-    at: &BrokerArgs,
-    review: &str,
-    since: Option<u64>,
-    waiting: &For,
-) -> Result<(), CliError> {
-    follow(at, review, since, waiting.timeout()?, Ends::WhenDecided).await
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    WhenDecided,
-    AtAnyChange,
-}
-
-async fn follow(
-    at: &BrokerArgs,
-    review: &str,
+/// Waits until the review is decided or, with `any_change`, until it changes after version `since`.
+pub(crate) async fn wait(
+    client: &Client,
+    review_id: &str,
     mut since: Option<u64>,
     limit: Option<Duration>,
-    ends: Ends,
+    any_change: bool,
 ) -> Result<(), CliError> {
-    let until = limit.map(|limit| Instant::now() + limit);
+    let deadline = limit.map(|limit| Instant::now() + limit);
     let mut last = None;
-    let (mut heard, mut asked) = (Instant::now(), false);
+    let (mut last_answer, mut was_asked) = (Instant::now(), false);
     loop {
-        let left = until.map_or(POLL, |until| until.saturating_duration_since(Instant::now()));
-        if left.is_zero() && asked {
-            return undecided(at, last);
+        let left = deadline.map_or(POLL_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_zero() && was_asked {
+            return undecided(client.json, last);
         }
-        asked = true;
-        let left = left.min(POLL);
+        was_asked = true;
+        let left = left.min(POLL_TIMEOUT);
         // A hanging broker keeps its connections open.
         let silent = || CliError::new(NO_BROKER, anyhow!("the broker does not answer"));
-        match timeout(left + GRACE, poll(at, review, since, left)).await.unwrap_or_else(|_| Err(silent())) {
-            Ok(status) => {
-                heard = Instant::now();
-                let is_new = since.is_some_and(|since| status["version"].as_u64() > Some(since));
-                let outcome = outcome(&status);
-                since = status["version"].as_u64();
-                if outcome.is_some() || is_new && ends == Ends::AtAnyChange {
-                    return end(at, &status, outcome);
+        let polled = timeout(left + ANSWER_TIMEOUT, poll(client, review_id, since, left)).await;
+        match polled.unwrap_or_else(|_| Err(silent())) {
+            Ok(review) => {
+                last_answer = Instant::now();
+                let has_changed = since.is_some_and(|since| review.head.version > since);
+                since = Some(review.head.version);
+                let outcome = outcome(&review);
+                if outcome.is_some() || has_changed && any_change {
+                    return end(client.json, &review, outcome.unwrap_or(UNDECIDED));
                 }
-                last = Some(status);
+                last = Some(review);
             }
             // The broker answered before, so it is probably restarting. Retry for a limited time.
             Err(failure) if failure.is_retryable() && (since.is_some() || failure.code != NO_BROKER) => {
-                if heard.elapsed() > SILENCE {
+                if last_answer.elapsed() > RECONNECT_TIMEOUT {
                     return Err(failure);
                 }
-                sleep(PAUSE).await
+                sleep(RECONNECT_DELAY).await
             }
             Err(failure) => return Err(failure),
         }
@@ -143,48 +126,49 @@ async fn follow(
 }
 
 /// One call. The first one has no version and returns at once.
-async fn poll(at: &BrokerArgs, review: &str, since: Option<u64>, left: Duration) -> Result<Value, CliError> {
-    let remote = Remote::find(at.clone()).await?;
-    let Some(since) = since else { return remote.call("get_review_status", json!({ "review_id": review })).await };
-    let seconds = left.as_secs_f64().ceil().max(1.0) as u64;
-    let arguments = json!({ "review_id": review, "wait": true, "since": since, "timeout_seconds": seconds });
-    progress::during(&format!("waiting for {review}"), remote.call_quietly("get_review_status", arguments)).await
+async fn poll(
+    client: &Client,
+    review_id: &str,
+    since: Option<u64>,
+    left: Duration,
+) -> Result<ReviewStatusResponse, CliError> {
+    let request = ReviewStatusRequest { review_id: review_id.to_owned(), ..Default::default() };
+    if since.is_none() {
+        return client.execute::<GetReviewStatus>(&request).await;
+    }
+    let timeout_seconds = Some(left.as_secs_f64().ceil().max(1.0) as u64);
+    let request = ReviewStatusRequest { wait: Some(true), since, timeout_seconds, ..request };
+    let call = client.execute_quietly::<GetReviewStatus, _>(&request);
+    progress::during(&format!("waiting for {review_id}"), call).await
 }
 
 /// The exit code for a decided review.
-fn outcome(status: &Value) -> Option<u8> {
-    match status["status"].as_str() {
-        Some("approved") => Some(0),
-        Some("changes_requested") => Some(CHANGES_REQUESTED),
-        Some("rejected") => Some(REJECTED),
-        Some("closed") if status["approved_hash"].is_string() => Some(0),
-        Some("cancelled" | "closed") => Some(WITHOUT_APPROVAL),
-        _ => None,
+fn outcome(review: &ReviewStatusResponse) -> Option<u8> {
+    match review.head.status {
+        Status::Approved => Some(0),
+        Status::ChangesRequested => Some(CHANGES_REQUESTED),
+        Status::Rejected => Some(REJECTED),
+        Status::Closed if review.state.approved_hash.is_some() => Some(0),
+        Status::Cancelled | Status::Closed => Some(WITHOUT_APPROVAL),
+        Status::Pending | Status::Claimed | Status::InReview => None,
     }
 }
 
-fn end(at: &BrokerArgs, status: &Value, outcome: Option<u8>) -> Result<(), CliError> {
-    print(at.json, status, |status| status::shown(status) + &reason(status))?;
-    match outcome.unwrap_or(UNDECIDED) {
-        0 => Ok(()),
-        code => Err(CliError::answer(code)),
-    }
+fn end(json: bool, review: &ReviewStatusResponse, code: u8) -> Result<(), CliError> {
+    print(json, review, |review| review::status(review) + &reason(review))?;
+    if code == 0 { Ok(()) } else { Err(CliError::answer(code)) }
 }
 
 /// The reason of the last verdict.
-fn reason(status: &Value) -> String {
-    match status["verdict_reason"].as_str() {
-        Some(words) => {
-            let title = crate::render::review::part(&format!("{} says", text(status, "verdict_by")));
-            title + &crate::render::indented(words, 2)
-        }
-        None => String::new(),
-    }
+fn reason(review: &ReviewStatusResponse) -> String {
+    let Some(reason) = &review.verdict_reason else { return String::new() };
+    let reviewer = escape(review.verdict_by.as_deref().unwrap_or_default());
+    review::heading(&format!("{reviewer} says")) + &indented(reason, 2)
 }
 
-fn undecided(at: &BrokerArgs, last: Option<Value>) -> Result<(), CliError> {
-    if let Some(status) = last {
-        print(at.json, &status, status::shown)?;
+fn undecided(json: bool, last: Option<ReviewStatusResponse>) -> Result<(), CliError> {
+    if let Some(review) = last {
+        print(json, &review, review::status)?;
     }
     terminal::remark("not decided within the time");
     Err(CliError::answer(UNDECIDED))

@@ -2,73 +2,55 @@
 
 use crate::{
     CliError,
-    client::event_stream::StreamMessage,
-    client::rest::{BrokerArgs, Remote},
+    client::{
+        Client,
+        event_stream::{EventQuery, RECONNECT_DELAY},
+    },
     terminal,
 };
 use serde::Serialize;
-use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-
-/// Delay between attempts to reach a broker that restarts.
-const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 /// Events within this time cause one redraw.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 
-/// Draws the view, and again after every event that matches the filter, until the output is closed.
+/// Draws the view, and again after every event of the review (or of all), until the output is closed.
 pub(crate) async fn redraw<T: Serialize>(
-    at: &BrokerArgs,
-    filter: &[(&str, String)],
+    client: &Client,
+    review: Option<String>,
     render: impl Fn(&T) -> String,
-    mut fetch: impl AsyncFnMut() -> Result<T, CliError>,
+    fetch: impl AsyncFn() -> Result<T, CliError>,
 ) -> Result<(), CliError> {
-    let mut drawn = None;
+    let mut events = client.events(EventQuery { review, follow: true, ..EventQuery::default() }).await?;
+    let mut last = None;
     loop {
-        match follow(at, filter, &render, &mut fetch, &mut drawn).await {
-            Ok(()) => {}
+        match fetch().await {
+            Ok(response) => {
+                let json = serde_json::to_value(&response)?.to_string();
+                if last.as_ref() != Some(&json) {
+                    draw(client.json, &json, || render(&response))?;
+                    last = Some(json);
+                }
+            }
             // The broker answered before, so it will be back.
-            Err(failure) if drawn.is_some() && failure.is_retryable() => {}
+            Err(failure) if last.is_some() && failure.is_retryable() => {
+                sleep(RECONNECT_DELAY).await;
+                continue;
+            }
             Err(failure) => return Err(failure),
         }
-        sleep(RECONNECT_DELAY).await;
-    }
-}
-
-/// Draws until the connection is lost.
-async fn follow<T: Serialize>(
-    at: &BrokerArgs,
-    filter: &[(&str, String)],
-    render: &impl Fn(&T) -> String,
-    fetch: &mut impl AsyncFnMut() -> Result<T, CliError>,
-    drawn: &mut Option<Value>,
-) -> Result<(), CliError> {
-    let query: Vec<_> = filter.iter().cloned().chain([("follow", "true".to_owned())]).collect();
-    let mut stream = Remote::find(at.clone()).await?.subscribe(&query).await.map_err(|(failure, _)| failure)?;
-    loop {
-        let response = fetch().await?;
-        let json = serde_json::to_value(&response)?;
-        if drawn.as_ref() != Some(&json) {
-            draw(at.json, &json, || render(&response))?;
-            *drawn = Some(json);
-        }
-        match stream.next().await? {
-            Some(StreamMessage::Ready { .. } | StreamMessage::Event { .. }) => {}
-            Some(StreamMessage::Dropped { .. }) | None => return Ok(()),
-        }
-        while let Ok(Ok(Some(message))) = timeout(BATCH_TIME, stream.next()).await {
-            if matches!(message, StreamMessage::Dropped { .. }) {
-                return Ok(());
-            }
+        events.next().await?;
+        while let Ok(event) = timeout(BATCH_TIME, events.next()).await {
+            event?;
         }
     }
 }
 
 /// Replaces the previous view on a terminal; otherwise appends.
-fn draw(json: bool, value: &Value, render: impl Fn() -> String) -> Result<(), CliError> {
-    if json {
-        return terminal::write_json(&format!("{value}\n"));
+fn draw(is_json: bool, json: &str, render: impl Fn() -> String) -> Result<(), CliError> {
+    if is_json {
+        return terminal::write_json(&format!("{json}\n"));
     }
     let clear = if terminal::is_terminal() { "\u{1b}[H\u{1b}[2J\u{1b}[3J" } else { "" };
     terminal::write_raw(clear.as_bytes())?;

@@ -2,8 +2,8 @@
 
 use crate::{
     CliError,
-    client::rest::{BrokerArgs, Remote},
-    render::{execute_and_print, format_local, next_page, print, table},
+    client::BrokerArgs,
+    render::{execute_and_print, format_local, next_page, table},
 };
 use api::{
     Operation,
@@ -46,7 +46,7 @@ struct DeadArgs {
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,15 +60,17 @@ struct Selection {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    at: BrokerArgs,
+    broker: BrokerArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.command {
-        Command::List(at) => execute_and_print::<ListWebhooks>(at, &NoArguments {}, render).await,
-        Command::Dead(DeadArgs { name, limit, cursor, at }) => {
+        Command::List(broker) => {
+            execute_and_print::<ListWebhooks>(&broker.connect().await?, &NoArguments {}, render).await
+        }
+        Command::Dead(DeadArgs { name, limit, cursor, broker }) => {
             let request = ListDeadDeliveriesRequest { webhook: name, limit: Some(limit), cursor };
-            execute_and_print::<ListDeadDeliveries>(at, &request, render_dead).await
+            execute_and_print::<ListDeadDeliveries>(&broker.connect().await?, &request, render_dead).await
         }
         Command::Redeliver(selection) => change::<Redeliver>(selection, "will be tried again").await,
         Command::Drop(selection) => change::<DropDeadDeliveries>(selection, "dropped").await,
@@ -79,11 +81,10 @@ async fn change<O>(selection: Selection, what: &str) -> Result<(), CliError>
 where
     O: Operation<Request = DeadDeliveriesRequest, Response = DeadDeliveriesResponse>,
 {
-    let Selection { name, seqs, all, at } = selection;
+    let Selection { name, seqs, all, broker } = selection;
     let request = DeadDeliveriesRequest { webhook: name, seqs: (!all).then_some(seqs), all: all.then_some(true) };
-    let json = at.json;
-    let response = Remote::find(at).await?.execute::<O>(&request).await?;
-    print(json, &response, |response| format!("{} {what}\n", response.count))
+    let render = |response: &DeadDeliveriesResponse| format!("{} {what}\n", response.count);
+    execute_and_print::<O>(&broker.connect().await?, &request, render).await
 }
 
 fn render(response: &ListWebhooksResponse) -> String {

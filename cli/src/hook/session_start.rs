@@ -57,6 +57,6 @@ async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::R
     if !args.start {
         return Ok(None);
     }
-    let starter = Starter { place, data_dir, repo };
+    let starter = Starter { config: place, data_dir, repo };
     Ok(Some(starter.find_or_start(&client).await?.url))
 }

@@ -1,156 +1,160 @@
-//! A review as text: the lines that several commands show of it, and what to type next.
+//! A review as text: the lines that several commands print, and the commands that are possible next.
 
-use crate::{
-    identity::proposer,
-    render::{
-        Cell, age, indented, number, one_line, rows,
-        style::{self, BOLD, DIM, paint},
-        table, text,
-    },
+use crate::render::{
+    Cell, format_age, indented, one_line,
+    style::{self, BOLD, DIM, paint},
+    table,
 };
-use serde_json::Value;
+use api::{
+    diffs::{Files, Target},
+    reviews::{ReviewHead, ReviewStatusResponse, SeatState},
+};
+use domain::{
+    consensus::Escalation,
+    ids::ReviewNumber,
+    priority::Priority,
+    review::{Status, TargetKind},
+    text::{count, escape},
+};
 use std::fmt::Write as _;
 
-/// `R-12  ▲ changes requested  round 2`, and what it is for.
-pub(crate) fn head(review: &Value) -> String {
-    let status = style::status(review["status"].as_str().unwrap_or_default()).painted();
-    let round = review["current_round"].as_u64().unwrap_or(1);
-    let mut out = format!("{}  {status}  round {round}\n", paint(BOLD, &text(review, "number")));
-    out.push_str(&indented(&one_line(review["intent"].as_str().unwrap_or_default()), 2));
-    out
+/// The status of a review in a few lines.
+pub(crate) fn status(review: &ReviewStatusResponse) -> String {
+    head(review, None) + &decision(review) + &next(&review.head, review.has_counter_patch)
 }
 
-/// Whose it is, what it is of, since when, and what it has cost.
-pub(crate) fn about(review: &Value, files: Option<&Value>) -> String {
-    let mut parts = vec![format!("by {}", one_line(proposer(review).as_str().unwrap_or_default()))];
-    parts.extend(target(review));
-    parts.extend(files.filter(|_| review["has_diff"] == true).map(changed));
-    for key in ["project", "category"] {
-        parts.extend(review[key].as_str().map(style::spaced));
+/// `R-12  ▲ changes requested  round 2`, the intent, and the origin of the change.
+pub(crate) fn head(review: &ReviewStatusResponse, files: Option<&Files>) -> String {
+    let (number, status) = (paint(BOLD, &review.head.number.to_string()), style::status(review.head.status).painted());
+    let head = format!("{number}  {status}  round {}\n", review.head.current_round);
+    let mut parts = vec![format!("by {}", one_line(review.state.proposer.identity()))];
+    parts.extend(review.state.diff.target.as_ref().map(target));
+    parts.extend(files.filter(|_| review.state.diff.has_diff).map(changed_files));
+    parts.extend(review.state.proposer.project.as_deref().map(style::spaced));
+    parts.extend(review.state.category.map(|category| style::spaced(category.as_str())));
+    if review.state.priority != Priority::Normal {
+        parts.push(format!("{} priority", review.state.priority));
     }
-    parts.extend(review["priority"].as_str().filter(|word| *word != "normal").map(|word| format!("{word} priority")));
-    parts.push(format!("{} old", age(review, "created_at")));
-    parts.extend(review["cost_usd"].as_f64().map(|cost| format!("${cost:.2}")));
-    paint(DIM, &indented(&parts.join(" · "), 2))
+    parts.push(format!("{} old", format_age(review.state.created_at)));
+    parts.extend(review.cost_usd.map(|cost| format!("${cost:.2}")));
+    head + &indented(&one_line(&review.state.intent), 2) + &paint(DIM, &indented(&parts.join(" · "), 2))
 }
 
 /// The branch, commit or range.
-fn target(review: &Value) -> Option<String> {
-    let target = &review["target"];
-    let name = one_line(target["name"].as_str()?);
-    let commits = match target["commits_total"].as_u64() {
-        Some(1) => ", 1 commit".to_owned(),
-        Some(n) if n > 1 => format!(", {n} commits"),
-        Some(_) | None => String::new(),
+fn target(target: &Target) -> String {
+    let name = one_line(&target.name);
+    let commits = match target.commits_total {
+        0 => String::new(),
+        total => format!(", {}", count(total, "commit")),
     };
-    Some(match (target["kind"].as_str(), target["base_name"].as_str()) {
-        (Some("branch"), Some(base)) => format!("{name} → {}{commits}", one_line(base)),
-        (Some("branch"), None) => format!("{name}{commits}"),
-        (Some(kind), _) => format!("{kind} {name}"),
-        (None, _) => name,
-    })
+    match (target.kind, &target.base_name) {
+        (TargetKind::Branch, Some(base)) => format!("{name} → {}{commits}", one_line(base)),
+        (TargetKind::Branch, None) => format!("{name}{commits}"),
+        (kind @ (TargetKind::Commit | TargetKind::Range), _) => format!("{kind} {name}"),
+    }
 }
 
 /// `2 files +21 −24`
-pub(crate) fn changed(of: &Value) -> String {
-    let sum = |key: &str| rows(of, "affected_files").iter().map(|file| number(file, key)).sum::<u64>();
-    let total = number(of, "affected_files_total");
-    let files = if total == 1 { "1 file".to_owned() } else { format!("{total} files") };
-    format!("{files} +{} −{}", sum("added"), sum("removed"))
+pub(crate) fn changed_files(files: &Files) -> String {
+    let added: u32 = files.affected_files.iter().map(|file| file.added).sum();
+    let removed: u32 = files.affected_files.iter().map(|file| file.removed).sum();
+    format!("{} +{added} −{removed}", count(files.affected_files_total, "file"))
 }
 
-/// Who sits where and has said what, where there is more to say than one word.
-pub(crate) fn seats(review: &Value) -> String {
-    let line = |seat: &Value| {
-        let holder = match (seat["claimed_by"].as_str(), seat["reserved_for"].as_str()) {
-            (Some(by), _) => one_line(by),
-            (None, Some(by)) => format!("kept for {}", one_line(by)),
-            (None, None) if seat["could_not_review"].is_string() => "free; a reviewer gave up on it".into(),
+/// A table of the seats.
+pub(crate) fn seats(seats: &[SeatState]) -> String {
+    let line = |seat: &SeatState| {
+        let holder = match (&seat.claimed_by, &seat.reserved_for) {
+            (Some(holder), _) => one_line(holder),
+            (None, Some(reviewer)) => format!("kept for {}", one_line(reviewer)),
+            (None, None) if seat.could_not_review.is_some() => "free; a reviewer gave up on it".into(),
             (None, None) => "free".into(),
         };
-        let patch = if seat["has_counter_patch"] == true { "counter-patch" } else { "" };
-        let since = seat["claimed_at"].as_str().map(|_| age(seat, "claimed_at")).unwrap_or_default();
         [
-            Cell::from(text(seat, "persona")),
-            style::verdict(seat["verdict"].as_str()),
-            since.into(),
+            Cell::from(escape(&seat.persona)),
+            style::verdict(seat.verdict),
+            seat.claimed_at.map(format_age).unwrap_or_default().into(),
             holder.into(),
-            patch.into(),
+            if seat.has_counter_patch { "counter-patch" } else { "" }.into(),
         ]
     };
-    let lines: Vec<_> = rows(review, "seats").iter().map(line).collect();
+    let lines: Vec<_> = seats.iter().map(line).collect();
     table(["SEAT", "VOTE", "SINCE", "REVIEWER", ""], &lines)
 }
 
-/// How the votes stand, and whether a person is asked for.
-pub(crate) fn consensus(review: &Value) -> String {
-    let mut out = review["consensus"]["why"].as_str().map(|why| indented(&one_line(why), 2)).unwrap_or_default();
-    if review["escalate"] == true {
-        let why = review["escalate_why"].as_str().map(|why| format!(" ({})", style::spaced(why))).unwrap_or_default();
-        out.push_str(&paint(style::CARE, &indented(&format!("! a person should look at it{why}"), 2)));
-    }
-    for (key, says) in [("validation_error", "git says"), ("cancel_reason", "cancelled")] {
-        if let Some(words) = review[key].as_str() {
-            out.push_str(&indented(&format!("{says}: {}", one_line(words)), 2));
+/// Where the votes stand, whether a person should look, and why a review was sent back or cancelled.
+pub(crate) fn decision(review: &ReviewStatusResponse) -> String {
+    let mut out = consensus(&review.consensus.why, review.state.escalate, review.escalate_why);
+    for (label, text) in [("git says", &review.state.diff.validation_error), ("cancelled", &review.cancel_reason)] {
+        if let Some(text) = text {
+            out.push_str(&indented(&format!("{label}: {}", one_line(text)), 2));
         }
+    }
+    out
+}
+
+/// Where the votes stand, and whether a person should look.
+pub(crate) fn consensus(why: &str, escalate: bool, escalate_why: Option<Escalation>) -> String {
+    let mut out = indented(&one_line(why), 2);
+    if escalate {
+        let why = escalate_why.map(|why| format!(" ({})", style::spaced(why.as_str()))).unwrap_or_default();
+        out.push_str(&paint(style::CARE, &indented(&format!("! a person should look at it{why}"), 2)));
     }
     out
 }
 
 /// The commands that are possible now, for the proposer or for others.
-pub(crate) fn next(review: &Value) -> String {
-    let r = text(review, "number");
-    let step = |command: &str, why: &'static str| (format!("countersign {}", command.replace('#', &r)), why);
-    let steps = match review["status"].as_str() {
-        Some("pending" | "claimed" | "in_review") => {
-            vec![step("wait #", "until it is decided"), step("respond #", "for anybody but its proposer")]
+pub(crate) fn next(head: &ReviewHead, has_counter_patch: bool) -> String {
+    let steps: &[_] = match head.status {
+        Status::Pending | Status::Claimed | Status::InReview => {
+            &[("wait #", "until it is decided"), ("respond #", "for anybody but its proposer")]
         }
-        Some("changes_requested") => {
-            let patch = review["has_counter_patch"] == true;
-            let patch = patch.then(|| step("patch show #", "a reviewer's counter-patch, to accept or decline"));
-            let others = [
-                step("show #", "what is wanted"),
-                step("resubmit #", "after fixing it"),
-                step("comment # -m …", "to ask instead"),
+        Status::ChangesRequested => {
+            let steps = &[
+                ("patch show #", "a reviewer's counter-patch, to accept or decline"),
+                ("show #", "what is wanted"),
+                ("resubmit #", "after fixing it"),
+                ("comment # -m …", "to ask instead"),
             ];
-            patch.into_iter().chain(others).collect()
+            if has_counter_patch { steps } else { &steps[1..] }
         }
-        Some("approved") => vec![step("close #", "once exactly this content has landed")],
-        Some("rejected" | "cancelled") => vec![step("close #", "nothing else is left to do")],
-        _ => Vec::new(),
+        Status::Approved => &[("close #", "once exactly this content has landed")],
+        Status::Rejected | Status::Cancelled => &[("close #", "nothing else is left to do")],
+        Status::Closed => return String::new(),
     };
-    if steps.is_empty() { String::new() } else { part("next") + &commands(&steps) }
+    commands(head.number, steps)
 }
 
-/// Commands, and beside each what for.
-pub(crate) fn commands(steps: &[(String, &str)]) -> String {
+/// Commands with `#` for the number of the review, and beside each its purpose.
+pub(crate) fn commands(number: ReviewNumber, steps: &[(&str, &str)]) -> String {
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|(command, purpose)| (format!("countersign {}", command.replace('#', &number.to_string())), purpose))
+        .collect();
     let width = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
-    let line = |(command, why): &(String, &str)| format!("  {command:width$}  {}\n", paint(DIM, why));
-    steps.iter().map(line).collect()
+    let line = |(command, purpose): &(String, &&str)| format!("  {command:width$}  {}\n", paint(DIM, purpose));
+    heading("next") + &steps.iter().map(line).collect::<String>()
 }
 
-/// A heading above a part.
-pub(crate) fn part(title: &str) -> String {
+pub(crate) fn heading(title: &str) -> String {
     format!("\n{}\n", paint(BOLD, title))
 }
 
-/// The files of a proposal, at most so many, and what in them to look at twice.
-pub(crate) fn files(of: &Value, max: usize) -> String {
+/// The first `max` files of a proposal, and its flags.
+pub(crate) fn files(files: &Files, max: usize) -> String {
     let mut out = String::new();
-    let files = rows(of, "affected_files");
-    for file in files.iter().take(max) {
-        let counts = format!("+{} −{}", number(file, "added"), number(file, "removed"));
-        let path = one_line(file["path"].as_str().unwrap_or_default());
-        let _ = writeln!(out, "  {counts:>9}  {:<6}  {path}", text(file, "operation"));
+    for file in files.affected_files.iter().take(max) {
+        let counts = format!("+{} −{}", file.added, file.removed);
+        let _ = writeln!(out, "  {counts:>9}  {:<6}  {}", file.operation.as_str(), one_line(&file.path));
     }
-    let more = number(of, "affected_files_total").saturating_sub(files.len().min(max) as u64);
+    let more = files.affected_files_total.saturating_sub(files.affected_files.len().min(max));
     if more > 0 {
         let _ = writeln!(out, "  and {more} more");
     }
-    for flag in rows(of, "flags") {
-        let kind = style::spaced(&text(flag, "kind"));
-        let words = [kind, text(flag, "path"), text(flag, "detail")].join(" ");
-        out.push_str(&paint(style::CARE, &indented(&format!("! {}", words.trim_end()), 2)));
+    for flag in &files.flags {
+        let path = escape(flag.path.as_deref().unwrap_or_default());
+        let text = format!("! {} {path} {}", style::spaced(flag.kind.as_str()), escape(&flag.detail));
+        out.push_str(&paint(style::CARE, &indented(text.trim_end(), 2)));
     }
     out
 }

@@ -2,6 +2,11 @@
 
 use super::Cell;
 use anstyle::{AnsiColor, Color, Style};
+use domain::{
+    finding::{FindingStatus, Severity},
+    review::Status,
+    verdict::Verdict,
+};
 
 const fn colour(colour: AnsiColor) -> Style {
     Style::new().fg_color(Some(Color::Ansi(colour)))
@@ -21,53 +26,50 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
 }
 
 /// The status of a review.
-pub(crate) fn status(word: &str) -> Cell {
-    let (symbol, style) = match word {
-        "pending" => ("○", PLAIN),
-        "claimed" | "in_review" => ("◐", BUSY),
-        "changes_requested" => ("▲", CARE),
-        "approved" => ("✓", GOOD),
-        "rejected" => ("✗", BAD),
-        "cancelled" => ("⊘", DIM),
-        "closed" => ("●", DIM),
-        _ => ("?", PLAIN),
+pub(crate) fn status(status: Status) -> Cell {
+    let (symbol, style) = match status {
+        Status::Pending => ("○", PLAIN),
+        Status::Claimed | Status::InReview => ("◐", BUSY),
+        Status::ChangesRequested => ("▲", CARE),
+        Status::Approved => ("✓", GOOD),
+        Status::Rejected => ("✗", BAD),
+        Status::Cancelled => ("⊘", DIM),
+        Status::Closed => ("●", DIM),
     };
-    with_symbol(symbol, word, style)
+    with_symbol(symbol, status.as_str(), style)
 }
 
 /// The severity of an issue.
-pub(crate) fn severity(word: &str) -> Cell {
-    let (symbol, style) = match word {
-        "critical" => ("■", BAD.bold()),
-        "high" => ("▲", BAD),
-        "medium" => ("●", CARE),
-        "low" => ("○", DIM),
-        _ => ("?", PLAIN),
+pub(crate) fn severity(severity: Severity) -> Cell {
+    let (symbol, style) = match severity {
+        Severity::Critical => ("■", BAD.bold()),
+        Severity::High => ("▲", BAD),
+        Severity::Medium => ("●", CARE),
+        Severity::Low => ("○", DIM),
     };
-    with_symbol(symbol, word, style)
+    with_symbol(symbol, severity.as_str(), style)
 }
 
 /// The verdict of a seat, or "no vote yet".
-pub(crate) fn verdict(word: Option<&str>) -> Cell {
-    match word {
-        Some("approved") => with_symbol("✓", "approved", GOOD),
-        Some("changes_requested") => with_symbol("▲", "changes_requested", CARE),
-        Some("rejected") => with_symbol("✗", "rejected", BAD),
-        Some("comment") => with_symbol("·", "comment", PLAIN),
-        Some(other) => with_symbol("?", other, PLAIN),
-        None => with_symbol("◌", "no vote yet", DIM),
-    }
+pub(crate) fn verdict(verdict: Option<Verdict>) -> Cell {
+    let (symbol, style) = match verdict {
+        Some(Verdict::Approved) => ("✓", GOOD),
+        Some(Verdict::ChangesRequested) => ("▲", CARE),
+        Some(Verdict::Rejected) => ("✗", BAD),
+        Some(Verdict::Comment) => ("·", PLAIN),
+        None => ("◌", DIM),
+    };
+    with_symbol(symbol, verdict.map_or("no vote yet", Verdict::as_str), style)
 }
 
 /// The status of an issue.
-pub(crate) fn issue_status(word: &str) -> Cell {
-    let style = match word {
-        "open" => CARE,
-        "fixed" => GOOD,
-        _ => DIM,
-    };
-    let word = if word == "wont_fix" { "won't fix".to_owned() } else { spaced(word) };
-    Cell::styled(word, style)
+pub(crate) fn issue_status(status: FindingStatus) -> Cell {
+    match status {
+        FindingStatus::Open => Cell::styled("open", CARE),
+        FindingStatus::Fixed => Cell::styled("fixed", GOOD),
+        FindingStatus::WontFix => Cell::styled("won't fix", DIM),
+        FindingStatus::Duplicate => Cell::styled("duplicate", DIM),
+    }
 }
 
 /// Replaces underscores by spaces: `changes requested`.

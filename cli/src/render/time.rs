@@ -1,8 +1,6 @@
 //! Renders durations, ages and local times.
 
-use super::text;
 use jiff::{Timestamp, tz::TimeZone};
-use serde_json::Value;
 
 pub(crate) fn duration(ms: u64) -> String {
     match ms {
@@ -35,19 +33,9 @@ pub(crate) fn format_age(at: impl Into<Timestamp>) -> String {
     }
 }
 
-/// The age of a timestamp field of a response.
-pub(crate) fn age(of: &Value, key: &str) -> String {
-    instant(of, key).map_or_else(|| text(of, key), format_age)
-}
-
-fn instant(of: &Value, key: &str) -> Option<Timestamp> {
-    of[key].as_str()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{age, duration};
-    use serde_json::json;
+    use super::{duration, format_age};
 
     #[test]
     fn durations_are_short() {
@@ -57,11 +45,7 @@ mod tests {
 
     #[test]
     fn an_age_has_one_unit_and_is_never_negative() {
-        let ago = |seconds: i64| {
-            let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
-            age(&json!({ "at": at.to_string() }), "at")
-        };
+        let ago = |seconds: i64| format_age(jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds));
         assert_eq!([ago(-60), ago(7_300), ago(200_000)], ["0s", "2h", "2d"]);
-        assert_eq!(age(&json!({ "at": "never\u{1b}" }), "at"), "never\\u{1b}");
     }
 }

@@ -99,7 +99,7 @@ impl App {
     }
 
     /// Keeps the newest event first.
-    pub(super) fn add_events(&mut self, events: impl Iterator<Item = Event>) {
+    pub(super) fn add_events(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
             self.events.push_front(event);
         }

@@ -30,7 +30,11 @@ impl Reader {
     ) -> Result<Page<ListedFinding>, StoreError> {
         let all = self.last_finding_number().await?.saturating_add(1);
         let end = before.map_or(all, |before| before.min(all));
-        let first = if filter.review.is_some() { 1 } else { end.saturating_sub(MAX_WALK).max(1) };
+        let (first, end) = match filter.number {
+            Some(number) => (number.0, end.min(number.0.saturating_add(1))),
+            None if filter.review.is_some() => (1, end),
+            None => (end.saturating_sub(MAX_WALK).max(1), end),
+        };
         let mut sql = select(filter, (first, end));
         sql.push(" ORDER BY f.number DESC LIMIT ").push_bind(i64::from(limit) + 1);
         let mut rows = sql.build().fetch_all(&self.pool).await?;
@@ -44,7 +48,7 @@ impl Reader {
         let items = items.collect::<Result<Vec<_>, StoreError>>()?;
         let next = match items.last() {
             Some(last) if more => Some(last.finding.number.0),
-            Some(_) | None => (first > 1).then_some(first),
+            Some(_) | None => (first > 1 && filter.number.is_none()).then_some(first),
         };
         Ok(Page { items, next_cursor: next.map(|number| number.to_string()) })
     }

@@ -1,5 +1,6 @@
-//! Lists of reviews, page by page. Every page is a short walk along an index, however many reviews there are. So the SQL
-//! is assembled from the filters: conditions like `OR ? IS NULL` would prevent the use of an index.
+//! Lists of reviews, page by page. Every page is a short walk along an index, however many reviews there are, except with
+//! the filters by branch and participant, for people. So the SQL is assembled from the filters: conditions like
+//! `OR ? IS NULL` would prevent the use of an index.
 
 use super::{Reader, to_u64};
 use crate::{
@@ -144,6 +145,15 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
     }
     if let Some(caller) = &filter.not_by {
         sql.push(" AND r.proposer <> ").push_bind(caller.clone());
+    }
+    if let Some(branch) = &filter.branch {
+        sql.push(" AND r.body ->> '$.round.target.kind' = 'branch' AND r.body ->> '$.round.target.name' = ");
+        sql.push_bind(branch.clone());
+    }
+    if let Some(name) = &filter.participant {
+        sql.push(" AND (r.proposer = ").push_bind(name.clone());
+        sql.push(" OR EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
+        sql.push_bind(name.clone()).push("))");
     }
     if let Some(seq) = filter.queued_after {
         sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));

@@ -4,6 +4,7 @@ use crate::support::{
     broker::TestBroker,
     client::{id, proposal, proposal_with},
     reviews::{column, last_event, review_in, with},
+    terminal::branch,
 };
 use serde_json::{Value, json};
 use testkit::Repo;
@@ -75,6 +76,37 @@ async fn a_list_is_narrowed_by_status_category_and_project() {
     assert_eq!(unknown["allowed"], json!(["other", "project"]));
     let both = json!({ "project": "other", "projects": ["project"] });
     client.refused("project_and_projects", "list_reviews", both).await;
+    broker.stop_and_check().await;
+}
+
+#[tokio::test]
+async fn a_list_is_narrowed_by_statuses_branch_and_participant() {
+    let broker = TestBroker::start().await;
+    branch(&broker);
+    let client = broker.client();
+    let submit = |intent: &str, more: Value| client.call("create_review", proposal_with(intent, more));
+    submit("ada's branch", json!({ "proposer_id": "ada", "target": { "branch": "topic", "base": "main" } })).await;
+    let held = submit("bob's", json!({ "proposer_id": "bob", "personas": ["general", "tests"] })).await;
+    client.claim(&id(&held), "eve").await;
+    client.call("claim_review", json!({ "review_id": id(&held), "reviewer_id": "ada" })).await;
+    let cancelled = submit("cancelled", json!({ "proposer_id": "ada" })).await;
+    client.call("cancel_review", json!({ "review_id": id(&cancelled), "reason": "no" })).await;
+
+    let intents = |filter: Value| {
+        let list = client.call("list_reviews", filter);
+        async move { column(&list.await["reviews"], "intent") }
+    };
+    assert_eq!(intents(json!({ "branch": "topic" })).await, ["ada's branch"]);
+    assert_eq!(intents(json!({ "branch": "main" })).await.len(), 0);
+    let ada = json!({ "participant": "ada" });
+    assert_eq!(intents(ada).await, ["cancelled", "bob's", "ada's branch"], "also by the second seat");
+    let open = json!({ "participant": "ada", "statuses": ["pending", "claimed", "in_review"] });
+    assert_eq!(intents(open).await, ["bob's", "ada's branch"], "newest first");
+    let first = client.call("list_reviews", json!({ "statuses": ["pending", "cancelled"], "limit": 1 })).await;
+    let next = json!({ "statuses": ["pending", "cancelled"], "limit": 1, "cursor": first["next_cursor"] });
+    assert_eq!(intents(next).await, ["ada's branch"]);
+    let both = json!({ "status": "pending", "statuses": ["approved"] });
+    client.refused("invalid_argument", "list_reviews", both).await;
     broker.stop_and_check().await;
 }
 

@@ -38,12 +38,14 @@ const COMMANDS: &[(&str, &[&str])] = &[
 async fn every_tool_has_a_command_that_calls_it() {
     let broker = TestBroker::start().await;
     let tools = all_tools(&broker.client()).await;
+    let response = response_to_every_call(&broker.client()).await;
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();
         let command = COMMANDS.iter().find(|(tool, _)| *tool == name).map(|(_, command)| *command);
         let command = command.unwrap_or_else(|| panic!("no command reaches {name}: write one, and name it here"));
-        let (url, called) = listens(broker.client()).await;
-        let line: Vec<_> = command.iter().copied().chain(["--url", &url, "--as", "bob"]).collect();
+        let (url, called) = listens(response.clone()).await;
+        let name_option = ["--url", &url, "--as", if is_for_reviewers(command) { "bob" } else { "ada" }];
+        let line: Vec<_> = command.iter().copied().chain(name_option).collect();
         let line: Vec<_> = if takes_name(command) { line } else { line[..line.len() - 2].to_vec() };
         command_in(broker.home(), &broker.repo().path(), &line).stdin("a plan").finish().await;
         let called = called.lock().unwrap().clone();
@@ -55,6 +57,27 @@ async fn every_tool_has_a_command_that_calls_it() {
 /// Commands of operators take no name.
 fn takes_name(command: &[&str]) -> bool {
     !["activity", "audit", "stats", "timeline", "reviewer"].contains(&command[0])
+}
+
+fn is_for_reviewers(command: &[&str]) -> bool {
+    ["claim", "release", "respond"].contains(&command[0])
+}
+
+/// One object with the fields of several responses about a review of ada's.
+async fn response_to_every_call(client: &TestClient) -> Value {
+    let proposal = json!({
+        "intent": "x", "agent_type": "cli", "agent_role": "proposer", "phase": "1", "proposer_id": "ada",
+    });
+    let submitted = client.call("create_review", proposal).await;
+    let review = json!({ "review_id": submitted["review_id"] });
+    let mut fields = submitted.as_object().unwrap().clone();
+    for tool in ["get_proposal", "get_discussion", "get_review_status"] {
+        fields.extend(client.call(tool, review.clone()).await.as_object().unwrap().clone());
+    }
+    fields.insert("reviews".into(), json!([]));
+    fields.insert("diff".into(), json!("diff"));
+    fields.remove("next_cursor");
+    fields.into()
 }
 
 type Called = Arc<Mutex<Vec<String>>>;
@@ -73,9 +96,8 @@ fn operation(request: &str) -> String {
     routes.find(fits).map(|route| route.operation.name().to_owned()).unwrap_or_default()
 }
 
-/// A server that records which tools are called. Every call succeeds with a review
-/// that fits every command.
-async fn listens(_client: TestClient) -> (String, Called) {
+/// A server that records which operations are called, and answers every call with `response`.
+async fn listens(response: Value) -> (String, Called) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let called = Called::default();
@@ -91,16 +113,13 @@ async fn listens(_client: TestClient) -> (String, Called) {
                 }
                 line.clear();
             }
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).await.unwrap();
-            let call: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let name = call["params"]["name"].as_str().map_or_else(|| operation(&request), str::to_owned);
+            stream.read_exact(&mut vec![0; length]).await.unwrap();
+            let (name, mut response) = (operation(&request), response.clone());
+            if name == "list_issues" {
+                response["issues"] = json!([]);
+            }
             noted.lock().unwrap().push(name);
-            let review = json!({
-                "review_id": "id", "number": "R-1", "status": "pending", "version": 1, "current_round": 1,
-                "claim_generation": 1, "diff": "diff", "intent": "x",
-            });
-            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "structuredContent": review } }).to_string();
+            let answer = response.to_string();
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length:";
             let _ = stream.write_all(format!("{head} {}\r\n\r\n{answer}", answer.len()).as_bytes()).await;
         }

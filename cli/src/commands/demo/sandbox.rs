@@ -1,6 +1,6 @@
 //! The demo's environment: a temporary folder with a repository, and a broker for it.
 
-use crate::{CliError, client::rest::Remote};
+use crate::{CliError, client::Client};
 use anyhow::{Context as _, anyhow};
 use git::UserRepo;
 use std::{fs, path::Path, process::Stdio, time::Duration};
@@ -50,8 +50,8 @@ impl Sandbox {
         &self.repo
     }
 
-    pub(super) fn remote(&self) -> Result<Remote, CliError> {
-        Remote::at(&self.url)
+    pub(super) fn remote(&self) -> Result<Client, CliError> {
+        Client::at(&self.url)
     }
 
     /// The diff that appends `text` to the file. The file itself is not changed.

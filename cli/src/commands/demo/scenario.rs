@@ -4,7 +4,7 @@ use super::{
     Narrator,
     sandbox::{FILE, Sandbox},
 };
-use crate::{CliError, client::rest::Remote};
+use crate::{CliError, client::Client};
 use api::{
     claims::{ClaimRequest, ClaimResponse},
     counter_patches::CounterPatchRequest,
@@ -91,7 +91,7 @@ impl Scenario<'_> {
         self.land(&broker, &review).await
     }
 
-    async fn propose(&self, broker: &Remote) -> Result<String, CliError> {
+    async fn propose(&self, broker: &Client) -> Result<String, CliError> {
         let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
         let request = CreateReviewRequest {
             intent: INTENT.to_owned(),
@@ -110,7 +110,7 @@ impl Scenario<'_> {
 
     async fn request_changes(
         &self,
-        broker: &Remote,
+        broker: &Client,
         review: &str,
         issue: Issue,
         reason: &str,
@@ -144,7 +144,7 @@ impl Scenario<'_> {
         self.narrator.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
     }
 
-    async fn revise(&self, broker: &Remote, review: &str) -> Result<(), CliError> {
+    async fn revise(&self, broker: &Client, review: &str) -> Result<(), CliError> {
         let body = "Callers check it, but a second check costs nothing.";
         let message = MessageRequest {
             review_id: review.to_owned(),
@@ -167,13 +167,13 @@ impl Scenario<'_> {
         self.narrator.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
     }
 
-    async fn accept(&self, broker: &Remote, review: &str) -> Result<(), CliError> {
+    async fn accept(&self, broker: &Client, review: &str) -> Result<(), CliError> {
         let request = CounterPatchRequest { review_id: review.to_owned(), persona: None };
         broker.execute::<AcceptCounterPatch>(&request).await?;
         self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
 
-    async fn open_issues(&self, broker: &Remote, review: &str) -> Result<Vec<String>, CliError> {
+    async fn open_issues(&self, broker: &Client, review: &str) -> Result<Vec<String>, CliError> {
         let request = ListIssuesRequest {
             review_id: Some(review.to_owned()),
             status: Some(FindingStatus::Open),
@@ -184,7 +184,7 @@ impl Scenario<'_> {
     }
 
     /// The reviewer still holds its seat. The content hash names what it has read.
-    async fn approve(&self, broker: &Remote, review: &str) -> Result<(), CliError> {
+    async fn approve(&self, broker: &Client, review: &str) -> Result<(), CliError> {
         let proposal = self.proposal(broker, review).await?;
         let open = self.open_issues(broker, review).await?;
         for issue in &open {
@@ -214,7 +214,7 @@ impl Scenario<'_> {
         self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await
     }
 
-    async fn land(&self, broker: &Remote, review: &str) -> Result<(), CliError> {
+    async fn land(&self, broker: &Client, review: &str) -> Result<(), CliError> {
         let proposal = self.proposal(broker, review).await?;
         let diff = proposal.diff.as_deref().unwrap_or_default();
         let commit = self.sandbox.commit(diff, INTENT).await?;
@@ -225,13 +225,13 @@ impl Scenario<'_> {
             .await
     }
 
-    async fn claim(&self, broker: &Remote, review: &str) -> Result<ClaimResponse, CliError> {
+    async fn claim(&self, broker: &Client, review: &str) -> Result<ClaimResponse, CliError> {
         let request =
             ClaimRequest { review_id: review.to_owned(), reviewer_id: Some(REVIEWER.to_owned()), persona: None };
         broker.execute::<ClaimReview>(&request).await
     }
 
-    async fn proposal(&self, broker: &Remote, review: &str) -> Result<ProposalResponse, CliError> {
+    async fn proposal(&self, broker: &Client, review: &str) -> Result<ProposalResponse, CliError> {
         let request = ProposalRequest { review_id: review.to_owned(), ..Default::default() };
         broker.execute::<GetProposal>(&request).await
     }

@@ -1,9 +1,10 @@
 //! The proposed change: commits, the index, the working tree, a diff or a plan.
 
-use crate::{CliError, terminal};
+use crate::{CliError, commands::gate::name_repo_option, terminal};
 use anyhow::{Context as _, anyhow};
+use api::reviews::{CreateReviewRequest, TargetRequest};
+use domain::{review::Category, text::truncate};
 use git::UserRepo;
-use serde_json::{Map, Value, json};
 use std::{
     io::Read as _,
     path::{Path, PathBuf},
@@ -28,8 +29,8 @@ const DIFF: [&str; 11] = [
 ];
 
 /// Newest commits whose messages describe the proposal.
-const MANY: u32 = 100;
-const SUBJECTS: usize = 3;
+const MAX_COMMITS: u32 = 100;
+const MAX_SUBJECTS: usize = 3;
 const INTENT_CHARS: usize = 300;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -61,16 +62,6 @@ pub(crate) struct Source {
     pub diff: Option<PathBuf>,
 }
 
-/// The collected change: arguments of create_review, and a default description.
-#[derive(Debug, Default)]
-pub(crate) struct Gathered {
-    pub arguments: Map<String, Value>,
-    pub intent: Option<String>,
-    pub description: Option<String>,
-    /// The category, if it is not a code change.
-    pub category: Option<&'static str>,
-}
-
 impl Source {
     /// Whether a source was given.
     pub(crate) fn is_named(&self) -> bool {
@@ -79,51 +70,61 @@ impl Source {
         file || commits || self.staged || self.worktree
     }
 
-    pub(crate) async fn gather(&self, dir: &Path) -> Result<Gathered, CliError> {
+    /// A proposal with this change, described by its commits or its plan.
+    pub(crate) async fn read(&self, dir: &Path) -> Result<CreateReviewRequest, CliError> {
         if let Some(file) = &self.plan {
             return plan(file);
         }
         if let Some(file) = &self.diff {
-            let fields = json!({ "diff": read(file)?, "base": self.base });
-            return Ok(Gathered { arguments: fields_of(fields), ..Gathered::default() });
+            let diff = Some(read_file(file)?);
+            return Ok(CreateReviewRequest { diff, base: self.base.clone(), ..Default::default() });
         }
-        let repo = UserRepo::find(dir).await.map_err(crate::commands::gate::name_repo_option)?;
+        let repo = UserRepo::find(dir).await.map_err(name_repo_option)?;
         if self.staged || self.worktree {
             return self.uncommitted(&repo).await;
         }
-        match (&self.commit, &self.range) {
-            (Some(commit), _) => {
-                let log = log(&repo, 1, commit).await?;
-                Ok(log.with(json!({ "target": { "commit": commit, "base": self.base } })))
+        let (commit, range, base) = (self.commit.clone(), self.range.clone(), self.base.clone());
+        match (&commit, &range) {
+            (Some(revision), _) => {
+                let described = describe(&repo, 1, revision).await?;
+                let target = Some(TargetRequest { commit, base, ..Default::default() });
+                Ok(CreateReviewRequest { target, ..described })
             }
-            (None, Some(range)) => Ok(log(&repo, MANY, range).await?.with(json!({ "target": { "range": range } }))),
+            (None, Some(revisions)) => {
+                let described = describe(&repo, MAX_COMMITS, revisions).await?;
+                let target = Some(TargetRequest { range, ..Default::default() });
+                Ok(CreateReviewRequest { target, ..described })
+            }
             (None, None) => self.branch(&repo).await,
         }
     }
 
-    async fn branch(&self, repo: &UserRepo) -> Result<Gathered, CliError> {
+    async fn branch(&self, repo: &UserRepo) -> Result<CreateReviewRequest, CliError> {
         let branch = repo.current_branch().await?;
         let base = match &self.base {
             Some(base) => base.clone(),
             None => default_base(repo, branch.as_deref()).await?,
         };
-        let of = branch.as_deref().unwrap_or("HEAD");
-        let log = log(repo, MANY, &format!("{base}..HEAD")).await?;
-        if log.intent.is_none() {
-            let words = "for what is not committed there are --staged and --worktree, for a commit --commit REF";
-            return Err(anyhow!("{of} has no commits ahead of {base}; {words}").into());
+        let described = describe(repo, MAX_COMMITS, &format!("{base}..HEAD")).await?;
+        if described.intent.is_empty() {
+            let name = branch.as_deref().unwrap_or("HEAD");
+            let hint = "for what is not committed there are --staged and --worktree, for a commit --commit REF";
+            return Err(anyhow!("{name} has no commits ahead of {base}; {hint}").into());
         }
         if !repo.git(["status", "--porcelain", "--untracked-files=no"]).await?.is_empty() {
             terminal::remark("note: what is not committed is not part of it (--worktree takes the files as they are)");
         }
         let target = match branch {
-            Some(branch) => json!({ "branch": branch, "base": base }),
-            None => json!({ "range": format!("{base}...{}", repo.git(["rev-parse", "HEAD"]).await?) }),
+            Some(branch) => TargetRequest { branch: Some(branch), base: Some(base), ..Default::default() },
+            None => {
+                let head = repo.git(["rev-parse", "HEAD"]).await?;
+                TargetRequest { range: Some(format!("{base}...{head}")), ..Default::default() }
+            }
         };
-        Ok(log.with(json!({ "target": target })))
+        Ok(CreateReviewRequest { target: Some(target), ..described })
     }
 
-    async fn uncommitted(&self, repo: &UserRepo) -> Result<Gathered, CliError> {
+    async fn uncommitted(&self, repo: &UserRepo) -> Result<CreateReviewRequest, CliError> {
         let diff = if self.staged {
             diff(repo).await?
         } else {
@@ -141,24 +142,13 @@ impl Source {
             return Err(anyhow!("{what} in {}", repo.root().display()).into());
         }
         let base = repo.git(["rev-parse", "HEAD"]).await?;
-        Ok(Gathered::default().with(json!({ "diff": diff, "base": base })))
+        Ok(CreateReviewRequest { diff: Some(diff), base: Some(base), ..Default::default() })
     }
-}
-
-impl Gathered {
-    fn with(mut self, fields: Value) -> Self {
-        self.arguments.extend(fields_of(fields));
-        self
-    }
-}
-
-fn fields_of(fields: Value) -> Map<String, Value> {
-    fields.as_object().cloned().unwrap_or_default()
 }
 
 async fn diff(repo: &UserRepo) -> Result<String, CliError> {
-    let said = repo.git_with_input(DIFF, &[]).await?;
-    String::from_utf8(said.stdout().to_vec())
+    let output = repo.git_with_input(DIFF, &[]).await?;
+    String::from_utf8(output.stdout().to_vec())
         .map_err(|_| anyhow!("the diff is not UTF-8; commit it and propose the commit").into())
 }
 
@@ -171,41 +161,40 @@ async fn default_base(repo: &UserRepo, branch: Option<&str>) -> Result<String, C
     Err(CliError::usage(anyhow!("no base branch found; pass --base, --commit or --range")))
 }
 
-/// Subjects and messages of the commits, oldest first.
-async fn log(repo: &UserRepo, most: u32, revisions: &str) -> Result<Gathered, CliError> {
-    let most = format!("--max-count={most}");
-    let said = repo.git(["log", &most, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
+/// A proposal described by the subjects and messages of its commits, oldest first.
+async fn describe(repo: &UserRepo, max: u32, revisions: &str) -> Result<CreateReviewRequest, CliError> {
+    let max = format!("--max-count={max}");
+    let log = repo.git(["log", &max, "--format=%s%x00%b%x01", "--end-of-options", revisions, "--"]).await?;
     let mut commits: Vec<(&str, &str)> =
-        said.split('\u{1}').filter_map(|commit| commit.trim().split_once('\u{0}')).collect();
+        log.split('\u{1}').filter_map(|commit| commit.trim().split_once('\u{0}')).collect();
     commits.reverse();
     let subjects: Vec<&str> =
         commits.iter().map(|(subject, _)| subject.trim()).filter(|text| !text.is_empty()).collect();
     let intent = match subjects.as_slice() {
-        [] => None,
-        few if few.len() <= SUBJECTS => Some(few.join("; ")),
-        many => Some(format!("{}; and {} more commits", many[..SUBJECTS].join("; "), many.len() - SUBJECTS)),
+        few if few.len() <= MAX_SUBJECTS => few.join("; "),
+        many => format!("{}; and {} more commits", many[..MAX_SUBJECTS].join("; "), many.len() - MAX_SUBJECTS),
     };
-    let intent = intent.map(|intent| domain::text::truncate(&intent, INTENT_CHARS).to_owned());
+    let intent = truncate(&intent, INTENT_CHARS).to_owned();
     let bodies = commits.iter().filter(|(_, body)| !body.trim().is_empty());
     let described: Vec<_> = bodies.map(|(subject, body)| format!("{}\n\n{}", subject.trim(), body.trim())).collect();
     let description = Some(described.join("\n\n")).filter(|text| !text.is_empty());
-    Ok(Gathered { intent, description, ..Gathered::default() })
+    Ok(CreateReviewRequest { intent, description, ..Default::default() })
 }
 
-fn plan(file: &Path) -> Result<Gathered, CliError> {
-    let text = read(file)?;
+fn plan(file: &Path) -> Result<CreateReviewRequest, CliError> {
+    let text = read_file(file)?;
     let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(|title| title.trim().to_owned());
     let name = || file.file_stem().map(|name| name.to_string_lossy().into_owned());
-    Ok(Gathered {
-        intent: heading.or_else(name),
+    Ok(CreateReviewRequest {
+        intent: heading.or_else(name).unwrap_or_default(),
         description: Some(text),
-        category: Some("plan_review"),
-        ..Gathered::default()
+        category: Some(Category::PlanReview),
+        ..Default::default()
     })
 }
 
 /// Reads a file, or stdin for `-`.
-pub(crate) fn read(file: &Path) -> Result<String, CliError> {
+pub(crate) fn read_file(file: &Path) -> Result<String, CliError> {
     if file != Path::new("-") {
         return std::fs::read_to_string(file).with_context(|| file.display().to_string()).map_err(CliError::usage);
     }

@@ -28,11 +28,11 @@ pub(super) struct Args {
     #[arg(long, short = 'f')]
     follow: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub(super) async fn run(args: Args) -> Result<(), CliError> {
-    let folder = args.place.resolve(None)?.config.server.data_dir.reviewers();
+    let folder = args.config.resolve(None)?.config.server.data_dir.reviewers();
     let name = &args.reviewer;
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
     let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;

@@ -1,10 +1,11 @@
-use super::{finding, prose, read};
+use super::{parse, parse_finding, parse_text};
+use domain::verdict::Verdict;
 use serde_json::{Value, json};
 use std::path::Path;
 
 #[track_caller]
 fn check(spec: &str, expected: Value) {
-    assert_eq!(finding(spec, true).expect(spec), expected);
+    assert_eq!(json!(parse_finding(spec, true).expect(spec)), expected);
 }
 
 #[test]
@@ -20,9 +21,9 @@ fn a_finding_fits_into_a_line() {
     );
     check("medium no tests at all", json!({ "severity": "medium", "title": "no tests at all" }));
     check("medium ends with a dot.", json!({ "severity": "medium", "title": "ends with a dot." }));
-    assert_eq!(finding("rename it", false).unwrap(), json!({ "title": "rename it" }));
+    assert_eq!(json!(parse_finding("rename it", false).unwrap()), json!({ "title": "rename it" }));
     for bad in ["", "wrong", "high", "high src/a.rs:1"] {
-        assert!(finding(bad, true).is_err(), "{bad}");
+        assert!(parse_finding(bad, true).is_err(), "{bad}");
     }
 }
 
@@ -31,20 +32,23 @@ fn a_verdict_reads_like_a_letter() {
     let text = "<!-- help -->\nverdict: rejected\nsummary: no\n\nFirst.\n\nSecond: with a colon.\n\n\
                 ## issue high a.rs:1 wrong\nIt is.\n\n## suggestion a better name\n";
     let expected = json!({
-        "verdict": "rejected", "summary": "no", "reason": "First.\n\nSecond: with a colon.",
+        "review_id": "", "verdict": "rejected", "summary": "no", "reason": "First.\n\nSecond: with a colon.",
         "issues": [{ "severity": "high", "file": "a.rs", "line_start": 1, "title": "wrong", "description": "It is." }],
         "suggestions": [{ "title": "a better name" }],
     });
-    assert_eq!(Value::Object(prose(text).unwrap()), expected);
-    assert_eq!(Value::Object(prose("verdict:\n\n<!-- nothing -->\n").unwrap()), json!({}));
-    assert!(prose("## issue wrong\n").is_err());
+    assert_eq!(json!(parse_text(text, None).unwrap()), expected);
+    let nothing = "verdict:\n\n<!-- nothing -->\n";
+    assert_eq!(parse_text(nothing, None).unwrap_err().code, 2, "the verdict is missing");
+    let approved = parse_text(nothing, Some(Verdict::Approved)).unwrap();
+    assert_eq!(json!(approved), json!({ "review_id": "", "verdict": "approved" }));
+    assert!(parse_text("verdict: comment\n## issue wrong\n", None).is_err());
 }
 
 #[test]
 fn json_and_toml_have_the_fields_of_the_tool() {
-    let expected = json!({ "verdict": "approved", "issues": [{ "severity": "low", "title": "nit" }] });
+    let expected = json!({ "review_id": "", "verdict": "approved", "issues": [{ "severity": "low", "title": "nit" }] });
     let toml = "verdict = \"approved\"\n[[issues]]\nseverity = \"low\"\ntitle = \"nit\"\n";
-    assert_eq!(Value::Object(read(toml, Some(Path::new("v.toml"))).unwrap()), expected);
-    assert_eq!(Value::Object(read(&expected.to_string(), None).unwrap()), expected);
-    assert!(read("[]", Some(Path::new("v.json"))).is_err());
+    assert_eq!(json!(parse(toml, Some(Path::new("v.toml")), None).unwrap()), expected);
+    assert_eq!(json!(parse(&expected.to_string(), None, None).unwrap()), expected);
+    assert!(parse("[]", Some(Path::new("v.json")), None).is_err());
 }

@@ -1,0 +1,254 @@
+//! The commands about the past: `timeline` of one review, `audit` log and recent `activity`.
+
+use crate::{
+    CliError,
+    client::{
+        BrokerArgs,
+        pagination::{self, collect},
+    },
+    error::parse_optional,
+    render::{clipped, duration, format_age, format_local, format_local_short, next_page, one_line, print, table},
+    review_arg,
+};
+use api::{
+    history::{
+        ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, TimelineEvent,
+        TimelineResponse,
+    },
+    operation::{GetActivityFeed, GetAuditLog},
+};
+use domain::{query::EventOrder, text::escape};
+use std::fmt::Write as _;
+
+const TEXT_COLUMNS: usize = 160;
+
+#[derive(Debug, clap::Args)]
+pub struct AuditArgs {
+    /// Show only events of this review: R-12, its id, or a prefix of the id
+    #[arg(long, value_name = "REVIEW")]
+    review: Option<String>,
+    /// Show only events caused by this actor
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
+    /// Show only events of this kind, such as verdict_given
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Show only events of this project
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Show only events since a time, a date (in UTC), or an age (30m, 24h, 7d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Show only events before a time, a date or an age
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Show the oldest events first
+    #[arg(long)]
+    oldest: bool,
+    /// Maximum number of events
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Continue after an earlier page: its next_cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
+    let request = AuditRequest {
+        review_id: args.review.as_deref().map(review_arg::id),
+        actor: args.actor,
+        kind: parse_optional("kind", args.kind.as_deref())?,
+        project: args.project,
+        since: args.since,
+        until: args.until,
+        order: Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest }),
+        ..Default::default()
+    };
+    let client = args.broker.connect().await?;
+    let fetch =
+        async |cursor, limit| client.execute::<GetAuditLog>(&AuditRequest { cursor, limit, ..request.clone() }).await;
+    let log = collect(args.limit, args.cursor, fetch, |page| (&mut page.events, &mut page.next_cursor)).await?;
+    print(client.json, &log, render_audit)
+}
+
+fn render_audit(log: &AuditResponse) -> String {
+    let line = |event: &AuditEntry| {
+        [
+            event.seq.to_string(),
+            format_local_short(event.at),
+            event.number.map(|number| number.to_string()).unwrap_or_default(),
+            event.kind.to_string(),
+            escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(),
+            event.status.map(|status| status.to_string()).unwrap_or_default(),
+            escape(&event.detail).into_owned(),
+        ]
+    };
+    let lines: Vec<_> = log.events.iter().map(line).collect();
+    let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], &lines);
+    table + &next_page(log.next_cursor.as_deref())
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ActivityArgs {
+    /// Show only activity in this project
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Maximum number of entries
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Continue after an earlier page: its next_cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+pub(crate) async fn activity(args: ActivityArgs) -> Result<(), CliError> {
+    let client = args.broker.connect().await?;
+    let fetch = async |cursor, limit| {
+        let request = ActivityRequest { project: args.project.clone(), limit, cursor };
+        client.execute::<GetActivityFeed>(&request).await
+    };
+    let feed = collect(args.limit, args.cursor, fetch, |page| (&mut page.entries, &mut page.next_cursor)).await?;
+    print(client.json, &feed, render_activity)
+}
+
+fn render_activity(feed: &ActivityResponse) -> String {
+    let line = |entry: &ActivityEntry| {
+        let preview = entry.preview.as_deref().map(|preview| format!(": {}", one_line(preview)));
+        let text = escape(&entry.text).into_owned() + &preview.unwrap_or_default();
+        let number = entry.number.map(|number| number.to_string()).unwrap_or_default();
+        [entry.seq.to_string(), format_age(entry.at), number, text]
+    };
+    let lines: Vec<_> = feed.entries.iter().map(line).collect();
+    table(["SEQ", "AGE", "REVIEW", "WHAT"], &lines) + &next_page(feed.next_cursor.as_deref())
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TimelineArgs {
+    /// Review to show: R-12, its id, or a prefix of the id
+    review: String,
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+pub(crate) async fn timeline(args: TimelineArgs) -> Result<(), CliError> {
+    let client = args.broker.connect().await?;
+    let timeline = pagination::timeline(&client, &review_arg::id(&args.review)).await?;
+    print(client.json, &timeline, render_timeline)
+}
+
+fn render_timeline(timeline: &TimelineResponse) -> String {
+    let TimelineResponse { number, status, took_ms, rounds, .. } = timeline;
+    let mut out = format!("{number} {status}, {} from the first event to the last\n", duration(*took_ms));
+    for round in rounds {
+        let _ = writeln!(out, "\nround {}", round.round);
+        for event in &round.events {
+            let waited = event.after_ms.map(|ms| format!("+{}", duration(ms))).unwrap_or_default();
+            let _ = writeln!(out, "  {}  {waited:>8}  {}", format_local(event.at), line(event));
+            for detail in details(event) {
+                let _ = writeln!(out, "  {:31}{detail}", "");
+            }
+        }
+    }
+    out
+}
+
+/// The actor, what it did, and the status of the review after it.
+fn line(event: &TimelineEvent) -> String {
+    let mut parts = vec![escape(event.actor.as_deref().unwrap_or("(broker)")).into_owned(), event.kind.to_string()];
+    parts.extend(event.verdict.map(|verdict| verdict.to_string()));
+    parts.extend(event.ended.map(|reason| reason.to_string()));
+    parts.extend(event.counter_patch.as_deref().map(|action| escape(action).into_owned()));
+    parts.extend(event.sender_role.map(|role| role.to_string()));
+    parts.extend(event.persona.as_deref().map(|persona| format!("[{}]", clipped(persona, TEXT_COLUMNS))));
+    parts.extend(event.held_ms.map(|ms| format!("after {}", duration(ms))));
+    format!("{} -> {}", parts.join(" "), event.status)
+}
+
+fn details(event: &TimelineEvent) -> Vec<String> {
+    let mut lines = Vec::new();
+    let texts = [
+        ("intent", &event.intent),
+        ("reason", &event.reason),
+        ("summary", &event.summary),
+        ("body", &event.body),
+        ("note", &event.note),
+    ];
+    for (name, text) in texts {
+        lines.extend(text.as_ref().map(|text| format!("{name}: {}", clipped(text, TEXT_COLUMNS))));
+    }
+    for raised in &event.raised {
+        let file = raised.file.as_ref().map(|file| format!(" ({})", clipped(file, TEXT_COLUMNS))).unwrap_or_default();
+        let title = clipped(&raised.title, TEXT_COLUMNS);
+        lines.push(format!("{} {}: {title}{file}", escape(&raised.issue_id), raised.severity));
+    }
+    for resolved in &event.settled {
+        let requested = resolved.said.map(|requested| requested.to_string()).unwrap_or_default();
+        let status = resolved.status.map_or(requested, |status| status.to_string());
+        lines.push(format!("{} {status}", escape(&resolved.issue_id)));
+    }
+    if let Some(cost) = event.metrics.as_ref().and_then(|metrics| metrics.cost_usd) {
+        lines.push(format!("cost: ${cost:.2}"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render_timeline;
+    use crate::client::pagination::join_rounds;
+    use api::history::TimelineResponse;
+    use serde_json::{Value, json};
+
+    fn page(rounds: Value) -> TimelineResponse {
+        let at = "2026-11-16T10:00:00Z";
+        serde_json::from_value(json!({
+            "review_id": "00000000-0000-0000-0000-000000000007", "number": "R-7", "status": "approved",
+            "current_round": 2, "created_at": at, "updated_at": at, "took_ms": 61_500, "rounds": rounds,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_timeline_is_grouped_by_round() {
+        let at = "2026-11-16T10:00:00Z";
+        let mut timeline = page(json!([{ "round": 1, "events": [
+            { "version": 1, "at": at, "kind": "proposed", "actor": "eve", "status": "pending",
+              "intent": "two\nlines \u{202e}" },
+            { "version": 2, "at": at, "after_ms": 1_000, "kind": "claimed", "actor": "ada", "status": "claimed",
+              "persona": "general" },
+        ] }]));
+        timeline.rounds.extend(
+            page(json!([
+                { "round": 1, "events": [{
+                    "version": 3, "at": at, "after_ms": 60_500, "kind": "verdict_given", "actor": "ada",
+                    "status": "changes_requested", "persona": "general", "verdict": "changes_requested", "reason": "no",
+                    "held_ms": 60_500, "metrics": { "cost_usd": 0.5 },
+                    "raised": [{ "issue_id": "I-1", "severity": "high", "title": "wrong", "file": "a.rs" }],
+                }] },
+                { "round": 2, "events": [
+                    { "version": 4, "at": at, "kind": "revised", "actor": "eve", "status": "pending" },
+                    { "version": 5, "at": at, "kind": "claim_ended", "status": "pending", "ended": "lease_expired" },
+                ] },
+            ]))
+            .rounds,
+        );
+        join_rounds(&mut timeline.rounds);
+        let text =
+            render_timeline(&timeline).lines().map(|line| line.replacen("2026-11-16 ", "", 1)).collect::<Vec<_>>();
+        assert!(text.iter().all(|line| !line.contains('\u{202e}')), "{text:#?}");
+        let has = |part: &str| assert!(text.iter().any(|line| line.contains(part)), "{part}: {text:#?}");
+        assert_eq!(text[0], "R-7 approved, 1m 1s from the first event to the last");
+        assert_eq!(text.iter().filter(|line| line.starts_with("round ")).count(), 2);
+        has("eve proposed -> pending");
+        has("intent: two\\nlines \\u{202e}");
+        has("+1s  ada claimed [general] -> claimed");
+        has("ada verdict_given changes_requested [general] after 1m 0s -> changes_requested");
+        has("I-1 high: wrong (a.rs)");
+        has("cost: $0.50");
+        has("(broker) claim_ended lease_expired -> pending");
+    }
+}

@@ -1,0 +1,174 @@
+//! The short commands about one review: `status`, `claim`, `release`, `comment`, `cancel` and `close`.
+
+use crate::{
+    CliError,
+    commands::watch,
+    editor::TextArgs,
+    error::possible_values,
+    identity::{Caller, IdentityArgs},
+    render::{execute_and_print, indented, one_line, review, style},
+    review_arg::{self, ReviewArg},
+};
+use api::{
+    claims::{ClaimRequest, ClaimResponse, ReleaseRequest},
+    messages::{MessageRequest, MessageResponse},
+    operation::{AddMessage, CancelReview, ClaimReview, CloseReview, GetReviewStatus, ReleaseClaim},
+    reviews::{CancelReviewRequest, CloseReviewRequest, ReviewStatusRequest, ReviewStatusResponse},
+};
+use domain::{review::Role, text::escape};
+
+/// Files that are listed after a claim.
+const MAX_FILES: usize = 20;
+
+#[derive(Debug, clap::Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    review: ReviewArg,
+    /// Redraw at every event of the review until interrupted
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn status(args: StatusArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review_id = args.review.find(&caller, None).await?;
+    if args.watch {
+        let fetch = async || caller.review(review_id.clone()).await;
+        return watch::redraw(&caller.client, Some(review_id.clone()), review::status, fetch).await;
+    }
+    let request = ReviewStatusRequest { review_id, ..Default::default() };
+    execute_and_print::<GetReviewStatus>(&caller.client, &request, review::status).await
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ClaimArgs {
+    /// R-12, 12, an id or the beginning of one
+    review: String,
+    /// Seat to take, if there are several [default: the first free one]
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn claim(args: ClaimArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let (review_id, reviewer_id) = (review_arg::id(&args.review), caller.acting_name()?);
+    let request = ClaimRequest { review_id, reviewer_id, persona: args.persona };
+    execute_and_print::<ClaimReview>(&caller.client, &request, render_claim).await
+}
+
+fn render_claim(claim: &ClaimResponse) -> String {
+    let number = claim.head.number;
+    if claim.auto_rejected {
+        let problem = one_line(claim.diff.validation_error.as_deref().unwrap_or_default());
+        return format!("{number} was sent back: its diff does not apply\n{}", indented(&problem, 2));
+    }
+    let seat = escape(claim.seat.as_deref().unwrap_or_default());
+    let head = format!("{number} is yours: seat {seat}, claim {}\n", claim.claim_generation);
+    let steps = [("diff #", "what it changes"), ("respond #", "your verdict"), ("release #", "to give it back")];
+    let intent = indented(&one_line(&claim.intent), 2);
+    head + &intent + &review::files(&claim.files, MAX_FILES) + &review::commands(number, &steps)
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReleaseArgs {
+    #[command(flatten)]
+    review: ReviewArg,
+    /// Reason
+    #[arg(long, short = 'm', value_name = "REASON")]
+    message: Option<String>,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn release(args: ReleaseArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review_id = args.review.find(&caller, Some(Role::Reviewer)).await?;
+    let reviewer_id = caller.acting_name()?;
+    let request = ReleaseRequest { review_id, claim_generation: None, reviewer_id, reason: args.message };
+    execute_and_print::<ReleaseClaim>(&caller.client, &request, review::status).await
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CommentArgs {
+    #[command(flatten)]
+    review: ReviewArg,
+    #[command(flatten)]
+    text: TextArgs,
+    /// Seat of the discussion, if there are several
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    /// Role to write in [default: proposer for your own proposal, else reviewer]
+    #[arg(long, value_name = "ROLE", value_parser = possible_values::<Role>())]
+    role: Option<Role>,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn comment(args: CommentArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review = caller.review(args.review.find(&caller, None).await?).await?;
+    let mut request = message(&caller, &review, args.text.read("the message").await?)?;
+    request.sender_role = args.role.or(request.sender_role);
+    request.persona = args.persona.or(request.persona);
+    execute_and_print::<AddMessage>(&caller.client, &request, render_message).await
+}
+
+/// A message to a review's discussion, from the caller's role and seat.
+pub(crate) fn message(
+    caller: &Caller,
+    review: &ReviewStatusResponse,
+    body: String,
+) -> Result<MessageRequest, CliError> {
+    Ok(MessageRequest {
+        review_id: review.head.review_id.to_string(),
+        sender_role: Some(caller.role(review)),
+        body,
+        persona: caller.seat(review).map(|seat| seat.persona.clone()),
+        caller_id: caller.acting_name()?,
+        metadata: None,
+    })
+}
+
+fn render_message(message: &MessageResponse) -> String {
+    let kind = if message.verdict.is_some() { "a verdict" } else { "a message" };
+    let status = style::status(message.head.status).painted();
+    format!("{kind} of the {} in {}, which is {status}\n", message.sender_role, message.head.number)
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CancelArgs {
+    #[command(flatten)]
+    review: ReviewArg,
+    #[command(flatten)]
+    text: TextArgs,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let reason = args.text.read("why it is no longer wanted").await?;
+    let request = CancelReviewRequest { review_id: review.head.review_id.to_string(), reason };
+    execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CloseArgs {
+    #[command(flatten)]
+    review: ReviewArg,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+pub(crate) async fn close(args: CloseArgs) -> Result<(), CliError> {
+    let caller = args.identity.connect().await?;
+    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let request =
+        CloseReviewRequest { review_id: review.head.review_id.to_string(), closer_role: Some(Role::Proposer) };
+    execute_and_print::<CloseReview>(&caller.client, &request, review::status).await
+}
