@@ -19,14 +19,17 @@ use domain::{
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
 use store::Change;
-use tokio::{sync::watch, task::AbortHandle};
+use tokio::{
+    sync::{oneshot, watch},
+    task::AbortHandle,
+};
 
 /// Messages handled by a [`ReviewActor`].
 pub(crate) enum ReviewMessage {
     /// Applies a command. The reply is sent after the result is durable.
     Apply(PendingCommand),
-    /// Git has finished its work for a command, which is complete now.
-    Checked(PendingCommand, Result<(), BrokerError>),
+    /// Git has finished its work for a command, which is complete now. The sender is dropped once it is decided.
+    Checked(PendingCommand, Result<(), BrokerError>, oneshot::Sender<()>),
     /// A lease or reservation may have ended. Also sent to wake the actor up.
     Expire,
     /// The actor stops. The supervisor no longer routes messages to it.
@@ -42,7 +45,7 @@ impl ReviewMessage {
     /// Answers the caller, if there is one, with an error.
     pub(crate) fn refuse(self, error: BrokerError) {
         match self {
-            Self::Apply(pending) | Self::Checked(pending, _) => pending.refuse(error),
+            Self::Apply(pending) | Self::Checked(pending, ..) => pending.refuse(error),
             Self::Expire | Self::Rest => {}
         }
     }
@@ -154,7 +157,7 @@ impl ReviewActor {
         }
         match message {
             ReviewMessage::Apply(pending) => return self.apply(state, pending).await,
-            ReviewMessage::Checked(pending, outcome) => {
+            ReviewMessage::Checked(pending, outcome, _handled) => {
                 if matches!(*pending.command, Command::Claim(_)) {
                     state.claiming = None;
                 }
@@ -354,8 +357,11 @@ async fn check(
         outcome = submissions.shared.until_shutdown(complete(submissions, review, needed, command, payload)) => outcome,
         () = reply.closed() => return,
     };
-    let message = Box::new(ReviewMessage::Checked(pending, outcome));
+    let (handled, until_handled) = oneshot::channel();
+    let message = Box::new(ReviewMessage::Checked(pending, outcome, handled));
     supervisor.send(SupervisorMessage::Deliver { id: review.id, fresh: false, message });
+    // The claim is in progress until the actor has decided it. A task that ended here would let another claim begin.
+    let _ = until_handled.await;
 }
 
 async fn complete(
