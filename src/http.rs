@@ -10,12 +10,10 @@ mod metrics;
 mod problem;
 mod server;
 mod sse;
-mod trace_id;
 mod ws;
 
 pub use guard::RequestGuard;
 pub use server::{Limits, serve};
-pub use trace_id::TraceId;
 
 use crate::{
     events::Events,
@@ -24,17 +22,16 @@ use crate::{
     webhooks::Webhooks,
 };
 use ::actors::Broker;
-use ::api::{RequiredRole, operation::ROUTES};
+use ::api::{ErrorBody, ErrorCode, RequiredRole, operation::ROUTES};
 use axum::{
     Router,
     body::Body,
     extract::{Request, State},
     http::StatusCode,
     middleware,
-    response::{IntoResponse as _, Response},
+    response::Response,
     routing::{MethodRouter, any, get, post},
 };
-use guard::RequiredToken;
 use problem::{problem, with_json};
 use rmcp::{
     ServerHandler,
@@ -85,23 +82,19 @@ impl Route {
         }
     }
 
-    /// The token that the route requires if authentication is on.
-    const fn required_token(self) -> RequiredToken {
+    /// The role that a token must have for the route if authentication is on.
+    const fn required_role(self) -> RequiredRole {
         match self {
             // A client that looks for the broker has no token yet. These pages only show that the broker runs.
-            Self::Health | Self::Ready => RequiredToken::None,
-            Self::Actors | Self::Metrics => RequiredToken::AllProjects,
-            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredToken::Any,
+            Self::Health | Self::Ready => RequiredRole::Public,
+            Self::Actors | Self::Metrics => RequiredRole::AllProjectsOperator,
+            Self::Events | Self::WebSocket | Self::Ticket | Self::Mcp(_) => RequiredRole::Any,
             // A browser has no token when it opens the page, which reveals nothing about this broker.
-            Self::Docs(_) => RequiredToken::None,
+            Self::Docs(_) => RequiredRole::Public,
+            // The service checks the role of a tool's caller.
             Self::Api(route) => match route.operation.role() {
-                RequiredRole::Public => RequiredToken::None,
-                RequiredRole::AllProjectsOperator => RequiredToken::AllProjects,
-                RequiredRole::Operator if !route.operation.is_tool() => RequiredToken::Operator,
-                // The service checks the role.
-                RequiredRole::Any | RequiredRole::Proposer | RequiredRole::Reviewer | RequiredRole::Operator => {
-                    RequiredToken::Any
-                }
+                RequiredRole::Operator if route.operation.is_tool() => RequiredRole::Any,
+                role => role,
             },
         }
     }
@@ -140,9 +133,9 @@ pub fn router(
 pub fn guarded(router: Router, guard: RequestGuard) -> Router {
     router
         .method_not_allowed_fallback(api::method_not_allowed)
-        .fallback(|| async { problem(StatusCode::NOT_FOUND, "not_found", "not found") })
+        .fallback(|| async { problem(ErrorBody::new(ErrorCode::NotFound, "not found")) })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
-        .layer(middleware::from_fn(trace_id::assign))
+        .layer(middleware::from_fn(crate::trace_id::assign))
 }
 
 /// Serves MCP without sessions and with JSON responses. Only in this mode do all clients survive a restart of the
@@ -186,6 +179,6 @@ async fn readyz(State(broker): State<Broker>) -> Response {
     if broker.is_ready() {
         with_json(StatusCode::OK, &json!({ "status": "ready" }))
     } else {
-        problem(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "the broker is starting or stopping").into_response()
+        problem(ErrorBody::new(ErrorCode::NotReady, "the broker is starting or stopping"))
     }
 }

@@ -6,4 +6,5 @@ pub mod mcp;
 pub mod serve;
 pub mod service;
 pub mod telemetry;
+pub mod trace_id;
 pub mod webhooks;

@@ -9,8 +9,8 @@ mod prompts;
 mod resources;
 
 use crate::{
-    http::TraceId,
     service::{CallContext, CallError, Service},
+    trace_id::TraceId,
 };
 use actors::metrics::Outcome;
 use api::{ErrorBody, OperationId, client_repo, decode::Malformed};

@@ -22,8 +22,9 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
+    /// An error is retryable if the broker cannot serve the call now.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
-        Self { error: error.into(), code, retryable: false, details: Map::new() }
+        Self { error: error.into(), code, retryable: code.http_status() == 503, details: Map::new() }
     }
 
     /// An argument that can be read and is not valid.
@@ -120,7 +121,8 @@ error_codes! {
     400:
         InvalidParams = "invalid_params",
         HostMissing = "host_missing",
-        BodyUnreadable = "body_unreadable";
+        BodyUnreadable = "body_unreadable",
+        UnknownFormat = "unknown_format";
     401:
         TokenNeeded = "token_needed",
         UnknownToken = "unknown_token",
@@ -177,6 +179,7 @@ error_codes! {
         BodyTooLarge = "body_too_large";
     415: UnsupportedMediaType = "unsupported_media_type";
     421: AnotherBroker = "another_broker";
+    426: UpgradeRequired = "upgrade_required";
     // The arguments can be read and are not valid.
     422:
         InvalidArgument = "invalid_argument",

@@ -2,31 +2,29 @@
 
 mod diff;
 mod docs;
-mod etag;
-mod large_body;
-mod request;
 mod response;
 
 pub use api::openapi::document;
 pub(super) use docs::Asset;
-pub(super) use response::problem;
 
 use crate::{
-    http::TraceId,
     service::{CallContext, CallError, JsonText, Service},
+    trace_id::TraceId,
 };
 use actors::Caller;
-use api::{Format, Route, client_repo, decode::Malformed};
+use api::{ErrorBody, ErrorCode, Format, OperationId, Route, client_repo, decode::Malformed};
 use axum::{
     body::{Body, Bytes, to_bytes},
-    extract::{Path, Request, rejection::PathRejection},
-    http::{Method, StatusCode, request::Parts},
-    response::Response,
+    extract::{Path, Query, Request, rejection::PathRejection},
+    http::{HeaderName, Method, request::Parts},
+    response::{IntoResponse as _, Response},
     routing::{MethodFilter, MethodRouter, get, on},
 };
-use large_body::LargeBodies;
+use diff::LargeBodies;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 pub(super) struct Api {
     service: Service,
@@ -59,8 +57,8 @@ impl Api {
     async fn serve(&self, route: &'static Route, path: PathArguments, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match self.decode(route, path, parts, body).await {
-            Ok(request) => self.respond(&request).await.unwrap_or_else(problem),
-            Err(error) => problem(error),
+            Ok(request) => self.respond(&request).await.into_response(),
+            Err(error) => error.into_response(),
         }
     }
 
@@ -77,7 +75,7 @@ impl Api {
             true => to_bytes(body, usize::MAX).await.map_err(|_| CallError::Internal)?,
             false => Bytes::new(),
         };
-        let arguments = request::arguments(route, path, &parts, &body)?;
+        let arguments = arguments(route, path, &parts, &body)?;
         Ok(ApiRequest { route, parts, arguments })
     }
 
@@ -93,7 +91,7 @@ impl Api {
         // A review can also be named in the body.
         let changes_a_review = request.route.changes() && request.arguments.contains_key("review_id");
         let expected_version = match changes_a_review {
-            true => etag::expected_version(&request.parts.headers)?,
+            true => response::expected_version(&request.parts.headers)?,
             false => None,
         };
         let context = CallContext { expected_version, ..request.context() };
@@ -129,5 +127,71 @@ fn filter(method: &Method) -> MethodFilter {
 
 pub(super) async fn method_not_allowed() -> Response {
     let error = "method not allowed; the Allow header lists the supported ones";
-    super::problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", error)
+    super::problem(ErrorBody::new(ErrorCode::MethodNotAllowed, error))
+}
+
+/// Reads the arguments of an operation from path, query, body and headers.
+fn arguments(
+    route: &Route,
+    path: Vec<(String, String)>,
+    parts: &Parts,
+    body: &[u8],
+) -> Result<Map<String, Value>, Malformed> {
+    let query = from_query(parts)?;
+    let mut arguments = if route.takes_body() {
+        if let Some(name) = query.keys().next() {
+            return Err(Malformed::new(name, "this call takes no query; give it in the JSON body"));
+        }
+        from_body(body)?
+    } else {
+        query
+    };
+    for (name, value) in path {
+        if arguments.contains_key(&name) {
+            return Err(Malformed::new(&name, "already given in the path"));
+        }
+        arguments.insert(name, value.into());
+    }
+    if let Some(name) = route.omitted.iter().find(|name| arguments.contains_key(**name)) {
+        return Err(Malformed::new(name, "unknown field; this route does not take it"));
+    }
+    if let Some(key) = parts.headers.get(IDEMPOTENCY_KEY).filter(|_| route.operation == OperationId::CreateReview) {
+        let key = key.to_str().map_err(|_| Malformed::new(IDEMPOTENCY_KEY.as_str(), "expected printable ASCII"))?;
+        let key = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key);
+        let before = arguments.insert("idempotency_key".into(), key.into());
+        if before.is_some_and(|before| before != key) {
+            return Err(Malformed::new("idempotency_key", "differs from the Idempotency-Key header"));
+        }
+    }
+    Ok(arguments)
+}
+
+/// A name that occurs more than once becomes a list.
+fn from_query(parts: &Parts) -> Result<Map<String, Value>, Malformed> {
+    let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+    let Query(pairs) = pairs.map_err(|_| Malformed::new("query", "expected name=value pairs joined by &"))?;
+    let mut arguments = Map::new();
+    for (name, value) in pairs {
+        let value = Value::String(value);
+        match arguments.get_mut(&name) {
+            None => drop(arguments.insert(name, value)),
+            Some(Value::Array(values)) => values.push(value),
+            Some(first) => *first = Value::Array(vec![first.take(), value]),
+        }
+    }
+    Ok(arguments)
+}
+
+/// An empty body stands for an empty object.
+fn from_body(body: &[u8]) -> Result<Map<String, Value>, Malformed> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(Malformed::new("body", "expected a JSON object"))
+        }
+        Err(error) => Err(Malformed::new("body", format!("not JSON: {error}"))),
+    }
 }

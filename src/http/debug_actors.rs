@@ -1,14 +1,15 @@
 //! `/debug/actors`: the tree of live actors, as JSON or as text.
 
-use super::problem::problem;
+use super::problem::{problem, unavailable};
 use actors::{
     Broker,
     introspection::{CallStats, MAX_LISTED_REVIEWS, Node, Tree, WriterStats},
 };
+use api::{ErrorBody, ErrorCode};
 use axum::{
     Json,
     extract::{Query, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, header},
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
@@ -23,7 +24,9 @@ pub(super) async fn show(State(broker): State<Broker>, Query(params): Query<Para
     let as_text = match params.format.as_deref() {
         Some("text") => true,
         Some("json") => false,
-        Some(_) => return problem(StatusCode::BAD_REQUEST, "unknown_format", "unknown format; allowed: json, text"),
+        Some(_) => {
+            return problem(ErrorBody::new(ErrorCode::UnknownFormat, "unknown format; allowed: json, text"));
+        }
         None => headers
             .get(header::ACCEPT)
             .and_then(|accept| accept.to_str().ok())
@@ -32,7 +35,7 @@ pub(super) async fn show(State(broker): State<Broker>, Query(params): Query<Para
     match broker.actors(MAX_LISTED_REVIEWS).await {
         Ok(tree) if as_text => render(&tree).into_response(),
         Ok(tree) => Json(tree).into_response(),
-        Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, error.code(), &error.to_string()),
+        Err(error) => problem(unavailable(&error)),
     }
 }
 

@@ -3,14 +3,23 @@
 //! It rejects what a web page in the user's browser could send: a foreign Host (DNS rebinding), a foreign Origin, a
 //! cross-site fetch, a form. It then authenticates the caller by its token and reads the body within limits.
 
-use super::{Route, TraceId, problem::problem};
-use crate::events::{TicketHolder, Tickets};
-use actors::{Broker, BrokerError, Caller, credentials};
-use api::BROKER_PID_HEADER;
+use super::{
+    Route,
+    problem::{problem, unavailable},
+};
+use crate::{
+    events::{TicketHolder, Tickets},
+    trace_id::TraceId,
+};
+use actors::{
+    Broker,
+    credentials::{Authority, Scope, SecretHash},
+};
+use api::{BROKER_PID_HEADER, ErrorBody, ErrorCode, RequiredRole};
 use axum::{
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderValue, Method, Uri, header, uri},
     middleware::Next,
     response::Response,
 };
@@ -21,7 +30,7 @@ use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
 };
-use tracing::info;
+use tracing::{field::display, info};
 
 /// At most [`MAX_LARGE_BODIES`] bodies above this size are held in memory at the same time.
 const LARGE_BODY_BYTES: usize = 256 << 10;
@@ -29,16 +38,6 @@ const MAX_LARGE_BODIES: usize = 16;
 
 /// A body that is too large is read and discarded up to this multiple of the limit, so that the client sees the response.
 const DISCARD_FACTOR: usize = 16;
-
-/// The token that a route requires if authentication is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequiredToken {
-    None,
-    Any,
-    Operator,
-    /// An operator's token for all projects, since the route shows all of them.
-    AllProjects,
-}
 
 pub struct RequestGuard {
     /// The broker's port. Host and Origin must name it.
@@ -89,39 +88,47 @@ impl RequestGuard {
         Self { tickets, ..self }
     }
 
-    fn check_headers(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), GuardError> {
+    fn check_headers(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorBody> {
+        let wrong_host = || {
+            let error = "Host must be localhost, a loopback address, the address that the broker listens on or one of \
+                         server.hosts, with the broker's port";
+            ErrorBody::new(ErrorCode::HostNotAllowed, error)
+        };
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().map_err(|_| GuardError::Host)?,
-            (None, _) => return Err(GuardError::NoHost),
-            (Some(_), Some(_)) => return Err(GuardError::Host),
+            (Some(host), None) => host.to_str().map_err(|_| wrong_host())?,
+            (None, _) => return Err(ErrorBody::new(ErrorCode::HostMissing, "the Host header is missing")),
+            (Some(_), Some(_)) => return Err(wrong_host()),
         };
         let is_own = |authority: &str| authority.parse().is_ok_and(|authority| self.is_own_authority(&authority));
         if !is_own(host) || uri.authority().is_some_and(|authority| !self.is_own_authority(authority)) {
-            return Err(GuardError::Host);
+            return Err(wrong_host());
         }
         let is_own_pid = |pid: &str| pid.parse() == Ok(std::process::id());
         if headers.get(BROKER_PID_HEADER).is_some_and(|pid| !pid.to_str().is_ok_and(is_own_pid)) {
-            return Err(GuardError::OtherBroker);
+            let error = "the request is meant for another broker process";
+            return Err(ErrorBody::new(ErrorCode::AnotherBroker, error));
         }
         for origin in headers.get_all(header::ORIGIN) {
             let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
             if !authority.is_some_and(is_own) {
-                return Err(GuardError::Origin);
+                let error = "Origin, if present, must be the broker's own";
+                return Err(ErrorBody::new(ErrorCode::OriginNotAllowed, error));
             }
         }
         for site in headers.get_all("sec-fetch-site") {
             if site != "same-origin" && site != "none" {
-                return Err(GuardError::CrossSite);
+                return Err(ErrorBody::new(ErrorCode::CrossSite, "requests from other sites are not allowed"));
             }
         }
         if carries_body(method) && !is_json(headers) {
-            return Err(GuardError::ContentType);
+            let error = "Content-Type must be application/json";
+            return Err(ErrorBody::new(ErrorCode::UnsupportedMediaType, error));
         }
         Ok(())
     }
 
-    fn is_own_authority(&self, authority: &Authority) -> bool {
+    fn is_own_authority(&self, authority: &uri::Authority) -> bool {
         let host = authority.host();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let is_loopback =
@@ -133,58 +140,58 @@ impl RequestGuard {
 
     /// Finds the caller by the token or ticket of the request. An unknown token is rejected even if none is required:
     /// its holder expects to be identified.
-    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, GuardError> {
+    async fn authenticate(&self, uri: &Uri, headers: &HeaderMap) -> Result<TicketHolder, ErrorBody> {
         let path = uri.path();
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let holder = match (values.next(), values.next(), &self.broker) {
             (None, _, _) => match ticket(uri) {
-                Some(ticket) => self.tickets.redeem(ticket).ok_or(GuardError::UnknownTicket)?,
+                Some(ticket) => self.tickets.redeem(ticket).ok_or_else(|| {
+                    ErrorBody::new(ErrorCode::UnknownTicket, "the ticket is unknown, used or expired")
+                })?,
                 None => TicketHolder { caller: None, secret: None },
             },
             (Some(header), None, Some(broker)) => {
-                let secret = bearer_secret(header).ok_or(GuardError::UnknownToken)?;
-                let secret = credentials::SecretHash::from_secret(secret);
-                let found = broker.identify(&secret).await.map_err(|error| GuardError::unavailable(&error))?;
-                let caller = found.ok_or(GuardError::UnknownToken)?;
-                TicketHolder { caller: Some(caller), secret: Some(secret) }
+                let secret = SecretHash::from_secret(bearer_secret(header).ok_or_else(unknown_token)?);
+                let found = broker.identify(&secret).await.map_err(|error| unavailable(&error))?;
+                TicketHolder { caller: Some(found.ok_or_else(unknown_token)?), secret: Some(secret) }
             }
-            (Some(_), _, _) => return Err(GuardError::UnknownToken),
+            (Some(_), _, _) => return Err(unknown_token()),
         };
-        let required =
-            Route::all().find(|route| route.path() == path).map_or(RequiredToken::Any, Route::required_token);
-        let is_operator = |caller: &Caller| caller.authority == credentials::Authority::Operator;
-        match (required, &holder.caller) {
-            (RequiredToken::Any | RequiredToken::Operator | RequiredToken::AllProjects, None)
-                if self.token_required =>
-            {
-                Err(GuardError::NoToken)
+        let required = Route::all().find(|route| route.path() == path).map_or(RequiredRole::Any, Route::required_role);
+        let is_operators = matches!(required, RequiredRole::Operator | RequiredRole::AllProjectsOperator);
+        match &holder.caller {
+            None if self.token_required && required != RequiredRole::Public => {
+                let error = "this broker requires a token (Authorization: Bearer …); create one with `countersign \
+                             token create`";
+                Err(ErrorBody::new(ErrorCode::TokenNeeded, error))
             }
-            (RequiredToken::Operator | RequiredToken::AllProjects, Some(caller)) if !is_operator(caller) => {
-                Err(GuardError::NotOperator)
+            Some(caller) if is_operators && caller.authority != Authority::Operator => {
+                Err(ErrorBody::new(ErrorCode::WrongRole, "this page requires an operator token"))
             }
-            (RequiredToken::AllProjects, Some(caller)) if caller.scope != credentials::Scope::All => {
-                Err(GuardError::OneProject)
+            Some(caller) if required == RequiredRole::AllProjectsOperator && caller.scope != Scope::All => {
+                let error = "this page requires a token for all projects; yours is for one";
+                Err(ErrorBody::new(ErrorCode::WrongProject, error))
             }
-            (RequiredToken::None | RequiredToken::Any | RequiredToken::Operator | RequiredToken::AllProjects, _) => {
-                Ok(holder)
-            }
+            Some(_) | None => Ok(holder),
         }
     }
 
-    async fn read_body(&self, body: Body) -> Result<ReadBody<'_>, GuardError> {
+    async fn read_body(&self, body: Body) -> Result<ReadBody<'_>, ErrorBody> {
         let deadline = Instant::now() + self.body_timeout;
-        match timeout_at(deadline, self.collect(body, deadline)).await {
-            Ok(read) => read,
-            Err(_) => Err(GuardError::TooSlow),
-        }
+        let too_slow = |_| ErrorBody::new(ErrorCode::BodyTimeout, "the body did not arrive in time");
+        timeout_at(deadline, self.collect(body, deadline)).await.map_err(too_slow)?
     }
 
     /// Bytes beyond the limit are read and discarded for a while: a client that is still sending when the connection
     /// closes sees a broken pipe instead of the response.
-    async fn collect(&self, mut body: Body, deadline: Instant) -> Result<ReadBody<'_>, GuardError> {
+    async fn collect(&self, mut body: Body, deadline: Instant) -> Result<ReadBody<'_>, ErrorBody> {
+        let broken = |_| ErrorBody::new(ErrorCode::BodyUnreadable, "the body ended early");
+        let busy = |_| {
+            ErrorBody::new(ErrorCode::Busy, "too many large requests at the same time; try again in a moment")
+        };
         let (mut first, mut joined, mut size, mut permit) = (Bytes::new(), BytesMut::new(), 0_usize, None);
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| GuardError::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
             size = size.saturating_add(data.len());
             if size > self.body_bytes.saturating_mul(DISCARD_FACTOR) {
                 break;
@@ -195,7 +202,7 @@ impl RequestGuard {
             }
             // Taken only now, so that a client that announces a large body but sends little holds no permit.
             if size > LARGE_BODY_BYTES && permit.is_none() {
-                permit = timeout_at(deadline, self.large.acquire()).await.map_err(|_| GuardError::Busy)?.ok();
+                permit = timeout_at(deadline, self.large.acquire()).await.map_err(busy)?.ok();
             }
             if first.is_empty() {
                 first = data;
@@ -208,38 +215,29 @@ impl RequestGuard {
             }
         }
         if size > self.body_bytes {
-            return Err(GuardError::TooLarge { limit: self.body_bytes });
+            let error = format!("the body is too large; allowed: {} bytes", self.body_bytes);
+            return Err(ErrorBody::new(ErrorCode::BodyTooLarge, error));
         }
         Ok(ReadBody { bytes: if joined.is_empty() { first } else { joined.freeze() }, permit })
     }
 
     /// Reads the whole body here, so that every route has the same limits of size and time.
-    async fn handle(&self, mut request: Request, next: Next) -> Response {
-        if let Err(error) = self.check_headers(request.method(), request.uri(), request.headers()) {
-            return error.into_response();
-        }
-        match self.authenticate(request.uri(), request.headers()).await {
-            Ok(TicketHolder { caller, secret }) => {
-                caller.map(|caller| request.extensions_mut().insert(caller));
-                secret.map(|secret| request.extensions_mut().insert(secret));
-            }
-            Err(error) => return error.into_response(),
-        }
+    async fn handle(&self, mut request: Request, next: Next) -> Result<Response, ErrorBody> {
+        self.check_headers(request.method(), request.uri(), request.headers())?;
+        let TicketHolder { caller, secret } = self.authenticate(request.uri(), request.headers()).await?;
+        caller.map(|caller| request.extensions_mut().insert(caller));
+        secret.map(|secret| request.extensions_mut().insert(secret));
         // Handlers do not need the secret, and without it they cannot log it.
         request.headers_mut().remove(header::AUTHORIZATION);
         if !carries_body(request.method()) {
-            return next.run(request).await;
+            return Ok(next.run(request).await);
         }
         let (parts, body) = request.into_parts();
-        match self.read_body(body).await {
-            Ok(ReadBody { bytes, permit }) => {
-                let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
-                // The call holds the content of the body until it has responded.
-                drop(permit);
-                response
-            }
-            Err(error) => error.into_response(),
-        }
+        let ReadBody { bytes, permit } = self.read_body(body).await?;
+        let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        // The call holds the content of the body until it has responded.
+        drop(permit);
+        Ok(response)
     }
 }
 
@@ -251,7 +249,11 @@ struct ReadBody<'a> {
 
 /// The middleware. Responses contain text written by agents, so browsers must not guess another content type.
 pub(super) async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: Next) -> Response {
-    let mut response = guard.handle(request, next).await;
+    let mut response = guard.handle(request, next).await.unwrap_or_else(|body| {
+        let (code, trace) = (body.code.as_str(), TraceId::current().map(display));
+        info!(target: "countersign::guard", code, trace.id = trace, "refused");
+        problem(body)
+    });
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
@@ -288,109 +290,18 @@ fn is_json(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Why a request was rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum GuardError {
-    NoHost,
-    Host,
-    OtherBroker,
-    Origin,
-    CrossSite,
-    ContentType,
-    TooLarge {
-        limit: usize,
-    },
-    TooSlow,
-    Broken,
-    Busy,
-    NoToken,
-    UnknownToken,
-    UnknownTicket,
-    NotOperator,
-    OneProject,
-    /// The token could not be looked up.
-    Unavailable {
-        code: &'static str,
-        why: String,
-    },
-}
-
-impl GuardError {
-    fn unavailable(error: &BrokerError) -> Self {
-        Self::Unavailable { code: error.code(), why: error.to_string() }
-    }
-
-    fn into_response(self) -> Response {
-        let (status, code, error) = match self {
-            Self::NoHost => (StatusCode::BAD_REQUEST, "host_missing", "the Host header is missing"),
-            Self::Host => (
-                StatusCode::FORBIDDEN,
-                "host_not_allowed",
-                "Host must be localhost, a loopback address, the address that the broker listens on or one of \
-                 server.hosts, with the broker's port",
-            ),
-            Self::OtherBroker => {
-                (StatusCode::MISDIRECTED_REQUEST, "another_broker", "the request is meant for another broker process")
-            }
-            Self::Origin => {
-                (StatusCode::FORBIDDEN, "origin_not_allowed", "Origin, if present, must be the broker's own")
-            }
-            Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site", "requests from other sites are not allowed"),
-            Self::ContentType => {
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Content-Type must be application/json")
-            }
-            Self::TooLarge { limit } => {
-                let code = "body_too_large";
-                info!(target: "countersign::guard", code, trace.id = TraceId::current().map(display), "refused");
-                let error = format!("the body is too large; allowed: {limit} bytes");
-                return problem(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &error);
-            }
-            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time"),
-            Self::Broken => (StatusCode::BAD_REQUEST, "body_unreadable", "the body ended early"),
-            Self::Busy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "too many large requests at the same time; try again in a moment",
-            ),
-            Self::NoToken => (
-                StatusCode::UNAUTHORIZED,
-                "token_needed",
-                "this broker requires a token (Authorization: Bearer …); create one with `countersign token create`",
-            ),
-            Self::UnknownToken => {
-                (StatusCode::UNAUTHORIZED, "unknown_token", "the token is malformed, unknown or revoked")
-            }
-            Self::UnknownTicket => {
-                (StatusCode::UNAUTHORIZED, "unknown_ticket", "the ticket is unknown, used or expired")
-            }
-            Self::NotOperator => (StatusCode::FORBIDDEN, "wrong_role", "this page requires an operator token"),
-            Self::OneProject => (
-                StatusCode::FORBIDDEN,
-                "wrong_project",
-                "this page requires a token for all projects; yours is for one",
-            ),
-            Self::Unavailable { code, why } => {
-                info!(target: "countersign::guard", code, trace.id = TraceId::current().map(display), "refused");
-                return problem(StatusCode::SERVICE_UNAVAILABLE, code, &why);
-            }
-        };
-        info!(target: "countersign::guard", code, trace.id = TraceId::current().map(display), "refused");
-        let mut response = problem(status, code, error);
-        if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
-    }
+fn unknown_token() -> ErrorBody {
+    ErrorBody::new(ErrorCode::UnknownToken, "the token is malformed, unknown or revoked")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BROKER_PID_HEADER, GuardError, RequestGuard, bearer_secret};
+    use super::{BROKER_PID_HEADER, ErrorCode, RequestGuard, bearer_secret};
     use axum::http::{HeaderMap, HeaderValue, Method, Uri, header::HOST};
     use std::time::Duration;
 
     #[track_caller]
-    fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), GuardError>) {
+    fn check(method: Method, headers: &[(&str, &str)], expected: Result<(), ErrorCode>) {
         let guard = RequestGuard::new(8321, 1, Duration::from_secs(1));
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -399,7 +310,8 @@ mod tests {
                 HeaderValue::try_from(*value).expect("a value"),
             );
         }
-        assert_eq!(guard.check_headers(&method, &Uri::from_static("/mcp"), &map), expected, "{headers:?}");
+        let checked = guard.check_headers(&method, &Uri::from_static("/mcp"), &map).map_err(|body| body.code);
+        assert_eq!(checked, expected, "{headers:?}");
     }
 
     #[test]
@@ -417,17 +329,17 @@ mod tests {
             "",
             "127.0.0.1:8321, evil.example",
         ] {
-            check(Method::GET, &[("host", host)], Err(GuardError::Host));
+            check(Method::GET, &[("host", host)], Err(ErrorCode::HostNotAllowed));
         }
-        check(Method::GET, &[], Err(GuardError::NoHost));
-        check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(GuardError::Host));
+        check(Method::GET, &[], Err(ErrorCode::HostMissing));
+        check(Method::GET, &[("host", "127.0.0.1:8321"), ("host", "127.0.0.1:8321")], Err(ErrorCode::HostNotAllowed));
     }
 
     #[test]
     fn configured_host_names_are_allowed() {
         let host = |guard: &RequestGuard, host: &'static str| {
             let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
-            guard.check_headers(&Method::GET, &Uri::from_static("/mcp"), &headers)
+            guard.check_headers(&Method::GET, &Uri::from_static("/mcp"), &headers).map_err(|body| body.code)
         };
         let names = ["Review.example".to_owned(), "fd00:0::1".to_owned()];
         let guard = |address: &str, port| {
@@ -439,7 +351,7 @@ mod tests {
         }
         for name in ["0.0.0.0:8321", "192.168.0.9:8321", "review.example", "review.example:80", "x.review.example:8321"]
         {
-            assert_eq!(host(&any, name), Err(GuardError::Host), "{name}");
+            assert_eq!(host(&any, name), Err(ErrorCode::HostNotAllowed), "{name}");
         }
         assert_eq!(host(&guard("192.168.0.9", 8321), "192.168.0.9:8321"), Ok(()));
         assert_eq!(host(&guard("192.168.0.9", 80), "review.example"), Ok(()));
@@ -460,7 +372,7 @@ mod tests {
         let host = ("host", "127.0.0.1:8321");
         let own = std::process::id().to_string();
         check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), &own)], Ok(()));
-        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), "1")], Err(GuardError::OtherBroker));
+        check(Method::GET, &[host, (BROKER_PID_HEADER.as_str(), "1")], Err(ErrorCode::AnotherBroker));
     }
 
     #[test]
@@ -468,20 +380,20 @@ mod tests {
         let host = ("host", "127.0.0.1:8321");
         check(Method::GET, &[host, ("origin", "http://localhost:8321")], Ok(()));
         for origin in ["null", "http://localhost:3000", "https://localhost:8321", "http://evil.example", "file://"] {
-            check(Method::GET, &[host, ("origin", origin)], Err(GuardError::Origin));
+            check(Method::GET, &[host, ("origin", origin)], Err(ErrorCode::OriginNotAllowed));
         }
         check(Method::GET, &[host, ("sec-fetch-site", "same-origin")], Ok(()));
         check(Method::GET, &[host, ("sec-fetch-site", "none")], Ok(()));
-        check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(GuardError::CrossSite));
-        check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(GuardError::CrossSite));
+        check(Method::GET, &[host, ("sec-fetch-site", "cross-site")], Err(ErrorCode::CrossSite));
+        check(Method::GET, &[host, ("sec-fetch-site", "same-site")], Err(ErrorCode::CrossSite));
     }
 
     #[test]
     fn only_json_bodies_are_allowed() {
         let host = ("host", "127.0.0.1:8321");
         check(Method::POST, &[host, ("content-type", "application/json; charset=utf-8")], Ok(()));
-        check(Method::POST, &[host, ("content-type", "text/plain")], Err(GuardError::ContentType));
-        check(Method::POST, &[host, ("content-type", "application/jsonp")], Err(GuardError::ContentType));
-        check(Method::POST, &[host], Err(GuardError::ContentType));
+        check(Method::POST, &[host, ("content-type", "text/plain")], Err(ErrorCode::UnsupportedMediaType));
+        check(Method::POST, &[host, ("content-type", "application/jsonp")], Err(ErrorCode::UnsupportedMediaType));
+        check(Method::POST, &[host], Err(ErrorCode::UnsupportedMediaType));
     }
 }

@@ -1,7 +1,7 @@
 //! `/metrics`: metrics in the OpenMetrics text format. Counters live where they are incremented; gauges are read when
 //! the page is requested. A label value is either a constant or the name of a registered project.
 
-use super::problem::problem;
+use super::problem::{problem, unavailable, with_text};
 use crate::{events::Events, webhooks::Webhooks};
 use actors::{
     Broker, BrokerError,
@@ -9,7 +9,7 @@ use actors::{
 };
 use axum::{
     extract::State,
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::Response,
 };
 use prometheus_client::{
@@ -185,11 +185,8 @@ fn add_actors(gauges: &mut Registry, tree: &Tree) {
 pub(super) async fn show(State(metrics): State<Metrics>) -> Response {
     match metrics.render().await {
         Ok(text) => {
-            let mut response = Response::new(text.into());
-            let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-            response.headers_mut().insert(header::CONTENT_TYPE, kind);
-            response
+            with_text(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", text)
         }
-        Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, error.code(), &error.to_string()),
+        Err(error) => problem(unavailable(&error)),
     }
 }

@@ -1,12 +1,14 @@
 //! JSON responses, and errors as problem details (RFC 9457).
 
-use super::TraceId;
+use crate::{service::CallError, trace_id::TraceId};
+use actors::BrokerError;
+use api::{ErrorBody, ErrorCode, decode::Malformed};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
-    response::Response,
+    response::{IntoResponse, Response},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub(super) fn with_json(status: StatusCode, body: &Value) -> Response {
     with_text(status, "application/json", body.to_string())
@@ -19,37 +21,59 @@ pub(super) fn with_text(status: StatusCode, kind: &'static str, text: impl Into<
     response
 }
 
-/// An error of the request guard or of a page. A 503 is marked as retryable.
-pub(super) fn problem(status: StatusCode, code: &str, error: &str) -> Response {
-    let retryable = status == StatusCode::SERVICE_UNAVAILABLE;
-    let more = Map::from_iter([("retryable".to_owned(), retryable.into())]);
-    let mut response = problem_with(status, code, error, more);
-    if retryable {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+impl IntoResponse for CallError {
+    fn into_response(self) -> Response {
+        problem(match self {
+            Self::Refused(body) => body,
+            Self::Malformed(Malformed { field, problem }) => {
+                let body = ErrorBody::new(ErrorCode::InvalidParams, format!("{field}: {problem}"));
+                body.with("field", field).with("problem", problem)
+            }
+            Self::Internal | Self::ClientLeft => {
+                let error =
+                    "internal error of the broker; repeating the call is safe, and the broker's log has the cause";
+                ErrorBody { retryable: true, ..ErrorBody::new(ErrorCode::Internal, error) }
+            }
+        })
     }
-    response
 }
 
-/// Problem details with a `code` for programs and the fields in `more`. MCP clients and the command line read the message
-/// from `error`.
-pub(super) fn problem_with(status: StatusCode, code: &str, detail: &str, mut more: Map<String, Value>) -> Response {
+/// A page that the broker cannot serve now.
+pub(super) fn unavailable(error: &BrokerError) -> ErrorBody {
+    ErrorBody::new(ErrorCode::parse(error.code()).unwrap_or(ErrorCode::Unknown), error.to_string())
+}
+
+/// Problem details with the fields of an error body. MCP clients and the command line read the message from `error`.
+pub(super) fn problem(body: ErrorBody) -> Response {
+    let ErrorBody { code, error, retryable, mut details } = body;
+    let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
+    let wait_ms = details.get("retry_after_ms").and_then(Value::as_u64);
     // In problem details `status` is the HTTP status.
-    if let Some(status) = more.remove("status") {
-        more.insert("current_status".into(), status);
+    if let Some(status) = details.remove("status") {
+        details.insert("current_status".into(), status);
     }
     let mut body = json!({
-        "type": format!("urn:countersign:problem:{code}"),
-        "title": code.replace('_', " "),
+        "type": format!("urn:countersign:problem:{}", code.as_str()),
+        "title": code.as_str().replace('_', " "),
         "status": status.as_u16(),
-        "detail": detail,
-        "error": detail,
+        "detail": error,
+        "error": error,
         "code": code,
+        "retryable": retryable,
     });
     if let Some(trace) = TraceId::current() {
         body["trace_id"] = trace.to_string().into();
     }
     if let Value::Object(body) = &mut body {
-        body.extend(more);
+        body.extend(details);
     }
-    with_text(status, "application/problem+json", body.to_string())
+    let mut response = with_text(status, "application/problem+json", body.to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE || status == StatusCode::TOO_MANY_REQUESTS {
+        let seconds = wait_ms.map_or(1, |ms| ms.div_ceil(1000).max(1));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
 }

@@ -1,6 +1,6 @@
 //! `GET /api/v1/events`: server-sent events.
 
-use super::{api::problem, server::Connection};
+use super::server::Connection;
 use crate::{
     events::{EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, encode_frame},
     service::CallError,
@@ -23,11 +23,11 @@ use std::{
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How long a stream that ends may take to send its last frame. Then the connection is closed.
-const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a stream that ends may take to send its last frame or message. Then the connection is closed.
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A reader that takes nothing for this long, not even a heartbeat, counts as gone.
-const STALL_TIMEOUT: Duration = Duration::from_secs(3 * HEARTBEAT_INTERVAL.as_secs());
+pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(3 * HEARTBEAT_INTERVAL.as_secs());
 
 pub(super) async fn subscribe(
     State(events): State<Events>,
@@ -36,27 +36,18 @@ pub(super) async fn subscribe(
     secret: Option<Extension<SecretHash>>,
     connection: Option<Extension<Connection>>,
     headers: HeaderMap,
-) -> Response {
-    let Query(mut query) = match query {
-        Ok(query) => query,
-        Err(error) => return problem(malformed("query", error.body_text())),
-    };
+) -> Result<Response, CallError> {
+    let Query(mut query) = query.map_err(|error| Malformed::new("query", error.body_text()))?;
     if query.since.is_none() {
         query.since = match headers.get("last-event-id").map(|id| id.to_str().map(str::parse)) {
             None => None,
             Some(Ok(Ok(seq))) => Some(seq),
-            Some(_) => return problem(malformed("Last-Event-ID", "expected a sequence number".into())),
+            Some(_) => return Err(Malformed::new("Last-Event-ID", "expected a sequence number").into()),
         };
     }
     let (caller, secret) = (caller.map(|caller| caller.0), secret.map(|secret| secret.0));
-    match events.open(&query, caller.as_ref(), secret).await {
-        Ok(stream) => respond(&events, stream, connection.map(|connection| connection.0)),
-        Err(failure) => problem(failure),
-    }
-}
-
-pub(super) fn malformed(field: &str, problem: String) -> CallError {
-    Malformed::new(field, problem).into()
+    let stream = events.open(&query, caller.as_ref(), secret).await?;
+    Ok(respond(&events, stream, connection.map(|connection| connection.0)))
 }
 
 /// State of the response body.

@@ -1,14 +1,18 @@
 //! `GET /ws`: live events over WebSocket. Events flow one way; the subscriber states its filter in the query.
 
-use super::{api::problem, problem::with_json, server::Connection, sse::malformed};
+use super::{
+    problem::with_json,
+    server::Connection,
+    sse::{END_TIMEOUT, STALL_TIMEOUT},
+};
 use crate::{
     events::{
-        EndReason, EventStream, Events, EventsQuery, HEARTBEAT_INTERVAL, StreamItem, TICKET_LIFETIME, TicketHolder,
+        EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder,
     },
     service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};
-use api::{ErrorBody, ErrorCode};
+use api::{ErrorBody, ErrorCode, decode::Malformed};
 use axum::{
     Extension,
     extract::{
@@ -21,15 +25,8 @@ use axum::{
 };
 use futures::SinkExt as _;
 use serde_json::json;
-use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
-
-/// A socket that takes nothing for this long counts as gone.
-const STALL_TIMEOUT: Duration = Duration::from_secs(3 * HEARTBEAT_INTERVAL.as_secs());
-
-/// How long the last message and the closing handshake of a stream may take.
-const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most bytes of an incoming message. Subscribers have nothing longer to send.
 const MAX_INCOMING_BYTES: usize = 4 << 10;
@@ -41,31 +38,20 @@ pub(super) async fn subscribe(
     secret: Option<Extension<SecretHash>>,
     connection: Option<Extension<Connection>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Response {
-    let upgrade = match upgrade {
-        Ok(upgrade) => upgrade,
-        Err(_) => {
-            let error = "this endpoint is a WebSocket; for server-sent events use /api/v1/events";
-            return super::problem::problem(StatusCode::UPGRADE_REQUIRED, "upgrade_required", error);
-        }
-    };
-    let Query(query) = match query {
-        Ok(query) => query,
-        Err(error) => return problem(malformed("query", error.body_text())),
-    };
+) -> Result<Response, CallError> {
+    let upgrade = upgrade.map_err(|_| {
+        let error = "this endpoint is a WebSocket; for server-sent events use /api/v1/events";
+        ErrorBody::new(ErrorCode::UpgradeRequired, error)
+    })?;
+    let Query(query) = query.map_err(|error| Malformed::new("query", error.body_text()))?;
     let (caller, secret) = (caller.map(|caller| caller.0), secret.map(|secret| secret.0));
-    match events.open(&query, caller.as_ref(), secret).await {
-        Ok(stream) => {
-            upgrade.max_message_size(MAX_INCOMING_BYTES).max_frame_size(MAX_INCOMING_BYTES).on_upgrade(
-                move |socket| async move {
-                    run(&events, socket, stream).await;
-                    // The connection counts as open until here.
-                    drop(connection);
-                },
-            )
-        }
-        Err(failure) => problem(failure),
-    }
+    let stream = events.open(&query, caller.as_ref(), secret).await?;
+    let upgrade = upgrade.max_message_size(MAX_INCOMING_BYTES).max_frame_size(MAX_INCOMING_BYTES);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        run(&events, socket, stream).await;
+        // The connection counts as open until here.
+        drop(connection);
+    }))
 }
 
 async fn run(events: &Events, mut socket: WebSocket, mut stream: EventStream) {
@@ -170,14 +156,12 @@ pub(super) async fn issue_ticket(
     State(events): State<Events>,
     caller: Option<Extension<Caller>>,
     secret: Option<Extension<SecretHash>>,
-) -> Response {
+) -> Result<Response, CallError> {
     let holder = TicketHolder { caller: caller.map(|caller| caller.0), secret: secret.map(|secret| secret.0) };
-    let Some(ticket) = events.tickets().issue(holder) else {
-        let body = ErrorBody::new(ErrorCode::Busy, "too many unused tickets; they expire within half a minute");
-        return problem(CallError::Refused(ErrorBody { retryable: true, ..body }));
-    };
+    let busy = || ErrorBody::new(ErrorCode::Busy, "too many unused tickets; they expire within half a minute");
+    let ticket = events.tickets().issue(holder).ok_or_else(busy)?;
     let body = json!({ "ticket": ticket, "expires_in_seconds": TICKET_LIFETIME.as_secs() });
     let mut response = with_json(StatusCode::OK, &body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    Ok(response)
 }

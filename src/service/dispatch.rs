@@ -7,7 +7,7 @@ use super::{
     proposals::{self, FullDiff},
     reviewers, reviews, stats, verdicts, webhooks,
 };
-use crate::http::TraceId;
+use crate::trace_id::TraceId;
 use actors::{Caller, metrics::Outcome};
 use api::{ErrorBody, ErrorCode, Operation, OperationId, decode, operation as op};
 use axum::http::HeaderValue;

@@ -1,17 +1,17 @@
-//! Encodes a response or an error of an operation as an HTTP response.
+//! Encodes the response of an operation as an HTTP response, with an ETag and a link to the next page. The ETag of a
+//! review is its version, on which callers can set conditions.
 
-use super::{ApiRequest, etag};
+use super::ApiRequest;
 use crate::{
-    http::problem::{problem_with, with_text},
+    http::problem::with_text,
     service::{CallError, JsonText},
 };
-use api::{ErrorBody, decode::Malformed};
+use api::ErrorBody;
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     response::Response,
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 /// The fields of a response that become headers.
 #[derive(Default, Deserialize)]
@@ -24,9 +24,9 @@ struct HeaderFields {
 pub(super) fn success(request: &ApiRequest, response: JsonText) -> Response {
     let (route, parts) = (request.route, &request.parts);
     let fields: HeaderFields = serde_json::from_str(&response.0).unwrap_or_default();
-    let etag = fields.version.filter(|_| route.is_about_a_review()).and_then(etag::from_version);
+    let etag = fields.version.filter(|_| route.is_about_a_review()).and_then(version_etag);
     let reads = parts.method == Method::GET || parts.method == Method::HEAD;
-    let is_known = etag.as_ref().is_some_and(|etag| reads && etag::is_known(&parts.headers, etag));
+    let is_known = etag.as_ref().is_some_and(|etag| reads && is_known(&parts.headers, etag));
     let mut response = if is_known {
         with_status(StatusCode::NOT_MODIFIED)
     } else {
@@ -72,50 +72,70 @@ fn with_cursor(uri: &Uri, cursor: &str) -> String {
     format!("{}?{}", uri.path(), query.join("&"))
 }
 
-pub(in crate::http) fn problem(error: CallError) -> Response {
-    match error {
-        CallError::Refused(body) => refusal(body),
-        CallError::Malformed(Malformed { field, problem }) => {
-            let details = object(json!({ "retryable": false, "field": field, "problem": problem }));
-            problem_with(StatusCode::BAD_REQUEST, "invalid_params", &format!("{field}: {problem}"), details)
-        }
-        CallError::Internal | CallError::ClientLeft => {
-            let detail = "internal error of the broker; repeating the call is safe, and the broker's log has the cause";
-            let details = object(json!({ "retryable": true }));
-            problem_with(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail, details)
-        }
-    }
+pub(super) fn version_etag(version: u64) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("\"{version}\"")).ok()
 }
 
-fn refusal(body: ErrorBody) -> Response {
-    let ErrorBody { code, error, retryable, mut details } = body;
-    let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
-    let wait_ms = details.get("retry_after_ms").and_then(Value::as_u64);
-    details.insert("retryable".into(), retryable.into());
-    let mut response = problem_with(status, code.as_str(), &error, details);
-    if status == StatusCode::SERVICE_UNAVAILABLE || status == StatusCode::TOO_MANY_REQUESTS {
-        let seconds = wait_ms.map_or(1, |ms| ms.div_ceil(1000).max(1));
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+/// The version that `If-Match` requires; `None` for any version.
+pub(super) fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, CallError> {
+    let mut given = headers.get_all(header::IF_MATCH).iter();
+    let value = match (given.next(), given.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) => value.to_str().unwrap_or_default().trim(),
+        (Some(_), Some(_)) => "",
+    };
+    if value == "*" {
+        return Ok(None);
     }
-    response
+    let version = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let invalid = || {
+        let problem = "expected one ETag of this review from a response, such as \"7\", or *";
+        CallError::Refused(ErrorBody::invalid("If-Match", problem))
+    };
+    version.and_then(|version| version.parse().ok()).map(Some).ok_or_else(invalid)
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-    }
+/// Whether `If-None-Match` names this ETag.
+pub(super) fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let given = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut tags = given.flat_map(|value| value.split(',')).map(str::trim);
+    tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::with_cursor;
-    use axum::http::Uri;
+    use super::{expected_version, is_known, version_etag, with_cursor};
+    use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
     #[test]
     fn the_link_to_the_next_page_keeps_the_filters() {
         let next = |uri: &'static str| with_cursor(&Uri::from_static(uri), "a+b");
         assert_eq!(next("/api/v1/reviews"), "/api/v1/reviews?cursor=a%2Bb");
         assert_eq!(next("/api/v1/reviews?cursor=x&status=pending"), "/api/v1/reviews?status=pending&cursor=a%2Bb");
+    }
+
+    fn headers(name: header::HeaderName, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn if_match_names_a_version() {
+        assert_eq!(expected_version(&HeaderMap::new()).ok(), Some(None));
+        assert_eq!(expected_version(&headers(header::IF_MATCH, "\"7\"")).ok(), Some(Some(7)));
+        assert_eq!(expected_version(&headers(header::IF_MATCH, "*")).ok(), Some(None));
+        for bad in ["7", "W/\"7\"", "\"x\"", "\"7\", \"8\"", "", "\"-1\""] {
+            assert!(expected_version(&headers(header::IF_MATCH, bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn if_none_match_is_compared_weakly() {
+        let etag = version_etag(7).expect("an ETag");
+        for known in ["\"7\"", "W/\"7\"", "\"6\", \"7\"", "*"] {
+            assert!(is_known(&headers(header::IF_NONE_MATCH, known), &etag), "{known}");
+        }
+        for other in ["\"6\"", "7", ""] {
+            assert!(!is_known(&headers(header::IF_NONE_MATCH, other), &etag), "{other}");
+        }
     }
 }

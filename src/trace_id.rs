@@ -54,7 +54,7 @@ impl TraceId {
 }
 
 /// The outermost middleware.
-pub(super) async fn assign(mut request: Request, next: Next) -> Response {
+pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
     let trace = TraceId::from_headers(request.headers()).unwrap_or_else(|| TraceId(Uuid::new_v4().as_u128()));
     request.extensions_mut().insert(trace);
     let mut response = CURRENT.scope(trace, next.run(request)).await;
