@@ -3,21 +3,16 @@
 //! The parser follows the rules of `git apply`. Git takes file names, creations and deletions from particular lines and
 //! skips the rest. A parser with other rules could show the reviewer one change while git applies another.
 
-mod apply_parts;
-mod cursor;
-mod files;
 mod flags;
 mod header;
 mod parser;
-mod paths;
-mod skipped_text;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::string_enum;
-pub use apply_parts::{ApplyPart, ZeroContext, apply_parts};
-use files::Files;
+use flags::{excerpt, is_mail_start};
+use parser::Patch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, collections::HashMap};
 
 /// A file that the diff changes. Several patches to one path are combined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,8 +81,8 @@ pub struct DiffSummary {
 pub fn summarize(diff: &str) -> DiffSummary {
     let mut summary = DiffSummary::default();
     let mut files = Files::default();
-    for mail in apply_parts::mails(diff) {
-        let parsed = parser::parse(mail.text, mail.first_line, paths::strip_level(mail.text));
+    for mail in mails(diff) {
+        let parsed = parser::parse(mail.text, mail.first_line, header::strip_level(mail.text));
         summary.flags.extend(parsed.patches.iter().flat_map(flags::for_patch));
         summary.flags.extend(files.add_commit(&parsed.patches));
         summary.flags.extend(parsed.skipped.into_flags());
@@ -103,6 +98,181 @@ pub fn summarize(diff: &str) -> DiffSummary {
         summary.note = Some("no file header found: neither `diff --git` nor `---` and `+++`".to_owned());
     }
     summary
+}
+
+/// The part of `diff` that changes `path`: from the header of each of its patches to the next header.
+pub fn file_section<'a>(diff: &'a str, path: &str) -> Option<Cow<'a, str>> {
+    let mut own = sections(diff).into_iter().filter(|(changed, _)| changed == path).map(|(_, section)| section);
+    let first = own.next()?;
+    Some(own.fold(Cow::Borrowed(first), |all, section| Cow::Owned(all.into_owned() + section)))
+}
+
+/// The path and the text of each patch.
+fn sections(diff: &str) -> Vec<(String, &str)> {
+    let (mut patches, mut mail_start) = (Vec::new(), 0);
+    for mail in mails(diff) {
+        let parsed = parser::parse(mail.text, mail.first_line, header::strip_level(mail.text));
+        patches.extend(parsed.patches.iter().map(|patch| (mail_start + patch.start, patch.display_path())));
+        mail_start += mail.text.len();
+    }
+    let ends: Vec<_> = patches.iter().skip(1).map(|(start, _)| *start).chain([diff.len()]).collect();
+    patches.into_iter().zip(ends).map(|((start, path), end)| (path, &diff[start..end])).collect()
+}
+
+/// The input of one run of `git apply`, and the options that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApplyPart<'a> {
+    pub text: &'a str,
+    /// The number for the option `-p`.
+    pub strip: u8,
+    pub zero_context: ZeroContext,
+}
+
+/// Whether the diff was made with `-U0`.
+///
+/// Without `--unidiff-zero`, git puts insertions of such a diff at the end of the file and reports success. With it, git
+/// is less strict about all other diffs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZeroContext {
+    No,
+    /// One hunk at the top of each file, without context. A diff of whole small files looks like this too.
+    Possible,
+    Certain,
+}
+
+/// The parts in the order in which they apply: one for each mail with a patch, otherwise the whole text.
+///
+/// In one run, git first deletes and then writes the files of all patches. A file that one mail changes and a later one
+/// deletes would not be deleted.
+pub fn apply_parts(diff: &str) -> Vec<ApplyPart<'_>> {
+    let part = |text| {
+        let strip = header::strip_level(text);
+        let parsed = parser::parse(text, 1, strip);
+        let empty = parsed.patches.is_empty() && parsed.error.is_none();
+        (ApplyPart { text, strip, zero_context: parsed.zero_context() }, empty)
+    };
+    let mut parts: Vec<_> = mails(diff).map(|mail| part(mail.text)).filter(|(_, empty)| !empty).collect();
+    if parts.is_empty() {
+        parts.push(part(diff));
+    }
+    parts.into_iter().map(|(part, _)| part).collect()
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mail<'a> {
+    text: &'a str,
+    first_line: usize,
+}
+
+/// The mails of `git format-patch`, or the whole text if it is not a mail.
+///
+/// A hunk cannot contain the first line of a mail, because all its lines start with a sign.
+fn mails(diff: &str) -> impl Iterator<Item = Mail<'_>> {
+    let mut rest = Some(diff);
+    let mut first_line = 1;
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let starts = text.match_indices("\nFrom ").map(|(at, _)| at + 1);
+        let end = starts
+            .into_iter()
+            .find(|&at| text.get(at..).and_then(|text| text.lines().next()).is_some_and(is_mail_start));
+        let (text, after) = end.and_then(|end| text.split_at_checked(end)).map_or((text, None), |(a, b)| (a, Some(b)));
+        let mail = Mail { text, first_line };
+        first_line += text.bytes().filter(|&byte| byte == b'\n').count();
+        rest = after;
+        Some(mail)
+    })
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    list: Vec<AffectedFile>,
+    by_path: HashMap<String, usize>,
+}
+
+impl Files {
+    /// Adds the patches that git applies in one run. Returns flags for deletions that git does not perform.
+    fn add_commit(&mut self, patches: &[Patch<'_>]) -> Vec<Flag> {
+        let mut flags = Vec::new();
+        // Paths that this run writes, and whether as the target of a rename or copy.
+        let mut written: HashMap<String, bool> = HashMap::with_capacity(patches.len());
+        for patch in patches {
+            let file = affected(patch);
+            let removed = match file.operation {
+                Operation::Delete => Some(&file.path),
+                Operation::Rename => file.old_path.as_ref(),
+                Operation::Create | Operation::Modify | Operation::Copy | Operation::Mode => None,
+            };
+            let kept = removed.and_then(|path| Some((path, *written.get(path)?)));
+            // Two files may swap their names in one diff. Git does that correctly.
+            let kept = kept.filter(|(_, moved)| !moved || file.operation == Operation::Delete).map(|(path, _)| path);
+            if let Some(path) = kept {
+                let detail = format!("git keeps {}, because the diff writes it before removing it", excerpt(path));
+                flags.push(Flag { kind: FlagKind::TextOutsideHunks, path: Some(path.clone()), detail });
+                self.by_path.remove(path);
+            }
+            if file.operation != Operation::Delete {
+                written.insert(file.path.clone(), matches!(file.operation, Operation::Rename | Operation::Copy));
+            }
+            self.add(file);
+        }
+        flags
+    }
+
+    fn add(&mut self, file: AffectedFile) {
+        let earlier = self.by_path.get(&file.path).and_then(|&at| self.list.get_mut(at));
+        if let Some(earlier) = earlier
+            && let Some(operation) = combine(earlier.operation, file.operation)
+        {
+            earlier.operation = operation;
+            earlier.added = earlier.added.saturating_add(file.added);
+            earlier.removed = earlier.removed.saturating_add(file.removed);
+            earlier.binary |= file.binary;
+            return;
+        }
+        self.by_path.insert(file.path.clone(), self.list.len());
+        self.list.push(file);
+    }
+}
+
+/// The combined operation of two patches to one path, or `None` if both are listed.
+fn combine(first: Operation, second: Operation) -> Option<Operation> {
+    use Operation::{Copy, Create, Delete, Mode, Modify, Rename};
+    match (first, second) {
+        (Create | Modify | Rename | Copy, Modify | Mode) => Some(first),
+        (Mode, Modify | Mode) => Some(second),
+        (Modify | Mode, Delete) => Some(Delete),
+        // Git writes a change of the file type, such as file to symlink, as a deletion and a creation.
+        (Delete, Create) => Some(Modify),
+        (Create | Rename | Copy, Delete)
+        | (Delete, Modify | Mode | Delete)
+        | (Create | Modify | Rename | Copy | Mode, Create)
+        | (_, Rename | Copy) => None,
+    }
+}
+
+fn affected(patch: &Patch<'_>) -> AffectedFile {
+    let moved = patch.old.is_some() && patch.new.is_some() && patch.old != patch.new;
+    let operation = if patch.created {
+        Operation::Create
+    } else if patch.deleted {
+        Operation::Delete
+    } else if patch.copied {
+        Operation::Copy
+    } else if moved || patch.renamed {
+        // Git renames the file even if only `---` and `+++` differ.
+        Operation::Rename
+    } else if patch.hunks == 0 && !patch.binary {
+        Operation::Mode
+    } else {
+        Operation::Modify
+    };
+    let old_path = match operation {
+        Operation::Rename | Operation::Copy => patch.old.as_deref().map(header::to_display),
+        Operation::Create | Operation::Modify | Operation::Delete | Operation::Mode => None,
+    };
+    let (added, removed, binary) = (patch.added, patch.removed, patch.binary);
+    AffectedFile { path: patch.display_path(), old_path, operation, added, removed, binary }
 }
 
 #[cfg(test)]

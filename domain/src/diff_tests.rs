@@ -317,10 +317,34 @@ fn diff_line() -> impl Strategy<Value = String> {
     prop_oneof![9 => proptest::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => ".*"]
 }
 
+const TWO_FILES: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n same\ndiff --git a/z b/z\nsimilarity index 100%\n";
+
+fn changed_paths(diff: &str) -> Vec<String> {
+    sections(diff).into_iter().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn a_section_starts_only_at_a_file_header() {
+    assert_eq!(changed_paths(TWO_FILES), ["x", "z"]);
+    assert_eq!(sections(TWO_FILES).into_iter().map(|(_, text)| text).collect::<String>(), TWO_FILES);
+    assert!(file_section(TWO_FILES, "x").is_some() && file_section(TWO_FILES, "y").is_none());
+}
+
+#[test]
+fn plain_unified_diffs_are_split_too() {
+    let plain = "note\n--- x\t2026\n+++ x\n@@ -1 +1 @@\n--- a\n+++ b\n--- z\n+++ z\n@@ -0,0 +1 @@\n+new\n";
+    assert_eq!(changed_paths(plain), ["x", "z"]);
+}
+
+#[test]
+fn a_text_without_a_diff_has_no_sections() {
+    assert!(sections("hello\n").is_empty());
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "(?s).*") {
-        let _ = (summarize(&text), apply_parts(&text));
+        let _ = (summarize(&text), apply_parts(&text), sections(&text));
     }
 
     #[test]
@@ -329,6 +353,6 @@ proptest! {
         let reading = summarize(&text);
         prop_assert_eq!(reading.files.is_empty(), reading.note.is_some());
         prop_assert!(reading.files.iter().all(|file| !file.path.is_empty()));
-        let _ = apply_parts(&text);
+        let _ = (apply_parts(&text), sections(&text));
     }
 }

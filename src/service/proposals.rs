@@ -1,12 +1,9 @@
 //! Reading a proposal page by page.
 
-mod content_choice;
-mod diff_section;
-mod full_diff;
-mod round_diff;
+mod content;
 
-pub(crate) use full_diff::FullDiff;
-pub(super) use full_diff::full_diff;
+pub(crate) use content::FullDiff;
+pub(super) use content::full_diff;
 
 use super::{
     Authorization, Call, JsonText, Service, Settings, check_round,
@@ -19,10 +16,10 @@ use api::{
     ErrorBody, ErrorCode,
     proposals::{Effort, Iteration, ProposalDetails, ProposalRequest, ProposalResponse},
 };
-use content_choice::ChosenContent;
-use diff_section::diff_section;
+use content::ChosenContent;
 use domain::{
     content::{Content, ContentHash},
+    diff::file_section,
     ids::ReviewId,
     review::Refusal,
     text::truncate,
@@ -188,7 +185,7 @@ impl<'a> Texts<'a> {
     /// Only the part of the diff that belongs to one file.
     fn of_file(content: &'a Content, file: &str) -> Result<Self, ErrorBody> {
         let diff = content.diff.as_deref().unwrap_or_default();
-        let diff = diff_section(diff, content, file).ok_or_else(|| {
+        let diff = file_section(diff, file).ok_or_else(|| {
             let some: Vec<_> = content.files.iter().map(|file| file.path.as_str()).take(20).collect();
             let error = "file: the diff does not change this file; give a path from affected_files";
             ErrorBody::new(ErrorCode::UnknownFile, error).with("field", "file").with("allowed", some)

@@ -1,9 +1,9 @@
-//! Parses the header of a patch: which file, and what happens to it.
+//! Parses the header of a patch with the rules of `git apply`: which file, and what happens to it.
 
-use super::cursor::{LineCursor, ParseError};
-use super::parser::{Patch, parse_hunk_range};
-use super::paths;
-use super::skipped_text::SkippedText;
+use super::{
+    flags::SkippedText,
+    parser::{LineCursor, ParseError, Patch, parse_hunk_range},
+};
 
 pub(super) fn parse_git<'a>(
     mut cursor: LineCursor<'a>,
@@ -11,7 +11,7 @@ pub(super) fn parse_git<'a>(
     strip: u8,
     skipped: &mut SkippedText,
 ) -> Result<(Patch<'a>, LineCursor<'a>), ParseError> {
-    let git_line_path = paths::from_git_line(rest, strip);
+    let git_line_path = from_git_line(rest, strip);
     let start = cursor.number;
     let mut patch = Patch::default();
     cursor.advance();
@@ -21,7 +21,7 @@ pub(super) fn parse_git<'a>(
         }
         let kinds = [patch.created, patch.deleted, patch.renamed, patch.copied];
         if kinds.into_iter().filter(|&kind| kind).count() > 1 {
-            return Err(cursor.error("header cursor contradict each other"));
+            return Err(cursor.error("header lines contradict each other"));
         }
         cursor.advance();
     }
@@ -49,7 +49,7 @@ pub(super) fn parse_git<'a>(
         && !(patch.renamed || patch.copied)
         && [&patch.old, &patch.new].into_iter().flatten().any(|used| *used != git_line_path)
     {
-        skipped.misnamed(&paths::to_display(&git_line_path), patch.display_path());
+        skipped.misnamed(&to_display(&git_line_path), patch.display_path());
     }
     Ok((patch, cursor))
 }
@@ -79,13 +79,13 @@ fn parse_header_line(
     } else if let Some(rest) = line.strip_prefix("new file mode ") {
         (patch.created, patch.new, patch.new_mode) = (true, git_line_path.map(<[u8]>::to_vec), Some(parse_mode(rest)?));
     } else if let Some(rest) = line.strip_prefix("copy from ") {
-        (patch.copied, patch.old) = (true, paths::from_line(rest, bare, false));
+        (patch.copied, patch.old) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("copy to ") {
-        (patch.copied, patch.new) = (true, paths::from_line(rest, bare, false));
+        (patch.copied, patch.new) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("rename old ")) {
-        (patch.renamed, patch.old) = (true, paths::from_line(rest, bare, false));
+        (patch.renamed, patch.old) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("rename new ")) {
-        (patch.renamed, patch.new) = (true, paths::from_line(rest, bare, false));
+        (patch.renamed, patch.new) = (true, path_from_line(rest, bare, false));
     } else if let Some(rest) = line.strip_prefix("index ") {
         if let Some((ids, octal)) = rest.split_once(' ')
             && ids.contains("..")
@@ -104,13 +104,13 @@ fn parse_header_line(
 /// as an ordinary path.
 fn parse_side(name: &mut Option<Vec<u8>>, rest: &str, absent: bool, strip: u8) -> Result<(), &'static str> {
     match name {
-        None if absent && paths::is_dev_null(rest) => Ok(()),
+        None if absent && is_dev_null(rest) => Ok(()),
         None if absent => Err("a name where /dev/null belongs"),
         None => {
-            *name = paths::from_line(rest, strip, true);
+            *name = path_from_line(rest, strip, true);
             Ok(())
         }
-        Some(known) if paths::from_line(rest, strip, true).as_ref() == Some(known) => Ok(()),
+        Some(known) if path_from_line(rest, strip, true).as_ref() == Some(known) => Ok(()),
         Some(_) => Err("file names contradict each other"),
     }
 }
@@ -132,14 +132,14 @@ pub(super) fn parse_plain(
         return error("a date in a file name");
     }
     let mut patch = Patch::default();
-    if paths::is_dev_null(old) {
+    if is_dev_null(old) {
         patch.created = true;
-        patch.new = paths::from_line(new, strip, true);
-    } else if paths::is_dev_null(new) {
+        patch.new = path_from_line(new, strip, true);
+    } else if is_dev_null(new) {
         patch.deleted = true;
-        patch.old = paths::from_line(old, strip, true);
+        patch.old = path_from_line(old, strip, true);
     } else {
-        let (old_name, name) = (paths::from_line(old, strip, true), paths::from_line(new, strip, true));
+        let (old_name, name) = (path_from_line(old, strip, true), path_from_line(new, strip, true));
         // If one name begins with the other, git prefers the shorter one.
         let name = match (old_name, name) {
             (Some(old), Some(new)) if new.len() > old.len() && new.starts_with(&old) => Some(old),
@@ -168,4 +168,171 @@ fn is_epoch(name: &str) -> bool {
 
 fn parse_mode(octal: &str) -> Result<u32, &'static str> {
     u32::from_str_radix(octal.trim_end(), 8).map_err(|_| "a file mode that cannot be read")
+}
+
+/// Whether git must strip the first folder of the names (`-p1`) or not (`-p0`).
+///
+/// A header that names one file twice has the form `a/x b/x` (any two different prefixes) or, with `--no-prefix`, `x x`.
+/// One header of the first form means 1. Otherwise one of the second form means 0. For renames, the `rename from` line
+/// decides; for diffs without `diff --git`, the first `---` and `+++` do.
+pub(super) fn strip_level(diff: &str) -> u8 {
+    let mut unprefixed = false;
+    let mut lines = diff.lines().peekable();
+    let mut git = false;
+    while let Some(line) = lines.next() {
+        let Some(names) = line.strip_prefix("diff --git ") else { continue };
+        git = true;
+        if from_git_line(names, 0).is_some() || moved_without_prefix(names, lines.clone()) {
+            unprefixed = true;
+        } else if from_git_line(names, 1).is_some() {
+            return 1;
+        }
+    }
+    match (git, unprefixed) {
+        (true, true) => 0,
+        (true, false) => 1,
+        (false, _) => strip_level_of_plain(diff),
+    }
+}
+
+fn moved_without_prefix<'a>(names: &str, following: impl Iterator<Item = &'a str>) -> bool {
+    following
+        .take(6)
+        .take_while(|line| !line.starts_with("diff --git "))
+        .find_map(|line| line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")))
+        .is_some_and(|from| names.strip_prefix(from).is_some_and(|rest| rest.starts_with(' ')))
+}
+
+fn strip_level_of_plain(diff: &str) -> u8 {
+    let mut lines = diff.lines().skip_while(|line| !line.starts_with("--- "));
+    let (Some(old), Some(new)) = (lines.next(), lines.next()) else { return 1 };
+    let cut = |line: &str| line.get(4..).and_then(|rest| rest.split('\t').next()).map(str::to_owned);
+    let (Some(old), Some(new)) = (cut(old), cut(new)) else { return 1 };
+    let known = |name: &str| matches!(name.split_once('/'), Some(("a" | "b" | "c" | "i" | "o" | "w" | "1" | "2", _)));
+    let prefixed = match (old.as_str(), new.as_str()) {
+        ("/dev/null", name) | (name, "/dev/null") => known(name),
+        (old, new) => old != new && old.contains('/') && new.contains('/'),
+    };
+    u8::from(prefixed)
+}
+
+/// The name that a `diff --git` line contains twice, or `None` if the line is ambiguous.
+fn from_git_line(names: &str, strip: u8) -> Option<Vec<u8>> {
+    let same = |left: &[u8], right: &[u8]| {
+        let (left, right) = (strip_tree(left, strip)?, strip_tree(right, strip)?);
+        (left == right && !left.is_empty()).then(|| left.to_vec())
+    };
+    if let Some((left, used)) = unquote(names) {
+        let right = names.get(used..)?.trim_start_matches([' ', '\t']);
+        return match unquote(right) {
+            Some((right, _)) => same(&left, &right),
+            None => same(&left, right.as_bytes()),
+        };
+    }
+    if let Some(at) = names.find(" \"") {
+        let (right, _) = unquote(names.get(at + 1..)?)?;
+        return same(names.get(..at)?.as_bytes(), &right);
+    }
+    find_repeated_name(names.as_bytes(), strip).map(<[u8]>::to_vec)
+}
+
+/// Finds the blank that separates two equal names.
+///
+/// A hostile diff may contain very many blanks, so this does not compare the whole line at each of them.
+fn find_repeated_name(names: &[u8], strip: u8) -> Option<&[u8]> {
+    const MAX_BYTES: usize = 8192;
+    if names.len() > MAX_BYTES {
+        return None;
+    }
+    let is_blank = |at: usize| matches!(names.get(at), Some(b' ' | b'\t'));
+    if strip == 0 {
+        let middle = names.len() / 2;
+        let (left, right) = (names.get(..middle)?, names.get(middle + 1..)?);
+        return (is_blank(middle) && left == right && left.first() != Some(&b'/')).then_some(left);
+    }
+    let mut slashes = names.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let start = slashes.next().filter(|&at| at > 0)? + 1;
+    slashes.find_map(|slash| {
+        // The right name runs to the end of the line, so its length gives the end of the left one.
+        let right = names.get(slash + 1..)?;
+        let blank = start + right.len();
+        let left = names.get(start..blank)?;
+        let prefix = names.get(blank + 1..slash)?;
+        (is_blank(blank) && !prefix.is_empty() && !prefix.contains(&b'/') && left == right && !left.is_empty())
+            .then_some(left)
+    })
+}
+
+/// The name in a `---`, `+++`, `rename` or `copy` line; `None` if stripping leaves nothing.
+fn path_from_line(rest: &str, strip: u8, ends_at_tab: bool) -> Option<Vec<u8>> {
+    let name = match unquote(rest) {
+        Some((name, _)) => name,
+        None => {
+            let end = rest.find(|c| c == '\r' || (ends_at_tab && c == '\t')).unwrap_or(rest.len());
+            rest.get(..end)?.as_bytes().to_vec()
+        }
+    };
+    let name = match strip {
+        0 => name.as_slice(),
+        _ => name.get(name.iter().position(|&byte| byte == b'/')? + 1..)?,
+    };
+    let mut normalized = name.to_vec();
+    normalized.dedup_by(|next, previous| *next == b'/' && *previous == b'/');
+    (!normalized.is_empty()).then_some(normalized)
+}
+
+fn is_dev_null(rest: &str) -> bool {
+    rest.strip_prefix("/dev/null").is_some_and(|end| end.is_empty() || end.starts_with([' ', '\t', '\r']))
+}
+
+pub(super) fn to_display(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+fn strip_tree(name: &[u8], strip: u8) -> Option<&[u8]> {
+    if strip == 0 {
+        return (name.first() != Some(&b'/')).then_some(name);
+    }
+    match name.iter().position(|&byte| byte == b'/')? {
+        0 => None,
+        at => name.get(at + 1..),
+    }
+}
+
+/// Decodes git's C-style quoting. Also returns the length of the quoted form.
+fn unquote(text: &str) -> Option<(Vec<u8>, usize)> {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&b'"') {
+        return None;
+    }
+    let mut name = Vec::new();
+    let mut at = 1;
+    loop {
+        let byte = *bytes.get(at)?;
+        at += 1;
+        match byte {
+            b'"' => return Some((name, at)),
+            b'\\' => {
+                let escaped = *bytes.get(at)?;
+                at += 1;
+                name.push(match escaped {
+                    b'a' => 7,
+                    b'b' => 8,
+                    b't' => b'\t',
+                    b'n' => b'\n',
+                    b'v' => 11,
+                    b'f' => 12,
+                    b'r' => b'\r',
+                    b'\\' | b'"' => escaped,
+                    b'0'..=b'3' => {
+                        let octal = text.get(at - 1..at + 2)?;
+                        at += 2;
+                        u8::from_str_radix(octal, 8).ok()?
+                    }
+                    _ => return None,
+                });
+            }
+            other => name.push(other),
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Parses a diff in one pass, with the rules of `git apply`.
 
-use super::apply_parts::ZeroContext;
-use super::cursor::{LineCursor, ParseError};
-use super::flags::SuspiciousChars;
-use super::skipped_text::SkippedText;
-use super::{header, paths};
+use super::{
+    ZeroContext,
+    flags::{SkippedText, SuspiciousChars},
+    header,
+};
 
 /// The patch of one file. A name is `None` if the file does not exist on that side.
 #[derive(Debug, Default)]
@@ -23,11 +23,13 @@ pub(super) struct Patch<'a> {
     pub(super) binary: bool,
     pub(super) first_added: Option<&'a str>,
     pub(super) suspicious: SuspiciousChars,
+    /// The byte at which its header begins.
+    pub(super) start: usize,
 }
 
 impl Patch<'_> {
     pub(super) fn display_path(&self) -> String {
-        self.new.as_deref().or(self.old.as_deref()).map(paths::to_display).unwrap_or_default()
+        self.new.as_deref().or(self.old.as_deref()).map(header::to_display).unwrap_or_default()
     }
 
     fn changes_without_content(&self) -> bool {
@@ -90,6 +92,7 @@ impl<'a> ParsedDiff<'a> {
             None
         };
         let Some((mut patch, after)) = header else { return Ok(false) };
+        patch.start = cursor.offset;
         *cursor = after;
         self.skipped.enter_patch();
         let read = self.parse_body(cursor, &mut patch);
@@ -230,4 +233,44 @@ pub(super) fn parse_hunk_range(rest: &str) -> Option<HunkRange> {
     };
     let ((old_start, old), (_, new)) = (range(old)?, range(new)?);
     Some(HunkRange { old_start, old, new })
+}
+
+/// Why a diff is invalid, and in which line. Git rejects it there too.
+#[derive(Debug)]
+pub(super) struct ParseError {
+    pub(super) line: usize,
+    pub(super) what: &'static str,
+}
+
+/// A cursor over the lines of a diff, cheap to copy for looking ahead: the current line, without its newline, its number,
+/// counted from 1, and the byte at which it begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LineCursor<'a> {
+    pub(super) line: Option<&'a str>,
+    rest: &'a str,
+    pub(super) number: usize,
+    offset: usize,
+}
+
+impl<'a> LineCursor<'a> {
+    pub(super) fn new(text: &'a str, first_line: usize) -> Self {
+        let mut lines = LineCursor { line: None, rest: text, number: first_line.saturating_sub(1), offset: 0 };
+        lines.advance();
+        lines
+    }
+
+    pub(super) fn advance(&mut self) -> Option<&'a str> {
+        self.number += 1;
+        self.offset += self.line.map_or(0, |line| line.len() + 1);
+        (self.line, self.rest) = match self.rest.split_once('\n') {
+            Some((line, rest)) => (Some(line), rest),
+            None if self.rest.is_empty() => (None, ""),
+            None => (Some(self.rest), ""),
+        };
+        self.line
+    }
+
+    pub(super) fn error(&self, what: &'static str) -> ParseError {
+        ParseError { line: self.number, what }
+    }
 }

@@ -1,0 +1,194 @@
+//! Chooses which content of a review a call returns: of which round, before or after an accepted counter-patch, or only
+//! what changed since an earlier round. Programs get its diff as a whole, without a copy, because diffs may be large.
+
+use super::{Texts, bad_cursor, check_round};
+use crate::service::{Call, CallError, error::error_body};
+use actors::{Bases, Broker, BrokerError, Changes};
+use api::{
+    ErrorBody, ErrorCode,
+    proposals::{ContentChoice, ProposalRequest},
+};
+use bytes::Bytes;
+use domain::{
+    content::{Content, ContentHash},
+    ids::ReviewNumber,
+    review::{Review, ReviewTarget},
+};
+use std::{borrow::Cow, sync::Arc};
+
+pub(super) struct ChosenContent {
+    pub(super) hash: ContentHash,
+    /// The content that the round was submitted with, if a counter-patch replaced it.
+    pub(super) submitted: Option<ContentHash>,
+    /// Where the diff was read from.
+    pub(super) target: Option<Box<ReviewTarget>>,
+    pub(super) since: Option<RoundDiff>,
+    full: Arc<Content>,
+}
+
+impl ChosenContent {
+    /// `has_patch`: a counter-patch was offered in the round, so it may have been accepted.
+    pub(super) async fn find(
+        review: &Review,
+        round: u32,
+        request: &ProposalRequest,
+        has_patch: bool,
+        broker: &Broker,
+    ) -> Result<Self, CallError> {
+        let (active, submitted, target) = contents_of(review, round, has_patch, broker).await?;
+        // The target belongs to the submitted content.
+        let (hash, target) = match (request.content.unwrap_or_default(), &submitted) {
+            (ContentChoice::Submitted, Some(submitted)) => (submitted.clone(), target),
+            (ContentChoice::Active, Some(_)) => (active, None),
+            (ContentChoice::Submitted | ContentChoice::Active, None) => (active, target),
+        };
+        let full = broker.content(&hash).await?;
+        let since = match request.since_round {
+            Some(from) => Some(RoundDiff::load(review, from, round, &full, broker).await?),
+            None => None,
+        };
+        Ok(Self { hash, submitted, target, since, full })
+    }
+
+    /// The whole content, or what changed since an earlier round.
+    pub(super) fn content(&self) -> &Content {
+        self.since.as_ref().map_or(&self.full, |since| &since.content)
+    }
+
+    pub(super) fn into_content(self) -> Arc<Content> {
+        self.since.map_or(self.full, |since| Arc::new(since.content))
+    }
+}
+
+type Contents = (ContentHash, Option<ContentHash>, Option<Box<ReviewTarget>>);
+
+/// The active content of a round, the submitted content if a counter-patch replaced it, and the target of the submitted
+/// content.
+async fn contents_of(review: &Review, round: u32, has_patch: bool, broker: &Broker) -> Result<Contents, CallError> {
+    let (number, last) = (review.number, review.round.number);
+    if round == last && !has_patch {
+        return Ok((review.round.content_hash.clone(), None, review.round.target.clone()));
+    }
+    let rounds = broker.reader().list_rounds(number).await?;
+    let found = rounds.into_iter().find(|row| row.number == round);
+    let row = found.ok_or(BrokerError::NoSuchRound { number, round, last })?;
+    let active = if round == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
+    let submitted = row.submitted_hash.map(ContentHash).filter(|submitted| *submitted != active);
+    Ok((active, submitted, row.target))
+}
+
+pub(super) struct RoundDiff {
+    pub(super) content: Content,
+    pub(super) note: Option<String>,
+}
+
+impl RoundDiff {
+    /// What changed from round `from` to `to`, a content of `round`.
+    pub(super) async fn load(
+        review: &Review,
+        from: u32,
+        round: u32,
+        to: &Content,
+        broker: &Broker,
+    ) -> Result<Self, CallError> {
+        let (number, last) = (review.number, review.round.number);
+        let rounds = broker.reader().list_rounds(number).await?;
+        let row = rounds.into_iter().find(|row| row.number == from);
+        let unknown = || {
+            let error = BrokerError::NoSuchRound { number, round: from, last };
+            error_body(&error).with("field", "since_round")
+        };
+        let row = row.ok_or_else(unknown)?;
+        if from > round {
+            let problem = format!("is {from}, after the requested round {round}; give an earlier one");
+            return Err(ErrorBody::invalid("since_round", &problem).into());
+        }
+        let hash = if from == last { review.round.content_hash.clone() } else { ContentHash(row.content_hash) };
+        let before = broker.content(&hash).await?;
+        let Changes { content, bases } = broker.changes(review, &before, to).await?;
+        let note = note(from, round, &content, bases);
+        Ok(Self { content, note })
+    }
+}
+
+fn note(from: u32, round: u32, content: &Content, bases: Bases) -> Option<String> {
+    let is_unchanged = content.diff.as_deref().is_none_or(str::is_empty);
+    let description = if content.description.is_some() { "changed, returned in full" } else { "unchanged" };
+    match bases {
+        Bases::None => Some(format!("Neither round {from} nor round {round} has a diff. Description: {description}.")),
+        Bases::Same | Bases::Different if is_unchanged => {
+            Some(format!("The resulting files are those of round {from}. Description: {description}."))
+        }
+        Bases::Same => None,
+        Bases::Different => Some(format!(
+            "Rounds {from} and {round} are based on different commits. The diff compares the resulting files, so it \
+             also holds what changed between the bases."
+        )),
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct FullDiff {
+    pub number: ReviewNumber,
+    pub version: u64,
+    pub round: u32,
+    pub hash: ContentHash,
+    pub agent_type: String,
+    content: Arc<Content>,
+    file: Option<String>,
+}
+
+impl FullDiff {
+    pub(crate) fn intent(&self) -> &str {
+        &self.content.intent
+    }
+
+    /// The diff, as a slice of the content in memory where possible.
+    pub(crate) fn diff(&self) -> Result<Bytes, ErrorBody> {
+        let all = Bytes::from_owner(DiffBytes(Arc::clone(&self.content)));
+        let diff = match &self.file {
+            None => all,
+            Some(file) => match Texts::of_file(&self.content, file)?.diff {
+                Cow::Borrowed(part) => all.slice_ref(part.as_bytes()),
+                Cow::Owned(parts) => parts.into(),
+            },
+        };
+        match diff.is_empty() {
+            false => Ok(diff),
+            true => {
+                let error = "there is no diff: the proposal is only text, or nothing changed";
+                Err(ErrorBody::new(ErrorCode::NoDiff, error))
+            }
+        }
+    }
+}
+
+struct DiffBytes(Arc<Content>);
+
+impl AsRef<[u8]> for DiffBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.diff.as_deref().unwrap_or_default().as_bytes()
+    }
+}
+
+pub(in crate::service) async fn full_diff(call: &Call<'_>, request: ProposalRequest) -> Result<FullDiff, CallError> {
+    call.authz.identity_for("caller_id", request.caller_id.clone())?;
+    if request.cursor.is_some() {
+        return Err(bad_cursor().into());
+    }
+    let id = call.resolve(&request.review_id).await?;
+    let review = call.broker.review(id).await?;
+    let round = request.round.unwrap_or(review.round.number);
+    check_round(&review, round)?;
+    let has_patch = call.broker.reader().find_last_counter_patch(review.number, round, None).await?.is_some();
+    let chosen = ChosenContent::find(&review, round, &request, has_patch, &call.broker).await?;
+    Ok(FullDiff {
+        number: review.number,
+        version: review.version,
+        round,
+        hash: chosen.hash.clone(),
+        agent_type: review.proposer.agent_type.clone(),
+        content: chosen.into_content(),
+        file: request.file,
+    })
+}
