@@ -1,16 +1,16 @@
-//! Findings: issues and suggestions that reviewers raise, from round to round.
+//! Findings: issues and suggestions that reviewers raise. Each is re-anchored in every round, answered and resolved.
 
 pub mod anchor;
 pub mod duplicate;
 pub mod grounding;
-mod lifecycle;
 mod raw;
-mod wording;
 
-pub use lifecycle::{Anchor, Finding, ProposerReply, ProposerResponse, RequestedStatus, Resolution};
 pub use raw::{BadFinding, RawFinding};
 
+use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use std::fmt;
 
 crate::string_enum! {
@@ -127,4 +127,111 @@ pub struct NewFinding {
     pub rule_ref: Option<String>,
     /// In percent.
     pub confidence: Option<u8>,
+}
+
+/// The position of a finding's lines in the active content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    pub state: AnchorState,
+    /// `None` if the lines are gone.
+    pub location: Option<Location>,
+    /// The lines were changed the way the finding suggests. A hint for its reviewer, not a decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub likely_fixed: bool,
+}
+
+crate::string_enum! {
+    /// The status that a caller requests for a finding.
+    RequestedStatus {
+        Open = "open",
+        Fixed = "fixed",
+        WontFix = "wont_fix",
+        Duplicate = "duplicate",
+        Disputed = "disputed",
+    }
+}
+
+crate::string_enum! {
+    /// The proposer's answer to a finding, which stays open until its reviewer agrees.
+    ProposerResponse {
+        Fixed = "fixed",
+        WontFix = "wont_fix",
+        Disputed = "disputed",
+    }
+}
+
+/// The proposer's response to a finding, which its reviewer has not answered yet.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProposerReply {
+    #[serde(rename = "says")]
+    pub response: ProposerResponse,
+    pub note: Option<String>,
+    pub by: String,
+    pub at: jiff::Timestamp,
+    pub round: u32,
+}
+
+/// The last decision about a finding.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resolution {
+    pub by: String,
+    pub role: Authority,
+    pub note: Option<String>,
+    pub at: jiff::Timestamp,
+    pub round: u32,
+}
+
+/// The state of a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    pub number: FindingNumber,
+    /// As it was raised, but with the highest severity of its duplicates.
+    pub found: NewFinding,
+    pub persona: String,
+    pub by: String,
+    pub round: u32,
+    pub at: Timestamp,
+    /// The content that `found.location` refers to.
+    pub raised_on: ContentHash,
+    pub grounding: Grounding,
+    pub status: FindingStatus,
+    /// `None` if it names no location, or if the location could not be found in the active content.
+    pub anchor: Option<Anchor>,
+    pub duplicate_of: Option<FindingNumber>,
+    /// Raised in a later round on lines that had not changed. A late finding does not block.
+    pub late: bool,
+    /// How many duplicates it has.
+    pub repeated: u32,
+    /// The round in which it was last raised.
+    pub last_round: u32,
+    /// It was fixed and came back, or it asks to undo an earlier suggestion.
+    pub oscillating: bool,
+    pub reply: Option<ProposerReply>,
+    pub resolution: Option<Resolution>,
+}
+
+impl Finding {
+    /// An open issue that is not late.
+    pub fn is_open_issue(&self) -> bool {
+        self.status == FindingStatus::Open && self.found.is_issue && !self.late
+    }
+
+    /// Whether it prevents an approval.
+    pub fn blocks(&self, policy: &Policy) -> bool {
+        let counts = policy.ungrounded_blocks || !matches!(self.grounding, Grounding::Ungrounded { .. });
+        policy.block_on_critical && counts && self.is_open_issue() && self.found.severity == Severity::Critical
+    }
+
+    /// Its location in the active content.
+    pub fn location(&self) -> Option<&Location> {
+        self.anchor.as_ref().and_then(|anchor| anchor.location.as_ref())
+    }
+
+    /// Whether its anchor is updated in a new content: it refers to existing lines and is not a duplicate.
+    pub fn is_anchored(&self) -> bool {
+        let is_ungrounded = matches!(self.grounding, Grounding::Ungrounded { .. });
+        self.status != FindingStatus::Duplicate && self.found.location.is_some() && !is_ungrounded
+    }
 }

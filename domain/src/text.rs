@@ -82,6 +82,18 @@ pub fn one_line(text: &str) -> String {
     escape(&parts.join(" ")).into_owned()
 }
 
+/// The words of the text with one space between them.
+pub fn collapse_spaces(text: &str) -> String {
+    let mut collapsed = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !collapsed.is_empty() {
+            collapsed.push(' ');
+        }
+        collapsed.push_str(word);
+    }
+    collapsed
+}
+
 /// The first `max_chars` characters.
 pub fn truncate(text: &str, max_chars: usize) -> &str {
     match text.char_indices().nth(max_chars) {

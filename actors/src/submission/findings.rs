@@ -211,16 +211,15 @@ fn locate(
             continue;
         }
         let (findings, locations): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
-        let projections = project_all(&locations, old, text_of(new), &path);
-        for ((finding, location), projection) in findings.into_iter().zip(&locations).zip(projections) {
+        let projected = project_all(&locations, old, text_of(new), &path);
+        for ((finding, location), anchor) in findings.into_iter().zip(&locations).zip(projected) {
             let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
                 (Some(suggestion), FileContent::Text(new)) => {
-                    is_as_suggested(suggestion, &lines_of(old, location), new, &projection)
+                    is_as_suggested(suggestion, &lines_of(old, location), new, &anchor)
                 }
                 _ => false,
             };
-            let anchor = Anchor { state: projection.state, location: projection.location, likely_fixed };
-            anchors.push((finding.number, anchor));
+            anchors.push((finding.number, Anchor { likely_fixed, ..anchor }));
         }
     }
     anchors

@@ -1,32 +1,18 @@
 //! Anchors: where the lines of a finding are in a later content. If that is not certain, the lines count as modified,
 //! because a finding that points at the wrong code is worse than one without a position.
 
-mod align;
-mod suggestion_match;
-mod unambiguous;
+mod alignment;
 
+use super::{Anchor, AnchorState, Lines, Location, grounding::FileText};
+use crate::text::collapse_spaces;
+use alignment::{Aligned, Hunk, is_certain, moved_to};
 use std::ops::Range;
 
-use super::grounding::FileText;
-use super::{AnchorState, Lines, Location};
-use align::{Aligned, Hunk};
-pub use suggestion_match::is_as_suggested;
+/// The least characters of inline code in a suggestion. Shorter code occurs everywhere.
+const MIN_INLINE_CHARS: usize = 4;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Projection {
-    pub state: AnchorState,
-    /// `None` if the lines are gone.
-    pub location: Option<Location>,
-}
-
-/// Locates `location` of the file with text `old` in the `new` text of the file, which is now at `new_path`.
-pub fn project(location: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Projection {
-    let texts = Texts::new(old, new);
-    texts.project(location, new_path)
-}
-
-/// Like `project`, for several locations of one file, which is compared once.
-pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Projection> {
+/// Locates `locations` of the file with text `old` in the `new` text of the file, which is now at `new_path`.
+pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Anchor> {
     let texts = Texts::new(old, new);
     locations.iter().map(|location| texts.project(location, new_path)).collect()
 }
@@ -46,10 +32,10 @@ impl<'a> Texts<'a> {
         Self { new, aligned }
     }
 
-    fn project(&self, location: &Location, new_path: &str) -> Projection {
-        let whole = |state| Projection { state, location: Some(Location { file: new_path.to_owned(), lines: None }) };
+    fn project(&self, location: &Location, new_path: &str) -> Anchor {
+        let whole = |state| anchor(state, Some(Location { file: new_path.to_owned(), lines: None }));
         match (self.new, location.lines) {
-            (FileText::Absent, _) => Projection { state: AnchorState::Gone, location: None },
+            (FileText::Absent, _) => anchor(AnchorState::Gone, None),
             (FileText::Unknown, _) | (FileText::Binary, Some(_)) => whole(AnchorState::Modified),
             (FileText::Text(_) | FileText::Binary, None) => whole(standing(location.file == new_path)),
             (FileText::Text(_), Some(lines)) => {
@@ -62,18 +48,18 @@ impl<'a> Texts<'a> {
     }
 }
 
-fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Projection {
-    let at = |found: Range<usize>| Some(Location { file: new_path.to_owned(), lines: shown(&found) });
+fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Anchor {
+    let at = |found: Range<usize>| Some(Location { file: new_path.to_owned(), lines: line_numbers(&found) });
     if let Some(start) = stands_at(lines, texts) {
         let found = start..start + lines.len();
         let is_exact = location.file == new_path && found == *lines;
-        return Projection { state: standing(is_exact), location: at(found) };
+        return anchor(standing(is_exact), at(found));
     }
     let region = texts.region(lines);
     if region.is_empty() {
-        return Projection { state: AnchorState::Gone, location: None };
+        return anchor(AnchorState::Gone, None);
     }
-    Projection { state: AnchorState::Modified, location: at(region) }
+    anchor(AnchorState::Modified, at(region))
 }
 
 /// The position of the unchanged lines, if it is certain.
@@ -85,7 +71,11 @@ fn stands_at(lines: &Range<usize>, texts: &Aligned<'_>) -> Option<usize> {
         let mut pairs = lines.clone().zip(*start..);
         pairs.all(|(old, new)| texts.target(old) == Some(new))
     });
-    paired.filter(|&start| unambiguous::is_certain(texts, lines, start)).or_else(|| unambiguous::moved_to(texts, lines))
+    paired.filter(|&start| is_certain(texts, lines, start)).or_else(|| moved_to(texts, lines))
+}
+
+fn anchor(state: AnchorState, location: Option<Location>) -> Anchor {
+    Anchor { state, location, likely_fixed: false }
 }
 
 fn standing(is_exact: bool) -> AnchorState {
@@ -107,7 +97,7 @@ pub fn changed_lines(old: &str, new: &str) -> Vec<Lines> {
             Some(_) | None => changed.push(touched),
         }
     }
-    changed.iter().filter_map(shown).collect()
+    changed.iter().filter_map(line_numbers).collect()
 }
 
 /// As zero-based positions in a text of `count` lines, if it has them.
@@ -118,12 +108,74 @@ fn range(lines: Lines, count: usize) -> Option<Range<usize>> {
 }
 
 /// As line numbers counted from 1, unless the range is empty.
-fn shown(range: &Range<usize>) -> Option<Lines> {
+fn line_numbers(range: &Range<usize>) -> Option<Lines> {
     let start = u32::try_from(range.start).ok()?.checked_add(1)?;
     let end = u32::try_from(range.end).ok()?;
     (start <= end).then_some(Lines { start, end })
 }
 
+/// A piece of suggested code.
+enum Piece<'a> {
+    /// A whole line of code.
+    Line(&'a str),
+    /// Code within a sentence.
+    Inline(&'a str),
+}
+
+/// `old_lines` are the finding's lines before the change; `new` is the file that `anchor` points into.
+///
+/// True if all code that the suggestion adds is there now and was not before.
+pub fn is_as_suggested(suggestion: &str, old_lines: &str, new: &str, anchor: &Anchor) -> bool {
+    let lines = anchor.location.as_ref().and_then(|location| location.lines);
+    let (AnchorState::Modified, Some(lines)) = (anchor.state, lines) else {
+        return false;
+    };
+    let start = (lines.start as usize).saturating_sub(1);
+    let count = (lines.end as usize).saturating_sub(start);
+    let now: Vec<_> = new.lines().skip(start).take(count).map(collapse_spaces).collect();
+    let before: Vec<_> = old_lines.lines().map(collapse_spaces).collect();
+    let mut added = pieces(suggestion).filter(|piece| !piece.stands_in(&before)).peekable();
+    added.peek().is_some() && added.all(|piece| piece.stands_in(&now))
+}
+
+impl Piece<'_> {
+    fn stands_in(&self, lines: &[String]) -> bool {
+        match self {
+            Self::Line(text) => lines.contains(&collapse_spaces(text)),
+            Self::Inline(text) => lines.iter().any(|line| line.contains(&collapse_spaces(text))),
+        }
+    }
+}
+
+/// The code of a suggestion: fenced blocks, else inline code, else every line.
+fn pieces(suggestion: &str) -> Box<dyn Iterator<Item = Piece<'_>> + '_> {
+    if suggestion.contains("```") {
+        let blocks = suggestion.split("```").skip(1).step_by(2);
+        // The text after the fence on its line names the language.
+        return Box::new(blocks.flat_map(|block| code_lines(block.split_once('\n').map_or("", |(_, code)| code))));
+    }
+    if suggestion.contains('`') {
+        let named = suggestion.split('`').skip(1).step_by(2);
+        return Box::new(named.filter(|code| code.trim().len() >= MIN_INLINE_CHARS).map(Piece::Inline));
+    }
+    Box::new(code_lines(suggestion))
+}
+
+/// For a diff, only the lines that it adds.
+fn code_lines(code: &str) -> impl Iterator<Item = Piece<'_>> {
+    let is_diff = code.lines().any(|line| line.starts_with('+')) && code.lines().all(is_diff_line);
+    let kept = code.lines().filter_map(move |line| if is_diff { line.strip_prefix('+') } else { Some(line) });
+    kept.filter(|line| line.chars().any(char::is_alphanumeric)).map(Piece::Line)
+}
+
+fn is_diff_line(line: &str) -> bool {
+    line.is_empty() || line.starts_with(['+', '-', ' ', '@'])
+}
+
 #[cfg(test)]
 #[path = "anchor_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "anchor/suggestion_match_tests.rs"]
+mod suggestion_match_tests;

@@ -1,4 +1,4 @@
-use super::{Projection, changed_lines, project, project_all};
+use super::{Anchor, changed_lines, project_all};
 use crate::finding::grounding::FileText;
 use crate::finding::{AnchorState, Lines, Location};
 use proptest::prelude::*;
@@ -23,7 +23,11 @@ fn location(start: u32, end: u32) -> Location {
     Location { file: "a.rs".into(), lines: Some(Lines { start, end }) }
 }
 
-fn shown(projection: &Projection) -> String {
+pub(super) fn project(location: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Anchor {
+    project_all(std::slice::from_ref(location), old, new, new_path).remove(0)
+}
+
+fn shown(projection: &Anchor) -> String {
     let lines = projection.location.as_ref().map(|location| location.lines.map(|lines| (lines.start, lines.end)));
     format!("{} {lines:?}", projection.state)
 }
@@ -159,7 +163,7 @@ proptest! {
         let location = location(start, start + len);
         prop_assume!((start + len) as usize <= text.lines().count());
         let projection = project(&location, &text, FileText::Text(&text), "a.rs");
-        prop_assert_eq!(projection, Projection { state: AnchorState::Exact, location: Some(location) });
+        prop_assert_eq!(projection, Anchor { state: AnchorState::Exact, location: Some(location), likely_fixed: false });
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! Grounding: checks that the file, the lines and the quote of a finding exist.
 
-mod quote;
-
-use super::wording::quoted;
 use super::{Grounding, Lines, Location, NewFinding};
-use quote::Quote;
+use crate::text::collapse_spaces;
 
 /// How far from the given lines a quote may be. Reviewers miscount lines.
 const LEEWAY: usize = 3;
 /// The most positions that a message lists.
-const NAMED: usize = 4;
+const MAX_LISTED: usize = 4;
+/// The most characters of a quote in a message.
+const MAX_QUOTED_CHARS: usize = 80;
+/// The least letters and digits of a quote that may match a part of a line.
+const MIN_PART_CHARS: usize = 3;
+/// The most positions that are looked up. A quote with more of them identifies none.
+const MAX_POSITIONS: usize = 1000;
 
 /// The text of a file in one content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,8 +119,8 @@ fn span(Lines { start, end }: Lines) -> String {
 }
 
 fn list(locations: &[Lines]) -> String {
-    let named: Vec<_> = locations.iter().take(NAMED).map(|lines| lines.start.to_string()).collect();
-    let more = locations.len().saturating_sub(NAMED);
+    let named: Vec<_> = locations.iter().take(MAX_LISTED).map(|lines| lines.start.to_string()).collect();
+    let more = locations.len().saturating_sub(MAX_LISTED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("lines {}{rest}", named.join(", "))
 }
@@ -140,6 +143,106 @@ fn kept(location: &Location, grounding: Grounding) -> Grounded {
 
 fn refused(location: &Location, why: String) -> Grounded {
     kept(location, Grounding::Ungrounded { why })
+}
+
+/// Quotes a text for a message: short, on one line, with control characters escaped.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+/// Quoted code. White space is ignored, because quotes are often re-indented.
+struct Quote<'a> {
+    /// As the reviewer wrote it, for messages.
+    text: &'a str,
+    /// The ways to read it: as text, and as lines of a diff.
+    readings: Vec<Vec<String>>,
+}
+
+impl<'a> Quote<'a> {
+    /// `None` if the quote has no content.
+    fn new(text: &'a str) -> Option<Self> {
+        let text = text.trim_matches(['\r', '\n']);
+        let plain = reading(text.lines())?;
+        let is_diff = text.lines().all(|line| line.trim().is_empty() || line.starts_with(['+', '-', ' ']));
+        let mut readings = vec![plain];
+        if is_diff {
+            readings.extend(reading(text.lines().map(unmarked)));
+            readings.extend(reading(text.lines().filter(|line| !line.starts_with('-')).map(unmarked)));
+            readings.dedup();
+        }
+        Some(Self { text: text.trim(), readings })
+    }
+
+    /// The positions of the quote in a file.
+    fn locations(&self, text: &str) -> Vec<Lines> {
+        let lines: Vec<_> = text.lines().map(collapse_spaces).collect();
+        self.in_lines(&lines)
+    }
+
+    /// Whether one of these texts contains the quote. Their lines may be lines of a diff.
+    fn stands_in(&self, prose: &[&str]) -> bool {
+        prose.iter().any(|text| {
+            let plain: Vec<_> = text.lines().map(collapse_spaces).collect();
+            let unmarked: Vec<_> = text.lines().map(|line| collapse_spaces(unmarked(line))).collect();
+            !self.in_lines(&plain).is_empty() || !self.in_lines(&unmarked).is_empty()
+        })
+    }
+
+    fn is_removed(&self, before: FileText<'_>) -> bool {
+        match before {
+            FileText::Text(text) => !self.locations(text).is_empty(),
+            FileText::Binary | FileText::Absent | FileText::Unknown => false,
+        }
+    }
+
+    fn in_lines(&self, lines: &[String]) -> Vec<Lines> {
+        let found = self.readings.iter().map(|wanted| locations(wanted, lines));
+        found.into_iter().find(|locations| !locations.is_empty()).unwrap_or_default()
+    }
+}
+
+/// Without blank lines at both ends; `None` if nothing is left.
+fn reading<'t>(lines: impl Iterator<Item = &'t str>) -> Option<Vec<String>> {
+    let mut lines: Vec<_> = lines.map(collapse_spaces).skip_while(String::is_empty).collect();
+    while lines.pop_if(|line| line.is_empty()).is_some() {}
+    (!lines.is_empty()).then_some(lines)
+}
+
+fn unmarked(line: &str) -> &str {
+    line.strip_prefix(['+', '-', ' ']).unwrap_or(line)
+}
+
+fn locations(wanted: &[String], lines: &[String]) -> Vec<Lines> {
+    let whole = |window: &[String]| window == wanted;
+    let part = |window: &[String]| is_part(wanted, window);
+    let found = windows(wanted.len(), lines, whole);
+    if found.is_empty() { windows(wanted.len(), lines, part) } else { found }
+}
+
+fn windows(len: usize, lines: &[String], is_it: impl Fn(&[String]) -> bool) -> Vec<Lines> {
+    let found = lines.windows(len).enumerate().filter(|(_, window)| is_it(window));
+    found.filter_map(|(at, _)| numbers(at, len)).take(MAX_POSITIONS).collect()
+}
+
+fn numbers(at: usize, len: usize) -> Option<Lines> {
+    Some(Lines { start: u32::try_from(at + 1).ok()?, end: u32::try_from(at + len).ok()? })
+}
+
+/// A quote may start and end in the middle of a line.
+fn is_part(wanted: &[String], lines: &[String]) -> bool {
+    let says = |text: &String| text.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_PART_CHARS;
+    match (wanted, lines) {
+        ([wanted], [line]) => says(wanted) && line.contains(wanted.as_str()),
+        ([first, inner @ .., last], [first_line, inner_lines @ .., last_line]) => {
+            let ends = says(first) || first == first_line;
+            let begins = says(last) || last == last_line;
+            ends && begins && inner == inner_lines && first_line.ends_with(first) && last_line.starts_with(last)
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-use super::is_as_suggested;
-use crate::finding::anchor::project;
+use super::{is_as_suggested, tests::project};
 use crate::finding::grounding::FileText;
 use crate::finding::{Lines, Location};
 

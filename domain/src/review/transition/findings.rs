@@ -11,6 +11,7 @@ use crate::{
         Anchored, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, OfferedFinding,
         OfferedFindings, UpdateFinding,
     },
+    text::collapse_spaces,
     time::Tick,
     verdict::Verdict,
 };
@@ -88,8 +89,7 @@ fn repeats_fixed(review: &Review, duplicate: Option<DuplicateLink>) -> bool {
 
 /// Whether the finding objects to code that an earlier finding suggested.
 fn undoes_another(review: &Review, found: &NewFinding) -> bool {
-    let normalized = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some(quote) = found.code_snippet.as_deref().map(normalized).filter(|quote| quote.len() >= MIN_QUOTE_CHARS)
+    let Some(quote) = found.code_snippet.as_deref().map(collapse_spaces).filter(|quote| quote.len() >= MIN_QUOTE_CHARS)
     else {
         return false;
     };
@@ -98,8 +98,8 @@ fn undoes_another(review: &Review, found: &NewFinding) -> bool {
         other.round < review.round.number && other.found.location.as_ref().map(|location| &location.file) == file
     });
     earlier.map(|other| &other.found).any(|other| {
-        let suggested = || other.suggestion.as_deref().map(normalized).unwrap_or_default();
-        let quoted = || other.code_snippet.as_deref().map(normalized).unwrap_or_default();
+        let suggested = || other.suggestion.as_deref().map(collapse_spaces).unwrap_or_default();
+        let quoted = || other.code_snippet.as_deref().map(collapse_spaces).unwrap_or_default();
         suggested().contains(&quote) && !quoted().contains(&quote)
     })
 }
