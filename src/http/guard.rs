@@ -186,9 +186,8 @@ impl RequestGuard {
     /// closes sees a broken pipe instead of the response.
     async fn collect(&self, mut body: Body, deadline: Instant) -> Result<ReadBody<'_>, ErrorBody> {
         let broken = |_| ErrorBody::new(ErrorCode::BodyUnreadable, "the body ended early");
-        let busy = |_| {
-            ErrorBody::new(ErrorCode::Busy, "too many large requests at the same time; try again in a moment")
-        };
+        let busy =
+            |_| ErrorBody::new(ErrorCode::Busy, "too many large requests at the same time; try again in a moment");
         let (mut first, mut joined, mut size, mut permit) = (Bytes::new(), BytesMut::new(), 0_usize, None);
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };

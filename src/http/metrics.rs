@@ -7,11 +7,7 @@ use actors::{
     Broker, BrokerError,
     introspection::{Node, Tree},
 };
-use axum::{
-    extract::State,
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use prometheus_client::{
     encoding::text::{encode_eof, encode_registry},
     metrics::{counter::ConstCounter, family::Family, gauge::ConstGauge, gauge::Gauge, info::Info},
@@ -184,9 +180,7 @@ fn add_actors(gauges: &mut Registry, tree: &Tree) {
 
 pub(super) async fn show(State(metrics): State<Metrics>) -> Response {
     match metrics.render().await {
-        Ok(text) => {
-            with_text(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", text)
-        }
+        Ok(text) => with_text(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", text),
         Err(error) => problem(unavailable(&error)),
     }
 }

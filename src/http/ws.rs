@@ -6,9 +6,7 @@ use super::{
     sse::{END_TIMEOUT, STALL_TIMEOUT},
 };
 use crate::{
-    events::{
-        EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder,
-    },
+    events::{EndReason, EventStream, Events, EventsQuery, StreamItem, TICKET_LIFETIME, TicketHolder},
     service::CallError,
 };
 use actors::{Caller, credentials::SecretHash};

@@ -6,8 +6,8 @@ mod history;
 mod score;
 mod truth;
 
-use domain::finding::anchor::{Projection, project_all};
 use domain::finding::grounding::FileText;
+use domain::finding::{Anchor, anchor::project_all};
 use domain::finding::{AnchorState, Lines, Location};
 use history::{Change, History};
 use score::Score;
@@ -134,7 +134,7 @@ fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Location> {
 }
 
 /// All of them stand in one file.
-fn step(history: &mut History, locations: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Projection> {
+fn step(history: &mut History, locations: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Anchor> {
     let Some(first) = locations.first() else { return Vec::new() };
     let old = history.text(from, &first.file).unwrap();
     let text = new.and_then(|new| history.text(to, new));
@@ -143,8 +143,12 @@ fn step(history: &mut History, locations: &[Location], [from, to]: [&str; 2], ne
 }
 
 /// From commit to commit; the state is the one against the first.
-fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Projection> {
-    let start = |location: &Location| Projection { state: AnchorState::Exact, location: Some(location.clone()) };
+fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Anchor> {
+    let start = |location: &Location| Anchor {
+        state: AnchorState::Exact,
+        location: Some(location.clone()),
+        likely_fixed: false,
+    };
     let mut at: Vec<_> = planted.iter().map(start).collect();
     for pair in path.windows(2) {
         let here: Vec<_> = at.iter().filter_map(|projection| projection.location.clone()).collect();
@@ -169,7 +173,7 @@ fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Pro
     at
 }
 
-fn record(score: &mut Score, truth: &Truth, location: &Location, path: &[String], said: &Projection) {
+fn record(score: &mut Score, truth: &Truth, location: &Location, path: &[String], said: &Anchor) {
     let lines = location.lines.unwrap();
     score.add(truth.state(lines), said.state);
     if matches!(said.state, AnchorState::Modified | AnchorState::Gone) {
