@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::setting_key::Key;
 use domain::text::{ellipsize, escape};
 
 /// Longest value in a message.
@@ -61,7 +60,7 @@ impl Problem {
     }
 
     /// A problem with one setting. `text` says what is allowed.
-    pub(crate) fn in_setting(origin: &Origin, key: &Key, value: &toml::Value, text: impl Into<String>) -> Self {
+    pub(crate) fn in_setting(origin: &Origin, key: &str, value: &toml::Value, text: impl Into<String>) -> Self {
         Self { origin: origin.clone(), setting: Some(format!("{key} = {}", display_value(value))), text: text.into() }
     }
 

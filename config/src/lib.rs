@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::default_panel::DefaultPanel;
 use domain::diff::FlagKind;
+use domain::glob::Globs;
 use domain::persona::Personas;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 
 pub mod data_dir;
 mod error;
-mod gate;
 mod merge;
 mod panel;
 mod personas;
@@ -23,17 +24,14 @@ pub mod planning;
 mod pool;
 pub mod reviewer_log;
 mod schema;
-mod setting_key;
+mod settings;
 mod sources;
-mod suggest;
 mod validate;
 mod webhooks;
 
 pub use data_dir::{DataDir, DataDirLock, LockError, RunningBroker};
 pub use error::{ConfigError, Origin};
-pub use gate::{Fail, Gate, Receipt};
 pub use merge::Loaded;
-pub use panel::{Panel, PanelRule};
 pub use pool::Pool;
 pub use sources::{Flag, Sources};
 pub use webhooks::{Receiver, Webhooks};
@@ -55,8 +53,8 @@ pub struct Config {
     pub store: Store,
     pub events: Events,
     pub webhooks: Webhooks,
-    pub panel: Panel,
-    pub gate: Gate,
+    pub panel: DefaultPanel,
+    pub gate: GateDefaults,
     pub pool: Pool,
     /// Read from their own files.
     #[serde(skip, default = "personas::built_in")]
@@ -151,6 +149,32 @@ pub struct Store {
 pub struct Events {
     pub max_streams: usize,
     pub queue: usize,
+}
+
+/// Defaults of gates and hooks. Options of the command line take precedence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateDefaults {
+    pub fail: FailMode,
+    pub exempt: Globs,
+    pub receipt: ReceiptKind,
+}
+
+/// What a hook does if the gate cannot decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailMode {
+    Open,
+    Closed,
+}
+
+/// Where a hook records an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiptKind {
+    None,
+    Note,
+    Trailer,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,21 +1,20 @@
 //! Merges the layers of settings and records the origin of each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 
 use domain::default_panel::MAX_SEATS;
 use domain::runtime::{MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, TOKEN_VARIABLE};
-use serde::Deserialize;
 use toml::Value;
 
 use crate::error::{ConfigError, Origin, Problem, display_value};
 use crate::panel;
 use crate::personas::{self, Configured};
 use crate::pool;
-use crate::schema::{RULES, Rule, Scope, find};
-use crate::setting_key::{Key, insert, settings};
+use crate::schema::{RULES, Rule, Scope};
+use crate::settings::{Entry, Settings, entries, unknown_variable};
 use crate::sources::Sources;
-use crate::suggest::{unknown_setting, unknown_variable};
 use crate::validate::{PathContext, duration};
 use crate::{Config, DEFAULTS};
 
@@ -41,36 +40,81 @@ impl Loaded {
     }
 }
 
-struct Merge<'a> {
-    sources: &'a Sources,
-    defaults: BTreeMap<Key, Value>,
-    settings: BTreeMap<Key, (Value, Origin)>,
-    problems: Vec<Problem>,
+/// One layer of settings. Its kind decides what it may set and how its paths are resolved.
+pub(crate) struct Layer<'a> {
+    pub(crate) origin: Origin,
+    pub(crate) kind: LayerKind,
+    pub(crate) sources: &'a Sources,
 }
 
-/// The kind of source: decides what it may set and how its paths are resolved.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SourceKind {
+pub(crate) enum LayerKind {
     OperatorFile,
     ProjectFile,
     CommandLine,
 }
 
+impl Layer<'_> {
+    /// Checks a value against its rule and against the layer below. `elsewhere` says where a project's operator may set
+    /// it.
+    pub(crate) fn check(
+        &self,
+        rule: &Rule,
+        value: &Value,
+        example: Option<&Value>,
+        below: Option<&(Value, Origin)>,
+        elsewhere: impl FnOnce() -> String,
+    ) -> Result<Value, String> {
+        let is_project = self.kind == LayerKind::ProjectFile;
+        if is_project && rule.scope == Scope::OperatorOnly {
+            return Err(format!(
+                "not allowed in a project's file, which an agent may have written; it may stand in {}",
+                elsewhere()
+            ));
+        }
+        let paths = PathContext {
+            home: self.sources.home.as_deref(),
+            working_dir: self.sources.working_dir.as_deref().filter(|_| self.kind == LayerKind::CommandLine),
+        };
+        let value = rule.check(value, example, &paths)?;
+        match below {
+            Some((below, origin)) if is_project => tightened(rule, value, below, origin),
+            Some(_) | None => Ok(value),
+        }
+    }
+}
+
+struct Merge<'a> {
+    sources: &'a Sources,
+    defaults: BTreeMap<String, Value>,
+    settings: Settings,
+    problems: Vec<Problem>,
+}
+
 pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let defaults = toml::from_str(DEFAULTS).map_err(|error| internal(error.to_string()))?;
-    let defaults: BTreeMap<_, _> = settings(defaults).into_iter().collect();
-    let with_origin = |(key, value): (&Key, &Value)| (key.clone(), (value.clone(), Origin::Default));
-    let mut merge =
-        Merge { sources, settings: defaults.iter().map(with_origin).collect(), defaults, problems: Vec::new() };
-    let file = |path: Option<&std::path::PathBuf>| path.map(|path| sources.origin_of(path));
-    let user = file(sources.user_file.as_ref());
-    merge.file(user, SourceKind::OperatorFile, sources.read_user_file());
-    let project = file(sources.project_file().as_ref());
-    merge.file(project, SourceKind::ProjectFile, sources.read_project_file());
-    let named = file(sources.config_file.as_ref());
-    merge.file(named, SourceKind::OperatorFile, sources.read_config_file());
-    merge.variables();
-    merge.flags();
+    let defaults: BTreeMap<_, _> = entries(defaults).into_iter().map(|entry| (entry.key, entry.value)).collect();
+    let mut settings = Settings::default();
+    settings.extend(defaults.clone(), &Origin::Default);
+    let mut merge = Merge { sources, settings, defaults, problems: Vec::new() };
+    for (layer, read) in sources.files() {
+        match read {
+            Ok(table) => entries(table.unwrap_or_default()).iter().for_each(|entry| merge.set(entry, &layer)),
+            Err(problem) => merge.problems.push(problem),
+        }
+    }
+    for (name, value) in &sources.variables {
+        let name = name.to_string_lossy();
+        if name.starts_with(PREFIX) && !name.starts_with(TEST_PREFIX) && !OTHER_VARIABLES.contains(&&*name) {
+            let rule = RULES.iter().find(|rule| rule.variable().as_deref() == Some(&*name));
+            merge.set_text(Origin::Variable(name.to_string()), rule, value, || unknown_variable(&name));
+        }
+    }
+    for flag in &sources.flags {
+        let rule = RULES.iter().find(|rule| rule.key == flag.key);
+        let unknown = || format!("stands for the unknown setting {}", flag.key);
+        merge.set_text(Origin::Flag(flag.name.to_owned()), rule, &flag.value, unknown);
+    }
     merge.finish()
 }
 
@@ -79,98 +123,40 @@ fn internal(text: String) -> ConfigError {
 }
 
 impl Merge<'_> {
-    fn file(&mut self, origin: Option<Origin>, source_kind: SourceKind, read: Result<Option<toml::Table>, Problem>) {
-        match (origin, read) {
-            (_, Err(problem)) => self.problems.push(problem),
-            (Some(origin), Ok(Some(table))) => {
-                for (key, value) in settings(table) {
-                    self.set(&key, &value, &origin, source_kind);
-                }
+    /// Sets the value of a flag or a variable.
+    fn set_text(&mut self, origin: Origin, rule: Option<&Rule>, value: &OsStr, unknown: impl FnOnce() -> String) {
+        let problem = match (rule, value.to_str()) {
+            (Some(rule), Some(text)) => {
+                let path: Vec<_> = rule.key.split('.').collect();
+                let layer = Layer { origin, kind: LayerKind::CommandLine, sources: self.sources };
+                return self.set(&Entry::new(&path, rule.parse(text)), &layer);
             }
-            (_, Ok(_)) => {}
-        }
-    }
-
-    fn variables(&mut self) {
-        let sources = self.sources;
-        for (name, value) in &sources.variables {
-            let name = name.to_string_lossy();
-            if !name.starts_with(PREFIX) || name.starts_with(TEST_PREFIX) || OTHER_VARIABLES.contains(&&*name) {
-                continue;
-            }
-            let origin = Origin::Variable(name.to_string());
-            let rule = RULES.iter().find(|rule| rule.variable().as_deref() == Some(&*name));
-            match (rule, value.to_str()) {
-                (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
-                (Some(_), None) => self.problems.push(Problem::in_source(&origin, "expected UTF-8")),
-                (None, _) => self.problems.push(Problem::in_source(&origin, unknown_variable(&name))),
-            }
-        }
-    }
-
-    fn flags(&mut self) {
-        let sources = self.sources;
-        for flag in &sources.flags {
-            let origin = Origin::Flag(flag.name.to_owned());
-            let rule = RULES.iter().find(|rule| rule.key == flag.key);
-            match (rule, flag.value.to_str()) {
-                (Some(rule), Some(text)) => self.set_text(rule, text, &origin),
-                (Some(_), None) => self.problems.push(Problem::in_source(&origin, "expected UTF-8")),
-                (None, _) => self
-                    .problems
-                    .push(Problem::in_source(&origin, format!("stands for the unknown setting {}", flag.key))),
-            }
-        }
-    }
-
-    fn set_text(&mut self, rule: &Rule, text: &str, origin: &Origin) {
-        let key = Key::new(rule.key.split('.'));
-        self.set(&key, &rule.parse(text), origin, SourceKind::CommandLine);
+            (Some(_), None) => "expected UTF-8".to_owned(),
+            (None, _) => unknown(),
+        };
+        self.problems.push(Problem::in_source(&origin, problem));
     }
 
     /// Sets the value, or records the problem and keeps the value of the layer below.
-    fn set(&mut self, key: &Key, value: &Value, origin: &Origin, source_kind: SourceKind) {
-        match self.checked(key, value, source_kind) {
-            Ok(value) => {
-                self.settings.insert(key.clone(), (value, origin.clone()));
-            }
-            Err(text) => self.problems.push(Problem::in_setting(origin, key, value, text)),
+    fn set(&mut self, entry: &Entry, layer: &Layer<'_>) {
+        match self.checked(entry, layer) {
+            Ok(value) => self.settings.extend([(entry.key.clone(), value)], &layer.origin),
+            Err(text) => self.problems.push(Problem::in_setting(&layer.origin, &entry.key, &entry.value, text)),
         }
     }
 
-    fn checked(&self, key: &Key, value: &Value, source_kind: SourceKind) -> Result<Value, String> {
-        let Some(rule) = find(key) else {
-            return Err(unknown_setting(key));
-        };
-        if key.project().is_some_and(|name| !is_project_name(name)) {
+    fn checked(&self, entry: &Entry, layer: &Layer<'_>) -> Result<Value, String> {
+        let rule = entry.rule()?;
+        if entry.project.as_ref().is_some_and(|name| !is_project_name(name)) {
             return Err("expected a project name of 1 to 64 letters, digits and the characters . _ -".to_owned());
         }
-        if source_kind == SourceKind::ProjectFile && rule.scope == Scope::OperatorOnly {
-            return Err(self.not_for_projects(rule));
-        }
-        let place = PathContext {
-            home: self.sources.home.as_deref(),
-            working_dir: match source_kind {
-                SourceKind::CommandLine => self.sources.working_dir.as_deref(),
-                SourceKind::OperatorFile | SourceKind::ProjectFile => None,
-            },
+        let elsewhere = || {
+            let user_file = self.sources.user_file.as_ref().map(|file| self.sources.origin_of(file).to_string());
+            let named_file = "a file given by --config".to_owned();
+            user_file.into_iter().chain(rule.variable()).chain([named_file]).collect::<Vec<_>>().join(" or ")
         };
-        let value = rule.check(value, self.defaults.get(key), &place)?;
-        match (source_kind, self.settings.get(key)) {
-            (SourceKind::ProjectFile, Some((below, origin))) => tightened(rule, value, below, origin),
-            _ => Ok(value),
-        }
-    }
-
-    fn not_for_projects(&self, rule: &Rule) -> String {
-        let user_file = self.sources.user_file.as_ref();
-        let mut places: Vec<_> =
-            user_file.map(|file| self.sources.origin_of(file).to_string()).into_iter().chain(rule.variable()).collect();
-        places.push("a file given by --config".to_owned());
-        format!(
-            "not allowed in a project's file, which an agent may have written; it may stand in {}",
-            places.join(" or ")
-        )
+        let (example, below) = (self.defaults.get(&entry.key), self.settings.0.get(&entry.key));
+        layer.check(rule, &entry.value, example, below, elsewhere)
     }
 
     fn finish(mut self) -> Result<Loaded, ConfigError> {
@@ -184,114 +170,96 @@ impl Merge<'_> {
         }
         let Configured { personas, origins: persona_origins, problems } = personas::load(self.sources, &self.settings);
         self.problems.extend(problems);
-        self.check_panels(persona_origins.keys().cloned().collect());
+        self.check_panels(&persona_origins.keys().map(String::as_str).collect());
         self.require_auth_beyond_loopback();
         if !self.problems.is_empty() {
             return Err(ConfigError { problems: self.problems });
         }
-        let mut tree = toml::Table::new();
-        let mut origins = BTreeMap::new();
-        for (key, (value, origin)) in self.settings {
-            origins.insert(key.to_string(), origin);
-            insert(&mut tree, key.parts(), value);
-        }
-        let config = Config::deserialize(tree).map_err(|error| internal(error.to_string()))?;
+        let lines = self.settings.0.iter().map(|(key, (value, _))| format!("{key} = {value}\n"));
+        let config: Config = toml::from_str(&lines.collect::<String>()).map_err(|error| internal(error.to_string()))?;
+        let origins = self.settings.0.into_iter().map(|(key, (_, origin))| (key, origin)).collect();
         Ok(Loaded { config: Config { personas, ..config }, personas: persona_origins, origins })
     }
 
     /// Checks that panels name known personas and fit into one review.
-    fn check_panels(&mut self, known: BTreeSet<String>) {
+    fn check_panels(&mut self, known: &BTreeSet<&str>) {
         let mut seats = BTreeSet::new();
-        for name in ["personas", "rules"] {
-            let key = Key::new(["panel", name]);
-            let Some((value, origin)) = self.settings.get(&key) else { continue };
-            if let Some(text) = panel::unknown_personas(value, &known) {
-                self.problems.push(Problem::in_setting(origin, &key, value, text));
+        for key in ["panel.personas", "panel.rules"] {
+            let named = panel::named(self.settings.list(key));
+            let unknown: Vec<_> =
+                named.clone().filter(|name| !known.contains(name)).map(|name| format!("{name:?}")).collect();
+            if unknown.is_empty() {
+                seats.extend(named);
+            }
+            let text = if !unknown.is_empty() {
+                let known: Vec<_> = known.iter().copied().collect();
+                format!("unknown persona {}; expected some of {}", unknown.join(", "), known.join(", "))
+            } else if seats.len() > MAX_SEATS {
+                let seats = seats.len();
+                format!("panel.personas and panel.rules name {seats} different personas; expected at most {MAX_SEATS}")
+            } else {
                 continue;
-            }
-            seats.extend(panel::named(value).map(str::to_owned));
-            if seats.len() > MAX_SEATS {
-                let text = format!(
-                    "panel.personas and panel.rules name {} different personas; expected at most {MAX_SEATS}",
-                    seats.len()
-                );
-                self.problems.push(Problem::in_setting(origin, &key, value, text));
-            }
+            };
+            self.problems.extend(self.settings.problem(key, text));
         }
     }
 
     fn fill_data_dir(&mut self) {
-        let key = Key::new(["server", "data_dir"]);
-        let Some((value, origin)) = self.settings.get_mut(&key) else {
+        let key = "server.data_dir";
+        let Some((value, _)) = self.settings.0.get_mut(key).filter(|(value, _)| value.as_str() == Some("")) else {
             return;
         };
-        if value.as_str() != Some("") {
-            return;
-        }
         match self.sources.data_dir.as_ref().and_then(|dir| dir.to_str()) {
-            Some(dir) => *value = Value::String(dir.to_owned()),
-            None => self.problems.push(Problem::in_setting(
-                origin,
-                &key,
-                value,
-                "expected a folder, since the user's data folder is not known (is HOME set?)",
-            )),
+            Some(dir) => *value = dir.into(),
+            None => {
+                let text = "expected a folder, since the user's data folder is not known (is HOME set?)";
+                self.problems.extend(self.settings.problem(key, text));
+            }
         }
     }
 
     fn name_projects_without_path(&mut self) {
-        for (key, (value, origin)) in &self.settings {
-            let Some(name) = key.project() else { continue };
-            if !self.settings.contains_key(&Key::new(["projects", name, "path"])) {
+        for key in self.settings.0.keys().filter(|key| key.starts_with("projects.")) {
+            let path = key.strip_suffix(".trusted").map(|project| format!("{project}.path"));
+            if path.is_some_and(|path| !self.settings.0.contains_key(&path)) {
                 let text = "expected path as well: a project needs one";
-                self.problems.push(Problem::in_setting(origin, key, value, text));
+                self.problems.extend(self.settings.problem(key, text));
             }
         }
     }
 
     /// An address other than loopback requires authentication.
     fn require_auth_beyond_loopback(&mut self) {
-        let (listen, required) = (Key::new(["server", "listen"]), Key::new(["auth", "required"]));
-        let (Some((address, origin)), Some((tokens, tokens_origin))) =
-            (self.settings.get(&listen), self.settings.get(&required))
-        else {
-            return;
-        };
-        let parsed = address.as_str().and_then(|text| text.parse::<SocketAddr>().ok());
-        if parsed.is_none_or(|address| address.ip().is_loopback()) || tokens.as_bool() == Some(true) {
+        let (key, tokens) = ("server.listen", "auth.required");
+        let address = self.settings.text(key).parse::<SocketAddr>();
+        let is_protected = self.settings.value(tokens).and_then(Value::as_bool) == Some(true);
+        if is_protected || address.is_ok_and(|address| address.ip().is_loopback()) {
             return;
         }
         let text = format!(
-            "expected a loopback address, since auth.required is {} ({tokens_origin}) and any \
-             process that reaches the port could act as any agent; set auth.required = true to listen elsewhere",
-            display_value(tokens)
+            "expected a loopback address, since {tokens} is {} and any \
+             process that reaches the port could act as any agent; set {tokens} = true to listen elsewhere",
+            self.settings.describe(tokens)
         );
-        self.problems.push(Problem::in_setting(origin, &listen, address, text));
+        self.problems.extend(self.settings.problem(key, text));
     }
 
     /// Reports the setting that is not a default, if one of them is.
     fn in_order(&mut self, low: &str, high: &str) {
-        let key = |name: &str| Key::new(name.split('.'));
-        let (Some((less, low_origin)), Some((more, high_origin))) =
-            (self.settings.get(&key(low)), self.settings.get(&key(high)))
-        else {
-            return;
-        };
-        if !exceeds(less, more) {
-            return;
+        let settings = &self.settings;
+        let (Some((less, low_origin)), Some((more, _))) = (settings.0.get(low), settings.0.get(high)) else { return };
+        if exceeds(less, more) {
+            self.problems.extend(if *low_origin == Origin::Default {
+                settings.problem(high, format!("expected at least {low}, which is {}", settings.describe(low)))
+            } else {
+                settings.problem(low, format!("expected at most {high}, which is {}", settings.describe(high)))
+            });
         }
-        self.problems.push(if *low_origin == Origin::Default {
-            let text = format!("expected at least {low}, which is {} ({low_origin})", display_value(less));
-            Problem::in_setting(high_origin, &key(high), more, text)
-        } else {
-            let text = format!("expected at most {high}, which is {} ({high_origin})", display_value(more));
-            Problem::in_setting(low_origin, &key(low), less, text)
-        });
     }
 }
 
 /// Merges a project's value for a setting that the project may only tighten.
-pub(crate) fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
+fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Result<Value, String> {
     match (rule.scope, value, below) {
         (Scope::ProjectLowers, value, below) if exceeds(&value, below) => {
             Err(format!("a project's file may only lower it; it is {} ({origin})", display_value(below)))

@@ -1,80 +1,33 @@
-//! The default panel: personas of proposals that name none.
+//! Checks of the default panel: the personas of proposals that name none.
 
-use std::collections::BTreeSet;
-
-use domain::default_panel::{self as domain_panel, DefaultPanel, MAX_SEATS};
-use domain::glob::{GlobError, Globs};
+use domain::default_panel::MAX_SEATS;
+use domain::persona::is_persona_name;
 use domain::review::Category;
-use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::schema::MAX_GLOBS;
-use crate::suggest::unknown_key;
-use crate::validate::{globs, is_persona_list};
+use crate::validate::{Tables, globs};
 
-const MAX_RULES: usize = 50;
-const KEYS: &[&str] = &["category", "paths", "personas", "replace"];
+pub(crate) const RULES: Tables = Tables {
+    item: "rule",
+    max: 50,
+    keys: &["category", "paths", "personas", "replace"],
+    path: None,
+    faults,
+    expected: "a list of rules with personas and category or paths, such as \
+               [{ paths = [\"migrations/**\"], personas = [\"architecture\"] }]",
+};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Panel {
-    pub personas: Vec<String>,
-    pub rules: Vec<PanelRule>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PanelRule {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<Category>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub paths: Option<Vec<String>>,
-    pub personas: Vec<String>,
-    #[serde(default)]
-    pub replace: bool,
-}
-
-impl Panel {
-    pub fn defaults(&self) -> Result<DefaultPanel, GlobError> {
-        let rules = self.rules.iter().map(|rule| {
-            Ok(domain_panel::PanelRule {
-                category: rule.category,
-                paths: rule.paths.clone().map(Globs::new).transpose()?,
-                personas: rule.personas.clone(),
-                replace: rule.replace,
-            })
-        });
-        Ok(DefaultPanel { personas: self.personas.clone(), rules: rules.collect::<Result<_, _>>()? })
-    }
-}
-
-/// Problems of a value of `panel.rules`.
-pub(crate) fn faults(value: &Value) -> Vec<String> {
-    let tables = value.as_array().and_then(|rules| rules.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
-    let Some(tables) = tables else { return vec!["this is not a list of rules".to_owned()] };
+fn faults(rule: &Table) -> Vec<String> {
     let mut faults = Vec::new();
-    if tables.len() > MAX_RULES {
-        faults.push(format!("{} rules are too many; at most {MAX_RULES} are allowed", tables.len()));
-    }
-    for (i, rule) in tables.into_iter().enumerate() {
-        faults.extend(problems_of(rule).into_iter().map(|fault| format!("rule {}: {fault}", i + 1)));
-    }
-    faults
-}
-
-fn problems_of(rule: &Table) -> Vec<String> {
-    let mut faults: Vec<String> = rule
-        .keys()
-        .filter(|key| !KEYS.contains(&key.as_str()))
-        .map(|key| format!("{key:?}: {}", unknown_key(key, KEYS)))
-        .collect();
     let is_category = |value: &Value| value.as_str().and_then(Category::parse).is_some();
     if rule.get("category").is_some_and(|value| !is_category(value)) {
         let all: Vec<_> = Category::ALL.iter().map(|category| category.as_str()).collect();
         faults.push(format!("category must be one of {}", all.join(", ")));
     }
     match rule.get("paths").map(globs) {
-        None if !rule.contains_key("category") && faults.is_empty() => {
+        // A misspelt key is reported by itself.
+        None if !rule.contains_key("category") && rule.keys().all(|key| RULES.keys.contains(&key.as_str())) => {
             faults.push("needs category or paths; personas for every review belong in panel.personas".to_owned());
         }
         None => {}
@@ -82,7 +35,9 @@ fn problems_of(rule: &Table) -> Vec<String> {
         Some(Some(Err(error))) => faults.push(format!("paths: {error}")),
         Some(Some(Ok(_)) | None) => faults.push(format!("paths must be a list of 1 to {MAX_GLOBS} patterns")),
     }
-    if !rule.get("personas").is_some_and(is_persona_list) {
+    let is_name = |name: &Value| name.as_str().is_some_and(is_persona_name);
+    let names = rule.get("personas").and_then(Value::as_array);
+    if !names.is_some_and(|names| (1..=MAX_SEATS).contains(&names.len()) && names.iter().all(is_name)) {
         faults.push(format!("personas must be a list of 1 to {MAX_SEATS} names"));
     }
     if rule.get("replace").is_some_and(|value| !value.is_bool()) {
@@ -96,19 +51,9 @@ pub(crate) fn replaces(rule: &Value) -> bool {
     rule.get("replace").and_then(Value::as_bool) == Some(true)
 }
 
-/// Names of unknown personas in `panel.personas` or `panel.rules`, as a message.
-pub(crate) fn unknown_personas(value: &Value, known: &BTreeSet<String>) -> Option<String> {
-    let missing: Vec<_> = named(value).filter(|name| !known.contains(*name)).map(|name| format!("{name:?}")).collect();
-    if missing.is_empty() {
-        return None;
-    }
-    let known: Vec<_> = known.iter().map(String::as_str).collect();
-    Some(format!("unknown persona {}; expected some of {}", missing.join(", "), known.join(", ")))
-}
-
 /// The names in a value of `panel.personas` or `panel.rules`.
-pub(crate) fn named(value: &Value) -> impl Iterator<Item = &str> {
-    let lists = value.as_array().into_iter().flatten().map(|item| match item.get("personas") {
+pub(crate) fn named(value: &[Value]) -> impl Iterator<Item = &str> + Clone {
+    let lists = value.iter().map(|item| match item.get("personas") {
         Some(Value::Array(names)) => names.as_slice(),
         _ => std::slice::from_ref(item),
     });

@@ -2,26 +2,18 @@
 //! it changes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use domain::glob::Globs;
-use domain::persona::{MAX_PERSONA_NAME_CHARS, is_persona_name};
-use domain::persona::{Mode, Persona, Personas};
-use domain::runtime::{Effort, Runtime};
-use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
+use domain::persona::{MAX_PERSONA_NAME_CHARS, Persona, Personas, is_persona_name};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::error::{Origin, PERSONA_DEFAULTS, Problem, display_value};
-use crate::merge::{SourceKind, tightened};
-use crate::pool::or_empty;
-use crate::schema::{PERSONA_RULES, Scope};
-use crate::setting_key::Key;
+use crate::error::{Origin, PERSONA_DEFAULTS, Problem};
+use crate::merge::{Layer, LayerKind};
+use crate::schema::PERSONA_RULES;
+use crate::settings::{Settings, unknown_key};
 use crate::sources::{PersonaFolder, Sources};
-use crate::suggest::unknown_key;
-use crate::validate::{PathContext, is_program};
+use crate::validate::{duration, is_program};
 
 const DEFAULTS: &str = include_str!("../persona.toml");
 /// Appended to every prompt: how to report findings.
@@ -46,115 +38,104 @@ pub(crate) struct Configured {
     pub(crate) problems: Vec<Problem>,
 }
 
-type Settings = BTreeMap<Key, (Value, Origin)>;
-
 /// The personas of an unchanged configuration.
 pub(crate) fn built_in() -> Personas {
-    let drafts = Drafts::built_in().drafts;
-    drafts.into_iter().filter_map(|(name, draft)| Some((name.clone(), Arc::new(draft.finish(name).ok()?)))).collect()
+    let personas = built_in_drafts().into_iter();
+    personas.filter_map(|(name, draft)| Some((name.clone(), Arc::new(draft.finish(name).ok()?)))).collect()
+}
+
+fn built_in_drafts() -> BTreeMap<String, Draft> {
+    let draft = |(name, text, prompt): (&'static str, _, &str)| {
+        let mut draft = Draft { prompt: prompt.to_owned(), ..Draft::new() };
+        draft.values.extend(table(text), &Origin::BuiltIn(name));
+        (name.to_owned(), draft)
+    };
+    BUILT_IN.into_iter().map(draft).collect()
 }
 
 /// Reads every folder. `settings` is the rest of the configuration.
 pub(crate) fn load(sources: &Sources, settings: &Settings) -> Configured {
-    let mut all = Drafts { sources: Some(sources), ..Drafts::built_in() };
+    let mut loader = Loader { sources, drafts: built_in_drafts(), problems: Vec::new() };
     if let Some(folder) = sources.user_personas() {
-        all.folder(&folder, SourceKind::OperatorFile);
+        loader.folder(&folder, LayerKind::OperatorFile);
     }
     if let Some(folder) = sources.project_personas() {
-        all.folder(&folder, SourceKind::ProjectFile);
+        loader.folder(&folder, LayerKind::ProjectFile);
     }
-    let Drafts { drafts, mut problems, .. } = all;
-    let mut configured = Configured::default();
-    for (name, draft) in drafts {
-        problems.extend(draft.contradictions(settings));
-        let origins = draft.values.iter().map(|(key, (_, origin))| (key.clone(), origin.clone())).collect();
+    let mut configured = Configured { problems: loader.problems, ..Configured::default() };
+    for (name, draft) in loader.drafts {
+        configured.problems.extend(draft.contradictions(settings));
+        let origins = draft.values.0.iter().map(|(key, (_, origin))| (key.clone(), origin.clone())).collect();
         configured.origins.insert(name.clone(), origins);
-        if problems.is_empty() {
+        if configured.problems.is_empty() {
             match draft.finish(name.clone()) {
-                Ok(persona) => {
-                    configured.personas.insert(name, Arc::new(persona));
-                }
-                Err(text) => problems.push(Problem::in_source(&Origin::Default, text)),
+                Ok(persona) => drop(configured.personas.insert(name, Arc::new(persona))),
+                Err(text) => configured.problems.push(Problem::in_source(&Origin::Default, text)),
             }
         }
     }
-    Configured { problems, ..configured }
+    configured
 }
 
-#[derive(Default)]
-struct Drafts<'a> {
-    sources: Option<&'a Sources>,
+struct Loader<'a> {
+    sources: &'a Sources,
     drafts: BTreeMap<String, Draft>,
     problems: Vec<Problem>,
 }
 
 /// A persona while its layers are merged.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Draft {
-    values: BTreeMap<String, (Value, Origin)>,
+    values: Settings,
     prompt: String,
     /// The last file that changed it.
     last: Option<Origin>,
 }
 
-impl Drafts<'_> {
-    fn built_in() -> Self {
-        let mut all = Self::default();
-        for (name, text, prompt) in BUILT_IN {
-            let mut draft = Draft::fresh();
-            for (key, value) in table(text) {
-                draft.values.insert(key, (value, Origin::BuiltIn(name)));
-            }
-            draft.prompt = prompt.to_owned();
-            all.drafts.insert(name.to_owned(), draft);
-        }
-        all
-    }
-
-    fn folder(&mut self, folder: &PersonaFolder<'_>, source_kind: SourceKind) {
+impl Loader<'_> {
+    fn folder(&mut self, folder: &PersonaFolder<'_>, kind: LayerKind) {
         let files = folder.files().unwrap_or_else(|problem| {
             self.problems.push(problem);
             Vec::new()
         });
         for (name, path) in files {
-            let origin = folder.origin_of(&path);
+            let layer = Layer { origin: folder.origin_of(&path), kind, sources: self.sources };
             if !is_persona_name(&name) {
                 let text = format!(
                     "a persona is called like its file; expected 1 to {MAX_PERSONA_NAME_CHARS} letters, digits and the \
                      characters . _ - before .toml"
                 );
-                self.problems.push(Problem::in_source(&origin, text));
+                self.problems.push(Problem::in_source(&layer.origin, text));
                 continue;
             }
             match folder.read(&path) {
-                Ok(table) => self.file(&name, table, &origin, folder, source_kind),
+                Ok(table) => self.file(&name, table, folder, &layer),
                 Err(problem) => {
                     self.problems.push(problem);
                     // Panels may name it although its file is invalid.
-                    self.drafts.entry(name).or_insert_with(Draft::unreadable);
+                    self.drafts.entry(name).or_default();
                 }
             }
         }
     }
 
-    fn file(&mut self, name: &str, table: Table, origin: &Origin, folder: &PersonaFolder<'_>, source_kind: SourceKind) {
-        let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::fresh);
+    fn file(&mut self, name: &str, table: Table, folder: &PersonaFolder<'_>, layer: &Layer<'_>) {
+        let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::new);
         for (key, value) in table {
-            let checked = self.checked(&draft, &key, &value, source_kind, name);
-            let accepted = checked.and_then(|value| {
+            let accepted = self.checked(&draft, &key, &value, layer, name).and_then(|value| {
                 if key == "prompt" {
-                    draft.add_prompt(&folder.read_prompt(value.as_str().unwrap_or_default())?, source_kind);
+                    draft.add_prompt(&folder.read_prompt(value.as_str().unwrap_or_default())?, layer.kind);
                 }
                 Ok(value)
             });
             // An invalid value counts as set, so that only one problem is reported for it.
             let kept = accepted.unwrap_or_else(|text| {
-                self.problems.push(Problem::in_setting(origin, &Key::new([key.as_str()]), &value, text));
-                draft.values.get(&key).map_or(value, |(below, _)| below.clone())
+                self.problems.push(Problem::in_setting(&layer.origin, &key, &value, text));
+                draft.values.value(&key).cloned().unwrap_or(value)
             });
-            draft.values.insert(key, (kept, origin.clone()));
+            draft.values.extend([(key, kept)], &layer.origin);
         }
-        draft.last = Some(origin.clone());
+        draft.last = Some(layer.origin.clone());
         self.drafts.insert(name.to_owned(), draft);
     }
 
@@ -163,102 +144,65 @@ impl Drafts<'_> {
         draft: &Draft,
         key: &str,
         value: &Value,
-        source_kind: SourceKind,
+        layer: &Layer<'_>,
         persona: &str,
     ) -> Result<Value, String> {
-        let Some(rule) = PERSONA_RULES.iter().find(|rule| rule.key == key) else {
-            let known: Vec<_> = PERSONA_RULES.iter().map(|rule| rule.key).collect();
-            return Err(unknown_key(key, &known));
+        let rule = PERSONA_RULES.iter().find(|rule| rule.key == key);
+        let rule = rule.ok_or_else(|| unknown_key(key, PERSONA_RULES.iter().map(|rule| rule.key)))?;
+        let elsewhere = || match self.sources.user_personas() {
+            Some(folder) => folder.origin_of(&folder.file(persona)).to_string(),
+            None => "the user's own personas".to_owned(),
         };
-        if source_kind == SourceKind::ProjectFile && rule.scope == Scope::OperatorOnly {
-            return Err(self.not_for_projects(persona));
-        }
-        let place = PathContext { home: self.sources.and_then(|sources| sources.home.as_deref()), working_dir: None };
-        let below = draft.values.get(key);
-        let value = rule.check(value, below.map(|(below, _)| below), &place)?;
-        match (source_kind, below) {
-            (SourceKind::ProjectFile, Some((below, origin))) => tightened(rule, value, below, origin),
-            (SourceKind::ProjectFile | SourceKind::OperatorFile | SourceKind::CommandLine, _) => Ok(value),
-        }
-    }
-
-    fn not_for_projects(&self, persona: &str) -> String {
-        let file = self.sources.and_then(|sources| {
-            let folder = sources.user_personas()?;
-            Some(folder.origin_of(&folder.file(persona)).to_string())
-        });
-        let place = file.unwrap_or_else(|| "the user's own personas".to_owned());
-        format!("not allowed in a project's file, which an agent may have written; it may stand in {place}")
+        layer.check(rule, value, draft.values.value(key), draft.values.0.get(key), elsewhere)
     }
 }
 
 impl Draft {
-    fn fresh() -> Self {
-        let values = table(DEFAULTS).into_iter().map(|(key, value)| (key, (value, Origin::BuiltIn(PERSONA_DEFAULTS))));
-        Self { values: values.collect(), ..Self::default() }
-    }
-
-    /// Placeholder for a file that was refused as a whole.
-    fn unreadable() -> Self {
-        Self::default()
+    fn new() -> Self {
+        let mut draft = Self::default();
+        draft.values.extend(table(DEFAULTS), &Origin::BuiltIn(PERSONA_DEFAULTS));
+        draft
     }
 
     /// A project's prompt is added to the operator's and does not replace it.
-    fn add_prompt(&mut self, text: &str, source_kind: SourceKind) {
-        if source_kind == SourceKind::ProjectFile && !self.prompt.is_empty() {
+    fn add_prompt(&mut self, text: &str, kind: LayerKind) {
+        if kind == LayerKind::ProjectFile && !self.prompt.is_empty() {
             self.prompt = format!("{}\n\n## Of this project\n\n{}", self.prompt.trim_end(), text.trim());
         } else {
             self.prompt = text.to_owned();
         }
     }
 
-    fn text(&self, name: &str) -> &str {
-        self.values.get(name).and_then(|(value, _)| value.as_str()).unwrap_or_default()
-    }
-
-    fn is_given(&self, name: &str) -> bool {
-        let empty = |value: &Value| value.as_str() == Some("") || value.as_array().is_some_and(Vec::is_empty);
-        self.values.get(name).is_some_and(|(value, _)| !empty(value))
-    }
-
     /// Problems between settings that are valid by themselves. A setting without effect counts as a problem.
     fn contradictions(&self, settings: &Settings) -> Vec<Problem> {
         let Some(last) = &self.last else { return Vec::new() };
-        let missing = ["focus", "prompt"].into_iter().filter(|name| !self.is_given(name));
+        let missing = ["focus", "prompt"].into_iter().filter(|name| !self.values.is_given(name));
         let mut problems: Vec<Problem> = missing
             .map(|name| Problem::in_source(last, format!("expected {name} = \"…\": a persona of your own needs it")))
             .collect();
-        let faults = if self.text("mode") == "agent" { self.without_effect() } else { self.runtime_problems(settings) };
-        for (name, text) in faults {
-            if let Some((value, origin)) = self.values.get(name) {
-                problems.push(Problem::in_setting(origin, &Key::new([name]), value, text));
-            }
-        }
+        let faults =
+            if self.values.text("mode") == "agent" { self.without_effect() } else { self.runtime_problems(settings) };
+        problems.extend(faults.into_iter().filter_map(|(name, text)| self.values.problem(name, text)));
         problems
-    }
-
-    fn begins_with_program(&self) -> bool {
-        let first = self.values.get("command").and_then(|(value, _)| value.as_array()?.first()?.as_str());
-        first.is_some_and(is_program)
     }
 
     fn without_effect(&self) -> Vec<(&'static str, String)> {
         let text = "expected mode = \"one_shot\" beside it: a seat of mode \"agent\" is taken by whichever reviewer the \
                     pool has";
         let runs = ["runtime", "program", "command", "model", "effort"];
-        runs.into_iter().filter(|name| self.is_given(name)).map(|name| (name, text.to_owned())).collect()
+        runs.into_iter().filter(|name| self.values.is_given(name)).map(|name| (name, text.to_owned())).collect()
     }
 
     /// Checks a one-shot persona like the pool. Settings that it leaves out come from the pool.
     fn runtime_problems(&self, settings: &Settings) -> Vec<(&'static str, String)> {
         let mut faults = Vec::new();
-        let pool = |name: &str| settings.get(&Key::new(["pool", name]));
-        let own = self.text("runtime");
-        match (own, self.is_given("command")) {
+        let own = self.values.text("runtime");
+        let program = self.values.list("command").first().and_then(Value::as_str);
+        match (own, self.values.is_given("command")) {
             ("command", false) => {
                 faults.push(("runtime", "expected command beside it, a list that begins with a program".to_owned()));
             }
-            ("command", true) if !self.begins_with_program() => {
+            ("command", true) if !program.is_some_and(is_program) => {
                 faults.push((
                     "command",
                     "expected a list that begins with the name of a program or its absolute path".to_owned(),
@@ -267,65 +211,28 @@ impl Draft {
             ("command", true) | (_, false) => {}
             (_, true) => faults.push(("command", "expected runtime = \"command\" beside it".to_owned())),
         }
-        let of_pool = pool("runtime").and_then(|(value, _)| value.as_str()).unwrap_or_default();
-        if (if own.is_empty() { of_pool } else { own }) == "command" {
+        if (if own.is_empty() { settings.text("pool.runtime") } else { own }) == "command" {
             let text = "expected \"\", since the command says it all when the runtime is \"command\"";
-            let idle = ["program", "model", "effort"].into_iter().filter(|name| self.is_given(name));
+            let idle = ["program", "model", "effort"].into_iter().filter(|name| self.values.is_given(name));
             faults.extend(idle.map(|name| (name, text.to_owned())));
         }
-        if let Some((models, origin)) = pool("models").filter(|_| self.is_given("model")) {
-            let mut known = models.as_array().into_iter().flatten().filter_map(Value::as_str);
-            if !known.any(|known| known == self.text("model")) {
-                faults.push((
-                    "model",
-                    format!("expected one of pool.models, which is {} ({origin})", display_value(models)),
-                ));
-            }
+        let model = self.values.text("model");
+        if !model.is_empty() && !settings.allows("pool.models", model) {
+            faults
+                .push(("model", format!("expected one of pool.models, which is {}", settings.describe("pool.models"))));
         }
         faults
     }
 
     fn finish(self, name: String) -> Result<Persona, String> {
-        let values: Table = self.values.into_iter().map(|(key, (value, _))| (key, value)).collect();
-        let fields = Fields::deserialize(values).map_err(|error| format!("persona {name}: {error}"))?;
-        let prompt = format!("{}\n\n{FINDINGS}", self.prompt.trim_end());
-        Ok(Persona {
-            name,
-            focus: fields.focus,
-            prompt: prompt.into(),
-            ignore: Globs::new(fields.ignore).map_err(|error| error.to_string())?,
-            mode: fields.mode,
-            runtime: fields.runtime,
-            program: fields.program,
-            command: fields.command,
-            model: fields.model,
-            effort: fields.effort,
-            time_limit: fields.time_limit,
-            budget_usd: fields.budget_usd,
-            front_matter: fields.front_matter,
-        })
+        let time_limit = duration(self.values.text("time_limit")).unwrap_or_default();
+        // An empty text means that the pool's setting applies.
+        let given = self.values.0.into_iter().filter(|(_, (value, _))| value.as_str() != Some(""));
+        let values: Table = given.map(|(key, (value, _))| (key, value)).collect();
+        let persona = Persona::deserialize(values).map_err(|error| format!("persona {name}: {error}"))?;
+        let prompt = format!("{}\n\n{FINDINGS}", self.prompt.trim_end()).into();
+        Ok(Persona { name, prompt, time_limit, ..persona })
     }
-}
-
-/// The settings of one persona, checked and merged.
-#[derive(Deserialize)]
-struct Fields {
-    focus: String,
-    ignore: Vec<String>,
-    mode: Mode,
-    #[serde(deserialize_with = "or_empty::deserialize")]
-    runtime: Option<Runtime>,
-    #[serde(deserialize_with = "or_empty::deserialize")]
-    program: Option<PathBuf>,
-    command: Vec<String>,
-    #[serde(deserialize_with = "or_empty::deserialize")]
-    model: Option<String>,
-    #[serde(deserialize_with = "or_empty::deserialize")]
-    effort: Option<Effort>,
-    #[serde(with = "duration")]
-    time_limit: Duration,
-    budget_usd: Option<f64>,
-    front_matter: bool,
 }
 
 fn table(text: &'static str) -> Table {

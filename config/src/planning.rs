@@ -4,7 +4,7 @@
 //! wrong guess could skip a review.
 
 use domain::review::Category;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
     fs, io,
@@ -27,7 +27,7 @@ pub struct PlanningConfig {
 }
 
 /// Whether an executor asks for a review per task or per plan.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewGranularity {
     #[default]
@@ -36,7 +36,7 @@ pub enum ReviewGranularity {
 }
 
 /// Whether an executor waits for the verdict before it commits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
     #[default]
@@ -51,14 +51,14 @@ pub struct ReviewSettings {
 }
 
 /// A point at which an approval can be required: a category of proposals or a git operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequiredGate {
     Proposal(Category),
     Git(GitPoint),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GitPoint {
     Commit,
@@ -110,13 +110,17 @@ impl PlanningConfig {
         };
         let all: Map<String, Value> = serde_json::from_str(text).map_err(unreadable)?;
         let keys = Keys { path, all: &all };
+        let gates: Vec<_> = RequiredGate::all().map(RequiredGate::as_str).collect();
+        let gates = format!("a list of {}", gates.join(", "));
         let default = Self::default();
         Ok(Self {
-            tandem_enabled: keys.read("tandem_enabled", "true or false", Value::as_bool)?.unwrap_or_default(),
-            review_granularity: keys.word("review_granularity", &GRANULARITIES)?.unwrap_or_default(),
-            execution_mode: keys.word("execution_mode", &MODES)?.unwrap_or_default(),
+            tandem_enabled: keys.read("tandem_enabled", "true or false")?.unwrap_or_default(),
+            review_granularity: keys.read("review_granularity", "\"per_task\" or \"per_plan\"")?.unwrap_or_default(),
+            execution_mode: keys.read("execution_mode", "\"blocking\" or \"optimistic\"")?.unwrap_or_default(),
             reviewer_pool: keys.find("reviewer_pool").cloned(),
-            review: ReviewSettings { required_gates: keys.gates()?.unwrap_or(default.review.required_gates) },
+            review: ReviewSettings {
+                required_gates: keys.read("review.required_gates", &gates)?.unwrap_or(default.review.required_gates),
+            },
         })
     }
 
@@ -152,11 +156,6 @@ impl RequiredGate {
     }
 }
 
-const GRANULARITIES: [(&str, ReviewGranularity); 2] =
-    [("per_task", ReviewGranularity::PerTask), ("per_plan", ReviewGranularity::PerPlan)];
-const MODES: [(&str, ExecutionMode); 2] =
-    [("blocking", ExecutionMode::Blocking), ("optimistic", ExecutionMode::Optimistic)];
-
 impl ReviewGranularity {
     pub fn as_str(self) -> &'static str {
         match self {
@@ -187,37 +186,15 @@ impl<'a> Keys<'a> {
         self.all.get(key).or_else(nested).filter(|value| !value.is_null())
     }
 
-    fn read<T>(
-        &self,
-        key: &'static str,
-        expected: &str,
-        read: impl Fn(&'a Value) -> Option<T>,
-    ) -> Result<Option<T>, PlanningError> {
+    fn read<T: Deserialize<'a>>(&self, key: &'static str, expected: &str) -> Result<Option<T>, PlanningError> {
         let Some(value) = self.find(key) else { return Ok(None) };
-        let wrong = || PlanningError::Value {
+        let wrong = |_| PlanningError::Value {
             path: self.path.to_owned(),
             key,
             found: value.to_string(),
             expected: expected.to_owned(),
         };
-        read(value).ok_or_else(wrong).map(Some)
-    }
-
-    fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>, PlanningError> {
-        let quoted: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        self.read(key, &quoted.join(" or "), |value| {
-            let word = value.as_str()?;
-            words.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)
-        })
-    }
-
-    fn gates(&self) -> Result<Option<Vec<RequiredGate>>, PlanningError> {
-        let words: Vec<_> = RequiredGate::all().map(RequiredGate::as_str).collect();
-        let expected = format!("a list of {}", words.join(", "));
-        self.read("review.required_gates", &expected, |value| {
-            let named = |word: &Value| RequiredGate::all().find(|gate| Some(gate.as_str()) == word.as_str());
-            value.as_array()?.iter().map(named).collect()
-        })
+        T::deserialize(value).map(Some).map_err(wrong)
     }
 }
 

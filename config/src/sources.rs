@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use etcetera::{BaseStrategy, choose_base_strategy};
 
 use crate::error::{Origin, Problem};
+use crate::merge::{Layer, LayerKind};
 use domain::text::{escape, is_hidden};
 
 const PROJECT_FILE: &str = ".countersign/config.toml";
@@ -73,21 +74,31 @@ impl Sources {
         })
     }
 
-    /// `None` if the file does not exist.
-    pub(crate) fn read_user_file(&self) -> Result<Option<toml::Table>, Problem> {
-        self.user_file.as_ref().map_or(Ok(None), |file| self.read_optional(file))
+    /// The files in the order of their layers. A content of `None` means that the file does not exist.
+    pub(crate) fn files(&self) -> Vec<(Layer<'_>, Result<Option<toml::Table>, Problem>)> {
+        let layer = |file: &Path, kind| Layer { origin: self.origin_of(file), kind, sources: self };
+        let mut files = Vec::new();
+        if let Some(file) = &self.user_file {
+            files.push((layer(file, LayerKind::OperatorFile), self.read_optional(file)));
+        }
+        if let (Some(repo), Some(file)) = (&self.repo, self.project_file()) {
+            files.push((layer(&file, LayerKind::ProjectFile), self.read_project_file(repo, &file)));
+        }
+        if let Some(file) = &self.config_file {
+            let missing = || Problem::in_source(&self.origin_of(file), "file not found (given by --config)");
+            let read = self.read_optional(file).and_then(|table| table.ok_or_else(missing));
+            files.push((layer(file, LayerKind::OperatorFile), read.map(Some)));
+        }
+        files
     }
 
-    pub(crate) fn read_project_file(&self) -> Result<Option<toml::Table>, Problem> {
-        let (Some(repo), Some(file)) = (&self.repo, self.project_file()) else {
-            return Ok(None);
-        };
-        let refuse = |text: &str| Problem::in_source(&self.origin_of(&file), text);
-        if !is_inside(repo, &file).map_err(refuse)? {
+    fn read_project_file(&self, repo: &Path, file: &Path) -> Result<Option<toml::Table>, Problem> {
+        let refuse = |text: &str| Problem::in_source(&self.origin_of(file), text);
+        if !is_inside(repo, file).map_err(refuse)? {
             return Ok(None);
         }
-        is_plain(&file).map_err(refuse)?;
-        self.read_optional(&file)
+        is_plain(file).map_err(refuse)?;
+        self.read_optional(file)
     }
 
     /// The user's own personas, beside the user's settings.
@@ -101,26 +112,16 @@ impl Sources {
         Some(PersonaFolder { sources: self, path, within: self.repo.as_deref() })
     }
 
-    pub(crate) fn read_config_file(&self) -> Result<Option<toml::Table>, Problem> {
-        let Some(file) = &self.config_file else {
-            return Ok(None);
-        };
-        match self.read_optional(file)? {
-            Some(table) => Ok(Some(table)),
-            None => Err(Problem::in_source(&self.origin_of(file), "file not found (given by --config)")),
-        }
-    }
-
     fn read_optional(&self, file: &Path) -> Result<Option<toml::Table>, Problem> {
         let problem = |text: String| Problem::in_source(&self.origin_of(file), text);
-        let text = match read_bounded(file) {
+        let text = match read_at_most(file, MAX_FILE_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(problem(format!("cannot be read: {error}"))),
         };
         toml::from_str(&text).map(Some).map_err(|error| {
-            let place = error.span().map_or(0, |span| span.start);
-            let before = &text[..text.floor_char_boundary(place)];
+            let start = error.span().map_or(0, |span| span.start);
+            let before = &text[..text.floor_char_boundary(start)];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |s| s.chars().count()) + 1;
             problem(format!("line {line}, column {column}: {}", escape(error.message())))
@@ -140,11 +141,8 @@ impl PersonaFolder<'_> {
     /// Name and path of each file of settings, sorted by name.
     pub(crate) fn files(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
         let refuse = |text: &str| Problem::in_source(&self.origin_of(&self.path), text);
-        if self
-            .within
-            .is_some_and(|repo| fs::symlink_metadata(&self.path).is_ok() && is_inside(repo, &self.path).is_err())
-        {
-            return Err(refuse(LEAVES_REPOSITORY));
+        if let Some(repo) = self.within {
+            is_inside(repo, &self.path).map_err(refuse)?;
         }
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -187,17 +185,11 @@ impl PersonaFolder<'_> {
             return Err(format!("expected the name of an existing file in {}", self.origin_of(&self.path)));
         }
         self.guard(&file)?;
-        match read_at_most(&file, MAX_PROMPT_BYTES) {
-            Ok(text) if text.trim().is_empty() => Err("expected a file with text in it".to_owned()),
-            Ok(text) if text.contains(|c| is_hidden(c) && !matches!(c, '\n' | '\r' | '\t')) => {
-                Err("expected a file without invisible characters, which only a model would read".to_owned())
-            }
-            Ok(text) => Ok(text),
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-                Err(format!("expected a file of at most {} KiB", MAX_PROMPT_BYTES >> 10))
-            }
-            Err(error) => Err(format!("cannot be read: {error}")),
+        let text = read_prompt(&file, MAX_PROMPT_BYTES)?;
+        if text.contains(|c| is_hidden(c) && !matches!(c, '\n' | '\r' | '\t')) {
+            return Err("expected a file without invisible characters, which only a model would read".to_owned());
         }
+        Ok(text)
     }
 
     fn guard(&self, file: &Path) -> Result<(), &'static str> {
@@ -223,10 +215,6 @@ fn is_plain(file: &Path) -> Result<(), &'static str> {
     if fs::metadata(file).is_ok_and(|meta| meta.is_file()) { Ok(()) } else { Err("is not a plain file") }
 }
 
-fn read_bounded(file: &Path) -> io::Result<String> {
-    read_at_most(file, MAX_FILE_BYTES)
-}
-
 fn read_at_most(file: &Path, bytes: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(file)?.take(bytes + 1).read_to_string(&mut text)?;
@@ -234,4 +222,16 @@ fn read_at_most(file: &Path, bytes: u64) -> io::Result<String> {
         return Err(io::Error::new(ErrorKind::FileTooLarge, "larger than 1 MiB"));
     }
     Ok(text)
+}
+
+/// Reads a prompt. The error says what was expected.
+pub(crate) fn read_prompt(file: &Path, max_bytes: u64) -> Result<String, String> {
+    match read_at_most(file, max_bytes) {
+        Ok(text) if text.trim().is_empty() => Err("expected a file with text in it".to_owned()),
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            Err(format!("expected a file of at most {} KiB", max_bytes >> 10))
+        }
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
 }

@@ -1,22 +1,18 @@
 //! Receivers of webhooks. Only the operator can configure them.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::event_kind::{is_event_name, list_event_names};
+use domain::text::is_hidden;
 use http::Uri;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::suggest::unknown_key;
-use crate::validate::{PathContext, absolute, is_word};
-use domain::text::is_hidden;
-
-const MAX_RECEIVERS: usize = 20;
-const KEYS: &[&str] = &["name", "url", "events", "project", "secret_file", "allow_http"];
+use crate::error::display_value;
+use crate::validate::{Tables, is_word};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,43 +51,19 @@ impl Receiver {
     }
 }
 
-/// The value with absolute paths, or `None` if it is invalid.
-pub(crate) fn accept(value: &Value, place: &PathContext<'_>) -> Option<Value> {
-    if !faults(value).is_empty() {
-        return None;
-    }
-    let receivers = value.as_array()?.iter().map(|receiver| {
-        let mut receiver = receiver.clone();
-        if let Some(file) = receiver.as_table_mut()?.get_mut("secret_file") {
-            *file = absolute(file.as_str()?, place)?;
-        }
-        Some(receiver)
-    });
-    receivers.collect::<Option<Vec<_>>>().map(Value::Array)
-}
+/// Problems never quote an address, which may contain a secret.
+pub(crate) const RECEIVERS: Tables = Tables {
+    item: "receiver",
+    max: 20,
+    keys: &["name", "url", "events", "project", "secret_file", "allow_http"],
+    path: Some("secret_file"),
+    faults,
+    expected: "a list of receivers with name and url, such as \
+               [{ name = \"ci\", url = \"https://ci.example/hook\", events = [\"verdict_given\"] }]",
+};
 
-/// Problems of a value of `webhooks.receivers`. They never quote an address, which may contain a secret.
-pub(crate) fn faults(value: &Value) -> Vec<String> {
-    let tables = value.as_array().and_then(|all| all.iter().map(Value::as_table).collect::<Option<Vec<_>>>());
-    let Some(tables) = tables else { return vec!["this is not a list of receivers".to_owned()] };
+fn faults(receiver: &Table) -> Vec<String> {
     let mut faults = Vec::new();
-    if tables.len() > MAX_RECEIVERS {
-        faults.push(format!("{} receivers are too many; at most {MAX_RECEIVERS} are allowed", tables.len()));
-    }
-    let mut names = BTreeSet::new();
-    for (i, receiver) in tables.into_iter().enumerate() {
-        let name = receiver.get("name").and_then(Value::as_str);
-        if name.is_some_and(|name| !names.insert(name)) {
-            faults.push(format!("receiver {}: another receiver has this name", i + 1));
-        }
-        faults.extend(problems_of(receiver).into_iter().map(|fault| format!("receiver {}: {fault}", i + 1)));
-    }
-    faults
-}
-
-fn problems_of(receiver: &Table) -> Vec<String> {
-    let unknown = receiver.keys().filter(|key| !KEYS.contains(&key.as_str()));
-    let mut faults: Vec<String> = unknown.map(|key| format!("{key:?}: {}", unknown_key(key, KEYS))).collect();
     let text = |key: &str| receiver.get(key).and_then(Value::as_str).filter(|text| !text.contains(is_hidden));
     if !text("name").is_some_and(|name| name.len() <= 64 && is_word(name, "._-") && !name.starts_with('.')) {
         faults.push("name must be 1 to 64 letters, digits and the characters . _ -, not beginning with .".into());
@@ -124,12 +96,11 @@ fn events_problem(events: &Value) -> Option<String> {
     let Some(events) = events.as_array() else { return Some("events must be a list".into()) };
     let is_known = |event: &&Value| event.as_str().is_some_and(is_event_name);
     let unknown = events.iter().find(|event| !is_known(event))?;
-    let shown = crate::error::display_value(unknown);
-    Some(format!("events: {shown} is not known; allowed: {}", list_event_names()))
+    Some(format!("events: {} is not known; allowed: {}", display_value(unknown), list_event_names()))
 }
 
 /// Why a URL cannot be used.
-pub(crate) fn url_problem(url: &str, allow_http: bool) -> Option<&'static str> {
+fn url_problem(url: &str, allow_http: bool) -> Option<&'static str> {
     let Ok(uri) = url.parse::<Uri>() else { return Some("is not a URL") };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Some("must begin with http:// or https://");

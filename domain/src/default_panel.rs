@@ -1,19 +1,24 @@
 //! The panel of a proposal that names no personas: the operator's defaults plus rules by category and path.
 
 use crate::{diff::AffectedFile, glob::Globs, ids::DEFAULT_PERSONA, review::Category};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Most seats a panel can have.
 pub const MAX_SEATS: usize = 10;
 
 /// The personas every proposal gets, and the rules that change them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DefaultPanel {
     pub personas: Vec<String>,
     pub rules: Vec<PanelRule>,
 }
 
 /// Adds personas to proposals that meet all of its conditions.
-#[derive(Debug, Clone, PartialEq)]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PanelRule {
     /// `None`: any category.
     pub category: Option<Category>,
@@ -21,6 +26,7 @@ pub struct PanelRule {
     pub paths: Option<Globs>,
     pub personas: Vec<String>,
     /// Whether its personas replace the default ones. Those of other rules stay.
+    #[serde(default)]
     pub replace: bool,
 }
 

@@ -1,13 +1,15 @@
 //! Path patterns, similar to those of `.gitignore`.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Deref};
 
 pub const MAX_GLOB_CHARS: usize = 200;
 
 /// A list of patterns for paths in a repository. `*` does not match a slash and `**` does. A pattern without a slash
 /// matches in every folder; one that ends in a slash matches everything below that folder.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
@@ -40,6 +42,20 @@ impl Globs {
 
     pub fn matches(&self, path: &str) -> bool {
         self.set.is_match(path)
+    }
+}
+
+impl TryFrom<Vec<String>> for Globs {
+    type Error = GlobError;
+
+    fn try_from(patterns: Vec<String>) -> Result<Self, GlobError> {
+        Self::new(patterns)
+    }
+}
+
+impl From<Globs> for Vec<String> {
+    fn from(globs: Globs) -> Self {
+        globs.patterns
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     glob::Globs,
     runtime::{Effort, Runtime},
 };
+use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 pub const MAX_PERSONA_NAME_CHARS: usize = 64;
@@ -28,12 +29,15 @@ crate::string_enum! {
 }
 
 /// One configured persona.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Persona {
+    /// The name of its file, not one of its settings.
+    #[serde(skip)]
     pub name: String,
     /// What it looks for, in one line.
     pub focus: String,
     /// Instructions for the reviewer that takes its seat.
+    #[serde(skip)]
     pub prompt: Arc<str>,
     /// Paths it does not review.
     pub ignore: Globs,
@@ -46,6 +50,7 @@ pub struct Persona {
     pub model: Option<String>,
     pub effort: Option<Effort>,
     /// For one review.
+    #[serde(skip)]
     pub time_limit: Duration,
     pub budget_usd: Option<f64>,
     /// Whether a message that begins with a decision in front matter counts as its verdict.

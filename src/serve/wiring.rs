@@ -107,6 +107,6 @@ fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
         refuse: config.git.refuse.clone(),
         pool,
         personas: config.personas.clone(),
-        panel: config.panel.defaults().context("panel.rules")?,
+        panel: config.panel.clone(),
     })
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 use anyhow::{Context as _, anyhow};
-use config::{Config, Fail};
+use config::{Config, FailMode};
 use domain::text::escape;
 use gate::{Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
@@ -62,10 +62,10 @@ pub(crate) struct FailModeArgs {
 }
 
 impl FailModeArgs {
-    pub(crate) fn chosen(self) -> Option<Fail> {
+    pub(crate) fn chosen(self) -> Option<FailMode> {
         match (self.fail_open, self.fail_closed) {
-            (true, _) => Some(Fail::Open),
-            (_, true) => Some(Fail::Closed),
+            (true, _) => Some(FailMode::Open),
+            (_, true) => Some(FailMode::Closed),
             (false, false) => None,
         }
     }
@@ -92,8 +92,8 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     // The exit code says no even if the output could not be written.
     match (result, args.fail_mode.chosen()) {
         (Ok(decisions), _) if decisions.iter().all(Decision::passes) => printed,
-        (Ok(_), _) | (Err(_), Some(Fail::Closed)) => Err(CliError::answer(NO)),
-        (Err(_), Some(Fail::Open)) => printed,
+        (Ok(_), _) | (Err(_), Some(FailMode::Closed)) => Err(CliError::answer(NO)),
+        (Err(_), Some(FailMode::Open)) => printed,
         (Err(_), None) => Err(CliError::answer(CANNOT_TELL)),
     }
 }
@@ -141,7 +141,7 @@ pub(crate) async fn open_gate_with(
         concurrency: 1,
         ..GitSettings::default()
     };
-    Ok(Gate::open(repo, store, Policy { exempt: config.gate.exempt()?, git }).await?)
+    Ok(Gate::open(repo, store, Policy { exempt: config.gate.exempt.clone(), git }).await?)
 }
 
 /// The repository that the arguments name, and the settings that apply to it.

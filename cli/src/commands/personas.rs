@@ -1,7 +1,8 @@
 //! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
 
 use crate::{CliError, config_args::ConfigArgs, render::table, terminal};
-use config::{Loaded, Origin, PanelRule};
+use config::{Loaded, Origin};
+use domain::default_panel::PanelRule;
 use domain::persona::Persona;
 use domain::text::escape;
 use serde_json::{Value, json};

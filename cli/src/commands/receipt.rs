@@ -64,7 +64,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         true => gate.decide_each(&[&args.commit]).await?,
         false => vec![gate.decide(Candidate::from_commit(&repo, &args.commit).await?).await?],
     };
-    let as_trailer = args.trailer || (!args.note && config.gate.receipt == config::Receipt::Trailer);
+    let as_trailer = args.trailer || (!args.note && config.gate.receipt == config::ReceiptKind::Trailer);
     let mut all_pass = true;
     for decision in &decisions {
         let receipt = Receipt::from_decision(decision);

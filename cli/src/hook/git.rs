@@ -9,7 +9,7 @@ use crate::{
     terminal::remark,
 };
 use config::{
-    Fail,
+    FailMode,
     planning::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
@@ -59,11 +59,11 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
             Err(CliError::answer(REFUSED))
         }
         Err(error) => match fail_mode(args.fail_mode.chosen(), &args.place) {
-            Fail::Open => {
+            FailMode::Open => {
                 print_stderr(&format!("cannot check for an approval, so nothing was checked: {error:#}\n"));
                 Ok(())
             }
-            Fail::Closed => {
+            FailMode::Closed => {
                 print_stderr(&format!("cannot check for an approval: {error:#}\n"));
                 Err(CliError::answer(REFUSED))
             }
@@ -72,15 +72,15 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
 }
 
 /// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
-pub(super) fn fail_mode(chosen: Option<Fail>, place: &ConfigArgs) -> Fail {
-    chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(Fail::Open)
+pub(super) fn fail_mode(chosen: Option<FailMode>, place: &ConfigArgs) -> FailMode {
+    chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
 }
 
 /// Adds the trailer of the approving review to the message that is about to be committed.
 pub(super) async fn commit_message(args: Message) {
     let written = async {
         let (repo, config) = repo_and_config(&args.place).await?;
-        if config.gate.receipt != config::Receipt::Trailer {
+        if config.gate.receipt != config::ReceiptKind::Trailer {
             return anyhow::Ok(());
         }
         let decision = open_gate(&repo, &config).await?.decide_staged().await?;
@@ -95,7 +95,7 @@ pub(super) async fn commit_message(args: Message) {
 pub(super) async fn post_commit(config_args: ConfigArgs) {
     let written = async {
         let (repo, config) = repo_and_config(&config_args).await?;
-        if config.gate.receipt != config::Receipt::Note {
+        if config.gate.receipt != config::ReceiptKind::Note {
             return anyhow::Ok(());
         }
         let mut gate = open_gate(&repo, &config).await?;

@@ -14,7 +14,7 @@ use crate::{
     config_args::ConfigArgs,
     render::gate::report,
 };
-use config::{Fail, planning::GitPoint};
+use config::{FailMode, planning::GitPoint};
 use gate::{Decision, Exemption, Gate, Outcome, PushUpdate};
 use git::UserRepo;
 use std::{
@@ -42,7 +42,7 @@ const UNKNOWN_FOLDER: &str = "blocked: the folder in which this command commits 
 pub(super) async fn run(args: Gated) -> Result<(), CliError> {
     let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.place)).await };
     print(match denial {
-        Err(error) if fail_mode(args.fail_mode.chosen(), &args.place) == Fail::Closed => {
+        Err(error) if fail_mode(args.fail_mode.chosen(), &args.place) == FailMode::Closed => {
             Ok(HookOutput::deny(format!("Countersign cannot check for an approval: {error:#}")))
         }
         Err(error) => Err(error),

@@ -267,7 +267,7 @@ fn a_panel_can_be_set_in_files_and_variables() {
     assert_eq!(panel.personas, ["general", "tests"]);
     assert_eq!(panel.rules[0].paths.as_deref(), Some(&["migrations/**".to_owned()][..]));
     assert_eq!((panel.rules[1].category, panel.rules[1].replace), (Some(Category::PlanReview), true));
-    assert_eq!(panel.defaults().unwrap().rules.len(), 2);
+    assert_eq!(panel.rules.len(), 2);
     let world = World::new()
         .variable("COUNTERSIGN_PANEL_PERSONAS", "security, tests")
         .variable("COUNTERSIGN_PANEL_RULES", "[{ paths = ['*.sql'], personas = ['performance'] }]");
