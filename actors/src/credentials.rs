@@ -33,10 +33,8 @@ impl Caller {
 }
 
 /// The credential of a pool reviewer. It is revoked when the reviewer's process exits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ReviewerCredential {
-    pub identity: String,
-    pub scope: Scope,
     draining: CancellationToken,
     claiming: AtomicUsize,
 }
@@ -85,16 +83,10 @@ pub struct Credentials(Arc<RwLock<Issued>>);
 #[derive(Debug, Default)]
 struct Issued {
     /// By hash, so that the time of a lookup reveals nothing about a secret.
-    holders: HashMap<SecretHash, Holder>,
+    holders: HashMap<SecretHash, Caller>,
     /// All reviewers, including those that have exited: their names stay reserved, because their claims may not have been
     /// released yet.
     reviewers: HashMap<String, Option<SecretHash>>,
-}
-
-#[derive(Debug)]
-enum Holder {
-    Reviewer(Arc<ReviewerCredential>),
-    LocalOperator,
 }
 
 impl Credentials {
@@ -102,15 +94,16 @@ impl Credentials {
     pub fn issue(&self, identity: &str, scope: Scope) -> (String, Arc<ReviewerCredential>) {
         let secret = new_secret();
         let hash = SecretHash::from_secret(&secret);
-        let credential = Arc::new(ReviewerCredential {
+        let credential = Arc::new(ReviewerCredential::default());
+        let holder = Caller {
+            authority: Authority::Reviewer,
             identity: identity.to_owned(),
             scope,
-            draining: CancellationToken::new(),
-            claiming: AtomicUsize::new(0),
-        });
+            credential: Some(Arc::clone(&credential)),
+        };
         let mut issued = self.write();
         issued.revoke(identity);
-        issued.holders.insert(hash.clone(), Holder::Reviewer(Arc::clone(&credential)));
+        issued.holders.insert(hash.clone(), holder);
         issued.reviewers.insert(identity.to_owned(), Some(hash));
         (secret, credential)
     }
@@ -118,7 +111,13 @@ impl Credentials {
     /// Issues the secret for the local user's own commands.
     pub fn issue_local_operator(&self) -> String {
         let secret = new_secret();
-        self.write().holders.insert(SecretHash::from_secret(&secret), Holder::LocalOperator);
+        let holder = Caller {
+            authority: Authority::Operator,
+            identity: LOCAL_OPERATOR.into(),
+            scope: Scope::All,
+            credential: None,
+        };
+        self.write().holders.insert(SecretHash::from_secret(&secret), holder);
         secret
     }
 
@@ -140,20 +139,7 @@ impl Credentials {
     }
 
     pub fn find_hashed(&self, hash: &SecretHash) -> Option<Caller> {
-        Some(match self.read().holders.get(hash)? {
-            Holder::Reviewer(credential) => Caller {
-                authority: Authority::Reviewer,
-                identity: credential.identity.clone(),
-                scope: credential.scope.clone(),
-                credential: Some(Arc::clone(credential)),
-            },
-            Holder::LocalOperator => Caller {
-                authority: Authority::Operator,
-                identity: LOCAL_OPERATOR.into(),
-                scope: Scope::All,
-                credential: None,
-            },
-        })
+        self.read().holders.get(hash).cloned()
     }
 
     /// Reserves the names of reviewers of earlier runs, so that no other caller can act under them.
@@ -181,7 +167,7 @@ impl Credentials {
 impl Issued {
     fn revoke(&mut self, identity: &str) {
         let ended = self.reviewers.get_mut(identity).and_then(Option::take).and_then(|hash| self.holders.remove(&hash));
-        if let Some(Holder::Reviewer(credential)) = ended {
+        if let Some(credential) = ended.and_then(|holder| holder.credential) {
             credential.drain();
         }
     }

@@ -102,7 +102,7 @@ impl<'a> Authorization<'a> {
 
     /// Whether `name` is a pool reviewer and this is not its credential.
     fn is_other_pool_reviewer(self, name: &str) -> bool {
-        self.credentials.is_reserved(name) && self.credential().is_none_or(|own| own.identity != name)
+        self.credentials.is_reserved(name) && (self.credential().is_none() || self.identity() != Some(name))
     }
 
     /// Whether a call has to load its review to check the caller's rights.

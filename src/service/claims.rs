@@ -38,8 +38,8 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
-    if let Some(credential) = credential.filter(|_| seat.is_some()) {
-        let workspace = broker.check_out(&review, &credential.identity).await;
+    if let (Some(_), Some(_), Some(identity)) = (credential, seat, call.authz.identity()) {
+        let workspace = broker.check_out(&review, identity).await;
         response.workspace = workspace.map(|folder| folder.display().to_string());
     }
     if let Some(persona) = response.seat.as_deref().and_then(|seat| broker.persona(seat)) {

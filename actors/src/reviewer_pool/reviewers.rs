@@ -11,7 +11,7 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     pool::{
         PoolState, ReviewerState,
-        scaling::{self, Activity, DrainReason},
+        scaling::{Activity, DrainReason},
     },
     runtime::Runtime,
     time::{Now, Tick},
@@ -87,23 +87,12 @@ impl Reviewer {
         self.row.process != ProcessIdentity::default()
     }
 
-    fn activity(&self) -> Activity {
+    pub(crate) fn activity(&self) -> Activity {
         match self.claims.is_empty() {
             _ if self.is_leaving() => Activity::Leaving,
             _ if self.row.seat.is_some() => Activity::OneShot,
             true => Activity::Idle { since: self.idle_since },
             false => Activity::Busy,
-        }
-    }
-
-    /// `spent`: it already has a seat in every review that waits in its project.
-    pub(crate) fn as_member(&self, spent: bool) -> scaling::Member {
-        scaling::Member {
-            id: self.row.id.clone(),
-            project: self.row.project.clone(),
-            spawned: self.spawned_at,
-            activity: self.activity(),
-            spent,
         }
     }
 

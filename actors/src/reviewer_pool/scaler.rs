@@ -61,8 +61,13 @@ impl AgentQueue {
 
 fn as_member(reviewer: &Reviewer, queues: &[AgentQueue]) -> scaling::Member {
     let own = queues.iter().find(|queue| queue.project == reviewer.row.project);
-    let spent = own.is_some_and(|own| own.reviews.iter().all(|review| review.holders.contains(&reviewer.row.id)));
-    reviewer.as_member(spent)
+    scaling::Member {
+        id: reviewer.row.id.clone(),
+        project: reviewer.row.project.clone(),
+        spawned: reviewer.spawned_at,
+        activity: reviewer.activity(),
+        spent: own.is_some_and(|own| own.reviews.iter().all(|review| review.holders.contains(&reviewer.row.id))),
+    }
 }
 
 impl ReviewerPool {
