@@ -4,7 +4,9 @@ use domain::{ids::ReviewNumber, review::Refusal};
 use git::GitError;
 use store::StoreError;
 
-#[derive(Debug, Clone, thiserror::Error)]
+/// The code of a variant is its name in snake case, unless another one is given.
+#[derive(Debug, Clone, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum BrokerError {
     /// The review's rules refuse it; repeating the call unchanged does not help.
     #[error(transparent)]
@@ -18,8 +20,7 @@ pub enum BrokerError {
     /// Treating it as the broker's own project would show the proposal to the wrong reviewers.
     #[error(
         "this broker was started for project {own}, and {root} is not registered with it; give project (one of: {}), \
-         register the repository in the broker's settings as [projects.NAME], or give it a broker of its own with \
-         --data-dir",
+         register the repository in the broker's settings as [projects.NAME], or give it a broker of its own",
         .known.join(", ")
     )]
     OtherRepository { root: String, own: String, known: Vec<String> },
@@ -28,6 +29,7 @@ pub enum BrokerError {
     VersionMismatch { number: ReviewNumber, given: u64, current: u64 },
     /// An argument that can be parsed but is not allowed.
     #[error("{field}: {problem}")]
+    #[strum(serialize = "invalid_argument")]
     Invalid { field: &'static str, problem: String },
     /// Readers of the text could act as the token's owner.
     #[error("{field} contains a token of this broker; revoke it and send the text without it")]
@@ -36,7 +38,7 @@ pub enum BrokerError {
     TooLong { field: &'static str, actual: usize, limit: usize, unit: &'static str },
     #[error("cursor: not one of this list; begin again without it")]
     BadCursor,
-    #[error("the broker has no git repository to check diffs against; start it inside one or with --repo DIR")]
+    #[error("the broker has no git repository to check diffs against; start it inside one")]
     NoRepository,
     #[error("base {base:?} cannot be used: {message}")]
     BadBase { base: String, message: String },
@@ -60,7 +62,7 @@ pub enum BrokerError {
     ShuttingDown,
     #[error("the pool of reviewers is off; set pool.enabled = true and restart the broker")]
     PoolDisabled,
-    #[error("the pool is full: {max_size} reviewers live (pool.max_size); kill_reviewer makes room")]
+    #[error("the pool is full: {max_size} reviewers live (pool.max_size)")]
     PoolFull { max_size: usize },
     #[error("the last reviewer was started a moment ago (pool.cooldown); try again in {ms} ms")]
     CoolingDown { ms: u64 },
@@ -69,6 +71,7 @@ pub enum BrokerError {
     #[error("no live reviewer {given:?} of this broker; live: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownReviewer { given: String, known: Vec<String> },
     #[error("{name:?} is a reviewer of the pool; only its own pass speaks for it")]
+    #[strum(serialize = "wrong_identity")]
     OfThePool { field: &'static str, name: String },
     #[error("{number} has no round {round}; it has 1 to {last}")]
     NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
@@ -76,36 +79,8 @@ pub enum BrokerError {
 
 impl BrokerError {
     /// A stable code for programs.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Refused(refusal) => refusal.code(),
-            Self::UnknownReview { .. } => "unknown_review",
-            Self::AmbiguousReview { .. } => "ambiguous_review",
-            Self::UnknownProject { .. } => "unknown_project",
-            Self::OtherRepository { .. } => "other_repository",
-            Self::VersionMismatch { .. } => "version_mismatch",
-            Self::Invalid { .. } => "invalid_argument",
-            Self::TooLong { .. } => "too_long",
-            Self::ContainsSecret { .. } => "contains_secret",
-            Self::BadCursor => "bad_cursor",
-            Self::NoRepository => "no_repository",
-            Self::BadBase { .. } => "bad_base",
-            Self::BadTarget { .. } => "bad_target",
-            Self::FlaggedDiff { .. } => "flagged_diff",
-            Self::CheckFailed { .. } => "check_failed",
-            Self::Busy { .. } => "busy",
-            Self::NotSaved { .. } => "not_saved",
-            Self::Unreadable { .. } => "unreadable",
-            Self::Restarted => "restarted",
-            Self::ShuttingDown => "shutting_down",
-            Self::PoolDisabled => "pool_disabled",
-            Self::PoolFull { .. } => "pool_full",
-            Self::CoolingDown { .. } => "cooling_down",
-            Self::PoolUnavailable { .. } => "pool_unavailable",
-            Self::UnknownReviewer { .. } => "unknown_reviewer",
-            Self::OfThePool { .. } => "wrong_identity",
-            Self::NoSuchRound { .. } => "no_such_round",
-        }
+    pub fn code(&self) -> &'static str {
+        if let Self::Refused(refusal) = self { refusal.code() } else { self.into() }
     }
 
     /// Whether the same call may succeed later.

@@ -8,7 +8,8 @@ use prometheus_client::metrics::{
 use std::time::Duration;
 
 /// The outcome of a call, as a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     Ok,
     /// A rule refused it.
@@ -19,18 +20,6 @@ pub enum Outcome {
     Failed,
     /// The caller went away before the response.
     Left,
-}
-
-impl Outcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Refused => "refused",
-            Self::Malformed => "malformed",
-            Self::Failed => "failed",
-            Self::Left => "left",
-        }
-    }
 }
 
 /// Operation and outcome. Only names of our own, because values of callers must not become labels.
@@ -71,7 +60,7 @@ impl Default for Metrics {
 impl Metrics {
     /// `tool` is the name of an operation or a route.
     pub fn call(&self, tool: &'static str, outcome: Outcome, took: Duration) {
-        self.calls.get_or_create(&[("tool", tool), ("outcome", outcome.as_str())]).inc();
+        self.calls.get_or_create(&[("tool", tool), ("outcome", outcome.into())]).inc();
         self.call_seconds.get_or_create(&[("tool", tool)]).observe(took.as_secs_f64());
     }
 

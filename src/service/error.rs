@@ -69,9 +69,22 @@ pub(crate) fn error_body(error: &BrokerError) -> ErrorBody {
     };
     ErrorBody {
         code: ErrorCode::parse(error.code()).unwrap_or(ErrorCode::Unknown),
-        error: error.to_string(),
+        error: format!("{error}{}", hint(error)),
         retryable: error.is_retryable(),
         details,
+    }
+}
+
+/// What the caller can do with this interface.
+const fn hint(error: &BrokerError) -> &'static str {
+    if matches!(error, BrokerError::OtherRepository { .. }) {
+        " with --data-dir"
+    } else if matches!(error, BrokerError::NoRepository) {
+        " or with --repo DIR"
+    } else if matches!(error, BrokerError::PoolFull { .. }) {
+        "; kill_reviewer makes room"
+    } else {
+        ""
     }
 }
 
@@ -147,7 +160,9 @@ fn refusal_details(refusal: &Refusal) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use actors::BrokerError;
     use api::ErrorCode;
+    use strum::VariantNames as _;
 
     /// The codes in `fn code` of a source file.
     fn codes_of(source: &str) -> Vec<&str> {
@@ -160,8 +175,9 @@ mod tests {
 
     #[test]
     fn every_code_of_the_rules_and_the_broker_is_an_error_code() {
-        let sources = [include_str!("../../domain/src/review/refusal.rs"), include_str!("../../actors/src/error.rs")];
-        for code in sources.into_iter().flat_map(codes_of) {
+        let refusals = codes_of(include_str!("../../domain/src/review/refusal.rs"));
+        let errors = BrokerError::VARIANTS.iter().copied().filter(|code| *code != "refused");
+        for code in refusals.into_iter().chain(errors) {
             assert!(ErrorCode::parse(code).is_some(), "{code} is not an ErrorCode");
         }
     }

@@ -13,12 +13,12 @@
 //! Exit codes: the reviewer's own, or 128 + the signal that killed it; 127 if its program was not found, 126 if it
 //! cannot be run, 125 if the shim itself failed.
 
-mod process_tree;
-
-use super::{ProcessSpec, own_executable};
-use nix::sys::signal::Signal as SignalNumber;
-use nix::unistd::{Pid, setsid};
-use process_tree::ProcessTree;
+use super::{ProcessSpec, own_executable, procfs};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal as SignalNumber, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpgrp, setsid};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 const SHIM_FAILED_CODE: u8 = 125;
 const NOT_RUNNABLE_CODE: u8 = 126;
@@ -36,6 +36,10 @@ const NOT_FOUND_CODE: u8 = 127;
 
 /// The grace period if the shim itself gets a signal, which only a person sends.
 const SIGNAL_GRACE_DELAY: Duration = Duration::from_secs(10);
+
+/// A process that survives SIGKILL for this long hangs in the kernel; waiting longer does not help.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+const KILL_RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// Runs one reviewer until it has exited. Call it on the main thread, outside of any runtime.
 pub fn run() -> ExitCode {
@@ -101,7 +105,7 @@ async fn supervise() -> io::Result<u8> {
         () = stop_signals.next() => return Ok(signal_code(SignalNumber::SIGTERM)),
     };
     let mut tree = match start(spec) {
-        Ok(reviewer) => ProcessTree::new(reviewer),
+        Ok(reviewer) => ProcessTree { reviewer, code: None },
         Err((code, message)) => return Ok(report(code, &message)),
     };
 
@@ -114,7 +118,7 @@ async fn supervise() -> io::Result<u8> {
             },
             () = stop_signals.next() => SIGNAL_GRACE_DELAY,
             _ = child_exited.recv() => {
-                if tree.reap() && tree.code().is_none() {
+                if tree.reap() && tree.code.is_none() {
                     continue;
                 }
                 break;
@@ -128,7 +132,7 @@ async fn supervise() -> io::Result<u8> {
         kill_at = Some(kill_at.map_or(deadline, |earlier| earlier.min(deadline)));
     }
     tree.kill().await;
-    Ok(tree.code().unwrap_or(signal_code(SignalNumber::SIGKILL)))
+    Ok(tree.code.unwrap_or(signal_code(SignalNumber::SIGKILL)))
 }
 
 /// Reads the next order. Cancel safe.
@@ -204,4 +208,71 @@ fn signal_code(signal: SignalNumber) -> u8 {
 fn report(code: u8, message: &str) -> u8 {
     let _ = writeln!(io::stderr(), "countersign: {message}");
     code
+}
+
+/// The processes below the shim. As a subreaper it stays the ancestor of every process, even of those that fork twice or
+/// change their session. The tree is gone when the shim has no child left.
+struct ProcessTree {
+    reviewer: Pid,
+    /// The exit code of the reviewer, once it has exited.
+    code: Option<u8>,
+}
+
+impl ProcessTree {
+    /// Reaps all processes that have exited, including adopted orphans. Returns whether any process is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => return true,
+                Ok(WaitStatus::Exited(pid, code)) if pid == self.reviewer => {
+                    self.code = Some(u8::try_from(code & 0xff).unwrap_or_default());
+                }
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.reviewer => {
+                    self.code = Some(signal_code(signal))
+                }
+                Ok(_) | Err(Errno::EINTR) => {}
+                // A process was killed by a signal unknown to nix, which does not report its pid.
+                Err(Errno::EINVAL) => {
+                    if kill(self.reviewer, None) == Err(Errno::ESRCH) {
+                        self.code.get_or_insert(signal_code(SignalNumber::SIGKILL));
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Sends SIGTERM to all processes. Call it once: some programs abort their cleanup on a second SIGTERM.
+    fn terminate(&self) {
+        if cfg!(not(target_os = "linux")) {
+            let _ = killpg(self.reviewer, SignalNumber::SIGTERM);
+        }
+        for entry in descendants() {
+            let _ = kill(entry.pid, SignalNumber::SIGTERM);
+        }
+    }
+
+    /// Kills until no process is left. Kills whole process groups, which a fork cannot escape. Only the shim's own group
+    /// has members outside the tree.
+    async fn kill(&mut self) {
+        let give_up_at = Instant::now() + KILL_TIMEOUT;
+        if cfg!(not(target_os = "linux")) {
+            let _ = killpg(self.reviewer, SignalNumber::SIGKILL);
+        }
+        while self.reap() && Instant::now() < give_up_at {
+            let processes = descendants();
+            let groups: HashSet<_> = processes.iter().map(|entry| entry.group).collect();
+            for group in groups.into_iter().filter(|group| *group != getpgrp() && group.as_raw() > 1) {
+                let _ = killpg(group, SignalNumber::SIGKILL);
+            }
+            for entry in processes {
+                let _ = kill(entry.pid, SignalNumber::SIGKILL);
+            }
+            sleep(KILL_RETRY_DELAY).await;
+        }
+    }
+}
+
+fn descendants() -> Vec<procfs::Entry> {
+    procfs::descendants(&procfs::all(), &[Pid::this()], None)
 }
