@@ -14,8 +14,8 @@ use domain::{
     consensus::PolicyRequest,
     ids::ReviewId,
     limits::Limits,
-    pool::scaling,
     review::{ClaimSeat, Command, Review, Rules, Status},
+    reviewer_pool::scaling,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use testkit::proposer;

@@ -10,7 +10,7 @@ use crate::{
     review::{CommandOutcome, ReviewMessage},
     supervisor::SupervisorMessage,
 };
-use domain::{content::Content, ids::ReviewId, pool::PoolEvent, review::Command, time::Now};
+use domain::{content::Content, ids::ReviewId, review::Command, reviewer_pool::PoolEvent, time::Now};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::Arc;
 use store::{Change, CommitReply, PoolChange, ReviewerRow, StoreError, WebhookChange, Writer};

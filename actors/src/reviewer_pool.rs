@@ -1,6 +1,6 @@
 //! Starts reviewer processes when reviews wait, and stops them when none do.
 //!
-//! [`domain::pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the log
+//! [`domain::reviewer_pool::scaling`] decides how many reviewers run; this actor carries the decision out. It learns from the log
 //! what its reviewers do, so a review does not know the pool.
 //!
 //! ```text
@@ -26,7 +26,7 @@ use crate::{
     submission::Submissions,
 };
 use domain::{
-    pool::{PoolState, scaling},
+    reviewer_pool::{PoolState, scaling},
     runtime::RuntimeSettings,
     time::Tick,
 };

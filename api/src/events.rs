@@ -5,12 +5,12 @@ use domain::{
     event_kind::{EventKind, Topic},
     finding::{FindingStatus, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
-    pool::{
+    priority::Priority,
+    review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, Role, Status},
+    reviewer_pool::{
         PoolEvent,
         scaling::{DrainReason, SpawnReason},
     },
-    priority::Priority,
-    review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, Role, Status},
     text::{count, ellipsize, escape},
     verdict::Verdict,
 };

@@ -1,5 +1,5 @@
 use super::{Event, EventData, MAX_ITEMS, TEXT_CHARS, shorten, shorten_all};
-use domain::{event_kind::Topic, ids::ReviewNumber, pool::PoolEvent, review::Status};
+use domain::{event_kind::Topic, ids::ReviewNumber, review::Status, reviewer_pool::PoolEvent};
 use serde_json::json;
 
 fn event(data: EventData) -> Event {

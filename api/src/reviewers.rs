@@ -1,6 +1,6 @@
 //! The pool of reviewer processes: listing, starting and stopping them, and reading their output.
 
-use domain::pool::PoolState;
+use domain::reviewer_pool::PoolState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -1,6 +1,6 @@
 //! The kinds of events in the log, and the coarser topics that subscribers filter by.
 
-use crate::{pool::PoolEvent, review::Event};
+use crate::{review::Event, reviewer_pool::PoolEvent};
 
 crate::string_enum! {
     /// The kind of an event, as the log's `kind` column and its JSON name it.

@@ -1,5 +1,5 @@
 use super::Topic;
-use crate::{pool::PoolEvent, review::Event};
+use crate::{review::Event, reviewer_pool::PoolEvent};
 use serde_json::{Value, json};
 
 fn review(kind: &str, more: Value) -> Event {

@@ -147,7 +147,7 @@ impl Metrics {
     /// Without a pool there are no reviewers; the other metrics are still shown.
     async fn add_reviewers(&self, gauges: &mut Registry) {
         let reviewers = Family::<[(&'static str, &'static str); 1], Gauge>::default();
-        for state in domain::pool::ReviewerState::ALL {
+        for state in domain::reviewer_pool::ReviewerState::ALL {
             reviewers.get_or_create(&[("state", state.as_str())]).set(0);
         }
         let pool = self.0.broker.pool_status().await.ok();

@@ -7,7 +7,7 @@ use actors::{
 use anyhow::Context as _;
 use config::Config;
 use config::data_dir::open_private;
-use domain::{pool::scaling, review::Rules};
+use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},

@@ -4,8 +4,8 @@ use crate::{StoreError, rows::ReviewerRow};
 use domain::{
     content::Content,
     finding::Finding,
-    pool::PoolEvent,
     review::{LoggedEvent, Review},
+    reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
 };
 use std::{collections::BTreeSet, sync::Arc};

@@ -4,8 +4,8 @@ use crate::{Reader, sqlite::Counters};
 use domain::{
     event_kind::{EventKind, Topic},
     ids::{ReviewId, ReviewNumber},
-    pool::PoolEvent,
     review::{LoggedEvent, Status},
+    reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
 };
 use prometheus_client::metrics::histogram::Histogram;

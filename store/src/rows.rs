@@ -4,8 +4,8 @@ use domain::{
     event_kind::EventKind,
     finding::{Finding, FindingNumber, FindingStatus, Severity},
     ids::{ReviewId, ReviewNumber},
-    pool::scaling::SpawnReason,
     review::{Category, ReviewTarget, Status},
+    reviewer_pool::scaling::SpawnReason,
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};

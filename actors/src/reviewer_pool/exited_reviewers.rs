@@ -13,8 +13,8 @@ use super::{
 use crate::{error::BrokerError, gateway::Reviews, reviewer_process::orphans::sweep, workspace};
 use domain::{
     ids::ReviewId,
-    pool::{PoolEvent, circuit_breaker::RunResult, scaling::DrainReason},
     review::{ClaimEndReason, Command},
+    reviewer_pool::{PoolEvent, circuit_breaker::RunResult, scaling::DrainReason},
 };
 use ractor::ActorRef;
 use std::time::Duration;

@@ -28,8 +28,8 @@ use crate::{
 use domain::{
     ids::ReviewId,
     persona::Persona,
-    pool::PoolEvent,
     review::{ClaimSeat, Command, Review},
+    reviewer_pool::PoolEvent,
     runtime::RuntimeSettings,
 };
 use outcome::retry_transient;

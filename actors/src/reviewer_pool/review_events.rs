@@ -4,8 +4,8 @@
 use super::{ReviewerPool, State, exited_reviewers, reviewers::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    pool::scaling::DrainReason,
     review::{ClaimEndReason, Event, Requeued, Status},
+    reviewer_pool::scaling::DrainReason,
     time::Tick,
 };
 use store::{EventRecord, LogEntry};

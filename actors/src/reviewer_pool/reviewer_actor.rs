@@ -19,7 +19,7 @@ use crate::{
     },
     submission::Submissions,
 };
-use domain::pool::PoolEvent;
+use domain::reviewer_pool::PoolEvent;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{
     sync::{Arc, PoisonError},

@@ -9,7 +9,7 @@ use crate::{
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    pool::{
+    reviewer_pool::{
         PoolState, ReviewerState,
         scaling::{Activity, DrainReason},
     },

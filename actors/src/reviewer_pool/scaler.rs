@@ -1,4 +1,4 @@
-//! Starts and stops reviewers as [`domain::pool::scaling`] decides, or as an operator asks.
+//! Starts and stops reviewers as [`domain::reviewer_pool::scaling`] decides, or as an operator asks.
 
 use super::{
     LiveReviewer, PoolMessage, ReviewerPool, State, exited_reviewers,
@@ -14,7 +14,7 @@ use crate::{
 use domain::{
     ids::ReviewId,
     persona::Mode,
-    pool::{
+    reviewer_pool::{
         PoolEvent,
         scaling::{self, Decision, DrainReason, Queue, Spawn, SpawnReason},
     },

@@ -4,7 +4,7 @@
 //! reviewers are also counted per persona, because each persona may use a different client.
 
 use domain::{
-    pool::{
+    reviewer_pool::{
         PoolState,
         circuit_breaker::{CircuitBreaker, RunResult},
     },

@@ -10,7 +10,7 @@ use crate::{
 use domain::{
     credential::Scope,
     persona::Persona,
-    pool::scaling::{Spawn, SpawnReason},
+    reviewer_pool::scaling::{Spawn, SpawnReason},
     reviewer_prompt,
     runtime::RuntimeSettings,
 };

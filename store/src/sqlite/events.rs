@@ -12,9 +12,9 @@ use crate::{
 use domain::{
     event_kind::EventKind,
     ids::ReviewNumber,
-    pool::PoolEvent,
     query::EventOrder,
     review::{Event, LoggedEvent, Status},
+    reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
 };
 use futures::StreamExt as _;

@@ -9,9 +9,9 @@ use crate::{
 use domain::{
     event_kind::EventKind,
     ids::ReviewNumber,
-    pool::PoolEvent,
-    pool::scaling::SpawnReason,
     query::EventOrder,
+    reviewer_pool::PoolEvent,
+    reviewer_pool::scaling::SpawnReason,
     time::{Tick, Timestamp},
 };
 use rusqlite::Connection;

@@ -7,9 +7,9 @@ use crate::{
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    pool::PoolEvent,
     priority::Priority,
     review::Status,
+    reviewer_pool::PoolEvent,
 };
 use rusqlite::{Connection, params};
 

@@ -1,6 +1,6 @@
 use crate::{DeliverySelector, PoolChange, Settings, Store, WebhookChange, WebhookStep, open, rows::WebhookRow};
 use domain::{
-    pool::PoolEvent,
+    reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
 };
 use tokio::sync::oneshot;

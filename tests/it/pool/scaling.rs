@@ -10,7 +10,7 @@ use crate::support::{
     tool_calls::all_tools,
     wait_until::wait_until,
 };
-use domain::{pool::PoolEvent, review::Event};
+use domain::{review::Event, reviewer_pool::PoolEvent};
 use serde_json::{Value, json};
 use std::{path::Path, time::Instant};
 use store::{EventRecord, LogEntry};

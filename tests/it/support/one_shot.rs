@@ -8,10 +8,10 @@ use super::{
 };
 use domain::{
     ids::ReviewNumber,
-    pool::PoolEvent,
-    pool::scaling::SpawnReason,
     query::Iteration,
     review::{ClaimEndReason, Event, Review},
+    reviewer_pool::PoolEvent,
+    reviewer_pool::scaling::SpawnReason,
 };
 use serde_json::{Value, json};
 use std::{

@@ -2,7 +2,7 @@
 
 use crate::{
     event_kind::EventKind,
-    pool::scaling::{DrainReason, SpawnReason},
+    reviewer_pool::scaling::{DrainReason, SpawnReason},
 };
 use serde::{Deserialize, Serialize};
 
