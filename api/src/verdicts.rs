@@ -50,6 +50,25 @@ pub struct VerdictRequest {
     pub metrics: Option<ReviewMetrics>,
 }
 
+impl VerdictRequest {
+    /// A verdict without any texts.
+    pub fn new(review_id: impl Into<String>, verdict: Verdict) -> Self {
+        Self {
+            review_id: review_id.into(),
+            verdict,
+            reason: None,
+            counter_patch: None,
+            claim_generation: None,
+            reviewer_id: None,
+            content_hash: None,
+            summary: None,
+            issues: None,
+            suggestions: None,
+            metrics: None,
+        }
+    }
+}
+
 /// Response of submit_verdict.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

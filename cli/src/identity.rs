@@ -6,7 +6,6 @@ use crate::{
 };
 use anyhow::anyhow;
 use api::{
-    ErrorBody, ErrorCode,
     operation::GetReviewStatus,
     reviews::{ReviewStatusRequest, ReviewStatusResponse, SeatState},
 };
@@ -88,18 +87,6 @@ impl Caller {
 
     pub(crate) async fn review(&self, review_id: String) -> Result<ReviewStatusResponse, CliError> {
         self.client.execute::<GetReviewStatus>(&ReviewStatusRequest { review_id, ..Default::default() }).await
-    }
-
-    /// The review, if the caller may act for its proposer. These calls carry no name, so the broker would record them as
-    /// the proposer's.
-    pub(crate) async fn own_review(&self, review_id: String) -> Result<ReviewStatusResponse, CliError> {
-        let review = self.review(review_id).await?;
-        let owner = review.state.proposer.identity();
-        if self.name.is_none() || self.is(owner) {
-            return Ok(review);
-        }
-        let error = format!("{} was proposed by {owner}; to act in that name give --as {owner}", review.head.number);
-        Err(ErrorBody::new(ErrorCode::NotTheProposer, error).into())
     }
 
     /// The role of the caller in this review.

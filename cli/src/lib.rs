@@ -13,7 +13,7 @@ mod init;
 mod mcp_bridge;
 mod progress;
 mod render;
-mod review_arg;
+mod review_args;
 mod signals;
 mod terminal;
 mod top;
@@ -43,7 +43,7 @@ pub enum Command {
     Mcp(mcp::Args),
     /// Propose the current branch, or something else, for review
     #[command(after_help = wait::EXIT_CODES)]
-    Request(Box<request::Args>),
+    Request(Box<request::RequestArgs>),
     /// List reviews
     List(list::Args),
     /// Show everything about one review
@@ -54,7 +54,7 @@ pub enum Command {
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),
     /// Print the proposed diff
-    Diff(diff::Args),
+    Diff(diff::DiffArgs),
     /// Reviewer: claim a seat of a review
     Claim(review_actions::ClaimArgs),
     /// Reviewer: give a claimed review back without a verdict
@@ -65,9 +65,9 @@ pub enum Command {
     Comment(review_actions::CommentArgs),
     /// Proposer: submit the next round of a review
     #[command(after_help = wait::EXIT_CODES)]
-    Resubmit(resubmit::Args),
+    Resubmit(request::ResubmitArgs),
     /// Proposer: show, accept or decline a reviewer's counter-patch
-    Patch(patch::Args),
+    Patch(diff::PatchArgs),
     /// Proposer: withdraw a review
     Cancel(review_actions::CancelArgs),
     /// Proposer: close a review
@@ -134,18 +134,18 @@ pub fn asks_for_json(matches: &ArgMatches) -> bool {
 pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode {
     let ended = match command {
         Command::Mcp(args) => small(mcp::run(args)),
-        Command::Request(args) => small(request::run(*args)),
+        Command::Request(args) => small(request::request(*args)),
         Command::List(args) => small(list::run(args)),
         Command::Show(args) => small(show::run(args)),
         Command::Status(args) => small(review_actions::status(args)),
         Command::Wait(args) => small(wait::run(args)),
-        Command::Diff(args) => small(diff::run(args)),
+        Command::Diff(args) => small(diff::diff(args)),
         Command::Claim(args) => small(review_actions::claim(args)),
         Command::Release(args) => small(review_actions::release(args)),
         Command::Respond(args) => small(respond::run(*args)),
         Command::Comment(args) => small(review_actions::comment(args)),
-        Command::Resubmit(args) => small(resubmit::run(args)),
-        Command::Patch(args) => small(patch::run(args)),
+        Command::Resubmit(args) => small(request::resubmit(args)),
+        Command::Patch(args) => small(diff::patch(args)),
         Command::Cancel(args) => small(review_actions::cancel(args)),
         Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),

@@ -51,13 +51,12 @@ pub(crate) fn clipped(text: &str, max_columns: usize) -> String {
 /// A text of several lines, indented, wrapped at the width of the terminal, with control characters escaped.
 pub(crate) fn indented(text: &str, indent: usize) -> String {
     let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(10));
-    let lines = text.trim_end().lines().map(|line| escape(&line.replace('\t', "    ")).into_owned());
-    let lines = lines.flat_map(|line| table::wrapped(&line, room));
     let mut out = String::new();
-    for line in lines {
-        let line = format!("{}{line}", " ".repeat(indent));
-        out.push_str(line.trim_end());
-        out.push('\n');
+    for line in text.trim_end().lines() {
+        for part in table::wrapped(&escape(&line.replace('\t', "    ")), room) {
+            out.push_str(format!("{}{part}", " ".repeat(indent)).trim_end());
+            out.push('\n');
+        }
     }
     out
 }

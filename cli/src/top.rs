@@ -1,30 +1,33 @@
 //! `countersign top`: a live view of the queue, the reviewers, the events and the actors, with keys to act on them.
 //!
-//! [`app`] holds the state and handles keys, [`view`] draws it, and [`data`] fetches from the broker.
+//! [`app`] holds the state and handles keys, [`view`] draws it, and this module talks to the broker.
 
 mod app;
-mod data;
 #[cfg(test)]
 mod fixtures;
 mod view;
 
 use crate::{
     CliError,
-    client::event_stream::EventQuery,
+    client::{Client, event_stream::EventQuery},
     commands::{respond, review_actions, show},
     identity::{Caller, IdentityArgs},
+    review_args::OPEN,
     terminal,
 };
 use anyhow::anyhow;
 use api::{
-    operation::{AddMessage, KillReviewer},
-    reviewers::KillReviewerRequest,
+    operation::{AddMessage, KillReviewer, ListReviewers, ListReviews},
+    reviewers::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse},
+    reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
+    verdicts::VerdictRequest,
 };
 use app::{Action, App};
 use crossterm::event::{Event, EventStream};
 use domain::verdict::Verdict;
 use futures::{FutureExt as _, StreamExt as _};
 use ratatui::DefaultTerminal;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::time::interval;
 
@@ -39,7 +42,7 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
-    let state = data::fetch(&caller.client).await?;
+    let state = fetch_state(&caller.client).await?;
     if caller.client.json {
         return terminal::write_pretty_json(&state);
     }
@@ -96,7 +99,7 @@ async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Optio
         }
         Action::Approve(id) => {
             let review = caller.review(id.clone()).await?;
-            respond::submit(caller, &review, None, respond::verdict_without_text(Verdict::Approved)).await?;
+            respond::submit(caller, &review, None, VerdictRequest::new("", Verdict::Approved)).await?;
             Some(format!("approved {id}"))
         }
         Action::Comment(id, text) => {
@@ -110,6 +113,40 @@ async fn perform(action: Action, caller: &Caller, app: &mut App) -> Result<Optio
             Some(format!("stopping {reviewer}"))
         }
     };
-    app.update(data::fetch(&caller.client).await?);
+    app.update(fetch_state(&caller.client).await?);
     Ok(done)
+}
+
+/// Reviews per status, more than fit on a screen.
+const ROWS: u32 = 50;
+
+/// A snapshot of the broker.
+#[derive(Debug, Default, Serialize)]
+struct BrokerState {
+    pub reviews: Vec<ReviewRow>,
+    /// Absent for a caller who is not an operator.
+    pub pool: Option<ListReviewersResponse>,
+    /// The actor tree, line by line. Empty for a caller who is not an operator.
+    pub actors: Vec<String>,
+}
+
+async fn fetch_state(client: &Client) -> Result<BrokerState, CliError> {
+    let mut reviews = Vec::new();
+    for status in OPEN {
+        let request = ListReviewsRequest { status: Some(status), limit: Some(ROWS), ..Default::default() };
+        let page = client.execute_quietly::<ListReviews, ListReviewsResponse>(&request).await?;
+        reviews.extend(page.reviews.into_iter().filter(|review| review.head.status == status));
+    }
+    let pool = optional(client.execute_quietly::<ListReviewers, _>(&ListReviewersRequest {}).await)?;
+    let actors = optional(client.get("/debug/actors", &[("format", "text".to_owned())]).await)?.unwrap_or_default();
+    Ok(BrokerState { reviews, pool, actors: actors.lines().map(str::to_owned).collect() })
+}
+
+/// The result of a call that only operators may make.
+fn optional<T>(result: Result<T, CliError>) -> Result<Option<T>, CliError> {
+    match result {
+        Ok(response) => Ok(Some(response)),
+        Err(failure) if failure.is_retryable() => Err(failure),
+        Err(_) => Ok(None),
+    }
 }

@@ -1,21 +1,28 @@
-//! `countersign diff`: prints the proposed diff; unchanged into a pipe, for `git apply`.
+//! `countersign diff` and `countersign patch`: print the proposed diff or a reviewer's counter-patch, and decide on the
+//! counter-patch. Into a pipe a diff is written unchanged, for `git apply`.
 
 use crate::{
     CliError,
     client::pagination,
-    identity::IdentityArgs,
-    render::style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
-    review_arg::ReviewArg,
+    render::{
+        execute_and_print, review,
+        style::{BAD, BOLD, BUSY, GOOD, PLAIN, paint},
+    },
+    review_args::ReviewArgs,
     terminal,
 };
 use anyhow::anyhow;
-use api::proposals::{ContentChoice, ProposalRequest};
+use api::{
+    Operation,
+    counter_patches::CounterPatchRequest,
+    operation::{AcceptCounterPatch, RejectCounterPatch},
+    proposals::{ContentChoice, ProposalRequest},
+    reviews::ReviewStatusResponse,
+};
 use domain::text::escape;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    review: ReviewArg,
+pub struct DiffArgs {
     /// Diff of an earlier round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
@@ -29,13 +36,13 @@ pub struct Args {
     #[arg(long)]
     submitted: bool,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
+pub(crate) async fn diff(args: DiffArgs) -> Result<(), CliError> {
+    let (caller, review_id) = args.review.find(None).await?;
     let request = ProposalRequest {
-        review_id: args.review.find(&caller, None).await?,
+        review_id,
         round: args.round,
         since_round: args.since,
         file: args.file,
@@ -50,14 +57,67 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         terminal::remark(&escape(note));
     }
     match &proposal.diff {
-        Some(diff) => print(diff),
+        Some(diff) => print_diff(diff),
         None if args.since.is_some() => Ok(()),
         None => Err(anyhow!("{} has no diff; see `countersign show`", proposal.head.number).into()),
     }
 }
 
+#[derive(Debug, clap::Args)]
+pub struct PatchArgs {
+    #[command(subcommand)]
+    command: PatchCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PatchCommand {
+    /// Print the counter-patch; unchanged into a pipe, for git apply
+    Show(CounterPatchArgs),
+    /// Accept: it becomes the content of the review if it still applies
+    Accept(CounterPatchArgs),
+    /// Decline: the content stays unchanged
+    Decline(CounterPatchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct CounterPatchArgs {
+    /// Seat of the counter-patch, if there are several
+    #[arg(long, value_name = "PERSONA")]
+    persona: Option<String>,
+    #[command(flatten)]
+    review: ReviewArgs,
+}
+
+pub(crate) async fn patch(args: PatchArgs) -> Result<(), CliError> {
+    match args.command {
+        PatchCommand::Show(args) => show_patch(args).await,
+        PatchCommand::Accept(args) => decide::<AcceptCounterPatch>(args).await,
+        PatchCommand::Decline(args) => decide::<RejectCounterPatch>(args).await,
+    }
+}
+
+async fn show_patch(args: CounterPatchArgs) -> Result<(), CliError> {
+    let (caller, review_id) = args.review.find(None).await?;
+    let request = ProposalRequest { review_id, persona: args.persona, ..Default::default() };
+    let proposal = pagination::proposal(&caller.client, request).await?;
+    if caller.client.json {
+        return terminal::write_pretty_json(&proposal);
+    }
+    let missing = || anyhow!("no counter-patch in this round of {}", proposal.head.number);
+    print_diff(proposal.counter_patch.as_deref().ok_or_else(missing)?)
+}
+
+async fn decide<O>(args: CounterPatchArgs) -> Result<(), CliError>
+where
+    O: Operation<Request = CounterPatchRequest, Response = ReviewStatusResponse>,
+{
+    let (caller, review) = args.review.find_own().await?;
+    let request = CounterPatchRequest { review_id: review.head.review_id.to_string(), persona: args.persona };
+    execute_and_print::<O>(&caller.client, &request, review::status).await
+}
+
 /// Coloured on a terminal, with hidden characters escaped.
-pub(crate) fn print(diff: &str) -> Result<(), CliError> {
+fn print_diff(diff: &str) -> Result<(), CliError> {
     if !terminal::is_terminal() {
         let end = if diff.ends_with('\n') { "" } else { "\n" };
         return terminal::write_raw(format!("{diff}{end}").as_bytes());

@@ -6,7 +6,7 @@ use crate::{
         BrokerArgs,
         event_stream::{EventQuery, ReceivedEvent},
     },
-    review_arg, terminal,
+    review_args, terminal,
 };
 use api::events::Event;
 use domain::text::{escape, truncate};
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let client = args.broker.connect().await?;
     let query = EventQuery {
         since: args.since.or((!args.follow).then_some(0)),
-        review: args.review.as_deref().map(review_arg::id),
+        review: args.review.as_deref().map(review_args::id),
         project: args.project,
         kind: args.kind,
         follow: args.follow,

@@ -1,25 +1,27 @@
 //! `countersign export`: writes reviews as SARIF, JSON or Markdown.
 
-mod bundle;
 mod markdown;
 mod sarif;
 
 use crate::{
-    CliError, USAGE,
+    CliError,
     client::{BrokerArgs, Client, pagination},
     error::parse_optional,
-    terminal,
+    review_args, terminal,
 };
 use anyhow::{Context as _, anyhow};
-use api::reviews::ListReviewsRequest;
-use bundle::ReviewBundle;
-use domain::text::count;
-use serde::Serialize;
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::PathBuf,
+use api::{
+    history::TimelineRound,
+    issues::Issue,
+    messages::Message,
+    operation::GetReviewStatus,
+    proposals::{ProposalRequest, ProposalResponse},
+    reviews::{ListReviewsRequest, ReviewStatusRequest, ReviewStatusResponse},
 };
+use domain::{ids::ReviewNumber, text::count};
+use serde::Serialize;
+use serde_json::json;
+use std::{fs, path::PathBuf};
 
 /// Maximum number of reviews in one file.
 const MAX_REVIEWS: usize = 1_000;
@@ -64,10 +66,10 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     };
     let mut bundles = Vec::with_capacity(ids.len());
     for id in &ids {
-        bundles.push(bundle::fetch(&client, id).await?);
+        bundles.push(fetch(&client, id).await?);
     }
     let text = match format {
-        Format::Json => pretty_json(&Export { reviews: &bundles })?,
+        Format::Json => pretty_json(&json!({ "reviews": bundles }))?,
         Format::Sarif => pretty_json(&sarif::render(&bundles))?,
         Format::Markdown => markdown::render(&bundles),
     };
@@ -76,13 +78,8 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         Some(file) => {
             fs::write(&file, text).with_context(|| file.display().to_string())?;
             let issues: usize = bundles.iter().map(|bundle| bundle.issues.len()).sum();
-            let _ = writeln!(
-                io::stderr(),
-                "{}, {} → {}",
-                count(bundles.len(), "review"),
-                count(issues, "issue"),
-                file.display()
-            );
+            let (reviews, issues) = (count(bundles.len(), "review"), count(issues, "issue"));
+            terminal::remark(&format!("{reviews}, {issues} → {}", file.display()));
         }
     }
     Ok(())
@@ -92,34 +89,25 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 fn expand_ranges(named: &[String]) -> Result<Vec<String>, CliError> {
     let mut ids = Vec::new();
     for name in named {
-        match name.split_once("..") {
-            None => ids.push(name.clone()),
-            Some((first, last)) => match (parse_number(first), parse_number(last)) {
-                (Some(first), Some(last)) if first <= last => {
-                    ids.extend((first..=last).take(MAX_REVIEWS + 1).map(|number| format!("R-{number}")));
-                }
-                _ => {
-                    return Err(CliError::new(
-                        USAGE,
-                        anyhow!("{name}: not a range; expected R-3..R-9 with the smaller number first"),
-                    ));
-                }
-            },
+        let Some((first, last)) = name.split_once("..") else {
+            ids.push(name.clone());
+            continue;
+        };
+        let number = |name| ReviewNumber::parse(&review_args::id(name)).map(|number| number.0);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if 0 < first && first <= last => {
+                ids.extend((first..=last).take(MAX_REVIEWS + 1).map(|number| ReviewNumber(number).to_string()));
+            }
+            _ => {
+                let error = anyhow!("{name}: not a range; expected R-3..R-9 with the smaller number first");
+                return Err(CliError::usage(error));
+            }
         }
     }
     if ids.len() > MAX_REVIEWS {
-        return Err(CliError::new(USAGE, anyhow!("more than {MAX_REVIEWS} reviews; export them into several files")));
+        return Err(CliError::usage(anyhow!("more than {MAX_REVIEWS} reviews; export them into several files")));
     }
     Ok(ids)
-}
-
-fn parse_number(name: &str) -> Option<u64> {
-    name.strip_prefix("R-")
-        .or_else(|| name.strip_prefix("r-"))
-        .unwrap_or(name)
-        .parse()
-        .ok()
-        .filter(|number| *number > 0)
 }
 
 async fn list_ids(client: &Client, status: Option<&str>, project: Option<String>) -> Result<Vec<String>, CliError> {
@@ -128,10 +116,28 @@ async fn list_ids(client: &Client, status: Option<&str>, project: Option<String>
     Ok(reviews.iter().map(|review| review.head.review_id.to_string()).collect())
 }
 
-/// The JSON format.
-#[derive(Serialize)]
-struct Export<'a> {
-    reviews: &'a [ReviewBundle],
+/// A review with all its rounds, issues, messages and events.
+#[derive(Debug, Serialize)]
+struct ReviewBundle {
+    review: ReviewStatusResponse,
+    rounds: Vec<ProposalResponse>,
+    issues: Vec<Issue>,
+    messages: Vec<Message>,
+    timeline: Vec<TimelineRound>,
+}
+
+async fn fetch(client: &Client, id: &str) -> Result<ReviewBundle, CliError> {
+    let request = ReviewStatusRequest { review_id: id.to_owned(), ..Default::default() };
+    let review = client.execute::<GetReviewStatus>(&request).await?;
+    let mut rounds = Vec::new();
+    for round in 1..=review.head.current_round.max(1) {
+        let request = ProposalRequest { review_id: id.to_owned(), round: Some(round), ..Default::default() };
+        rounds.push(pagination::proposal(client, request).await?);
+    }
+    let issues = pagination::issues_of_review(client, id).await?.issues;
+    let messages = pagination::discussion(client, id).await?;
+    let timeline = pagination::timeline(client, id).await?.rounds;
+    Ok(ReviewBundle { review, rounds, issues, messages, timeline })
 }
 
 fn pretty_json(value: &impl Serialize) -> Result<String, CliError> {

@@ -8,7 +8,7 @@ use crate::{
     },
     error::parse_optional,
     render::{clipped, duration, format_age, format_local, format_local_short, next_page, one_line, print, table},
-    review_arg,
+    review_args,
 };
 use api::{
     history::{
@@ -57,7 +57,7 @@ pub struct AuditArgs {
 
 pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
     let request = AuditRequest {
-        review_id: args.review.as_deref().map(review_arg::id),
+        review_id: args.review.as_deref().map(review_args::id),
         actor: args.actor,
         kind: parse_optional("kind", args.kind.as_deref())?,
         project: args.project,
@@ -85,8 +85,7 @@ fn render_audit(log: &AuditResponse) -> String {
             escape(&event.detail).into_owned(),
         ]
     };
-    let lines: Vec<_> = log.events.iter().map(line).collect();
-    let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], &lines);
+    let table = table(["SEQ", "AT", "REVIEW", "KIND", "ACTOR", "STATUS", "WHAT"], log.events.iter().map(line));
     table + &next_page(log.next_cursor.as_deref())
 }
 
@@ -122,8 +121,7 @@ fn render_activity(feed: &ActivityResponse) -> String {
         let number = entry.number.map(|number| number.to_string()).unwrap_or_default();
         [entry.seq.to_string(), format_age(entry.at), number, text]
     };
-    let lines: Vec<_> = feed.entries.iter().map(line).collect();
-    table(["SEQ", "AGE", "REVIEW", "WHAT"], &lines) + &next_page(feed.next_cursor.as_deref())
+    table(["SEQ", "AGE", "REVIEW", "WHAT"], feed.entries.iter().map(line)) + &next_page(feed.next_cursor.as_deref())
 }
 
 #[derive(Debug, clap::Args)]
@@ -136,7 +134,7 @@ pub struct TimelineArgs {
 
 pub(crate) async fn timeline(args: TimelineArgs) -> Result<(), CliError> {
     let client = args.broker.connect().await?;
-    let timeline = pagination::timeline(&client, &review_arg::id(&args.review)).await?;
+    let timeline = pagination::timeline(&client, &review_args::id(&args.review)).await?;
     print(client.json, &timeline, render_timeline)
 }
 

@@ -6,7 +6,7 @@ use crate::{
     error::{parse_optional, possible_values},
     identity::IdentityArgs,
     render::{execute_and_print, issue, print, style},
-    review_arg,
+    review_args,
 };
 use anyhow::anyhow;
 use api::{
@@ -112,7 +112,7 @@ async fn list(args: ListArgs) -> Result<(), CliError> {
     let client = args.identity.broker.connect().await?;
     let status = args.status.as_deref().or(args.open.then_some("open"));
     let request = ListIssuesRequest {
-        review_id: args.review.as_deref().map(review_arg::id),
+        review_id: args.review.as_deref().map(review_args::id),
         status: parse_optional("status", status)?,
         severity: parse_optional("severity", args.severity.as_deref())?,
         file: args.file,
@@ -132,7 +132,7 @@ async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<
     let caller = args.identity.connect().await?;
     let issue_id = number(&args.issue);
     let review_id = match &args.review {
-        Some(given) => review_arg::id(given),
+        Some(given) => review_args::id(given),
         None => {
             let issue_id = Some(issue_id.clone());
             let request = ListIssuesRequest { issue_id, include_suggestions: Some(true), ..Default::default() };

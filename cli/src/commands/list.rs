@@ -111,8 +111,7 @@ fn render(list: &ListReviewsResponse) -> String {
             one_line(&review.intent).into(),
         ]
     };
-    let lines: Vec<_> = list.reviews.iter().map(line).collect();
-    let table = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], &lines);
+    let table = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], list.reviews.iter().map(line));
     table + &next_page(list.next_cursor.as_deref())
 }
 

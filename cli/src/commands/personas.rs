@@ -55,8 +55,7 @@ fn render(loaded: &Loaded) -> String {
             escape(&persona.focus).into_owned(),
         ]
     };
-    let lines: Vec<_> = config.personas.values().map(line).collect();
-    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], &lines);
+    let mut text = table(["NAME", "MODE", "RUNTIME", "MODEL", "LIMITS", "FOCUS"], config.personas.values().map(line));
     text.push_str("\nsettings from\n");
     for persona in config.personas.values() {
         let _ = writeln!(text, "  {}: {}", persona.name, escape(&sources(persona, loaded).join(", ")));

@@ -1,4 +1,5 @@
-//! `countersign request`: proposes the current branch or another change for review.
+//! `countersign request` and `countersign resubmit`: propose the current branch or another change for review, or the next
+//! round of a review.
 
 pub(crate) mod source;
 
@@ -11,18 +12,19 @@ use crate::{
         indented, one_line, print, review,
         style::{self, BOLD, paint},
     },
-    review_arg::proposals_of_branch,
+    review_args::{ReviewArgs, proposals_of_branch},
     terminal,
 };
 use anyhow::anyhow;
 use api::{
-    operation::CreateReview,
-    reviews::{CreateReviewRequest, CreateReviewResponse},
+    operation::{CreateReview, GetProposal},
+    proposals::ProposalRequest,
+    reviews::{CreateReviewRequest, CreateReviewResponse, ReviewStatusResponse},
 };
 use domain::{
     consensus::{PolicyRequest, RuleName},
     priority::Priority,
-    review::Status,
+    review::{Status, TargetKind},
     text::escape,
 };
 use source::{Source, read_file};
@@ -31,7 +33,7 @@ use std::{fmt::Write as _, path::PathBuf};
 const MAX_FILES: usize = 20;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RequestArgs {
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
@@ -83,7 +85,7 @@ pub struct Args {
 
 /// The intent and description of a proposal.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct DescriptionArgs {
+struct DescriptionArgs {
     /// Intent of the change in a sentence [default: the commits' subjects, or the plan's title]
     #[arg(long, short = 'm', visible_alias = "intent", value_name = "TEXT")]
     title: Option<String>,
@@ -97,7 +99,7 @@ pub(crate) struct DescriptionArgs {
 
 impl DescriptionArgs {
     /// Replaces the texts of `proposal` by the given ones. An intent is required.
-    pub(crate) fn describe(&self, proposal: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
+    fn describe(&self, proposal: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
         let intent = self.title.clone().unwrap_or(proposal.intent);
         if intent.trim().is_empty() {
             return Err(CliError::usage(anyhow!("no intent given; describe the change in a sentence with -m")));
@@ -111,7 +113,7 @@ impl DescriptionArgs {
     }
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
+pub(crate) async fn request(args: RequestArgs) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
     let change = args.source.read(&caller.dir).await?;
     let request =
@@ -119,7 +121,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     submit(&caller, &request, &args.wait).await
 }
 
-impl Args {
+impl RequestArgs {
     fn new_review(&self, caller: &Caller, change: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
         Ok(CreateReviewRequest {
             agent_type: Some(self.agent_type.clone()),
@@ -179,8 +181,56 @@ fn policy(given: &str) -> Result<PolicyRequest, CliError> {
     Ok(PolicyRequest { rule: Some(rule), min_approvals, ..PolicyRequest::default() })
 }
 
+#[derive(Debug, clap::Args)]
+pub struct ResubmitArgs {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    text: DescriptionArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    review: ReviewArgs,
+}
+
+pub(crate) async fn resubmit(args: ResubmitArgs) -> Result<(), CliError> {
+    let (caller, review) = args.review.find_own().await?;
+    let change = if args.source.is_named() {
+        args.source.read(&caller.dir).await?
+    } else {
+        check_unchanged(&caller, &review).await?;
+        CreateReviewRequest::default()
+    };
+    let request = args.text.describe(CreateReviewRequest {
+        review_id: Some(review.head.review_id.to_string()),
+        intent: review.state.intent,
+        proposer_id: caller.acting_name()?,
+        category: None,
+        ..change
+    })?;
+    submit(&caller, &request, &args.wait).await
+}
+
+/// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
+/// only after an accepted counter-patch.
+async fn check_unchanged(caller: &Caller, review: &ReviewStatusResponse) -> Result<(), CliError> {
+    let kind = review.state.diff.target.as_ref().map(|target| target.kind);
+    if !review.state.diff.has_diff || kind == Some(TargetKind::Branch) {
+        return Ok(());
+    }
+    let request = ProposalRequest { review_id: review.head.review_id.to_string(), ..Default::default() };
+    let proposal = caller.client.execute::<GetProposal>(&request).await?;
+    if proposal.counter_patch_status.as_deref() == Some("accepted") {
+        terminal::remark("with the accepted counter-patch as it is");
+        return Ok(());
+    }
+    let kind = kind.map_or("diff", TargetKind::as_str);
+    let hint = "say what is new: --branch, --commit, --range, --staged, --worktree or --diff";
+    Err(CliError::usage(anyhow!("{} was made from a {kind}; {hint}", review.head.number)))
+}
+
 /// Proposes, prints the result and waits if requested.
-pub(crate) async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs) -> Result<(), CliError> {
+async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs) -> Result<(), CliError> {
     let client = &caller.client;
     let submitted = client.execute::<CreateReview>(request).await?;
     let next = || review::next(&submitted.head, false);

@@ -2,15 +2,13 @@
 
 mod verdict_file;
 
-pub(crate) use verdict_file::verdict_without_text;
-
 use crate::{
     CliError,
     commands::request::source::read_file,
     editor,
-    identity::{Caller, IdentityArgs},
+    identity::Caller,
     render::{issue, print, review, style},
-    review_arg::ReviewArg,
+    review_args::ReviewArgs,
     terminal,
 };
 use anyhow::anyhow;
@@ -31,8 +29,6 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    review: ReviewArg,
     #[command(flatten)]
     verdict: VerdictArgs,
     /// Reason of the verdict; required except for an approval
@@ -63,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "HASH")]
     content_hash: Option<String>,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -96,8 +92,8 @@ impl VerdictArgs {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review = caller.review(args.review.find(&caller, Some(Role::Reviewer)).await?).await?;
+    let (caller, review_id) = args.review.find(Some(Role::Reviewer)).await?;
+    let review = caller.review(review_id).await?;
     // Check this before the user writes text that could not be sent.
     if caller.is(review.state.proposer.identity()) {
         let hint = "another reviewer has to review it, or pass --as NAME if you are not its proposer";
@@ -121,7 +117,7 @@ impl Args {
             None if self.edit || self.wants_editor() => {
                 verdict_file::parse_text(&editor::edit(&template(review)).await?, verdict)?
             }
-            None => verdict_without_text(verdict.ok_or_else(verdict_file::missing_verdict)?),
+            None => VerdictRequest::new("", verdict.ok_or_else(verdict_file::missing_verdict)?),
         };
         request.reason = self.reason.clone().or(request.reason);
         request.summary = self.summary.clone().or(request.summary);

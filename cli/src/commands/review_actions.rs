@@ -7,7 +7,7 @@ use crate::{
     error::possible_values,
     identity::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
-    review_arg::{self, ReviewArg},
+    review_args::{self, ReviewArgs},
 };
 use api::{
     claims::{ClaimRequest, ClaimResponse, ReleaseRequest},
@@ -22,18 +22,15 @@ const MAX_FILES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub struct StatusArgs {
-    #[command(flatten)]
-    review: ReviewArg,
     /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn status(args: StatusArgs) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review_id = args.review.find(&caller, None).await?;
+    let (caller, review_id) = args.review.find(None).await?;
     if args.watch {
         let fetch = async || caller.review(review_id.clone()).await;
         return watch::redraw(&caller.client, Some(review_id.clone()), review::status, fetch).await;
@@ -55,7 +52,7 @@ pub struct ClaimArgs {
 
 pub(crate) async fn claim(args: ClaimArgs) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
-    let (review_id, reviewer_id) = (review_arg::id(&args.review), caller.acting_name()?);
+    let (review_id, reviewer_id) = (review_args::id(&args.review), caller.acting_name()?);
     let request = ClaimRequest { review_id, reviewer_id, persona: args.persona };
     execute_and_print::<ClaimReview>(&caller.client, &request, render_claim).await
 }
@@ -75,18 +72,15 @@ fn render_claim(claim: &ClaimResponse) -> String {
 
 #[derive(Debug, clap::Args)]
 pub struct ReleaseArgs {
-    #[command(flatten)]
-    review: ReviewArg,
     /// Reason
     #[arg(long, short = 'm', value_name = "REASON")]
     message: Option<String>,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn release(args: ReleaseArgs) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review_id = args.review.find(&caller, Some(Role::Reviewer)).await?;
+    let (caller, review_id) = args.review.find(Some(Role::Reviewer)).await?;
     let reviewer_id = caller.acting_name()?;
     let request = ReleaseRequest { review_id, claim_generation: None, reviewer_id, reason: args.message };
     execute_and_print::<ReleaseClaim>(&caller.client, &request, review::status).await
@@ -94,8 +88,6 @@ pub(crate) async fn release(args: ReleaseArgs) -> Result<(), CliError> {
 
 #[derive(Debug, clap::Args)]
 pub struct CommentArgs {
-    #[command(flatten)]
-    review: ReviewArg,
     #[command(flatten)]
     text: TextArgs,
     /// Seat of the discussion, if there are several
@@ -105,12 +97,12 @@ pub struct CommentArgs {
     #[arg(long, value_name = "ROLE", value_parser = possible_values::<Role>())]
     role: Option<Role>,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn comment(args: CommentArgs) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review = caller.review(args.review.find(&caller, None).await?).await?;
+    let (caller, review_id) = args.review.find(None).await?;
+    let review = caller.review(review_id).await?;
     let mut request = message(&caller, &review, args.text.read("the message").await?)?;
     request.sender_role = args.role.or(request.sender_role);
     request.persona = args.persona.or(request.persona);
@@ -142,16 +134,13 @@ fn render_message(message: &MessageResponse) -> String {
 #[derive(Debug, clap::Args)]
 pub struct CancelArgs {
     #[command(flatten)]
-    review: ReviewArg,
-    #[command(flatten)]
     text: TextArgs,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let (caller, review) = args.review.find_own().await?;
     let reason = args.text.read("why it is no longer wanted").await?;
     let request = CancelReviewRequest { review_id: review.head.review_id.to_string(), reason };
     execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
@@ -160,14 +149,11 @@ pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
 #[derive(Debug, clap::Args)]
 pub struct CloseArgs {
     #[command(flatten)]
-    review: ReviewArg,
-    #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn close(args: CloseArgs) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review = caller.own_review(args.review.find(&caller, Some(Role::Proposer)).await?).await?;
+    let (caller, review) = args.review.find_own().await?;
     let request =
         CloseReviewRequest { review_id: review.head.review_id.to_string(), closer_role: Some(Role::Proposer) };
     execute_and_print::<CloseReview>(&caller.client, &request, review::status).await

@@ -1,13 +1,19 @@
 //! `countersign reviewer`: lists, starts and stops the reviewers of the pool, and prints their logs.
 
 mod logs;
-mod table;
 
-use crate::{CliError, client::BrokerArgs, commands::watch, render::execute_and_print};
+use crate::{
+    CliError,
+    client::BrokerArgs,
+    commands::watch,
+    render::{clipped, duration, execute_and_print, table},
+};
 use api::{
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
-    reviewers::{KillReviewerRequest, ListReviewersRequest, SpawnReviewerRequest},
+    reviewers::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
 };
+use domain::text::escape;
+use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -62,21 +68,111 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
             let client = args.broker.connect().await?;
             if args.watch {
                 let fetch = async || client.execute::<ListReviewers>(&ListReviewersRequest {}).await;
-                return watch::redraw(&client, None, table::pool, fetch).await;
+                return watch::redraw(&client, None, render_pool, fetch).await;
             }
-            execute_and_print::<ListReviewers>(&client, &ListReviewersRequest {}, table::pool).await
+            execute_and_print::<ListReviewers>(&client, &ListReviewersRequest {}, render_pool).await
         }
         Command::Spawn(args) => {
             let client = args.broker.connect().await?;
             let request = SpawnReviewerRequest { project: args.project };
-            execute_and_print::<SpawnReviewer>(&client, &request, |reviewer| table::one("starting", reviewer)).await
+            execute_and_print::<SpawnReviewer>(&client, &request, |reviewer| render_reviewer("starting", reviewer))
+                .await
         }
         Command::Stop(args) => {
             let client = args.broker.connect().await?;
             let action = if args.force { "ending" } else { "draining" };
             let request = KillReviewerRequest { reviewer_id: args.reviewer, force: Some(args.force) };
-            execute_and_print::<KillReviewer>(&client, &request, |reviewer| table::one(action, reviewer)).await
+            execute_and_print::<KillReviewer>(&client, &request, |reviewer| render_reviewer(action, reviewer)).await
         }
         Command::Logs(args) => logs::run(args).await,
+    }
+}
+
+const EXIT_COLUMNS: usize = 60;
+
+/// One line about a reviewer that was started or stopped.
+fn render_reviewer(action: &str, reviewer: &Reviewer) -> String {
+    format!("{action} {} ({})\n", escape(&reviewer.reviewer_id), escape(&reviewer.state))
+}
+
+fn render_pool(pool: &ListReviewersResponse) -> String {
+    let waiting: u64 = pool.waiting.iter().map(|project| project.pending).sum();
+    let verb = if waiting == 1 { "review waits" } else { "reviews wait" };
+    let (state, running, max) = (pool.state, pool.reviewers.len(), pool.max_size);
+    let mut out = format!("pool {state}: {running} of {max} reviewers, {waiting} {verb}\n");
+    if let Some(message) = &pool.message {
+        let _ = writeln!(out, "  {}", escape(message));
+    }
+    for line in &pool.last_words {
+        let _ = writeln!(out, "  | {}", escape(line));
+    }
+    for reviewer in &pool.reviewers {
+        for line in &reviewer.last_words {
+            let _ = writeln!(out, "  | {}: {}", escape(&reviewer.reviewer_id), escape(line));
+        }
+    }
+    for (title, reviewers) in [("live", &pool.reviewers), ("ended", &pool.ended)] {
+        if !reviewers.is_empty() {
+            let _ = write!(out, "\n{title}\n{}", table(HEAD, reviewers.iter().map(row)));
+        }
+    }
+    out
+}
+
+const HEAD: [&str; 9] = ["REVIEWER", "STATE", "PROJECT", "DONE", "APPROVED", "CHANGES", "REJECTED", "AVERAGE", "COST"];
+
+fn row(reviewer: &Reviewer) -> [String; 9] {
+    let state = match (reviewer.reviews.as_slice(), &reviewer.exit) {
+        ([], None) => escape(&reviewer.state).into_owned(),
+        // The exit of a one-shot reviewer can be a whole sentence. Its log has it in full.
+        ([], Some(exit)) => clipped(exit, EXIT_COLUMNS),
+        (reviews, _) => escape(&format!("{} {}", reviewer.state, reviews.join(" "))).into_owned(),
+    };
+    let seat: Vec<&str> = [&reviewer.project, &reviewer.persona].into_iter().flatten().map(String::as_str).collect();
+    [
+        escape(&reviewer.reviewer_id).into_owned(),
+        state,
+        escape(&seat.join("/")).into_owned(),
+        reviewer.completed.to_string(),
+        reviewer.approvals.to_string(),
+        reviewer.changes_requested.to_string(),
+        reviewer.rejections.to_string(),
+        reviewer.average_ms.map(duration).unwrap_or_default(),
+        cost(reviewer),
+    ]
+}
+
+/// Dollars if the client reports them, else tokens.
+fn cost(reviewer: &Reviewer) -> String {
+    match (reviewer.cost_usd, reviewer.input_tokens, reviewer.output_tokens) {
+        (Some(cost), _, _) => format!("${cost:.2}"),
+        (None, Some(input), Some(output)) => format!("{input}+{output} tokens"),
+        (None, _, _) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render_pool;
+    use serde_json::json;
+
+    #[test]
+    fn a_pool_is_rendered_as_a_table() {
+        let reviewer = |id: &str, state: &str| {
+            json!({ "reviewer_id": id, "name": id, "state": state, "runtime": "codex", "project": "app", "why": "backlog",
+                    "spawned_at": "2026-11-16T10:00:00Z", "pid": 7, "completed": 3, "approvals": 2, "comments": 0,
+                    "changes_requested": 1, "rejections": 0, "average_ms": 61_500, "reviews": ["R-7"] })
+        };
+        let mut live = reviewer("codex-r2-a", "busy");
+        live["last_words"] = json!(["waiting for network"]);
+        let mut gone = reviewer("codex-r1-b", "ended");
+        (gone["exit"], gone["reviews"], gone["cost_usd"]) = (json!("exit code 1"), json!([]), json!(0.5));
+        let view = json!({
+            "state": "crash_loop", "message": "fix it", "runtime": "codex", "last_words": ["no\u{1b}[31m key"], "max_size": 3,
+            "waiting": [{ "pending": 4, "free_seats": 4 }, { "project": "app", "pending": 1, "free_seats": 1 }],
+            "reviewers": [live], "ended": [gone],
+        });
+        let view = serde_json::from_value(view).unwrap();
+        insta::assert_snapshot!("a_pool_is_rendered_as_a_table", anstream::adapter::strip_str(&render_pool(&view)));
     }
 }

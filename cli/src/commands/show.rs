@@ -4,12 +4,12 @@ use crate::{
     CliError,
     client::pagination,
     commands::watch,
-    identity::{Caller, IdentityArgs},
+    identity::Caller,
     render::{
         format_age, indented, issue, one_line, print, review,
         style::{self, DIM, paint},
     },
-    review_arg::ReviewArg,
+    review_args::ReviewArgs,
 };
 use api::{
     issues::Issue,
@@ -24,18 +24,15 @@ use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    review: ReviewArg,
     /// Redraw at every event of the review until interrupted
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review_id = args.review.find(&caller, None).await?;
+    let (caller, review_id) = args.review.find(None).await?;
     if args.watch {
         let fetch = async || fetch(&caller, &review_id).await;
         return watch::redraw(&caller.client, Some(review_id.clone()), render, fetch).await;

@@ -60,7 +60,7 @@ fn render(stats: &StatsResponse) -> String {
     let _ = writeln!(out, "\n{}, {}", count(issues.total, "issue"), count(issues.suggestions, "suggestion"));
     let _ = writeln!(out, "  severity  {}", render_counts(&issues.by_severity));
     let _ = writeln!(out, "  became    {}", render_counts(&issues.by_status));
-    let _ = write!(out, "\nwork\n{}", table(WORK_HEAD, &[work("all", &stats.stats.work, issues)]));
+    let _ = write!(out, "\nwork\n{}", table(WORK_HEAD, [work("all", &stats.stats.work, issues)]));
     groups(&mut out, stats);
     out
 }
@@ -86,11 +86,14 @@ fn groups(out: &mut String, stats: &StatsResponse) {
     let review_rows: Vec<_> = groups.iter().filter_map(review_row).collect();
     if !review_rows.is_empty() {
         let head = ["WHICH", "REVIEWS", "APPROVED", "REJECTED", "CANCELLED", "TO CLAIM", "TO DECISION"];
-        let _ = write!(out, "\nreviews by {by}\n{}", table(head, &review_rows));
+        let _ = write!(out, "\nreviews by {by}\n{}", table(head, review_rows));
     }
     if !groups.is_empty() {
-        let lines: Vec<_> = groups.iter().map(|group| work(&group.group, &group.work, &group.issues)).collect();
-        let _ = write!(out, "\nwork by {by}\n{}", table(WORK_HEAD, &lines));
+        let _ = write!(
+            out,
+            "\nwork by {by}\n{}",
+            table(WORK_HEAD, groups.iter().map(|group| work(&group.group, &group.work, &group.issues)))
+        );
     }
     if let Some(more) = stats.stats.more_groups {
         let _ = writeln!(out, "  and {more} more");
@@ -123,7 +126,7 @@ fn durations(reviews: &ReviewStats) -> String {
         let [mean, median, p90, max] = [times.mean_ms, times.p50_ms, times.p90_ms, times.max_ms].map(time);
         [name.to_owned(), times.count.to_string(), mean, median, p90, max]
     });
-    table(["", "REVIEWS", "MEAN", "MEDIAN", "90 %", "LONGEST"], &lines)
+    table(["", "REVIEWS", "MEAN", "MEDIAN", "90 %", "LONGEST"], lines)
 }
 
 fn status_times(reviews: &ReviewStats) -> String {
@@ -142,7 +145,7 @@ fn status_times(reviews: &ReviewStats) -> String {
         let (count, total) = times.map_or((0, 0), |times| (times.reviews, times.total_ms));
         [status.to_string(), count.to_string(), mean, duration(total)]
     });
-    table(["", "REVIEWS", "MEAN", "IN ALL"], &lines)
+    table(["", "REVIEWS", "MEAN", "IN ALL"], lines)
 }
 
 /// The counts that are not zero.

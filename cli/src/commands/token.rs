@@ -248,7 +248,7 @@ fn render(tokens: &[Token]) -> String {
         [token.id.to_string().into(), token.authority.as_str().into(), name.into_owned().into(), project.into(), state]
     };
     let lines: Vec<[Cell; 5]> = tokens.iter().map(line).collect();
-    table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], &lines)
+    table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], lines)
 }
 
 fn print(value: &serde_json::Value) -> Result<(), CliError> {

@@ -107,7 +107,7 @@ impl Report {
                 [id(&commit.decision.candidate), commit.evidence.as_str().to_owned(), review, subject]
             })
             .collect();
-        let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], &rows);
+        let mut out = table(["COMMIT", "STANDING", "REVIEW", "SUBJECT"], rows);
         let bad: Vec<_> = self.commits.iter().filter(|commit| !self.is_good(commit)).collect();
         let is_receipted = |commit: &&VerifiedCommit| matches!(commit.evidence, Evidence::ReceiptOnly(_));
         let receipted = self.commits.iter().filter(is_receipted).count();

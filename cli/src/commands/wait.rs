@@ -4,10 +4,9 @@
 use crate::{
     CliError, NO_BROKER,
     client::{Client, event_stream::RECONNECT_DELAY},
-    identity::IdentityArgs,
     progress,
     render::{indented, print, review},
-    review_arg::ReviewArg,
+    review_args::ReviewArgs,
     terminal,
 };
 use anyhow::anyhow;
@@ -41,8 +40,6 @@ const RECONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    review: ReviewArg,
     /// Longest wait: 30s, 10m, 2h [default: unlimited]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     timeout: Option<Duration>,
@@ -50,7 +47,7 @@ pub struct Args {
     #[arg(long)]
     any: bool,
     #[command(flatten)]
-    identity: IdentityArgs,
+    review: ReviewArgs,
 }
 
 /// `--wait [DURATION]` of `request` and `resubmit`.
@@ -76,8 +73,7 @@ fn parse_duration(given: &str) -> Result<Duration, String> {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
-    let review_id = args.review.find(&caller, Some(Role::Proposer)).await?;
+    let (caller, review_id) = args.review.find(Some(Role::Proposer)).await?;
     wait(&caller.client, &review_id, None, args.timeout, args.any).await
 }
 

@@ -112,8 +112,10 @@ fn render(response: &ListWebhooksResponse) -> String {
             state,
         ]
     };
-    let lines: Vec<_> = response.webhooks.iter().map(line).collect();
-    table(["NAME", "URL", "EVENTS", "CURSOR", "LAG", "DEAD", "LAST DELIVERY", "STATE"], &lines)
+    table(
+        ["NAME", "URL", "EVENTS", "CURSOR", "LAG", "DEAD", "LAST DELIVERY", "STATE"],
+        response.webhooks.iter().map(line),
+    )
 }
 
 fn render_dead(response: &ListDeadDeliveriesResponse) -> String {
@@ -131,7 +133,6 @@ fn render_dead(response: &ListDeadDeliveriesResponse) -> String {
             if dead.waiting { "waits for a retry".to_owned() } else { String::new() },
         ]
     };
-    let lines: Vec<_> = response.dead.iter().map(line).collect();
-    let table = table(["SEQ", "AT", "KIND", "REVIEW", "ATTEMPTS", "LAST ERROR", ""], &lines);
+    let table = table(["SEQ", "AT", "KIND", "REVIEW", "ATTEMPTS", "LAST ERROR", ""], response.dead.iter().map(line));
     table + &next_page(response.next_cursor.as_deref())
 }

@@ -18,8 +18,7 @@ pub(crate) fn list(issues: &[Issue], with_review: bool) -> String {
             one_line(&issue.title).into(),
         ]
     };
-    let lines: Vec<_> = issues.iter().map(line).collect();
-    table(["ISSUE", "SEVERITY", "STATUS", "SEAT", "WHERE", "WHAT"], &lines)
+    table(["ISSUE", "SEVERITY", "STATUS", "SEAT", "WHERE", "WHAT"], issues.iter().map(line))
 }
 
 /// All details of one issue.

@@ -78,8 +78,7 @@ pub(crate) fn seats(seats: &[SeatState]) -> String {
             if seat.has_counter_patch { "counter-patch" } else { "" }.into(),
         ]
     };
-    let lines: Vec<_> = seats.iter().map(line).collect();
-    table(["SEAT", "VOTE", "SINCE", "REVIEWER", ""], &lines)
+    table(["SEAT", "VOTE", "SINCE", "REVIEWER", ""], seats.iter().map(line))
 }
 
 /// Where the votes stand, whether a person should look, and why a review was sent back or cancelled.

@@ -3,6 +3,8 @@
 use super::style;
 use crate::terminal;
 use anstyle::Style;
+use std::borrow::Cow;
+use textwrap::WordSplitter;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Columns are not made narrower than this while another one is wider.
@@ -44,19 +46,18 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 /// An indented table with a header. If it is wider than the terminal, the last column is clipped first.
-pub(crate) fn table<const N: usize, C: Into<Cell> + Clone>(head: [&str; N], rows: &[[C; N]]) -> String {
+pub(crate) fn table<const N: usize, C: Into<Cell>>(head: [&str; N], rows: impl IntoIterator<Item = [C; N]>) -> String {
     table_in(terminal::width(), head, rows)
 }
 
 /// Like [`table`], for a given width.
-pub(super) fn table_in<const N: usize, C: Into<Cell> + Clone>(
+fn table_in<const N: usize, C: Into<Cell>>(
     width: Option<usize>,
     head: [&str; N],
-    rows: &[[C; N]],
+    rows: impl IntoIterator<Item = [C; N]>,
 ) -> String {
     let head = head.map(|title| Cell::styled(title, style::BOLD));
-    let lines: Vec<[Cell; N]> =
-        std::iter::once(head).chain(rows.iter().cloned().map(|row| row.map(Into::into))).collect();
+    let lines: Vec<_> = std::iter::once(head).chain(rows.into_iter().map(|row| row.map(Into::into))).collect();
     let natural = |column: usize| lines.iter().map(|line| line[column].text.width()).max().unwrap_or_default();
     let mut widths: Vec<usize> = (0..N).map(natural).collect();
     if let Some(width) = width {
@@ -103,44 +104,8 @@ pub(crate) fn fitted(text: &str, columns: usize) -> String {
 }
 
 /// Wraps a text at `width` columns, between words if possible.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut is_fresh = true;
-    for word in text.split(' ') {
-        let mut word = word;
-        let used = lines.last().map_or(0, |line| line.width());
-        if !is_fresh && used + 1 + word.width() > width {
-            lines.push(String::new());
-        } else if !is_fresh {
-            push(&mut lines, " ");
-        }
-        is_fresh = false;
-        while word.width() > width {
-            let cut = cut_at(word, width);
-            push(&mut lines, &word[..cut]);
-            lines.push(String::new());
-            word = &word[cut..];
-        }
-        push(&mut lines, word);
-    }
-    lines
-}
-
-fn push(lines: &mut [String], text: &str) {
-    if let Some(line) = lines.last_mut() {
-        line.push_str(text);
-    }
-}
-
-/// The byte length of the first `columns` columns, at least one character.
-fn cut_at(word: &str, columns: usize) -> usize {
-    let mut used = 0;
-    let cut = word.char_indices().find(|(_, c)| {
-        used += c.width().unwrap_or_default();
-        used > columns
-    });
-    let first = word.chars().next().map_or(0, char::len_utf8);
-    cut.map_or(word.len(), |(at, _)| at.max(first))
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<Cow<'_, str>> {
+    textwrap::wrap(text, textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation))
 }
 
 #[cfg(test)]
@@ -148,8 +113,8 @@ mod tests {
     use super::{fitted, table_in, wrapped};
     use unicode_width::UnicodeWidthStr as _;
 
-    fn plain(width: Option<usize>, rows: &[[&str; 3]]) -> String {
-        anstream::adapter::strip_str(&table_in(width, ["ID", "WHO", "TITLE"], rows)).to_string()
+    fn plain(width: Option<usize>, rows: &[[&'static str; 3]]) -> String {
+        anstream::adapter::strip_str(&table_in(width, ["ID", "WHO", "TITLE"], rows.iter().copied())).to_string()
     }
 
     #[test]

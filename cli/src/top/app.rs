@@ -1,7 +1,7 @@
 //! State of the screen and handling of keys. It does not draw and does not call the broker.
 #![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
-use super::data::BrokerState;
+use super::BrokerState;
 use crate::{CliError, render::one_line};
 use api::{events::Event, reviewers::Reviewer};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

@@ -1,6 +1,6 @@
 use super::{Action, App, Mode, Pane};
 use crate::top::{
-    data::BrokerState,
+    BrokerState,
     fixtures::{claimed, pool, review},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -1,7 +1,7 @@
 use super::draw;
 use crate::top::{
+    BrokerState,
     app::App,
-    data::BrokerState,
     fixtures::{claimed, pool, review},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -239,19 +239,7 @@ impl Scenario<'_> {
 
 /// A verdict of the scripted reviewer.
 fn verdict(review: &str, verdict: Verdict) -> VerdictRequest {
-    VerdictRequest {
-        review_id: review.to_owned(),
-        verdict,
-        reason: None,
-        counter_patch: None,
-        claim_generation: None,
-        reviewer_id: Some(REVIEWER.to_owned()),
-        content_hash: None,
-        summary: None,
-        issues: None,
-        suggestions: None,
-        metrics: None,
-    }
+    VerdictRequest { reviewer_id: Some(REVIEWER.to_owned()), ..VerdictRequest::new(review, verdict) }
 }
 
 /// The added lines of a diff.

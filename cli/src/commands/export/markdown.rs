@@ -1,7 +1,7 @@
 //! Renders reviews as Markdown. Agents wrote the texts, so they must not become markup: long texts are put into code
 //! fences longer than any fence they contain, and short ones are escaped.
 
-use super::bundle::ReviewBundle;
+use super::ReviewBundle;
 use api::{
     issues::Issue,
     messages::Message,

@@ -54,22 +54,6 @@ pub(super) fn missing_verdict() -> CliError {
     CliError::usage(anyhow!("what is the verdict? --approve, --request-changes, --reject or --comment"))
 }
 
-pub(crate) fn verdict_without_text(verdict: Verdict) -> VerdictRequest {
-    VerdictRequest {
-        review_id: String::new(),
-        verdict,
-        reason: None,
-        counter_patch: None,
-        claim_generation: None,
-        reviewer_id: None,
-        content_hash: None,
-        summary: None,
-        issues: None,
-        suggestions: None,
-        metrics: None,
-    }
-}
-
 /// Parses a text: the header, the reason, then a heading for each finding. `verdict` replaces that of the text.
 pub(super) fn parse_text(text: &str, verdict: Option<Verdict>) -> Result<VerdictRequest, CliError> {
     let text = without_comments(text);
@@ -99,7 +83,7 @@ pub(super) fn parse_text(text: &str, verdict: Option<Verdict>) -> Result<Verdict
             (None, None) => reason += &format!("{line}\n"),
         }
     }
-    let mut request = VerdictRequest { summary, reason: trimmed(&reason), ..verdict_without_text(verdict) };
+    let mut request = VerdictRequest { summary, reason: trimmed(&reason), ..VerdictRequest::new("", verdict) };
     for (is_issue, finding, body) in findings {
         let list = if is_issue { &mut request.issues } else { &mut request.suggestions };
         let description = trimmed(&body).or(finding.description);

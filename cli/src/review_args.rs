@@ -1,8 +1,17 @@
 //! The review argument: the review that is named, else the only one that fits.
 
-use crate::{CliError, client::pagination, identity::Caller, render::clipped, terminal};
+use crate::{
+    CliError,
+    client::pagination,
+    identity::{Caller, IdentityArgs},
+    render::clipped,
+    terminal,
+};
 use anyhow::anyhow;
-use api::reviews::{ListReviewsRequest, ReviewRow};
+use api::{
+    ErrorBody, ErrorCode,
+    reviews::{ListReviewsRequest, ReviewRow, ReviewStatusResponse},
+};
 use domain::review::{Role, Status};
 use git::UserRepo;
 
@@ -14,11 +23,14 @@ const INTENT_COLUMNS: usize = 50;
 pub(crate) const OPEN: [Status; 5] =
     [Status::ChangesRequested, Status::Approved, Status::InReview, Status::Claimed, Status::Pending];
 
+/// Arguments of the commands about one review.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct ReviewArg {
+pub(crate) struct ReviewArgs {
     /// R-12, 12, an id or the beginning of one [default: the only open review of this branch, or of yours]
     #[arg(value_name = "REVIEW")]
     review: Option<String>,
+    #[command(flatten)]
+    identity: IdentityArgs,
 }
 
 /// Writes `12` as `R-12`. A longer number may be the beginning of an id.
@@ -27,13 +39,28 @@ pub(crate) fn id(given: &str) -> String {
     if is_number { format!("R-{given}") } else { given.to_owned() }
 }
 
-impl ReviewArg {
-    /// The review for a caller in this role, or for one that only reads.
-    pub(crate) async fn find(&self, caller: &Caller, role: Option<Role>) -> Result<String, CliError> {
-        match &self.review {
-            Some(given) => Ok(id(given)),
-            None => guess(caller, role).await,
+impl ReviewArgs {
+    /// The caller, and the review for a caller in this role or for one that only reads.
+    pub(crate) async fn find(&self, role: Option<Role>) -> Result<(Caller, String), CliError> {
+        let caller = self.identity.connect().await?;
+        let review_id = match &self.review {
+            Some(given) => id(given),
+            None => guess(&caller, role).await?,
+        };
+        Ok((caller, review_id))
+    }
+
+    /// The caller, and the review if the caller may act for its proposer. These calls carry no name, so the broker would
+    /// record them as the proposer's.
+    pub(crate) async fn find_own(&self) -> Result<(Caller, ReviewStatusResponse), CliError> {
+        let (caller, review_id) = self.find(Some(Role::Proposer)).await?;
+        let review = caller.review(review_id).await?;
+        let owner = review.state.proposer.identity();
+        if caller.is(owner) || caller.name().is_err() {
+            return Ok((caller, review));
         }
+        let error = format!("{} was proposed by {owner}; to act in that name give --as {owner}", review.head.number);
+        Err(ErrorBody::new(ErrorCode::NotTheProposer, error).into())
     }
 }
 
