@@ -3,18 +3,18 @@
 //! Reads the database file and the user's repository, so it works without a broker.
 
 use crate::{
-    CliError, USAGE,
+    CliError,
     config_args::ConfigArgs,
-    render::gate::{GateAnswer, report},
+    render::{
+        gate::{gate_answer, report, unknown_answer},
+    },
     terminal,
 };
-
 use anyhow::{Context as _, anyhow};
 use config::{Config, FailMode};
 use domain::text::escape;
 use gate::{Candidate, Decision, Gate, Policy, PushUpdate};
 use git::{GitError, GitSettings, UserRepo};
-use serde::Serialize;
 use std::io::{self, Read as _};
 use store::read_only::ReadOnlyStore;
 
@@ -74,13 +74,13 @@ impl FailModeArgs {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let result = decide(&args).await;
     let printed = match &result {
-        Ok(decisions) if args.json => print_json(&GateAnswer::from_decisions(decisions)),
+        Ok(decisions) if args.json => terminal::write_pretty_json(&gate_answer(decisions)),
         Ok(_) if args.quiet => Ok(()),
         Ok(decisions) => terminal::write(&report(decisions)),
         Err(error) => {
             let message = escape(&format!("could not tell: {error:#}")).into_owned();
             if args.json {
-                print_json(&GateAnswer::unknown(&message))
+                terminal::write_pretty_json(&unknown_answer(&message))
             } else {
                 if !args.quiet {
                     terminal::remark(&message);
@@ -96,10 +96,6 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         (Err(_), Some(FailMode::Open)) => printed,
         (Err(_), None) => Err(CliError::answer(CANNOT_TELL)),
     }
-}
-
-pub(crate) fn print_json(answer: &impl Serialize) -> Result<(), CliError> {
-    terminal::write_json(&format!("{}\n", serde_json::to_string_pretty(answer)?))
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
@@ -163,9 +159,4 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
 
 pub(crate) fn load_config(place: &ConfigArgs) -> anyhow::Result<Config> {
     Ok(place.resolve(None).map_err(|failure| failure.error)?.config)
-}
-
-/// A failure that the exit code must not confuse with a no.
-pub(crate) fn cannot_tell(error: impl Into<anyhow::Error>) -> CliError {
-    CliError::new(USAGE, error)
 }

@@ -4,16 +4,18 @@
 
 use crate::{
     CliError,
-    commands::gate::{cannot_tell, open_gate, print_json, repo_and_config},
+    commands::gate::{open_gate, repo_and_config},
     config_args::ConfigArgs,
-    render::gate::{describe, name, short_id},
+    render::{
+        gate::{describe, name, short_id},
+    },
     terminal,
 };
 use anyhow::anyhow;
 use domain::text::escape;
 use gate::{Candidate, Decision, Outcome, Receipt};
 use git::UserRepo;
-use serde::Serialize;
+use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -39,27 +41,12 @@ pub struct Args {
     place: ConfigArgs,
 }
 
-/// A line of `receipt --json`.
-#[derive(Serialize)]
-struct Written<'a> {
-    commit: Option<&'a str>,
-    receipt: Option<&'a Receipt>,
-    message: &'a str,
-}
-
-/// The answer of `receipt --show --json`.
-#[derive(Serialize)]
-struct Receipts<'a> {
-    commit: Option<&'a str>,
-    receipts: &'a [Receipt],
-}
-
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
+    let (repo, config) = repo_and_config(&args.place).await.map_err(CliError::usage)?;
     if args.show {
         return show(&args, &repo).await;
     }
-    let mut gate = open_gate(&repo, &config).await.map_err(cannot_tell)?;
+    let mut gate = open_gate(&repo, &config).await.map_err(CliError::usage)?;
     let decisions = match args.commit.contains("..") {
         true => gate.decide_each(&[&args.commit]).await?,
         false => vec![gate.decide(Candidate::from_commit(&repo, &args.commit).await?).await?],
@@ -102,8 +89,8 @@ fn print(args: &Args, decision: &Decision, receipt: Option<&Receipt>) -> Result<
         }
     };
     if args.json {
-        let line = Written { commit: decision.candidate.commit.as_deref(), receipt, message: &message };
-        terminal::write_json(&format!("{}\n", serde_json::to_string(&line)?))
+        let line = json!({ "commit": decision.candidate.commit, "receipt": receipt, "message": message });
+        terminal::write_json(&format!("{line}\n"))
     } else {
         terminal::write(&format!("{message}\n"))
     }
@@ -113,7 +100,7 @@ async fn show(args: &Args, repo: &UserRepo) -> Result<(), CliError> {
     let commit = Candidate::from_commit(repo, &args.commit).await?;
     let receipts = Receipt::list(repo, commit.commit.as_deref().unwrap_or_default()).await?;
     if args.json {
-        return print_json(&Receipts { commit: commit.commit.as_deref(), receipts: &receipts });
+        return terminal::write_pretty_json(&json!({ "commit": commit.commit, "receipts": receipts }));
     }
     let text = match receipts.is_empty() {
         true => format!("{} has no receipt\n", name(&commit)),

@@ -5,7 +5,7 @@
 
 use crate::{
     CliError,
-    commands::gate::{cannot_tell, open_gate_with, print_json, repo_and_config},
+    commands::gate::{open_gate_with, repo_and_config},
     config_args::ConfigArgs,
     render::{
         clipped,
@@ -18,6 +18,7 @@ use domain::diff::{ZeroContext, apply_parts};
 use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
+use serde_json::json;
 use store::{ReviewMatch, read_only::ReadOnlyStore};
 
 const SUBJECT_CHARS: usize = 60;
@@ -60,7 +61,7 @@ enum PatchResult {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.place).await.map_err(cannot_tell)?;
+    let (repo, config) = repo_and_config(&args.place).await.map_err(CliError::usage)?;
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
     let mut gate = open_gate_with(&repo, &config, None).await?;
@@ -203,7 +204,7 @@ async fn stage_patch(repo: &UserRepo, patch: &str) -> PatchResult {
 
 fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), CliError> {
     if args.json {
-        return print_json(&RevertAnswer::new(args, plan, patched));
+        return terminal::write_pretty_json(&revert_answer(args, plan, patched));
     }
     let number = plan.review.number;
     let verb = if args.dry_run { "would revert" } else { "reverted" };
@@ -234,38 +235,19 @@ fn print(args: &Args, plan: &Plan, patched: &PatchResult) -> Result<(), CliError
 }
 
 /// The answer of `revert --json`.
-#[derive(Serialize)]
-struct RevertAnswer<'a> {
-    number: String,
-    review_id: String,
-    dry_run: bool,
-    commits: Vec<RevertedCommit<'a>>,
-    counter_patch: &'static str,
-}
-
-#[derive(Serialize)]
-struct RevertedCommit<'a> {
-    commit: Option<&'a str>,
-    subject: &'a str,
-}
-
-impl<'a> RevertAnswer<'a> {
-    fn new(args: &Args, plan: &'a Plan, patched: &PatchResult) -> Self {
-        let commits = plan
-            .commits
-            .iter()
-            .map(|commit| RevertedCommit { commit: commit.commit.as_deref(), subject: &commit.subject });
-        Self {
-            number: plan.review.number.to_string(),
-            review_id: plan.review.id.to_string(),
-            dry_run: args.dry_run,
-            commits: commits.collect(),
-            counter_patch: match (patched, &plan.patch) {
-                (PatchResult::Staged, _) => "staged",
-                (PatchResult::Failed(_), _) => "failed",
-                (PatchResult::NotApplied, Some(_)) => "accepted",
-                (PatchResult::NotApplied, None) => "none",
-            },
-        }
-    }
+fn revert_answer(args: &Args, plan: &Plan, patched: &PatchResult) -> impl Serialize {
+    let commit = |commit: &Candidate| json!({ "commit": commit.commit, "subject": commit.subject });
+    let counter_patch = match (patched, &plan.patch) {
+        (PatchResult::Staged, _) => "staged",
+        (PatchResult::Failed(_), _) => "failed",
+        (PatchResult::NotApplied, Some(_)) => "accepted",
+        (PatchResult::NotApplied, None) => "none",
+    };
+    json!({
+        "number": plan.review.number.to_string(),
+        "review_id": plan.review.id,
+        "dry_run": args.dry_run,
+        "commits": plan.commits.iter().map(commit).collect::<Vec<_>>(),
+        "counter_patch": counter_patch,
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     CliError,
-    commands::gate::{cannot_tell, open_gate_with, print_json, repo_and_config},
+    commands::gate::{open_gate_with, repo_and_config},
     config_args::ConfigArgs,
     render::{
         clipped,
@@ -14,6 +14,7 @@ use crate::{
 use anyhow::anyhow;
 use gate::{Candidate, Evidence, Outcome, Receipt, VerifiedCommit, default_range};
 use serde::Serialize;
+use serde_json::json;
 use store::read_only::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 50;
@@ -40,29 +41,10 @@ struct Report {
     trust_receipts: bool,
 }
 
-/// The answer of `verify --json`.
-#[derive(Serialize)]
-struct VerifyAnswer<'a> {
-    answer: &'static str,
-    commits: Vec<CommitAnswer<'a>>,
-}
-
-#[derive(Serialize)]
-struct CommitAnswer<'a> {
-    commit: Option<&'a str>,
-    subject: &'a str,
-    tree: &'a str,
-    standing: &'static str,
-    review: Option<String>,
-    why: String,
-}
-
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let report = verify(&args).await.map_err(cannot_tell)?;
-    let printed = match args.json {
-        true => print_json(&report.to_answer()),
-        false => terminal::write(&report.to_text()),
-    };
+    // The exit code of a failure must differ from the one that says no.
+    let report = verify(&args).await.map_err(CliError::usage)?;
+    let printed = if args.json { terminal::write_pretty_json(&report.to_answer()) } else { terminal::write(&report.to_text()) };
     // The exit code says no even if the output could not be written.
     if report.passes() { printed } else { Err(CliError::answer(1)) }
 }
@@ -123,19 +105,14 @@ impl Report {
         out
     }
 
-    fn to_answer(&self) -> VerifyAnswer<'_> {
+    /// The answer of `verify --json`.
+    fn to_answer(&self) -> impl Serialize {
         let commits = self.commits.iter().map(|commit| {
             let Candidate { commit: id, subject, tree, .. } = &commit.decision.candidate;
-            CommitAnswer {
-                commit: id.as_deref(),
-                subject,
-                tree,
-                standing: commit.evidence.as_str(),
-                review: commit.review(),
-                why: describe_evidence(commit),
-            }
+            let (standing, review, why) = (commit.evidence.as_str(), commit.review(), describe_evidence(commit));
+            json!({ "commit": id, "subject": subject, "tree": tree, "standing": standing, "review": review, "why": why })
         });
-        VerifyAnswer { answer: yes_or_no(self.passes()), commits: commits.collect() }
+        json!({ "answer": yes_or_no(self.passes()), "commits": commits.collect::<Vec<_>>() })
     }
 }
 

@@ -11,7 +11,8 @@ use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
-use serde_json::Value;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
 use std::{
     sync::{PoisonError, RwLock},
     time::Duration,
@@ -23,7 +24,7 @@ use tokio::{
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// Delimiters of a base64-encode_header header value.
+/// Delimiters of a base64-encoded header value.
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -42,38 +43,35 @@ pub(super) enum BrokerTarget {
 }
 
 pub(super) struct Forwarder {
-    client: Client,
-    target: BrokerTarget,
-    path: &'static str,
+    pub client: Client,
+    pub target: BrokerTarget,
+    pub path: &'static str,
     /// Sent with every message: the repository of the client.
-    client_headers: HeaderMap,
+    pub client_headers: HeaderMap,
     /// The token to authenticate with [default: the local operator token of the broker].
-    token: Option<HeaderValue>,
+    pub token: Option<HeaderValue>,
     /// The last known broker. The lock also prevents starting two.
-    known: Mutex<Option<RunningBroker>>,
+    pub known: Mutex<Option<RunningBroker>>,
     /// The protocol version that `initialize` agreed on. Older revisions do not repeat it in each message.
-    protocol_version: RwLock<Option<String>>,
+    pub protocol_version: RwLock<Option<String>>,
+}
+
+/// What the bridge reads of an answer. The rest is passed on unchanged.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(rename = "jsonrpc")]
+    _version: IgnoredAny,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeResult {
+    protocol_version: String,
 }
 
 impl Forwarder {
-    pub(super) fn new(
-        client: Client,
-        target: BrokerTarget,
-        path: &'static str,
-        client_headers: HeaderMap,
-        token: Option<HeaderValue>,
-    ) -> Self {
-        Self {
-            client,
-            target,
-            path,
-            client_headers,
-            token,
-            known: Mutex::default(),
-            protocol_version: RwLock::default(),
-        }
-    }
-
     /// Returns the lines of the answer: one for a request, none for a notification.
     pub(super) async fn forward(&self, line: Vec<u8>, envelope: Envelope) -> Vec<Vec<u8>> {
         let headers = self.headers(&envelope);
@@ -83,7 +81,7 @@ impl Forwarder {
         loop {
             let (url, pid) = match self.locate(dead).await {
                 Ok(found) => found,
-                Err(error) => return one(envelope.failure(&format!("{error:#}"), "no_broker", true)),
+                Err(error) => return envelope.failure(&format!("{error:#}"), "no_broker", true),
             };
             let mut headers = headers.clone();
             headers.extend(pid.map(|pid| (BROKER_PID_HEADER, HeaderValue::from(pid))));
@@ -95,10 +93,10 @@ impl Forwarder {
                 Ok(response) => return self.answer(response, &envelope).await,
                 // The message was not sent, so it can be sent again.
                 Err(error) if error.is_connect() => {}
-                Err(_) => return one(envelope.failure(ANSWER_LOST, "answer_lost", true)),
+                Err(_) => return envelope.failure(ANSWER_LOST, "answer_lost", true),
             }
             if Instant::now() > until {
-                return one(envelope.failure(&format!("no broker answers at {url}"), "no_broker", true));
+                return envelope.failure(&format!("no broker answers at {url}"), "no_broker", true);
             }
             dead = pid;
             sleep(RECONNECT_DELAY).await;
@@ -151,7 +149,7 @@ impl Forwarder {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_stream = kind.starts_with("text/event-stream");
         let Ok(body) = response.bytes().await else {
-            return one(envelope.failure(ANSWER_LOST, "answer_lost", true));
+            return envelope.failure(ANSWER_LOST, "answer_lost", true);
         };
         if envelope.id.is_none() {
             return Vec::new();
@@ -159,32 +157,18 @@ impl Forwarder {
         if is_stream {
             return events(&body);
         }
-        match serde_json::from_slice::<Value>(&body) {
-            Ok(message) if message.get("jsonrpc").is_some() => {
-                if envelope.method.as_deref() == Some("initialize") {
-                    self.remember_protocol_version(&message);
-                }
-                // On stdio, one message is one line.
-                let line = if body.contains(&b'\n') { message.to_string().into_bytes() } else { body.to_vec() };
-                vec![line]
-            }
-            Ok(_) | Err(_) => {
-                let body = String::from_utf8_lossy(&body);
-                let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
-                one(envelope.failure(&message, "http_error", status.is_server_error()))
-            }
+        let Ok(answer) = serde_json::from_slice::<Answer<'_>>(&body) else {
+            let body = String::from_utf8_lossy(&body);
+            let message = format!("the broker answered with HTTP {status}: {}", truncate(&body, 500));
+            return envelope.failure(&message, "http_error", status.is_server_error());
+        };
+        let result = answer.result.filter(|_| envelope.method.as_deref() == Some("initialize"));
+        if let Some(Ok(result)) = result.map(|result| serde_json::from_str::<InitializeResult>(result.get())) {
+            *self.protocol_version.write().unwrap_or_else(PoisonError::into_inner) = Some(result.protocol_version);
         }
+        // On stdio, one message is one line. In JSON, a newline is white space between tokens.
+        vec![body.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect()]
     }
-
-    fn remember_protocol_version(&self, answer: &Value) {
-        if let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) {
-            *self.protocol_version.write().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
-        }
-    }
-}
-
-fn one(answer: Option<Vec<u8>>) -> Vec<Vec<u8>> {
-    answer.into_iter().collect()
 }
 
 /// The messages of an event stream. The broker uses one only if it sends more than the answer.
@@ -194,7 +178,7 @@ fn events(body: &[u8]) -> Vec<Vec<u8>> {
     data.filter(|data| !data.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
-/// A name as a header value, base64-encode_header if it contains characters that a header cannot hold.
+/// A name as a header value, base64-encoded if it contains characters that a header cannot hold.
 fn encode_header(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && name.trim_matches([' ', '\t']) == name;
     if is_plain && !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {

@@ -72,11 +72,11 @@ impl Envelope {
         })
     }
 
-    /// An error answer to this message. `None` for a notification.
-    pub(super) fn failure(&self, message: &str, code: &str, retryable: bool) -> Option<Vec<u8>> {
-        let id = self.id.as_ref()?;
+    /// The line of an error answer to this message. None for a notification.
+    pub(super) fn failure(&self, message: &str, code: &str, retryable: bool) -> Vec<Vec<u8>> {
         let error = json!({ "code": -32000, "message": message, "data": { "code": code, "retryable": retryable } });
-        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes())
+        let line = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes();
+        self.id.as_ref().map(line).into_iter().collect()
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_failure_repeats_the_id_exactly() {
         let call = parse(r#"{"id":7,"method":"ping"}"#);
-        let text = String::from_utf8(call.failure("gone", "answer_lost", true).expect("a request")).expect("text");
+        let text = String::from_utf8(call.failure("gone", "answer_lost", true).concat()).expect("text");
         assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":7,"error":{"#), "{text}");
     }
 }

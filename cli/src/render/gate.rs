@@ -7,7 +7,9 @@ use gate::{
 };
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use serde_json::json;
 use std::fmt::Write as _;
+use store::read_only::Approver;
 
 /// How many refused commits are reported in full; the rest are counted.
 const MAX_REFUSED: usize = 5;
@@ -192,158 +194,87 @@ fn next_step_for_one(candidate: &Candidate, near_misses: &[NearMiss]) -> String 
 }
 
 /// The answer of `gate --json`.
-#[derive(Serialize)]
-pub(crate) struct GateAnswer<'a> {
-    answer: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
-    changes: Vec<Change<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Change<'a> {
-    answer: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<&'static str>,
-    message: String,
-    commit: Option<&'a str>,
-    parents: &'a [String],
-    tree: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review: Option<ApprovedReview<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commits: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nearest: Option<Vec<NearReview<'a>>>,
-}
-
-#[derive(Serialize)]
-struct ApprovedReview<'a> {
-    number: String,
-    review_id: String,
-    status: &'static str,
-    content_hash: &'a str,
-    patch_id: Option<&'a str>,
-    tree_id: Option<&'a str>,
-    base: Option<&'a str>,
-    project: Option<&'a str>,
-    approvers: Vec<ApproverOfReview<'a>>,
-}
-
-#[derive(Serialize)]
-struct ApproverOfReview<'a> {
-    reviewer_id: &'a str,
-    persona: &'a str,
-    at: Option<String>,
-}
-
-#[derive(Serialize)]
-struct NearReview<'a> {
-    number: String,
-    review_id: String,
-    status: &'static str,
-    approved: bool,
-    how: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<&'a [String]>,
-    message: String,
-}
-
-impl<'a> GateAnswer<'a> {
-    pub(crate) fn from_decisions(decisions: &'a [Decision]) -> Self {
-        let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
-        Self {
-            answer: yes_or_no(refused.is_empty()),
-            message: None,
-            changes: decisions.iter().map(Change::from_decision).collect(),
-            next: (!refused.is_empty()).then(|| next_step(&refused)),
-        }
+pub(crate) fn gate_answer(decisions: &[Decision]) -> impl Serialize {
+    let refused: Vec<_> = decisions.iter().filter(|decision| !decision.passes()).collect();
+    let changes: Vec<_> = decisions.iter().map(change_answer).collect();
+    let mut answer = json!({ "answer": yes_or_no(refused.is_empty()), "changes": changes });
+    if !refused.is_empty() {
+        answer["next"] = next_step(&refused).into();
     }
+    answer
+}
 
-    /// The gate could not tell.
-    pub(crate) fn unknown(message: &'a str) -> Self {
-        Self { answer: "unknown", message: Some(message), changes: Vec::new(), next: None }
-    }
+/// The answer of `gate --json` if the gate could not tell.
+pub(crate) fn unknown_answer(message: &str) -> impl Serialize {
+    json!({ "answer": "unknown", "message": message, "changes": [] })
 }
 
 pub(crate) fn yes_or_no(passes: bool) -> &'static str {
     if passes { "yes" } else { "no" }
 }
 
-impl<'a> Change<'a> {
-    fn from_decision(decision: &'a Decision) -> Self {
-        let Candidate { commit, parents, tree, .. } = &decision.candidate;
-        let mut change = Self {
-            answer: yes_or_no(decision.passes()),
-            because: None,
-            message: describe(decision),
-            commit: commit.as_deref(),
-            parents,
-            tree,
-            review: None,
-            commits: None,
-            nearest: None,
-        };
-        match &decision.outcome {
-            Outcome::Approved(approval) => {
-                change.because = Some("approved");
-                change.review = Some(ApprovedReview::from_content(&approval.review));
-                change.commits = Some(approval.commits);
-            }
-            Outcome::Exempt(Exemption::NoChange) => change.because = Some("empty"),
-            Outcome::Exempt(Exemption::CleanMerge) => change.because = Some("merge"),
-            Outcome::Exempt(Exemption::ExemptFiles) => change.because = Some("exempt"),
-            Outcome::Unapproved(near_misses) => {
-                change.nearest = Some(near_misses.iter().map(NearReview::from_near_miss).collect());
-            }
-            Outcome::NotExamined(SkipReason::EarlierUnapproved) => change.because = Some("after_no"),
-            Outcome::NotExamined(SkipReason::TooManyCommits) => change.because = Some("too_many"),
+fn change_answer(decision: &Decision) -> impl Serialize {
+    let Candidate { commit, parents, tree, .. } = &decision.candidate;
+    let answer = yes_or_no(decision.passes());
+    let mut change =
+        json!({ "answer": answer, "message": describe(decision), "commit": commit, "parents": parents, "tree": tree });
+    let because = match &decision.outcome {
+        Outcome::Approved(approval) => {
+            change["review"] = json!(approved_review(&approval.review));
+            change["commits"] = approval.commits.into();
+            "approved"
         }
-        change
-    }
+        Outcome::Exempt(Exemption::NoChange) => "empty",
+        Outcome::Exempt(Exemption::CleanMerge) => "merge",
+        Outcome::Exempt(Exemption::ExemptFiles) => "exempt",
+        Outcome::Unapproved(near_misses) => {
+            change["nearest"] = near_misses.iter().map(|near_miss| json!(near_miss_answer(near_miss))).collect();
+            return change;
+        }
+        Outcome::NotExamined(SkipReason::EarlierUnapproved) => "after_no",
+        Outcome::NotExamined(SkipReason::TooManyCommits) => "too_many",
+    };
+    change["because"] = because.into();
+    change
 }
 
-impl<'a> ApprovedReview<'a> {
-    fn from_content(review: &'a ReviewedContent) -> Self {
-        let approvers = review.approvers.iter().map(|approver| ApproverOfReview {
-            reviewer_id: &approver.reviewer,
-            persona: &approver.persona,
-            at: jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok(),
-        });
-        Self {
-            number: review.number.to_string(),
-            review_id: review.id.to_string(),
-            status: review.status.as_str(),
-            content_hash: &review.round.content_hash.0,
-            patch_id: review.patch_id(),
-            tree_id: review.tree_id(),
-            base: review.base_commit(),
-            project: review.proposer.project.as_deref(),
-            approvers: approvers.collect(),
-        }
-    }
+fn approved_review(review: &ReviewedContent) -> impl Serialize {
+    let approver = |approver: &Approver| {
+        let at = jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok();
+        json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": at })
+    };
+    json!({
+        "number": review.number.to_string(),
+        "review_id": review.id,
+        "status": review.status,
+        "content_hash": review.round.content_hash,
+        "patch_id": review.patch_id(),
+        "tree_id": review.tree_id(),
+        "base": review.base_commit(),
+        "project": review.proposer.project,
+        "approvers": review.approvers.iter().map(approver).collect::<Vec<_>>(),
+    })
 }
 
-impl<'a> NearReview<'a> {
-    fn from_near_miss(near_miss: &'a NearMiss) -> Self {
-        let NearMiss { review, difference } = near_miss;
-        let (how, files) = match difference {
-            Difference::None => ("exactly", None),
-            Difference::Files(files) => ("except", Some(files.as_slice())),
-            Difference::DoesNotApply => ("does_not_apply", None),
-        };
-        Self {
-            number: review.number.to_string(),
-            review_id: review.id.to_string(),
-            status: review.status.as_str(),
-            approved: review.approved,
-            how,
-            files,
-            message: describe_near_miss(near_miss),
-        }
+fn near_miss_answer(near_miss: &NearMiss) -> impl Serialize {
+    let NearMiss { review, difference } = near_miss;
+    let how = match difference {
+        Difference::None => "exactly",
+        Difference::Files(_) => "except",
+        Difference::DoesNotApply => "does_not_apply",
+    };
+    let mut answer = json!({
+        "number": review.number.to_string(),
+        "review_id": review.id,
+        "status": review.status,
+        "approved": review.approved,
+        "how": how,
+        "message": describe_near_miss(near_miss),
+    });
+    if let Difference::Files(files) = difference {
+        answer["files"] = json!(files);
     }
+    answer
 }
 
 #[cfg(test)]
