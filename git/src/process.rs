@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -49,10 +49,10 @@ const CALLER_VARIABLES: [(&str, &str); 3] = [
 ];
 
 /// What a git process sees of its surroundings.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Env {
-    /// No variables except `PATH`, no user or system configuration, no hooks. `HOME` is this empty folder.
-    Clean { home: PathBuf },
+    /// No variables except `PATH`, no user or system configuration, no hooks. `HOME` is the empty folder it starts in.
+    Clean,
     /// The environment of the calling process, including the variables that git sets for its hooks.
     Caller,
     /// The environment of the calling process without `GIT_*`, which may point to another repository.
@@ -64,76 +64,18 @@ pub(crate) enum Env {
 pub(crate) struct GitCommand {
     /// Describes the command in error messages.
     pub(crate) task: Cow<'static, str>,
-    env: Env,
-    variables: Vec<(&'static str, OsString)>,
-    dir: PathBuf,
-    git_dir: Option<PathBuf>,
-    work_tree: Option<PathBuf>,
-    args: Vec<OsString>,
+    command: Command,
     stdout_limit: usize,
 }
 
 impl GitCommand {
-    pub(crate) fn new(task: impl Into<Cow<'static, str>>, env: Env, dir: &Path) -> Self {
-        Self {
-            task: task.into(),
-            env,
-            variables: Vec::new(),
-            dir: dir.to_owned(),
-            git_dir: None,
-            work_tree: None,
-            args: Vec::new(),
-            stdout_limit: DEFAULT_OUTPUT_LIMIT,
-        }
-    }
-
-    pub(crate) fn git_dir(self, git_dir: &Path) -> Self {
-        Self { git_dir: Some(git_dir.to_owned()), ..self }
-    }
-
-    /// Sets the working tree, and runs git in it.
-    pub(crate) fn work_tree(self, folder: &Path) -> Self {
-        Self { work_tree: Some(folder.to_owned()), dir: folder.to_owned(), ..self }
-    }
-
-    /// Keeps at most this many bytes of stdout.
-    pub(crate) fn stdout_limit(self, bytes: usize) -> Self {
-        Self { stdout_limit: bytes, ..self }
-    }
-
-    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.variables.push((name, value.into()));
-        self
-    }
-
-    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
-        self
-    }
-
-    pub(crate) fn spawn(&self, program: &Path) -> Result<Child, GitError> {
-        self.command(program).spawn().map_err(|error| {
-            // A missing working folder gives this error too.
-            let is_missing = error.kind() == ErrorKind::NotFound && self.dir.exists();
-            if is_missing { GitError::Missing { program: program.to_owned() } } else { self.failed(error) }
-        })
-    }
-
-    pub(crate) fn failed(&self, error: impl std::fmt::Display) -> GitError {
-        GitError::failed(self.task.clone(), error)
-    }
-
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn new(task: impl Into<Cow<'static, str>>, program: &Path, env: Env, dir: &Path) -> Self {
         let mut command = Command::new(program);
-        match &self.env {
-            Env::Clean { home } => {
-                command.env_clear().envs(CLEAN_VARIABLES).env("HOME", home);
-                if let Some(path) = env::var_os("PATH") {
-                    command.env("PATH", path);
-                }
-                for setting in CLEAN_CONFIG {
-                    command.args(["-c", setting]);
-                }
+        match env {
+            Env::Clean => {
+                command.env_clear().envs(CLEAN_VARIABLES).env("HOME", dir);
+                command.envs(env::var_os("PATH").map(|path| ("PATH", path)));
+                command.args(CLEAN_CONFIG.iter().flat_map(|setting| ["-c", setting]));
                 // A group of its own, so that a timeout also kills the children of git.
                 command.process_group(0);
             }
@@ -147,17 +89,49 @@ impl GitCommand {
                 command.envs(CALLER_VARIABLES);
             }
         }
-        command.envs(self.variables.iter().cloned());
-        if let Some(git_dir) = &self.git_dir {
-            command.arg(path_option("--git-dir=", git_dir));
-        }
-        if let Some(work_tree) = &self.work_tree {
-            command.arg(path_option("--work-tree=", work_tree));
-        }
-        command.args(&self.args).current_dir(&self.dir);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.kill_on_drop(true);
-        command
+        command.current_dir(dir).kill_on_drop(true);
+        Self { task: task.into(), command, stdout_limit: DEFAULT_OUTPUT_LIMIT }
+    }
+
+    pub(crate) fn git_dir(mut self, git_dir: &Path) -> Self {
+        self.command.arg("--git-dir").arg(git_dir);
+        self
+    }
+
+    /// Sets the working tree, and runs git in it.
+    pub(crate) fn work_tree(mut self, folder: &Path) -> Self {
+        self.command.arg("--work-tree").arg(folder).current_dir(folder);
+        self
+    }
+
+    /// Keeps at most this many bytes of stdout.
+    pub(crate) fn stdout_limit(self, bytes: usize) -> Self {
+        Self { stdout_limit: bytes, ..self }
+    }
+
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub(crate) fn spawn(&mut self) -> Result<Child, GitError> {
+        self.command.spawn().map_err(|error| {
+            let command = self.command.as_std();
+            // A missing working folder gives this error too.
+            let is_missing = error.kind() == ErrorKind::NotFound && command.get_current_dir().is_some_and(Path::exists);
+            let program = command.get_program().into();
+            if is_missing { GitError::Missing { program } } else { self.failed(error) }
+        })
+    }
+
+    pub(crate) fn failed(&self, error: impl std::fmt::Display) -> GitError {
+        GitError::failed(self.task.clone(), error)
     }
 
     /// Writes `stdin` while reading both outputs, then waits for the end of the process.
@@ -185,12 +159,6 @@ impl GitCommand {
     }
 }
 
-fn path_option(option: &str, path: &Path) -> OsString {
-    let mut argument = OsString::from(option);
-    argument.push(path);
-    argument
-}
-
 /// What a finished git process printed.
 #[derive(Debug)]
 pub struct Output {
@@ -213,18 +181,18 @@ impl Output {
 
     /// How many bytes git printed, if they exceeded the limit.
     pub(crate) fn overflow(&self) -> Option<usize> {
-        self.stdout.is_truncated.then_some(self.stdout.total)
+        self.stdout.is_truncated().then_some(self.stdout.total)
     }
 
     /// Whether git reported an error. It can do so and still exit with status 0.
     pub(crate) fn reported_error(&self) -> bool {
         let mut lines = self.stderr.bytes.split(|&byte| byte == b'\n');
-        self.stderr.is_truncated || lines.any(|line| line.starts_with(b"error: "))
+        self.stderr.is_truncated() || lines.any(|line| line.starts_with(b"error: "))
     }
 
     pub fn stderr(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.stderr.bytes).trim().to_owned();
-        if self.stderr.is_truncated {
+        if self.stderr.is_truncated() {
             text.push('…');
         }
         text
@@ -236,7 +204,12 @@ impl Output {
 struct Captured {
     bytes: Vec<u8>,
     total: usize,
-    is_truncated: bool,
+}
+
+impl Captured {
+    fn is_truncated(&self) -> bool {
+        self.bytes.len() < self.total
+    }
 }
 
 /// Reads to the end, and keeps at most `limit` bytes.
@@ -251,7 +224,6 @@ async fn drain(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result
         }
         captured.total = captured.total.saturating_add(read);
         let kept = read.min(limit.saturating_sub(captured.bytes.len()));
-        captured.is_truncated |= kept < read;
         captured.bytes.extend_from_slice(chunk.get(..kept).unwrap_or_default());
     }
 }

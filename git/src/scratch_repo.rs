@@ -13,7 +13,6 @@ use uuid::Uuid;
 
 use crate::GitError;
 use crate::discovery::RepoLayout;
-use crate::process::{Env, GitCommand};
 use crate::session::Session;
 
 /// Distinguishes the folders of this process from those that an earlier process left.
@@ -81,18 +80,12 @@ impl ScratchRepo {
         create().map_err(|error| GitError::failed("preparing the session folder", error))
     }
 
-    /// A command in this repository, in a clean environment.
-    pub(crate) fn command(&self, task: &'static str) -> GitCommand {
-        let home = self.empty_home();
-        GitCommand::new(task, Env::Clean { home: home.clone() }, &home).git_dir(&self.repo())
-    }
-
-    fn repo(&self) -> PathBuf {
+    pub(crate) fn repo(&self) -> PathBuf {
         self.folder.join("repo.git")
     }
 
     /// `HOME` and working folder of every git process.
-    fn empty_home(&self) -> PathBuf {
+    pub(crate) fn empty_home(&self) -> PathBuf {
         self.folder.join("home")
     }
 

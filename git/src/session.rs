@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::GitError;
-use crate::process::{GitCommand, Output};
+use crate::process::{Env, GitCommand, Output};
 use crate::repository::Inner;
 
 /// Runs the git processes of one call, one after the other, under a common deadline.
@@ -41,12 +41,16 @@ impl<'a> Session<'a> {
 
     /// A command in the scratch repository.
     pub(crate) fn scratch(&self, task: &'static str) -> GitCommand {
-        self.repo.scratch.command(task)
+        self.command(task).git_dir(&self.repo.scratch.repo())
     }
 
     /// A command in the registered repository, which knows its refs, worktrees and shallow commits.
     pub(crate) fn registered(&self, task: &'static str) -> GitCommand {
-        self.scratch(task).git_dir(&self.repo.layout.git_dir)
+        self.command(task).git_dir(&self.repo.layout.git_dir)
+    }
+
+    fn command(&self, task: &'static str) -> GitCommand {
+        GitCommand::new(task, &self.repo.settings.program, Env::Clean, &self.repo.scratch.empty_home())
     }
 
     /// Makes `folder` private to this session and removes it at the end. Git keeps its index and writes its objects
@@ -78,7 +82,7 @@ impl<'a> Session<'a> {
             git = git.variable("GIT_INDEX_FILE", folder.join("index"));
             git = git.variable("GIT_OBJECT_DIRECTORY", folder.join("objects"));
         }
-        let child = self.cleanup.child.insert(git.spawn(&self.repo.settings.program)?);
+        let child = self.cleanup.child.insert(git.spawn()?);
         let result = timeout_at(self.deadline, git.communicate(child, stdin)).await;
         if let Ok(Ok(_)) = result {
             self.cleanup.child = None;

@@ -70,8 +70,8 @@ impl UserRepo {
 
     /// The content of `path` in the HEAD commit. A partial clone does not fetch it if it is missing.
     pub async fn read_committed(&self, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let git = self.command(["cat-file", "blob", &format!("HEAD:{path}")]).variable("GIT_NO_LAZY_FETCH", "1");
-        let output = run(&git, &[]).await?;
+        let mut git = self.command(["cat-file", "blob", &format!("HEAD:{path}")]).variable("GIT_NO_LAZY_FETCH", "1");
+        let output = run(&mut git, &[]).await?;
         Ok(output.success.then(|| output.stdout().to_vec()))
     }
 
@@ -86,20 +86,20 @@ impl UserRepo {
         args: impl IntoIterator<Item = S>,
         stdin: &[u8],
     ) -> Result<Output, GitError> {
-        let git = self.command(args);
-        let output = run(&git, stdin).await?;
+        let mut git = self.command(args);
+        let output = run(&mut git, stdin).await?;
         if output.success { Ok(output) } else { Err(git.failed(output.stderr())) }
     }
 
     /// Runs a git command whose failure is an answer.
     pub async fn try_git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Output, GitError> {
-        run(&self.command(args), &[]).await
+        run(&mut self.command(args), &[]).await
     }
 
     fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> GitCommand {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let subcommand = args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
-        let git = GitCommand::new(format!("git {subcommand}"), self.env.clone(), &self.root).args(args);
+        let git = GitCommand::new(format!("git {subcommand}"), Path::new("git"), self.env, &self.root).args(args);
         let git = git.stdout_limit(usize::MAX);
         match &self.index {
             Some(index) => git.variable("GIT_INDEX_FILE", index),
@@ -108,7 +108,7 @@ impl UserRepo {
     }
 }
 
-async fn run(git: &GitCommand, stdin: &[u8]) -> Result<Output, GitError> {
-    let mut child = git.spawn(Path::new("git"))?;
+async fn run(git: &mut GitCommand, stdin: &[u8]) -> Result<Output, GitError> {
+    let mut child = git.spawn()?;
     git.communicate(&mut child, &[stdin]).await
 }

@@ -4,7 +4,7 @@
 mod sandbox;
 mod scenario;
 
-use crate::{CliError, Signals, terminal};
+use crate::{CliError, Signals, client::Client, terminal};
 use anyhow::anyhow;
 use sandbox::Sandbox;
 use scenario::Scenario;
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 
 async fn play(sandbox: &Sandbox, narrator: &Narrator) -> Result<(), CliError> {
     narrator.opening(sandbox)?;
-    Scenario { sandbox, narrator }.play().await?;
+    Scenario { sandbox, narrator, broker: Client::at(&sandbox.url)? }.play().await?;
     narrator.closing()
 }
 
@@ -67,8 +67,8 @@ impl Narrator {
   repository  {}
 
 ",
-            sandbox.url(),
-            sandbox.repo().root().display(),
+            sandbox.url,
+            sandbox.repo.root().display(),
         ))
     }
 

@@ -7,7 +7,7 @@ mod system;
 
 use crate::{CliError, config_args::ConfigArgs, render::print};
 use anyhow::anyhow;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
@@ -16,45 +16,50 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 /// The result of one check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 enum Severity {
+    #[serde(rename = "ok")]
     Ok,
     /// Works, but should be fixed.
+    #[serde(rename = "warn")]
     Warning,
+    #[serde(rename = "fail")]
     Failure,
 }
 
-impl Severity {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warn",
-            Self::Failure => "fail",
-        }
-    }
-
-    fn glyph(self) -> char {
-        match self {
-            Self::Ok => '✓',
-            Self::Warning => '!',
-            Self::Failure => '✗',
-        }
-    }
-}
-
 /// One checked item.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct Check {
     group: &'static str,
     name: String,
+    #[serde(rename = "found")]
     severity: Severity,
+    #[serde(rename = "says")]
     message: String,
     /// How to fix it.
     fix: Option<String>,
+}
+
+/// All checks, and how many of them had each result.
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    checks: Vec<Check>,
+    ok: usize,
+    warn: usize,
+    fail: usize,
+}
+
+impl Report {
+    fn new(checks: Vec<Check>) -> Self {
+        let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
+        let [ok, warn, fail] = [Severity::Ok, Severity::Warning, Severity::Failure].map(count);
+        Self { version: env!("CARGO_PKG_VERSION"), checks, ok, warn, fail }
+    }
 }
 
 impl Check {
@@ -73,72 +78,57 @@ impl Check {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let mut checks = vec![system::git().await];
-    match args.place.load(None) {
+    match args.config.load(None) {
         Err(failure) => {
             let fix = "correct the setting; `countersign serve --help` lists the files that are read";
             checks.push(Check::failure("Broker", "settings", format!("{:#}", failure.error), fix));
         }
         Ok((loaded, repo)) => {
-            checks.extend(system::repository(repo.as_deref()));
+            checks.push(system::repository(repo.as_deref()));
             checks.push(system::disk(&loaded.config.server.data_dir));
             checks.extend(broker::checks(&loaded.config).await);
-            checks.extend(clients::checks(&loaded.config, &args.place).await);
+            checks.extend(clients::checks(&loaded.config, &args.config).await);
         }
     }
-    let failures = checks.iter().filter(|check| check.severity == Severity::Failure).count();
-    print(args.json, &report(&checks), |_| render(&checks))?;
-    match failures {
+    let report = Report::new(checks);
+    print(args.json, &report, render)?;
+    match report.fail {
         0 => Ok(()),
         1 => Err(anyhow!("1 check failed").into()),
         several => Err(anyhow!("{several} checks failed").into()),
     }
 }
 
-fn report(checks: &[Check]) -> Value {
-    let row = |check: &Check| {
-        json!({ "group": check.group, "name": check.name, "found": check.severity.as_str(), "says": check.message,
-                "fix": check.fix })
-    };
-    let rows: Vec<_> = checks.iter().map(row).collect();
-    let count = |found| checks.iter().filter(|check| check.severity == found).count();
-    json!({
-        "version": env!("CARGO_PKG_VERSION"), "checks": rows, "ok": count(Severity::Ok), "warn": count(Severity::Warning),
-        "fail": count(Severity::Failure),
-    })
-}
-
-fn render(checks: &[Check]) -> String {
+fn render(report: &Report) -> String {
     let mut out = String::new();
-    let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
+    let width = report.checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
     let mut group = "";
-    for check in checks {
+    for check in &report.checks {
         if check.group != group {
             group = check.group;
             let _ = writeln!(out, "{group}");
         }
-        let _ = writeln!(out, "  {} {:width$}  {}", check.severity.glyph(), check.name, check.message);
+        let glyph = match check.severity {
+            Severity::Ok => '✓',
+            Severity::Warning => '!',
+            Severity::Failure => '✗',
+        };
+        let _ = writeln!(out, "  {glyph} {:width$}  {}", check.name, check.message);
         if let Some(fix) = &check.fix {
             let _ = writeln!(out, "    {:width$}  → {fix}", "");
         }
     }
-    let count = |found| checks.iter().filter(|check| check.severity == found).count();
-    let _ = writeln!(
-        out,
-        "\n{} ok · {} warn · {} fail",
-        count(Severity::Ok),
-        count(Severity::Warning),
-        count(Severity::Failure)
-    );
+    let _ = writeln!(out, "\n{} ok · {} warn · {} fail", report.ok, report.warn, report.fail);
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, render};
+    use super::{Check, Report, render};
 
     #[test]
     fn each_problem_comes_with_a_fix() {
-        let checks = [
+        let checks = vec![
             Check::ok("Machine", "git", "2.47.0"),
             Check::warning("Machine", "disk", "300 MiB free", "make room"),
             Check::failure("Broker", "database", "is damaged", "restore a copy"),
@@ -154,6 +144,6 @@ Broker
 
 1 ok · 1 warn · 1 fail
 ";
-        assert_eq!(render(&checks), text);
+        assert_eq!(render(&Report::new(checks)), text);
     }
 }

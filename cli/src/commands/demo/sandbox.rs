@@ -1,6 +1,6 @@
 //! The demo's environment: a temporary folder with a repository, and a broker for it.
 
-use crate::{CliError, client::Client};
+use crate::CliError;
 use anyhow::{Context as _, anyhow};
 use git::UserRepo;
 use std::{fs, path::Path, process::Stdio, time::Duration};
@@ -24,9 +24,9 @@ pub fn total(prices: &[u32]) -> u32 {
 ";
 
 pub(super) struct Sandbox {
-    repo: UserRepo,
+    pub repo: UserRepo,
+    pub url: String,
     broker: Child,
-    url: String,
     /// The last field, so that the folder is removed after everything that uses it.
     _folder: TempDir,
 }
@@ -40,18 +40,6 @@ impl Sandbox {
         let repo = build_repo(&folder.path().join("shop")).await?;
         let (broker, url) = start_broker(folder.path(), repo.root()).await?;
         Ok(Self { repo, broker, url, _folder: folder })
-    }
-
-    pub(super) fn url(&self) -> &str {
-        &self.url
-    }
-
-    pub(super) fn repo(&self) -> &UserRepo {
-        &self.repo
-    }
-
-    pub(super) fn remote(&self) -> Result<Client, CliError> {
-        Client::at(&self.url)
     }
 
     /// The diff that appends `text` to the file. The file itself is not changed.
@@ -88,11 +76,15 @@ async fn build_repo(root: &Path) -> Result<UserRepo, CliError> {
     fs::write(root.join(FILE), BEFORE)?;
     let repo = UserRepo::without_git_variables(root);
     repo.git(["init", "--quiet", "--initial-branch=main"]).await?;
-    for (key, value) in [("user.name", "builder"), ("user.email", "builder@example.invalid")] {
-        repo.git(["config", key, value]).await?;
-    }
-    // Override settings of the user that would ask for a key or run hooks.
-    for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", ".git/hooks"), ("core.autocrlf", "false")] {
+    let settings = [
+        ("user.name", "builder"),
+        ("user.email", "builder@example.invalid"),
+        // Override settings of the user that would ask for a key or run hooks.
+        ("commit.gpgSign", "false"),
+        ("core.hooksPath", ".git/hooks"),
+        ("core.autocrlf", "false"),
+    ];
+    for (key, value) in settings {
         repo.git(["config", key, value]).await?;
     }
     repo.git(["add", "--all"]).await?;

@@ -67,31 +67,30 @@ struct Issue {
 pub(super) struct Scenario<'a> {
     pub sandbox: &'a Sandbox,
     pub narrator: &'a Narrator,
+    pub broker: Client,
 }
 
 impl Scenario<'_> {
     pub(super) async fn play(&self) -> Result<(), CliError> {
-        let broker = self.sandbox.remote()?;
-        let review = self.propose(&broker).await?;
+        let review = self.propose().await?;
         let issue = Issue { severity: "high", glyph: '▲', title: "A discount over 100 % panics" };
-        self.request_changes(&broker, &review, issue, "One input makes it panic.", None).await?;
-        self.revise(&broker, &review).await?;
+        self.request_changes(&review, issue, "One input makes it panic.", None).await?;
+        self.revise(&review).await?;
         let issue = Issue { severity: "medium", glyph: '●', title: "A total over 42,949,672 overflows" };
         let fixed = self.sandbox.diff_that_adds(COUNTER_PATCHED).await?;
         self.request_changes(
-            &broker,
             &review,
             issue,
             "One input still overflows. Here is a version that does not.",
             Some(&fixed),
         )
         .await?;
-        self.accept(&broker, &review).await?;
-        self.approve(&broker, &review).await?;
-        self.land(&broker, &review).await
+        self.accept(&review).await?;
+        self.approve(&review).await?;
+        self.land(&review).await
     }
 
-    async fn propose(&self, broker: &Client) -> Result<String, CliError> {
+    async fn propose(&self) -> Result<String, CliError> {
         let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
         let request = CreateReviewRequest {
             intent: INTENT.to_owned(),
@@ -103,20 +102,19 @@ impl Scenario<'_> {
             diff: Some(diff.clone()),
             ..Default::default()
         };
-        let review = broker.execute::<CreateReview>(&request).await?.head.number.to_string();
+        let review = self.broker.execute::<CreateReview>(&request).await?.head.number.to_string();
         self.narrator.step(BUILDER, &format!("proposes {review}: {INTENT}"), &added(&diff)).await?;
         Ok(review)
     }
 
     async fn request_changes(
         &self,
-        broker: &Client,
         review: &str,
         issue: Issue,
         reason: &str,
         counter_patch: Option<&str>,
     ) -> Result<(), CliError> {
-        let claim = self.claim(broker, review).await?;
+        let claim = self.claim(review).await?;
         self.narrator.step(REVIEWER, &format!("claims {review}; the diff applies"), &[]).await?;
         let finding = RawFinding {
             kind: Some("bug".to_owned()),
@@ -135,8 +133,8 @@ impl Scenario<'_> {
             counter_patch: counter_patch.map(str::to_owned),
             ..verdict(review, Verdict::ChangesRequested)
         };
-        broker.execute::<SubmitVerdict>(&verdict).await?;
-        let ids = self.open_issues(broker, review).await?;
+        self.broker.execute::<SubmitVerdict>(&verdict).await?;
+        let ids = self.open_issues(review).await?;
         let id = ids.iter().max().map(String::as_str).unwrap_or_default();
         let mut lines = vec![format!("{} {id} {FILE}:{BUGGY_LINE} {}", issue.glyph, issue.title)];
         let offered = counter_patch.map(|diff| ["with a counter-patch:".to_owned()].into_iter().chain(added(diff)));
@@ -144,7 +142,7 @@ impl Scenario<'_> {
         self.narrator.step(REVIEWER, &format!("requests changes: {reason}"), &lines).await
     }
 
-    async fn revise(&self, broker: &Client, review: &str) -> Result<(), CliError> {
+    async fn revise(&self, review: &str) -> Result<(), CliError> {
         let body = "Callers check it, but a second check costs nothing.";
         let message = MessageRequest {
             review_id: review.to_owned(),
@@ -153,7 +151,7 @@ impl Scenario<'_> {
             caller_id: Some(BUILDER.to_owned()),
             ..Default::default()
         };
-        broker.execute::<AddMessage>(&message).await?;
+        self.broker.execute::<AddMessage>(&message).await?;
         self.narrator.step(BUILDER, &format!("answers: {body}"), &[]).await?;
         let diff = self.sandbox.diff_that_adds(REVISED).await?;
         let revision = CreateReviewRequest {
@@ -163,30 +161,30 @@ impl Scenario<'_> {
             proposer_id: Some(BUILDER.to_owned()),
             ..Default::default()
         };
-        broker.execute::<CreateReview>(&revision).await?;
+        self.broker.execute::<CreateReview>(&revision).await?;
         self.narrator.step(BUILDER, &format!("revises {review}: round 2"), &added(&diff)).await
     }
 
-    async fn accept(&self, broker: &Client, review: &str) -> Result<(), CliError> {
+    async fn accept(&self, review: &str) -> Result<(), CliError> {
         let request = CounterPatchRequest { review_id: review.to_owned(), persona: None };
-        broker.execute::<AcceptCounterPatch>(&request).await?;
+        self.broker.execute::<AcceptCounterPatch>(&request).await?;
         self.narrator.step(BUILDER, "accepts the counter-patch, which is now under review", &[]).await
     }
 
-    async fn open_issues(&self, broker: &Client, review: &str) -> Result<Vec<String>, CliError> {
+    async fn open_issues(&self, review: &str) -> Result<Vec<String>, CliError> {
         let request = ListIssuesRequest {
             review_id: Some(review.to_owned()),
             status: Some(FindingStatus::Open),
             ..Default::default()
         };
-        let issues = broker.execute::<ListIssues>(&request).await?.issues;
+        let issues = self.broker.execute::<ListIssues>(&request).await?.issues;
         Ok(issues.into_iter().map(|issue| issue.issue_id).collect())
     }
 
     /// The reviewer still holds its seat. The content hash names what it has read.
-    async fn approve(&self, broker: &Client, review: &str) -> Result<(), CliError> {
-        let proposal = self.proposal(broker, review).await?;
-        let open = self.open_issues(broker, review).await?;
+    async fn approve(&self, review: &str) -> Result<(), CliError> {
+        let proposal = self.proposal(review).await?;
+        let open = self.open_issues(review).await?;
         for issue in &open {
             let request = UpdateIssueRequest {
                 review_id: review.to_owned(),
@@ -197,7 +195,7 @@ impl Scenario<'_> {
                 role: Some(Authority::Reviewer),
                 caller_id: Some(REVIEWER.to_owned()),
             };
-            broker.execute::<UpdateIssue>(&request).await?;
+            self.broker.execute::<UpdateIssue>(&request).await?;
         }
         if !open.is_empty() {
             self.narrator.step(REVIEWER, &format!("marks {} as fixed", open.join(" and ")), &[]).await?;
@@ -206,7 +204,7 @@ impl Scenario<'_> {
             content_hash: Some(proposal.content_hash.to_string()),
             ..verdict(review, Verdict::Approved)
         };
-        broker.execute::<SubmitVerdict>(&verdict).await?;
+        self.broker.execute::<SubmitVerdict>(&verdict).await?;
         let tree =
             proposal.details.as_ref().and_then(|details| details.state.diff.tree_id.as_deref()).unwrap_or_default();
         let (hash, tree) = (truncate(&proposal.content_hash.0, 12), truncate(tree, 12));
@@ -214,26 +212,26 @@ impl Scenario<'_> {
         self.narrator.step(REVIEWER, &format!("approves {review}"), &lines).await
     }
 
-    async fn land(&self, broker: &Client, review: &str) -> Result<(), CliError> {
-        let proposal = self.proposal(broker, review).await?;
+    async fn land(&self, review: &str) -> Result<(), CliError> {
+        let proposal = self.proposal(review).await?;
         let diff = proposal.diff.as_deref().unwrap_or_default();
         let commit = self.sandbox.commit(diff, INTENT).await?;
         let request = CloseReviewRequest { review_id: review.to_owned(), closer_role: Some(Role::Proposer) };
-        broker.execute::<CloseReview>(&request).await?;
+        self.broker.execute::<CloseReview>(&request).await?;
         self.narrator
             .step(BUILDER, &format!("commits exactly the approved change as {commit} and closes {review}"), &[])
             .await
     }
 
-    async fn claim(&self, broker: &Client, review: &str) -> Result<ClaimResponse, CliError> {
+    async fn claim(&self, review: &str) -> Result<ClaimResponse, CliError> {
         let request =
             ClaimRequest { review_id: review.to_owned(), reviewer_id: Some(REVIEWER.to_owned()), persona: None };
-        broker.execute::<ClaimReview>(&request).await
+        self.broker.execute::<ClaimReview>(&request).await
     }
 
-    async fn proposal(&self, broker: &Client, review: &str) -> Result<ProposalResponse, CliError> {
+    async fn proposal(&self, review: &str) -> Result<ProposalResponse, CliError> {
         let request = ProposalRequest { review_id: review.to_owned(), ..Default::default() };
-        broker.execute::<GetProposal>(&request).await
+        self.broker.execute::<GetProposal>(&request).await
     }
 }
 

@@ -30,32 +30,26 @@ async fn running(config: &Config) -> Check {
         Ok(client) => find(&client, data_dir).await,
         Err(_) => None,
     };
-    let (note, listen) = (data_dir.running_broker(), config.server.listen);
-    match (alive, note) {
-        (Some(note), _) => Check::ok(GROUP, "running", format!("pid {}, {}", note.pid, note.url)),
-        (None, Some(note)) => Check::failure(
-            GROUP,
-            "running",
-            format!("pid {} was listening at {}, but does not answer", note.pid, note.url),
-            "stop the process if it still exists, then run `countersign serve`",
-        ),
-        (None, None) => match TcpListener::bind(listen) {
-            Ok(_) => {
-                Check::warning(GROUP, "running", format!("not running; {listen} is free"), "run `countersign serve`")
-            }
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Check::warning(
-                GROUP,
-                "running",
-                format!("not running, and another program listens on {listen}"),
-                "`countersign serve --listen 127.0.0.1:0` picks a free port; clients find it through the data folder",
-            ),
-            Err(error) => Check::failure(
-                GROUP,
-                "running",
-                format!("not running, and {listen} cannot be used: {error}"),
-                "change server.listen",
-            ),
-        },
+    if let Some(broker) = alive {
+        return Check::ok(GROUP, "running", format!("pid {}, {}", broker.pid, broker.url));
+    }
+    if let Some(broker) = data_dir.running_broker() {
+        let message = format!("pid {} was listening at {}, but does not answer", broker.pid, broker.url);
+        let fix = "stop the process if it still exists, then run `countersign serve`";
+        return Check::failure(GROUP, "running", message, fix);
+    }
+    let listen = config.server.listen;
+    match TcpListener::bind(listen) {
+        Ok(_) => Check::warning(GROUP, "running", format!("not running; {listen} is free"), "run `countersign serve`"),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let fix =
+                "`countersign serve --listen 127.0.0.1:0` picks a free port; clients find it through the data folder";
+            Check::warning(GROUP, "running", format!("not running, and another program listens on {listen}"), fix)
+        }
+        Err(error) => {
+            let message = format!("not running, and {listen} cannot be used: {error}");
+            Check::failure(GROUP, "running", message, "change server.listen")
+        }
     }
 }
 
@@ -64,7 +58,7 @@ async fn database(file: &Path) -> Vec<Check> {
     let Ok(metadata) = fs::metadata(file) else {
         return vec![Check::ok(GROUP, name, "none yet; the first start creates it")];
     };
-    let wal = fs::metadata(beside(file, "-wal")).map_or(0, |wal| wal.len());
+    let wal = fs::metadata(format!("{}-wal", file.display())).map_or(0, |wal| wal.len());
     let sizes = format!("{}, {} in the write-ahead log", format_bytes(metadata.len()), format_bytes(wal));
     let mut store = match ReadOnlyStore::open(file).await {
         Ok(store) => store,
@@ -104,12 +98,6 @@ fn permissions(data_dir: &DataDir) -> Vec<Check> {
             vec![Check::failure(GROUP, "files", message, format!("chmod 600 {}", exposed.join(" ")))]
         }
     }
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
 }
 
 /// A number of bytes with a unit.

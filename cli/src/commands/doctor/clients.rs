@@ -14,7 +14,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 const CLIENTS: [(&str, &str); 3] = [("claude", "Claude Code"), ("codex", "Codex"), ("gemini", "Gemini")];
 
-pub(super) async fn checks(config: &Config, place: &ConfigArgs) -> Vec<Check> {
+pub(super) async fn checks(config: &Config, args: &ConfigArgs) -> Vec<Check> {
     let mut checks = Vec::new();
     for (program, name) in CLIENTS {
         if let Some(version) = version(program).await {
@@ -29,7 +29,7 @@ pub(super) async fn checks(config: &Config, place: &ConfigArgs) -> Vec<Check> {
             "install Claude Code, Codex or Gemini, or work without them: `countersign request`, `countersign respond`";
         checks.push(Check::warning(GROUP, "agents", "none found in PATH", fix));
     }
-    checks.extend(connected(place).await);
+    checks.extend(connected(args).await);
     checks.push(reviewers(&config.pool).await);
     checks
 }
@@ -53,23 +53,18 @@ async fn version(program: impl AsRef<OsStr>) -> Option<Result<String, String>> {
 }
 
 /// Runs `init --check`.
-async fn connected(place: &ConfigArgs) -> Option<Check> {
+async fn connected(args: &ConfigArgs) -> Option<Check> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["init", "--check", "--json"]);
-    if let Some(repo) = &place.repo {
+    if let Some(repo) = &args.repo {
         command.arg("--repo").arg(repo);
     }
     let output = command.stdin(Stdio::null()).output().await.ok()?;
-    Some(if output.status.success() {
-        Check::ok(GROUP, "connected", "as `countersign init` sets it up")
-    } else {
-        Check::warning(
-            GROUP,
-            "connected",
-            "some entries are missing or different",
-            "`countersign init --check` lists the differences",
-        )
-    })
+    if output.status.success() {
+        return Some(Check::ok(GROUP, "connected", "as `countersign init` sets it up"));
+    }
+    let fix = "`countersign init --check` lists the differences";
+    Some(Check::warning(GROUP, "connected", "some entries are missing or different", fix))
 }
 
 async fn reviewers(pool: &Pool) -> Check {

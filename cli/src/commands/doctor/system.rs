@@ -36,12 +36,12 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()??, parts.next()??))
 }
 
-pub(super) fn repository(repo: Option<&Path>) -> Option<Check> {
+pub(super) fn repository(repo: Option<&Path>) -> Check {
     let fix = "run it in a repository, or name one with --repo; without one the broker refuses diffs";
-    Some(match repo {
+    match repo {
         Some(root) => Check::ok(GROUP, "repository", root.display().to_string()),
         None => Check::warning(GROUP, "repository", "the current folder is not in a repository", fix),
-    })
+    }
 }
 
 /// Checks the free space of the file system of the data folder.
