@@ -34,11 +34,11 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub async fn run(args: Args) -> Result<(), CliError> {
-    let ResolvedConfig { config, repo } = args.place.resolve(args.listen.as_deref())?;
+    let ResolvedConfig { config, repo } = args.config.resolve(args.listen.as_deref())?;
     telemetry::init(&config.log)?;
     let mut signals = Signals::catch()?;
     // The lock comes before the database: two brokers on one database would end each other's claims.

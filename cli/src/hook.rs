@@ -13,6 +13,7 @@ mod shell;
 mod stop;
 
 use crate::{CliError, commands::gate::FailModeArgs, config_args::ConfigArgs};
+use protocol::respond;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,7 @@ struct Gated {
     #[command(flatten)]
     fail_mode: FailModeArgs,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +68,7 @@ struct Message {
     #[arg(hide = true)]
     rest: Vec<String>,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +77,7 @@ struct Agent {
     #[arg(long = "as", value_name = "NAME")]
     proposer: Option<String>,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -90,18 +91,13 @@ struct SessionStart {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     match args.hook {
-        Hook::PreCommit(args) => git::pre_commit(args).await,
-        Hook::PrePush(args) => git::pre_push(args).await,
-        Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
-            git::commit_message(args).await;
-            Ok(())
-        }
-        Hook::PostCommit(args) => {
-            git::post_commit(args).await;
-            Ok(())
-        }
+        Hook::PreCommit(args) => return git::pre_commit(args).await,
+        Hook::PrePush(args) => return git::pre_push(args).await,
+        Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => git::commit_message(args).await,
+        Hook::PostCommit(args) => git::post_commit(args).await,
         Hook::PreToolUse(args) => pre_tool_use::run(args).await,
-        Hook::Stop(args) => stop::run(args).await,
-        Hook::SessionStart(args) => session_start::run(args).await,
+        Hook::Stop(args) => respond(stop::decide(&args)).await,
+        Hook::SessionStart(args) => respond(session_start::session_context(&args)).await,
     }
+    Ok(())
 }

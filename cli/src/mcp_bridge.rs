@@ -24,17 +24,11 @@ use tokio::{
 /// How long pending requests may take after the client has closed stdin.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum RoleOption {
-    Proposer,
-    Reviewer,
-}
-
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Offer only the tools of this role
-    #[arg(long, value_name = "ROLE")]
-    role: Option<RoleOption>,
+    #[arg(long, value_name = "ROLE", value_parser = ["proposer", "reviewer"])]
+    role: Option<String>,
     /// Address of the broker [default: the broker of the data folder, started if none runs]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
@@ -43,11 +37,7 @@ pub struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let path = match args.role {
-        None => "/mcp",
-        Some(RoleOption::Proposer) => "/mcp/proposer",
-        Some(RoleOption::Reviewer) => "/mcp/reviewer",
-    };
+    let path = args.role.map_or_else(|| "/mcp".to_owned(), |role| format!("/mcp/{role}"));
     // One broker serves many repositories, so every message names the repository of the client.
     let dir = args.config.repo.clone().or_else(|| std::env::current_dir().ok());
     let client_headers = dir

@@ -5,9 +5,7 @@
 use crate::{
     CliError,
     config_args::ConfigArgs,
-    render::{
-        gate::{gate_answer, report, unknown_answer},
-    },
+    render::gate::{gate_answer, report, unknown_answer},
     terminal,
 };
 use anyhow::{Context as _, anyhow};
@@ -47,7 +45,7 @@ pub struct Args {
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 /// What happens if the gate cannot tell.
@@ -99,7 +97,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn decide(args: &Args) -> anyhow::Result<Vec<Decision>> {
-    let (repo, config) = repo_and_config(&args.place).await?;
+    let (repo, config) = repo_and_config(&args.config).await?;
     let mut gate = open_gate(&repo, &config).await?;
     if let Some(name) = &args.commit {
         let commit = Candidate::from_commit(&repo, name).await?;
@@ -141,13 +139,13 @@ pub(crate) async fn open_gate_with(
 }
 
 /// The repository that the arguments name, and the settings that apply to it.
-pub(crate) async fn repo_and_config(place: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
-    let dir = match &place.repo {
+pub(crate) async fn repo_and_config(config_args: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
+    let dir = match &config_args.repo {
         Some(dir) => dir.clone(),
         None => std::env::current_dir()?,
     };
     let repo = UserRepo::find(&dir).await.map_err(name_repo_option)?;
-    let config = load_config(place)?;
+    let config = load_config(config_args)?;
     Ok((repo, config))
 }
 
@@ -157,6 +155,6 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
     if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
 }
 
-pub(crate) fn load_config(place: &ConfigArgs) -> anyhow::Result<Config> {
-    Ok(place.resolve(None).map_err(|failure| failure.error)?.config)
+pub(crate) fn load_config(config_args: &ConfigArgs) -> anyhow::Result<Config> {
+    Ok(config_args.resolve(None).map_err(|failure| failure.error)?.config)
 }

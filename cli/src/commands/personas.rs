@@ -14,11 +14,11 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let (loaded, _) = args.place.load(None)?;
+    let (loaded, _) = args.config.load(None)?;
     if args.json { terminal::write_json(&format!("{}\n", to_json(&loaded))) } else { terminal::write(&render(&loaded)) }
 }
 

@@ -6,9 +6,7 @@ use crate::{
     CliError,
     commands::gate::{open_gate, repo_and_config},
     config_args::ConfigArgs,
-    render::{
-        gate::{describe, name, short_id},
-    },
+    render::gate::{describe, name, short_id},
     terminal,
 };
 use anyhow::anyhow;
@@ -38,11 +36,11 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.place).await.map_err(CliError::usage)?;
+    let (repo, config) = repo_and_config(&args.config).await.map_err(CliError::usage)?;
     if args.show {
         return show(&args, &repo).await;
     }

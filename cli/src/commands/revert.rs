@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 struct Plan {
@@ -61,7 +61,7 @@ enum PatchResult {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let (repo, config) = repo_and_config(&args.place).await.map_err(CliError::usage)?;
+    let (repo, config) = repo_and_config(&args.config).await.map_err(CliError::usage)?;
     check_no_operation_in_progress(&repo).await?;
     let mut store = ReadOnlyStore::open(&config.server.data_dir.database()).await?;
     let mut gate = open_gate_with(&repo, &config, None).await?;

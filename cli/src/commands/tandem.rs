@@ -13,11 +13,11 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let (_, repo) = args.place.load(None)?;
+    let (_, repo) = args.config.load(None)?;
     let root: PathBuf = match repo {
         Some(repo) => repo,
         None => std::env::current_dir()?,

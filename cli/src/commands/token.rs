@@ -8,6 +8,7 @@ use crate::{
     terminal,
 };
 use anyhow::{Context as _, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::{Config, DataDir, LockError, data_dir::open_private};
 use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
 use domain::text::{escape, is_hidden};
@@ -40,28 +41,11 @@ enum Command {
     Revoke(RevokeArgs),
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum RoleOption {
-    Proposer,
-    Reviewer,
-    Operator,
-}
-
-impl From<RoleOption> for Authority {
-    fn from(role: RoleOption) -> Self {
-        match role {
-            RoleOption::Proposer => Self::Proposer,
-            RoleOption::Reviewer => Self::Reviewer,
-            RoleOption::Operator => Self::Operator,
-        }
-    }
-}
-
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
     /// Role of the holder; an operator may do everything, under any name
-    #[arg(long, value_name = "ROLE")]
-    role: RoleOption,
+    #[arg(long, value_name = "ROLE", value_parser = authority_parser())]
+    role: Authority,
     /// Name under which the holder proposes or reviews
     #[arg(long, value_name = "IDENTITY")]
     name: String,
@@ -72,7 +56,12 @@ struct CreateArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
+}
+
+fn authority_parser() -> impl TypedValueParser<Value = Authority> {
+    let names = Authority::ALL.iter().map(|authority| authority.as_str());
+    PossibleValuesParser::new(names).try_map(|name| Authority::parse(&name).ok_or("unknown role"))
 }
 
 #[derive(Debug, clap::Args)]
@@ -81,16 +70,16 @@ struct ListArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 #[derive(Debug, clap::Args)]
 struct RevokeArgs {
     /// Number of the token, or a name to revoke all tokens of that name
     #[arg(value_name = "ID|NAME")]
-    which: String,
+    id_or_name: String,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
@@ -102,7 +91,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 async fn create(args: CreateArgs) -> Result<(), CliError> {
-    let config = args.place.resolve(None)?.config;
+    let config = args.config.resolve(None)?.config;
     check_name("--name", &args.name, &config)?;
     if args.name == LOCAL_OPERATOR || args.name == VALIDATOR || args.name.bytes().all(|byte| byte.is_ascii_digit()) {
         let error = anyhow!("--name {}: numbers and names of the broker are reserved; choose another", args.name);
@@ -115,7 +104,7 @@ async fn create(args: CreateArgs) -> Result<(), CliError> {
     let secret = store::new_secret();
     let token = NewToken {
         hash: &SecretHash::from_secret(&secret),
-        authority: args.role.into(),
+        authority: args.role,
         identity: &args.name,
         project: args.project.as_deref(),
     };
@@ -139,7 +128,7 @@ async fn create(args: CreateArgs) -> Result<(), CliError> {
 }
 
 async fn list(args: ListArgs) -> Result<(), CliError> {
-    let all = match open(&args.place.resolve(None)?.config.server.data_dir).await? {
+    let all = match open(&args.config.resolve(None)?.config.server.data_dir).await? {
         Some(mut tokens) => {
             let all = tokens.list().await?;
             tokens.close().await?;
@@ -159,22 +148,22 @@ async fn list(args: ListArgs) -> Result<(), CliError> {
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), CliError> {
-    let data_dir = args.place.resolve(None)?.config.server.data_dir;
-    let which = match args.which.parse() {
+    let data_dir = args.config.resolve(None)?.config.server.data_dir;
+    let selector = match args.id_or_name.parse() {
         Ok(id) => TokenSelector::Id(id),
-        Err(_) => TokenSelector::Identity(args.which.clone()),
+        Err(_) => TokenSelector::Identity(args.id_or_name.clone()),
     };
     let revoked = match open(&data_dir).await? {
         Some(mut tokens) => {
-            let revoked = tokens.revoke(&which, now()).await?;
+            let revoked = tokens.revoke(&selector, now()).await?;
             tokens.close().await?;
             revoked
         }
         None => 0,
     };
     if revoked == 0 {
-        let which = escape(&args.which);
-        return Err(anyhow!("no active token {which:?}; `countersign token list` shows all").into());
+        let name = escape(&args.id_or_name);
+        return Err(anyhow!("no active token {name:?}; `countersign token list` shows all").into());
     }
     let plural = if revoked == 1 { "token" } else { "tokens" };
     writeln!(io::stderr(), "revoked {revoked} {plural}")?;

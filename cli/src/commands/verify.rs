@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: ConfigArgs,
+    config: ConfigArgs,
 }
 
 struct Report {
@@ -44,13 +44,14 @@ struct Report {
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     // The exit code of a failure must differ from the one that says no.
     let report = verify(&args).await.map_err(CliError::usage)?;
-    let printed = if args.json { terminal::write_pretty_json(&report.to_answer()) } else { terminal::write(&report.to_text()) };
+    let printed =
+        if args.json { terminal::write_pretty_json(&report.to_answer()) } else { terminal::write(&report.to_text()) };
     // The exit code says no even if the output could not be written.
     if report.passes() { printed } else { Err(CliError::answer(1)) }
 }
 
 async fn verify(args: &Args) -> anyhow::Result<Report> {
-    let (repo, config) = repo_and_config(&args.place).await?;
+    let (repo, config) = repo_and_config(&args.config).await?;
     let path = config.server.data_dir.database();
     let database = if path.exists() { Some(ReadOnlyStore::open(&path).await?) } else { None };
     // Without a database, receipts are the only evidence.

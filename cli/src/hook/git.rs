@@ -25,7 +25,7 @@ const REFUSED: u8 = 1;
 
 pub(super) async fn pre_commit(args: Gated) -> Result<(), CliError> {
     let decisions = async {
-        let (repo, config) = repo_and_config(&args.place).await?;
+        let (repo, config) = repo_and_config(&args.config).await?;
         if !is_required(GitPoint::Commit, &repo).await {
             return Ok(Vec::new());
         }
@@ -40,7 +40,7 @@ pub(super) async fn pre_push(args: PrePush) -> Result<(), CliError> {
         // Read it in any case: git fails with a broken pipe if a hook does not.
         let mut lines = String::new();
         io::stdin().read_to_string(&mut lines)?;
-        let (repo, config) = repo_and_config(&gated.place).await?;
+        let (repo, config) = repo_and_config(&gated.config).await?;
         if !is_required(GitPoint::Push, &repo).await {
             return Ok(Vec::new());
         }
@@ -58,7 +58,7 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
             print_stderr(&report(&decisions));
             Err(CliError::answer(REFUSED))
         }
-        Err(error) => match fail_mode(args.fail_mode.chosen(), &args.place) {
+        Err(error) => match fail_mode(args.fail_mode.chosen(), &args.config) {
             FailMode::Open => {
                 print_stderr(&format!("cannot check for an approval, so nothing was checked: {error:#}\n"));
                 Ok(())
@@ -72,14 +72,14 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
 }
 
 /// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
-pub(super) fn fail_mode(chosen: Option<FailMode>, place: &ConfigArgs) -> FailMode {
-    chosen.or_else(|| load_config(place).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
+pub(super) fn fail_mode(chosen: Option<FailMode>, config_args: &ConfigArgs) -> FailMode {
+    chosen.or_else(|| load_config(config_args).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
 }
 
 /// Adds the trailer of the approving review to the message that is about to be committed.
 pub(super) async fn commit_message(args: Message) {
     let written = async {
-        let (repo, config) = repo_and_config(&args.place).await?;
+        let (repo, config) = repo_and_config(&args.config).await?;
         if config.gate.receipt != config::ReceiptKind::Trailer {
             return anyhow::Ok(());
         }

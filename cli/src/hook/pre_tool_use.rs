@@ -9,7 +9,6 @@ use super::{
     shell::Word,
 };
 use crate::{
-    CliError,
     commands::gate::{load_config, open_gate},
     config_args::ConfigArgs,
     render::gate::report,
@@ -39,21 +38,20 @@ const UNCHECKABLE_PUSH: &str = "blocked: this command changes the repository bef
 const UNKNOWN_FOLDER: &str = "blocked: the folder in which this command commits or pushes depends on variables\nnext: write the path of the \
      folder into the command\n";
 
-pub(super) async fn run(args: Gated) -> Result<(), CliError> {
-    let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.place)).await };
+pub(super) async fn run(args: Gated) {
+    let denial = if is_reviewer() { Ok(None) } else { with_timeout(find_denial(&args.config)).await };
     print(match denial {
-        Err(error) if fail_mode(args.fail_mode.chosen(), &args.place) == FailMode::Closed => {
+        Err(error) if fail_mode(args.fail_mode.chosen(), &args.config) == FailMode::Closed => {
             Ok(HookOutput::deny(format!("Countersign cannot check for an approval: {error:#}")))
         }
         Err(error) => Err(error),
         Ok(Some(reason)) => Ok(HookOutput::deny(reason)),
-        Ok(None) => Ok(HookOutput::no_opinion()),
+        Ok(None) => Ok(HookOutput::default()),
     });
-    Ok(())
 }
 
 /// Why the command is denied, if it is.
-async fn find_denial(place: &ConfigArgs) -> anyhow::Result<Option<String>> {
+async fn find_denial(config_args: &ConfigArgs) -> anyhow::Result<Option<String>> {
     let input = HookInput::from_stdin()?;
     let Some(line) = input.command_line() else { return Ok(None) };
     let dir = input.dir()?;
@@ -78,8 +76,8 @@ async fn find_denial(place: &ConfigArgs) -> anyhow::Result<Option<String>> {
         };
         match &action.kind {
             ActionKind::Stage(how) => index.stage(&action.dir, how, &action.args).await?,
-            ActionKind::Commit => reasons.extend(check_commit(place, &repo, index, &action).await?),
-            ActionKind::Push => reasons.extend(check_push(place, &repo, &action).await?),
+            ActionKind::Commit => reasons.extend(check_commit(config_args, &repo, index, &action).await?),
+            ActionKind::Push => reasons.extend(check_push(config_args, &repo, &action).await?),
             ActionKind::Unknown(_) if aliases == MAX_ALIASES => {}
             ActionKind::Unknown(name) => {
                 aliases += 1;
@@ -106,13 +104,13 @@ async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
 }
 
 /// Uses the settings of the repository that the command works in.
-async fn open_repo_gate(place: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
-    let place = ConfigArgs { repo: Some(repo.root().to_owned()), ..place.clone() };
-    open_gate(repo, &load_config(&place)?).await
+async fn open_repo_gate(config_args: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
+    let config_args = ConfigArgs { repo: Some(repo.root().to_owned()), ..config_args.clone() };
+    open_gate(repo, &load_config(&config_args)?).await
 }
 
 async fn check_commit(
-    place: &ConfigArgs,
+    config_args: &ConfigArgs,
     repo: &UserRepo,
     index: &IndexSimulation,
     action: &GitAction,
@@ -121,7 +119,7 @@ async fn check_commit(
     if (options.commits_nothing && !options.is_uncertain) || !is_required(GitPoint::Commit, repo).await {
         return Ok(None);
     }
-    let decision = open_repo_gate(place, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
+    let decision = open_repo_gate(config_args, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
     if !decision.passes() {
         return Ok(Some(report(&[decision])));
     }
@@ -137,7 +135,7 @@ async fn check_commit(
     Ok((options.is_uncertain || index.is_uncertain() || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
 }
 
-async fn check_push(place: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
+async fn check_push(config_args: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
     if !is_required(GitPoint::Push, repo).await {
         return Ok(None);
     }
@@ -165,7 +163,7 @@ async fn check_push(place: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> 
         Some(remote) => remote,
         None => default_remote(repo).await?,
     };
-    let decisions = open_repo_gate(place, repo).await?.decide_push(Some(&remote), &updates).await?;
+    let decisions = open_repo_gate(config_args, repo).await?.decide_push(Some(&remote), &updates).await?;
     if !decisions.iter().all(Decision::passes) {
         return Ok(Some(report(&decisions)));
     }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use domain::runtime::REVIEWER_ID_VARIABLE;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::{
+    collections::HashMap,
     io::{self, Read as _, Write as _},
     path::PathBuf,
     time::Duration,
@@ -22,38 +23,38 @@ const MAX_INPUT_BYTES: u64 = 32 << 20;
 pub(super) struct HookInput {
     pub session_id: String,
     cwd: Option<PathBuf>,
-    tool_input: ToolInput,
+    tool_input: Argument,
     pub stop_hook_active: bool,
 }
 
-/// The arguments of a tool call. A tool that runs no command has other fields, or is not an object at all.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum ToolInput {
-    Command { command: Option<Argument>, cmd: Option<Argument>, workdir: Option<Argument> },
-    Other(IgnoredAny),
-}
-
-impl Default for ToolInput {
-    fn default() -> Self {
-        Self::Other(IgnoredAny)
-    }
-}
-
-/// An argument that is read if it has a known type and ignored otherwise.
+/// The arguments of a tool call, or one of them. What has another type is ignored.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Argument {
     Text(String),
     List(Vec<Argument>),
+    Named(HashMap<String, Argument>),
     Other(IgnoredAny),
 }
 
+impl Default for Argument {
+    fn default() -> Self {
+        Self::Other(IgnoredAny)
+    }
+}
+
 impl Argument {
+    fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Named(arguments) => arguments.get(name).filter(|argument| !matches!(argument, Self::Other(_))),
+            Self::Text(_) | Self::List(_) | Self::Other(_) => None,
+        }
+    }
+
     fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::List(_) | Self::Other(_) => None,
+            Self::List(_) | Self::Named(_) | Self::Other(_) => None,
         }
     }
 }
@@ -71,22 +72,18 @@ impl HookInput {
             Some(dir) => dir.clone(),
             None => std::env::current_dir()?,
         };
-        let workdir = match &self.tool_input {
-            ToolInput::Command { workdir, .. } => workdir.as_ref().and_then(Argument::as_str),
-            ToolInput::Other(_) => None,
-        };
+        let workdir = self.tool_input.get("workdir").and_then(Argument::as_str);
         Ok(workdir.map_or_else(|| dir.clone(), |within| dir.join(within)))
     }
 
     /// The command line of a shell tool. A list of words is quoted into one.
     pub(super) fn command_line(&self) -> Option<String> {
-        let ToolInput::Command { command, cmd, .. } = &self.tool_input else { return None };
-        match command.as_ref().or(cmd.as_ref())? {
+        match self.tool_input.get("command").or_else(|| self.tool_input.get("cmd"))? {
             Argument::Text(line) => Some(line.clone()),
             Argument::List(words) => {
                 Some(words.iter().filter_map(Argument::as_str).map(quote).collect::<Vec<_>>().join(" "))
             }
-            Argument::Other(_) => None,
+            Argument::Named(_) | Argument::Other(_) => None,
         }
     }
 }
@@ -96,6 +93,7 @@ pub(super) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// What a hook tells the client. The default is no opinion.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct HookOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,10 +112,6 @@ enum EventOutput {
 }
 
 impl HookOutput {
-    pub(super) fn no_opinion() -> Self {
-        Self::default()
-    }
-
     /// Refuses a tool call.
     pub(super) fn deny(reason: String) -> Self {
         let event = EventOutput::PreToolUse { permission_decision: "deny", permission_decision_reason: reason };
@@ -140,6 +134,11 @@ pub(super) fn is_reviewer() -> bool {
     std::env::var_os(REVIEWER_ID_VARIABLE).is_some_and(|id| !id.is_empty())
 }
 
+/// Runs a hook and prints its output. It has no opinion about the work of a reviewer.
+pub(super) async fn respond(hook: impl Future<Output = anyhow::Result<HookOutput>>) {
+    print(if is_reviewer() { Ok(HookOutput::default()) } else { with_timeout(hook).await });
+}
+
 /// Runs a hook with a time limit.
 pub(super) async fn with_timeout<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::time::timeout(HOOK_TIMEOUT, work).await.context("the check timed out")?
@@ -149,7 +148,7 @@ pub(super) async fn with_timeout<T>(work: impl Future<Output = anyhow::Result<T>
 pub(super) fn print(output: anyhow::Result<HookOutput>) {
     let output = output.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "countersign: {error:#}");
-        HookOutput::no_opinion()
+        HookOutput::default()
     });
     if let Ok(json) = serde_json::to_string(&output) {
         let _ = writeln!(io::stdout(), "{json}");
@@ -180,7 +179,7 @@ mod tests {
     #[test]
     fn outputs_have_the_fields_that_clients_read() {
         let json = |output: HookOutput| serde_json::to_value(output).unwrap();
-        assert_eq!(json(HookOutput::no_opinion()), json!({}));
+        assert_eq!(json(HookOutput::default()), json!({}));
         assert_eq!(json(HookOutput::block("why".into())), json!({ "decision": "block", "reason": "why" }));
         assert_eq!(
             json(HookOutput::deny("why".into())),

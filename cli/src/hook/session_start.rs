@@ -2,11 +2,10 @@
 
 use super::{
     SessionStart,
-    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
+    protocol::{HookInput, HookOutput},
     stop::{has_unread_feedback, open_reviews, summary},
 };
 use crate::{
-    CliError,
     client::discovery::{Starter, client, find},
     config_args::{ConfigArgs, ResolvedConfig},
 };
@@ -15,14 +14,9 @@ use git::UserRepo;
 /// More reviews than this would fill the agent's context.
 const MAX_REVIEWS: usize = 8;
 
-pub(super) async fn run(args: SessionStart) -> Result<(), CliError> {
-    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(session_context(&args)).await });
-    Ok(())
-}
-
-async fn session_context(args: &SessionStart) -> anyhow::Result<HookOutput> {
+pub(super) async fn session_context(args: &SessionStart) -> anyhow::Result<HookOutput> {
     let input = HookInput::from_stdin()?;
-    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::default()) };
     let mut lines = vec![broker_status(args, &repo).await];
     // Without a database there are no reviews.
     let reviews = open_reviews(&args.agent, &repo).await.unwrap_or_default();
@@ -48,8 +42,8 @@ async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {
 /// The URL of the running broker. With `--start`, a broker is started if none runs.
 async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let root = repo.root().to_owned();
-    let place = ConfigArgs { repo: Some(root.clone()), ..args.agent.place.clone() };
-    let ResolvedConfig { config, repo } = place.resolve(None).map_err(|failure| failure.error)?;
+    let config_args = ConfigArgs { repo: Some(root.clone()), ..args.agent.config.clone() };
+    let ResolvedConfig { config, repo } = config_args.resolve(None).map_err(|failure| failure.error)?;
     let (client, data_dir) = (client()?, config.server.data_dir);
     if let Some(note) = find(&client, &data_dir).await {
         return Ok(Some(note.url));
@@ -57,6 +51,6 @@ async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::R
     if !args.start {
         return Ok(None);
     }
-    let starter = Starter { config: place, data_dir, repo };
+    let starter = Starter { config: config_args, data_dir, repo };
     Ok(Some(starter.find_or_start(&client).await?.url))
 }

@@ -5,9 +5,9 @@
 
 use super::{
     Agent,
-    protocol::{HookInput, HookOutput, is_reviewer, print, with_timeout},
+    protocol::{HookInput, HookOutput},
 };
-use crate::{CliError, commands::gate::load_config, config_args::ConfigArgs, render::clipped};
+use crate::{commands::gate::load_config, config_args::ConfigArgs, render::clipped};
 use anyhow::Context as _;
 use domain::{
     content::digest,
@@ -30,23 +30,18 @@ const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 const MAX_REASON_COLUMNS: usize = 300;
 const MAX_INTENT_COLUMNS: usize = 100;
 
-pub(super) async fn run(args: Agent) -> Result<(), CliError> {
-    print(if is_reviewer() { Ok(HookOutput::no_opinion()) } else { with_timeout(decide(&args)).await });
-    Ok(())
-}
-
-async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
+pub(super) async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
     let input = HookInput::from_stdin()?;
-    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::no_opinion()) };
+    let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::default()) };
     let mut seen = SeenFeedback::load(&repo, &input.session_id).await?;
     if input.stop_hook_active && !seen.is_empty() {
-        return Ok(HookOutput::no_opinion());
+        return Ok(HookOutput::default());
     }
     let unread = open_reviews(args, &repo).await?.into_iter().filter(has_unread_feedback);
     let new: Vec<_> =
         unread.filter(|review| !seen.contains(&review.review.number.to_string(), review.feedback_version)).collect();
     if new.is_empty() {
-        return Ok(HookOutput::no_opinion());
+        return Ok(HookOutput::default());
     }
     seen.save(new.iter().map(|review| (review.review.number.to_string(), review.feedback_version)))?;
     let lines: Vec<_> = new.iter().map(|review| format!("- {}", summary(review))).collect();
@@ -59,8 +54,8 @@ async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
 
 /// Open reviews of this repository, the newest first.
 pub(super) async fn open_reviews(args: &Agent, repo: &UserRepo) -> anyhow::Result<Vec<OpenReview>> {
-    let place = ConfigArgs { repo: Some(repo.root().to_owned()), ..args.place.clone() };
-    let database = load_config(&place)?.server.data_dir.database();
+    let config_args = ConfigArgs { repo: Some(repo.root().to_owned()), ..args.config.clone() };
+    let database = load_config(&config_args)?.server.data_dir.database();
     let since = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(MAX_REVIEW_AGE);
     let since = Timestamp(i64::try_from(since.as_millis())?);
     let mut here = Vec::new();

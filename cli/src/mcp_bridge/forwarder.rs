@@ -45,7 +45,7 @@ pub(super) enum BrokerTarget {
 pub(super) struct Forwarder {
     pub client: Client,
     pub target: BrokerTarget,
-    pub path: &'static str,
+    pub path: String,
     /// Sent with every message: the repository of the client.
     pub client_headers: HeaderMap,
     /// The token to authenticate with [default: the local operator token of the broker].
