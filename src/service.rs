@@ -7,7 +7,6 @@
 mod admin;
 mod authz;
 mod claims;
-mod counter_patches;
 mod dispatch;
 mod error;
 mod history;
@@ -18,7 +17,6 @@ mod proposals;
 mod reviewers;
 mod reviews;
 mod stats;
-mod time_argument;
 mod verdicts;
 mod webhooks;
 

@@ -143,7 +143,8 @@ impl Broker {
         if !wanted || !personas.get(&seat.persona).is_some_and(|persona| persona.front_matter) {
             return Ok(None);
         }
-        let problem = |problem| BrokerError::Invalid { field: "body", problem: format!("front matter: {problem}") };
+        let problem =
+            |problem| BrokerError::InvalidArgument { field: "body", problem: format!("front matter: {problem}") };
         front_matter::verdict_in(&message.body, &review, seat).transpose().map_err(problem)
     }
 

@@ -29,8 +29,7 @@ pub enum BrokerError {
     VersionMismatch { number: ReviewNumber, given: u64, current: u64 },
     /// An argument that can be parsed but is not allowed.
     #[error("{field}: {problem}")]
-    #[strum(serialize = "invalid_argument")]
-    Invalid { field: &'static str, problem: String },
+    InvalidArgument { field: &'static str, problem: String },
     /// Readers of the text could act as the token's owner.
     #[error("{field} contains a token of this broker; revoke it and send the text without it")]
     ContainsSecret { field: &'static str },
@@ -71,8 +70,7 @@ pub enum BrokerError {
     #[error("no live reviewer {given:?} of this broker; live: {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownReviewer { given: String, known: Vec<String> },
     #[error("{name:?} is a reviewer of the pool; only its own pass speaks for it")]
-    #[strum(serialize = "wrong_identity")]
-    OfThePool { field: &'static str, name: String },
+    WrongIdentity { field: &'static str, name: String },
     #[error("{number} has no round {round}; it has 1 to {last}")]
     NoSuchRound { number: ReviewNumber, round: u32, last: u32 },
 }

@@ -215,7 +215,7 @@ fn finding_chars(finding: &NewFinding) -> usize {
 }
 
 fn invalid(field: &'static str, problem: String) -> BrokerError {
-    BrokerError::Invalid { field, problem }
+    BrokerError::InvalidArgument { field, problem }
 }
 
 fn within(field: &'static str, actual: usize, limit: usize, unit: &'static str) -> Checked {

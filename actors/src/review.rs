@@ -255,7 +255,7 @@ impl ReviewActor {
         let holder = review.filter(|_| is_unnamed).and_then(|review| done.reply.seat(review)?.claim.as_ref());
         match holder {
             Some(claim) if self.shared.credentials.is_reserved(&claim.by) => {
-                Err(BrokerError::OfThePool { field, name: claim.by.clone() })
+                Err(BrokerError::WrongIdentity { field, name: claim.by.clone() })
             }
             Some(_) | None => Ok(done),
         }

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 /// Arguments of an operation that takes none.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct NoArguments {}
 
 /// Response of list_personas: the personas of the settings.

@@ -19,10 +19,8 @@ use std::borrow::Cow;
 /// Commits listed beside a claim.
 const MAX_COMMITS: usize = 20;
 
-/// Arguments of claim_review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ClaimRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -33,7 +31,6 @@ pub struct ClaimRequest {
     pub persona: Option<String>,
 }
 
-/// Response of claim_review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResponse {
@@ -150,10 +147,8 @@ impl ReReview {
     }
 }
 
-/// Arguments of release_claim.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ReleaseRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,

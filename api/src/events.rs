@@ -202,29 +202,18 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::ReservationEnded { persona, reviewer } => {
                 Self::ReservationEnded { persona: shorten(persona), reviewer_id: shorten(reviewer) }
             }
-            ReviewEvent::VerdictGiven {
-                persona,
-                by,
-                verdict,
-                reason,
-                summary,
-                offers_patch,
-                escalation,
-                findings,
-                resolved,
-                ..
-            } => Self::VerdictGiven {
-                persona: shorten(persona),
-                reviewer_id: shorten(by),
-                verdict: *verdict,
-                reason: reason.as_deref().map(shorten),
-                summary: summary.as_deref().map(shorten),
-                counter_patch: *offers_patch,
-                escalate: escalation.is_some(),
-                issues: findings.iter().take(MAX_ITEMS).map(|raised| raised.number.to_string()).collect(),
-                issue_count: findings.len(),
-                settled: resolved.iter().take(MAX_ITEMS).map(SettledIssue::from).collect(),
-                settled_count: resolved.len(),
+            ReviewEvent::VerdictGiven(given) => Self::VerdictGiven {
+                persona: shorten(&given.persona),
+                reviewer_id: shorten(&given.by),
+                verdict: given.verdict,
+                reason: given.reason.as_deref().map(shorten),
+                summary: given.summary.as_deref().map(shorten),
+                counter_patch: given.offers_patch,
+                escalate: given.escalation.is_some(),
+                issues: given.findings.iter().take(MAX_ITEMS).map(|raised| raised.number.to_string()).collect(),
+                issue_count: given.findings.len(),
+                settled: given.resolved.iter().take(MAX_ITEMS).map(SettledIssue::from).collect(),
+                settled_count: given.resolved.len(),
             },
             ReviewEvent::FindingUpdated(updated) => Self::FindingUpdated {
                 issue_id: updated.number.to_string(),

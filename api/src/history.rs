@@ -13,10 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
-/// Arguments of get_review_timeline.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct TimelineRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -24,10 +22,8 @@ pub struct TimelineRequest {
     pub cursor: Option<String>,
 }
 
-/// Arguments of get_activity_feed.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ActivityRequest {
     /// Only this project.
     pub project: Option<String>,
@@ -38,10 +34,8 @@ pub struct ActivityRequest {
     pub cursor: Option<String>,
 }
 
-/// Arguments of get_audit_log.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct AuditRequest {
     /// Only this review: its id, its number, or a unique prefix of the id.
     pub review_id: Option<String>,
@@ -64,7 +58,6 @@ pub struct AuditRequest {
     pub cursor: Option<String>,
 }
 
-/// Response of get_activity_feed.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ActivityResponse {
@@ -92,7 +85,6 @@ pub struct ActivityEntry {
     pub preview: Option<String>,
 }
 
-/// Response of get_audit_log.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AuditResponse {
@@ -122,7 +114,6 @@ pub struct AuditEntry {
     pub detail: String,
 }
 
-/// Response of get_review_timeline.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineResponse {

@@ -23,10 +23,8 @@ use std::{borrow::Cow, cmp::Reverse};
 const MAX_ROWS: usize = 30;
 const MAX_BYTES: usize = 8_000;
 
-/// Arguments of list_issues.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ListIssuesRequest {
     /// Only issues of this review. Default: of all reviews.
     pub review_id: Option<String>,
@@ -49,7 +47,6 @@ pub struct ListIssuesRequest {
     pub cursor: Option<String>,
 }
 
-/// Response of list_issues.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListIssuesResponse {
@@ -242,10 +239,8 @@ impl IssueTotals {
     }
 }
 
-/// Arguments of update_issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct UpdateIssueRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -264,7 +259,6 @@ pub struct UpdateIssueRequest {
     pub caller_id: Option<String>,
 }
 
-/// Response of update_issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UpdateIssueResponse {

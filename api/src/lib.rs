@@ -13,7 +13,6 @@ pub mod admin;
 pub mod claims;
 pub mod client_repo;
 pub mod consensus;
-pub mod counter_patches;
 pub mod decode;
 pub mod diffs;
 pub mod error;

@@ -14,10 +14,8 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
-/// Arguments of add_message.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct MessageRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -33,7 +31,6 @@ pub struct MessageRequest {
     pub caller_id: Option<String>,
 }
 
-/// Response of add_message.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MessageResponse {
@@ -47,10 +44,8 @@ pub struct MessageResponse {
     pub next: Cow<'static, str>,
 }
 
-/// Arguments of get_discussion.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct DiscussionRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -61,7 +56,6 @@ pub struct DiscussionRequest {
     pub cursor: Option<String>,
 }
 
-/// Response of get_discussion.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DiscussionResponse {

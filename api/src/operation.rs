@@ -1,6 +1,6 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
-use crate::{admin, claims, counter_patches, history, issues, messages, proposals, reviewers, reviews, schema};
+use crate::{admin, claims, history, issues, messages, proposals, reviewers, reviews, schema};
 use crate::{
     route::{Format, Route},
     stats, verdicts, webhooks,
@@ -247,12 +247,12 @@ operations! {
     /// Proposer: accepts the reviewer's pending counter-patch (get_proposal shows it). If several seats offered one,
     /// name the persona. The counter-patch becomes the active diff if it still applies; otherwise nothing changes and
     /// git's message is returned. An approval of the previous content becomes void.
-    AcceptCounterPatch(counter_patches::CounterPatchRequest) -> reviews::ReviewStatusResponse {
+    AcceptCounterPatch(reviews::CounterPatchRequest) -> reviews::ReviewStatusResponse {
         tool "accept_counter_patch", "Accept a counter-patch", Proposer, Change,
         POST "/reviews/{review_id}/counter-patch/accept" as "accept_counter_patch",
     }
     /// Proposer: rejects the reviewer's pending counter-patch. The active diff stays. Next: revise, or send a message.
-    RejectCounterPatch(counter_patches::CounterPatchRequest) -> reviews::ReviewStatusResponse {
+    RejectCounterPatch(reviews::CounterPatchRequest) -> reviews::ReviewStatusResponse {
         tool "reject_counter_patch", "Reject a counter-patch", Proposer, Change,
         POST "/reviews/{review_id}/counter-patch/reject" as "reject_counter_patch",
     }

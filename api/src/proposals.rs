@@ -21,7 +21,6 @@ use serde_with::skip_serializing_none;
 /// Arguments of get_proposal and of the routes that return a diff or a patch.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ProposalRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,

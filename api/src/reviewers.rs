@@ -6,12 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
-/// Arguments of list_reviewers.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ListReviewersRequest {}
 
-/// Response of list_reviewers.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewersResponse {
@@ -88,19 +85,15 @@ pub struct Reviewer {
     pub last_words: Vec<String>,
 }
 
-/// Arguments of spawn_reviewer.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct SpawnReviewerRequest {
     /// The project to review for. Default: the repository the broker was started in.
     pub project: Option<String>,
 }
 
-/// Arguments of kill_reviewer.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct KillReviewerRequest {
     /// The reviewer's id or its short name (codex-r1).
     pub reviewer_id: String,
@@ -108,10 +101,8 @@ pub struct KillReviewerRequest {
     pub force: Option<bool>,
 }
 
-/// Arguments of get_reviewer_logs.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ReviewerLogRequest {
     /// The reviewer's id, a prefix of it, or its short name.
     pub reviewer_id: String,

@@ -26,10 +26,8 @@ const FEW_COMMITS: usize = 20;
 
 const INTENT_CHARS: usize = 160;
 
-/// Arguments of create_review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CreateReviewRequest {
     /// What the change is for, in one or two sentences. Required, also in a revision.
     pub intent: String,
@@ -79,7 +77,6 @@ pub struct CreateReviewRequest {
 /// The commits to review: exactly one of branch, commit and range.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct TargetRequest {
     /// All commits of this branch that are not in `base`, since the two diverged.
     pub branch: Option<String>,
@@ -91,7 +88,6 @@ pub struct TargetRequest {
     pub base: Option<String>,
 }
 
-/// Response of create_review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CreateReviewResponse {
@@ -138,10 +134,8 @@ impl CreateReviewResponse {
     }
 }
 
-/// Arguments of list_reviews.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ListReviewsRequest {
     /// Only reviews with this status. Default: all. "pending" with caller_id: every review that you may claim.
     pub status: Option<Status>,
@@ -174,7 +168,6 @@ pub struct ListReviewsRequest {
     pub caller_id: Option<String>,
 }
 
-/// Response of list_reviews.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewsResponse {
@@ -238,10 +231,8 @@ impl ReviewRow {
     }
 }
 
-/// Arguments of get_review_status.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ReviewStatusRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -376,10 +367,8 @@ impl From<&Review> for ReviewStatusResponse {
     }
 }
 
-/// Arguments of close_review.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CloseReviewRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -387,14 +376,22 @@ pub struct CloseReviewRequest {
     pub closer_role: Option<Role>,
 }
 
-/// Arguments of cancel_review.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CancelReviewRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
     /// Why the review is no longer wanted. Its reviewers see it.
     pub reason: String,
+}
+
+/// Arguments of accept_counter_patch and reject_counter_patch.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CounterPatchRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The persona whose counter-patch is meant. Needed if several seats have offered one.
+    pub persona: Option<String>,
 }
 
 /// One seat of a review.

@@ -3,9 +3,18 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema of a request.
+/// The schema of a request. It forbids unknown fields, because a misspelled argument must not be ignored.
 pub fn request<T: JsonSchema>() -> Map<String, Value> {
-    generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    forbid_unknown_fields(&mut schema);
+    schema
+}
+
+fn forbid_unknown_fields(schema: &mut Map<String, Value>) {
+    if schema.contains_key("properties") {
+        schema.insert("additionalProperties".into(), false.into());
+    }
+    schema.values_mut().filter_map(Value::as_object_mut).for_each(forbid_unknown_fields);
 }
 
 /// The schema of a response, with the type's name as its title.

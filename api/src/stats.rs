@@ -9,10 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// Arguments of get_review_stats.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StatsRequest {
     /// Only this project.
     pub project: Option<String>,
@@ -24,7 +22,6 @@ pub struct StatsRequest {
     pub group_by: Option<GroupBy>,
 }
 
-/// Response of get_review_stats.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StatsResponse {

@@ -18,10 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
-/// Arguments of submit_verdict.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct VerdictRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
@@ -69,7 +67,6 @@ impl VerdictRequest {
     }
 }
 
-/// Response of submit_verdict.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictResponse {

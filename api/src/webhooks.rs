@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// Response of list_webhooks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListWebhooksResponse {
     pub webhooks: Vec<Webhook>,
@@ -45,10 +44,8 @@ pub struct FailingDelivery {
     pub attempts: u32,
 }
 
-/// Arguments of list_dead_deliveries.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ListDeadDeliveriesRequest {
     /// The webhook's name.
     pub webhook: String,
@@ -71,7 +68,6 @@ pub struct ListDeadDeliveriesResponse {
 /// Arguments of redeliver and drop_dead_deliveries: either seqs or all.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct DeadDeliveriesRequest {
     /// The webhook's name.
     pub webhook: String,

@@ -30,52 +30,19 @@ crate::string_enum! {
 impl EventKind {
     /// Events of the reviewer pool, which belong to no review.
     pub const fn is_pool_event(self) -> bool {
-        match self {
-            Self::ReviewerSpawned
-            | Self::ReviewerRetried
-            | Self::ReviewerDraining
-            | Self::ReviewerTerminated
-            | Self::CrashLoop
-            | Self::CrashLoopCleared => true,
-            Self::Proposed
-            | Self::Revised
-            | Self::Claimed
-            | Self::AutoRejected
-            | Self::ClaimEnded
-            | Self::ReservationEnded
-            | Self::VerdictGiven
-            | Self::FindingUpdated
-            | Self::MessageAdded
-            | Self::CounterPatchAccepted
-            | Self::CounterPatchRejected
-            | Self::Cancelled
-            | Self::Closed => false,
-        }
+        matches!(self, Self::CrashLoop | Self::CrashLoopCleared) || self.is_reviewer_event()
     }
 
     /// Kinds listed in the activity feed. The others matter only when debugging.
     pub const fn is_activity(self) -> bool {
-        match self {
-            Self::ReservationEnded
-            | Self::ReviewerSpawned
-            | Self::ReviewerRetried
-            | Self::ReviewerDraining
-            | Self::ReviewerTerminated => false,
-            Self::Proposed
-            | Self::Revised
-            | Self::Claimed
-            | Self::AutoRejected
-            | Self::ClaimEnded
-            | Self::VerdictGiven
-            | Self::FindingUpdated
-            | Self::MessageAdded
-            | Self::CounterPatchAccepted
-            | Self::CounterPatchRejected
-            | Self::Cancelled
-            | Self::Closed
-            | Self::CrashLoop
-            | Self::CrashLoopCleared => true,
-        }
+        !matches!(self, Self::ReservationEnded) && !self.is_reviewer_event()
+    }
+
+    const fn is_reviewer_event(self) -> bool {
+        matches!(
+            self,
+            Self::ReviewerSpawned | Self::ReviewerRetried | Self::ReviewerDraining | Self::ReviewerTerminated
+        )
     }
 }
 
@@ -108,7 +75,7 @@ impl Event {
             | Self::CounterPatchRejected { .. }
             | Self::Cancelled { .. }
             | Self::Closed { .. } => Topic::ReviewUpdated,
-            Self::VerdictGiven { .. } => Topic::IterationAdded,
+            Self::VerdictGiven(_) => Topic::IterationAdded,
             Self::FindingUpdated(updated) if updated.settles => Topic::IssueResolved,
             Self::FindingUpdated(_) => Topic::Activity,
             Self::MessageAdded { .. } => Topic::MessageAdded,

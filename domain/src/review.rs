@@ -2,7 +2,6 @@
 
 mod command;
 mod event;
-mod refusal;
 mod reply;
 mod target;
 mod transition;
@@ -13,10 +12,9 @@ pub use command::{
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
-    Proposed, Requeued,
+    Proposed, Requeued, VerdictGiven,
 };
-pub use refusal::Refusal;
-pub use reply::Reply;
+pub use reply::{Refusal, Reply};
 pub use target::{ReviewTarget, TargetCommit, TargetKind};
 pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 

@@ -88,7 +88,7 @@ impl<'a> Authorization<'a> {
         };
         match name {
             Some(name) if self.is_other_pool_reviewer(&name) => {
-                Err(error_body(&BrokerError::OfThePool { field, name }))
+                Err(error_body(&BrokerError::WrongIdentity { field, name }))
             }
             Some(_) | None => Ok(name),
         }

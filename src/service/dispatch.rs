@@ -1,7 +1,7 @@
 //! Runs a call: it ends when the client disconnects, a panic becomes an error, and one line is logged.
 
 use super::{
-    Authorization, Call, Service, admin, claims, counter_patches,
+    Authorization, Call, Service, admin, claims,
     error::CallError,
     history, issues, messages,
     proposals::{self, FullDiff},
@@ -116,8 +116,8 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::GetReviewStatus => run!(GetReviewStatus, reviews::status),
         OperationId::AddMessage => run!(AddMessage, messages::add),
         OperationId::GetDiscussion => run!(GetDiscussion, messages::list),
-        OperationId::AcceptCounterPatch => run!(AcceptCounterPatch, counter_patches::accept),
-        OperationId::RejectCounterPatch => run!(RejectCounterPatch, counter_patches::reject),
+        OperationId::AcceptCounterPatch => run!(AcceptCounterPatch, reviews::accept_counter_patch),
+        OperationId::RejectCounterPatch => run!(RejectCounterPatch, reviews::reject_counter_patch),
         OperationId::CloseReview => run!(CloseReview, reviews::close),
         OperationId::CancelReview => run!(CancelReview, reviews::cancel),
         OperationId::ReleaseClaim => run!(ReleaseClaim, claims::release),

@@ -1,4 +1,4 @@
-//! Creating, revising, listing, waiting for, closing and cancelling reviews.
+//! Creating, revising, listing, waiting for, closing and cancelling reviews, and answering their counter-patches.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
 use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, TargetName};
@@ -6,11 +6,11 @@ use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
     reviews::{
-        CancelReviewRequest, CloseReviewRequest, CreateReviewRequest, CreateReviewResponse, ListReviewsRequest,
-        ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
+        CancelReviewRequest, CloseReviewRequest, CounterPatchRequest, CreateReviewRequest, CreateReviewResponse,
+        ListReviewsRequest, ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
     },
 };
-use domain::review::{Command, Proposer, Status, TargetKind};
+use domain::review::{AcceptCounterPatch, Command, Proposer, Status, TargetKind};
 use git::ClientRepo;
 
 pub(super) async fn create(
@@ -237,4 +237,20 @@ pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Resul
 pub(super) async fn cancel(call: &Call<'_>, request: CancelReviewRequest) -> Result<ReviewStatusResponse, CallError> {
     require_text("reason", &request.reason)?;
     call.execute(&request.review_id, Command::Cancel { by: call.authz.name(), reason: request.reason }).await
+}
+
+pub(super) async fn accept_counter_patch(
+    call: &Call<'_>,
+    request: CounterPatchRequest,
+) -> Result<ReviewStatusResponse, CallError> {
+    let accept = AcceptCounterPatch { by: call.authz.name(), persona: request.persona, patched: None };
+    call.execute(&request.review_id, Command::AcceptCounterPatch(accept)).await
+}
+
+pub(super) async fn reject_counter_patch(
+    call: &Call<'_>,
+    request: CounterPatchRequest,
+) -> Result<ReviewStatusResponse, CallError> {
+    let command = Command::RejectCounterPatch { by: call.authz.name(), persona: request.persona };
+    call.execute(&request.review_id, command).await
 }

@@ -4,7 +4,7 @@
 use super::{ReviewerPool, State, exited_reviewers, reviewers::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    review::{ClaimEndReason, Event, Requeued, Status},
+    review::{ClaimEndReason, Event, Requeued, Status, VerdictGiven},
     reviewer_pool::scaling::DrainReason,
     time::Tick,
 };
@@ -41,7 +41,7 @@ impl ReviewerPool {
                 }
                 self.check_claims(state, review, at).await;
             }
-            Event::VerdictGiven { by, verdict, status, .. } => {
+            Event::VerdictGiven(VerdictGiven { by, verdict, status, .. }) => {
                 if let Some(reviewer) = state.reviewers.get_mut(by) {
                     reviewer.verdict_given(review, *verdict, at);
                     let row = reviewer.is_recorded().then(|| reviewer.row.clone());
@@ -132,7 +132,7 @@ const fn changes_demand(event: &Event) -> bool {
         | Event::AutoRejected { .. }
         | Event::ClaimEnded { .. }
         | Event::ReservationEnded { .. }
-        | Event::VerdictGiven { .. }
+        | Event::VerdictGiven(_)
         | Event::CounterPatchAccepted { .. }
         | Event::Cancelled { .. } => true,
     }

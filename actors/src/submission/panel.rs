@@ -94,7 +94,7 @@ fn within(field: &'static str, given: Option<u32>, least: u32, most: u32) -> Res
 }
 
 fn invalid(field: &'static str, problem: String) -> BrokerError {
-    BrokerError::Invalid { field, problem }
+    BrokerError::InvalidArgument { field, problem }
 }
 
 #[cfg(test)]

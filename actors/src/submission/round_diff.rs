@@ -66,5 +66,5 @@ fn cannot_compare(error: GitError) -> BrokerError {
     } else {
         return too_large(error);
     };
-    BrokerError::Invalid { field: "since_round", problem }
+    BrokerError::InvalidArgument { field: "since_round", problem }
 }

@@ -14,10 +14,9 @@ use crate::{
 use anyhow::anyhow;
 use api::{
     Operation,
-    counter_patches::CounterPatchRequest,
     operation::{AcceptCounterPatch, RejectCounterPatch},
     proposals::{ContentChoice, ProposalRequest},
-    reviews::ReviewStatusResponse,
+    reviews::{CounterPatchRequest, ReviewStatusResponse},
 };
 use domain::text::escape;
 

@@ -75,33 +75,7 @@ pub enum Event {
         persona: String,
         reviewer: String,
     },
-    VerdictGiven {
-        persona: String,
-        by: String,
-        generation: u32,
-        verdict: Verdict,
-        reason: Option<String>,
-        summary: Option<String>,
-        metrics: Option<ReviewMetrics>,
-        content_hash: ContentHash,
-        round: u32,
-        /// The verdict brought a counter-patch. Its text is stored under this event's version.
-        offers_patch: bool,
-        /// The status of the review after this verdict.
-        status: Status,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        escalation: Option<Escalation>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        findings: Vec<FindingRaised>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        resolved: Vec<FindingResolved>,
-        /// The verdict undoes a decision, so seats can be claimed again.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        reopens: bool,
-        /// New lease end of each claim that owes a vote and has no lease running.
-        lease_ends: Option<Tick>,
-        digest: String,
-    },
+    VerdictGiven(VerdictGiven),
     FindingUpdated(FindingUpdated),
     MessageAdded {
         persona: String,
@@ -151,6 +125,36 @@ pub enum Event {
 pub struct Anchored {
     pub number: FindingNumber,
     pub anchor: Option<Anchor>,
+}
+
+/// A verdict and its effect on the review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictGiven {
+    pub persona: String,
+    pub by: String,
+    pub generation: u32,
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub summary: Option<String>,
+    pub metrics: Option<ReviewMetrics>,
+    pub content_hash: ContentHash,
+    pub round: u32,
+    /// The verdict brought a counter-patch. Its text is stored under this event's version.
+    pub offers_patch: bool,
+    /// The status of the review after this verdict.
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingRaised>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolved: Vec<FindingResolved>,
+    /// The verdict undoes a decision, so seats can be claimed again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reopens: bool,
+    /// New lease end of each claim that owes a vote and has no lease running.
+    pub lease_ends: Option<Tick>,
+    pub digest: String,
 }
 
 /// A finding raised with a verdict.
@@ -227,7 +231,7 @@ impl Event {
             Self::AutoRejected { .. } => EventKind::AutoRejected,
             Self::ClaimEnded { .. } => EventKind::ClaimEnded,
             Self::ReservationEnded { .. } => EventKind::ReservationEnded,
-            Self::VerdictGiven { .. } => EventKind::VerdictGiven,
+            Self::VerdictGiven(_) => EventKind::VerdictGiven,
             Self::FindingUpdated(_) => EventKind::FindingUpdated,
             Self::MessageAdded { .. } => EventKind::MessageAdded,
             Self::CounterPatchAccepted { .. } => EventKind::CounterPatchAccepted,
@@ -241,7 +245,8 @@ impl Event {
     pub fn actor(&self) -> Option<&str> {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
-            Self::Claimed { by, .. } | Self::VerdictGiven { by, .. } => Some(by),
+            Self::Claimed { by, .. } => Some(by),
+            Self::VerdictGiven(given) => Some(&given.by),
             Self::FindingUpdated(updated) => Some(&updated.by),
             Self::ClaimEnded { by, reason: ClaimEndReason::Released | ClaimEndReason::CouldNotReview, .. } => Some(by),
             Self::AutoRejected { claimant, .. } => Some(claimant),
@@ -261,7 +266,7 @@ impl Event {
             Self::Revised { anchors, .. } | Self::CounterPatchAccepted { anchors, .. } => {
                 anchors.iter().map(|anchored| anchored.number).collect()
             }
-            Self::VerdictGiven { findings, resolved, .. } => {
+            Self::VerdictGiven(VerdictGiven { findings, resolved, .. }) => {
                 let repeated = findings.iter().filter_map(|raised| raised.duplicate).map(|duplicate| duplicate.first);
                 let resolved = resolved.iter().map(|resolved| resolved.number);
                 findings.iter().map(|raised| raised.number).chain(repeated).chain(resolved).collect()

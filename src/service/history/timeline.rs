@@ -80,29 +80,17 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             ..base
         },
         Event::ReservationEnded { persona, .. } => TimelineEvent { persona: Some(persona.clone()), ..base },
-        Event::VerdictGiven {
-            persona,
-            generation,
-            verdict,
-            reason,
-            summary,
-            metrics,
-            findings,
-            resolved: settled,
-            offers_patch,
-            escalation,
-            ..
-        } => TimelineEvent {
-            persona: Some(persona.clone()),
-            claim_generation: Some(*generation),
-            verdict: Some(*verdict),
-            reason: reason.as_deref().map(shorten),
-            summary: summary.as_deref().map(shorten),
-            metrics: metrics.clone(),
-            counter_patch: offers_patch.then_some("offered".into()),
-            escalate: escalation.map(|_| true),
-            raised: findings.iter().take(MAX_FINDINGS).map(raised).collect(),
-            settled: settled.iter().map(resolved).collect(),
+        Event::VerdictGiven(given) => TimelineEvent {
+            persona: Some(given.persona.clone()),
+            claim_generation: Some(given.generation),
+            verdict: Some(given.verdict),
+            reason: given.reason.as_deref().map(shorten),
+            summary: given.summary.as_deref().map(shorten),
+            metrics: given.metrics.clone(),
+            counter_patch: given.offers_patch.then_some("offered".into()),
+            escalate: given.escalation.map(|_| true),
+            raised: given.findings.iter().take(MAX_FINDINGS).map(raised).collect(),
+            settled: given.resolved.iter().map(resolved).collect(),
             ..base
         },
         Event::FindingUpdated(updated) => {

@@ -150,7 +150,7 @@ fn enters_queue(recorded: &LoggedEvent, review: &Review) -> bool {
         Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
         // While git checked the diff for this claim, other claims had to retry.
         Event::Claimed { .. } => review.free_seats().next().is_some(),
-        Event::VerdictGiven { reopens, .. } => *reopens,
+        Event::VerdictGiven(given) => given.reopens,
         Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
         Event::AutoRejected { .. }
         | Event::CounterPatchRejected { .. }

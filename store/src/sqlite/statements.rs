@@ -6,7 +6,7 @@ use crate::{Change, StoreError};
 use domain::{
     content::{Content, ContentHash},
     ids::VALIDATOR,
-    review::{Event, LoggedEvent},
+    review::{Event, LoggedEvent, VerdictGiven},
     verdict::Verdict,
 };
 use rusqlite::{Connection, params};
@@ -154,7 +154,7 @@ pub(super) fn update_review_if_version(
         queued_seq,
         review.free_seats().count(),
         first_at(|event| matches!(event, Event::Claimed { .. })),
-        first_at(|event| matches!(event, Event::VerdictGiven { verdict, .. } if verdict.is_vote())),
+        first_at(|event| matches!(event, Event::VerdictGiven(given) if given.verdict.is_vote())),
         review.status.as_str(),
         review.updated_at.0,
     ])?;
@@ -209,7 +209,7 @@ pub(super) fn write_event_rows(
             upsert_round(connection, change, round.number, recorded)?;
             drop_patches(connection, review)
         }
-        Event::VerdictGiven { .. } => insert_verdict(connection, change, recorded),
+        Event::VerdictGiven(given) => insert_verdict(connection, change, recorded, given),
         Event::MessageAdded { persona, role, by, round, body, metadata, requeued, .. } => {
             let metadata = metadata.as_ref().map(ToString::to_string);
             connection.prepare_cached(INSERT_MESSAGE)?.execute(params![
@@ -283,25 +283,15 @@ fn upsert_round(
     Ok(())
 }
 
-fn insert_verdict(connection: &Connection, change: &Change, recorded: &LoggedEvent) -> Result<(), StoreError> {
-    let Event::VerdictGiven {
-        persona,
-        by,
-        generation,
-        verdict,
-        reason,
-        summary,
-        metrics,
-        content_hash,
-        round,
-        offers_patch,
-        ..
-    } = &recorded.event
-    else {
-        return Ok(());
-    };
+fn insert_verdict(
+    connection: &Connection,
+    change: &Change,
+    recorded: &LoggedEvent,
+    given: &VerdictGiven,
+) -> Result<(), StoreError> {
     let review = change.review.number.0;
-    let metrics = metrics.as_ref().map(serde_json::to_string).transpose()?;
+    let VerdictGiven { round, persona, by, .. } = given;
+    let metrics = given.metrics.as_ref().map(serde_json::to_string).transpose()?;
     let seat = change.review.seats.iter().find(|seat| seat.persona == *persona);
     let claimed_at = seat.and_then(|seat| seat.claim.as_ref()).map(|claim| claim.at.0);
     connection.prepare_cached(INSERT_VERDICT)?.execute(params![
@@ -310,16 +300,16 @@ fn insert_verdict(connection: &Connection, change: &Change, recorded: &LoggedEve
         round,
         persona,
         by,
-        generation,
-        verdict.as_str(),
-        reason,
-        summary,
+        given.generation,
+        given.verdict.as_str(),
+        given.reason,
+        given.summary,
         metrics,
-        content_hash.0,
+        given.content_hash.0,
         recorded.at.0,
         claimed_at,
     ])?;
-    if *offers_patch {
+    if given.offers_patch {
         let diff = change.patch.as_deref().ok_or_else(|| StoreError::Write("the counter-patch has no text".into()))?;
         let row = params![review, recorded.version, round, persona, by, diff, recorded.at.0];
         connection.prepare_cached(INSERT_PATCH)?.execute(row)?;

@@ -7,7 +7,6 @@ use super::{
 use crate::{CliError, client::Client};
 use api::{
     claims::{ClaimRequest, ClaimResponse},
-    counter_patches::CounterPatchRequest,
     issues::{ListIssuesRequest, UpdateIssueRequest},
     messages::MessageRequest,
     operation::{
@@ -15,7 +14,7 @@ use api::{
         UpdateIssue,
     },
     proposals::{ProposalRequest, ProposalResponse},
-    reviews::{CloseReviewRequest, CreateReviewRequest},
+    reviews::{CloseReviewRequest, CounterPatchRequest, CreateReviewRequest},
     verdicts::VerdictRequest,
 };
 use domain::{

@@ -6,7 +6,8 @@ pub(super) use findings::{raise, resolve_own, update_finding};
 
 use super::super::{
     Answered, Claim, ClaimEndReason, Decision, DiffCheck, Event, LastMessage, LastVerdict, LoggedEvent, PendingPatch,
-    Proposed, Review, Reviewed, Role, Seat, Status, event::Requeued,
+    Proposed, Review, Reviewed, Role, Seat, Status,
+    event::{Requeued, VerdictGiven},
 };
 use crate::{
     consensus::Escalation,
@@ -114,7 +115,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 seat.reservation = None;
             }
         }
-        Event::VerdictGiven { .. } => give_verdict(review, event, at),
+        Event::VerdictGiven(given) => give_verdict(review, given, at),
         Event::FindingUpdated(updated) => update_finding(review, updated, at),
         Event::MessageAdded { persona, role, round, digest, lease_ends, requeued, .. } => {
             let id = review.version;
@@ -183,40 +184,21 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
     }
 }
 
-fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
-    let Event::VerdictGiven {
-        persona,
-        by,
-        generation,
-        verdict,
-        reason,
-        content_hash,
-        offers_patch,
-        status,
-        escalation,
-        findings,
-        resolved,
-        metrics,
-        round,
-        lease_ends,
-        digest,
-        ..
-    } = event
-    else {
-        return;
-    };
+fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
+    let VerdictGiven { persona, by, verdict, content_hash, status, .. } = given;
     let version = review.version;
     if let Some(seat) = seat_mut(review, persona) {
-        seat.last_verdict = Some(LastVerdict { generation: *generation, verdict: *verdict, digest: digest.clone() });
+        let (generation, digest) = (given.generation, given.digest.clone());
+        seat.last_verdict = Some(LastVerdict { generation, verdict: *verdict, digest });
         if verdict.is_vote() {
             seat.vote = Some(*verdict);
-            seat.reviewed = Some(Reviewed { round: *round, content_hash: content_hash.clone() });
+            seat.reviewed = Some(Reviewed { round: given.round, content_hash: content_hash.clone() });
         }
-        if *offers_patch {
+        if given.offers_patch {
             seat.patch = Some(PendingPatch { id: version, by: by.clone() });
         }
         if let Some(claim) = &mut seat.claim {
-            claim.lease_ends = lease_ends.filter(|_| seat.vote.is_none());
+            claim.lease_ends = given.lease_ends.filter(|_| seat.vote.is_none());
         }
     }
     // A comment on a decided review does not replace the decision, unless its findings change the status.
@@ -226,14 +208,14 @@ fn give_verdict(review: &mut Review, event: &Event, at: Timestamp) {
         findings::verdict_of(*status).filter(|_| *status != review.status)
     };
     if let Some(verdict) = decision {
-        review.decision = Some(Decision { verdict, reason: reason.clone(), by: by.clone() });
+        review.decision = Some(Decision { verdict, reason: given.reason.clone(), by: by.clone() });
     }
-    enter_status(review, *status, content_hash, *lease_ends);
-    review.escalated = review.escalated.or(*escalation);
-    let cost = metrics.as_ref().map_or(0, ReviewMetrics::cost_micro_usd);
+    enter_status(review, *status, content_hash, given.lease_ends);
+    review.escalated = review.escalated.or(given.escalation);
+    let cost = given.metrics.as_ref().map_or(0, ReviewMetrics::cost_micro_usd);
     review.cost_micro_usd = review.cost_micro_usd.saturating_add(cost);
-    raise(review, persona, by, at, findings);
-    resolve_own(review, by, at, resolved);
+    raise(review, persona, by, at, &given.findings);
+    resolve_own(review, by, at, &given.resolved);
 }
 
 /// Sets the status that the votes lead to, and ends or starts leases accordingly.

@@ -110,7 +110,7 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
     }
     // The broker's own name would turn a reviewer's request for changes into an automatic one.
     if claim.by.trim().is_empty() || claim.by == VALIDATOR {
-        return Err(Refusal::BadReviewer { given: claim.by.clone() });
+        return Err(Refusal::BadReviewerId { given: claim.by.clone() });
     }
     if claim.by == review.proposer.identity() {
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });

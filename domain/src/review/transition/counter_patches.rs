@@ -20,7 +20,7 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Decided {
     let patched = accept.patched.filter(|patched| is_current(patched.replaces.clone(), patched.patch));
     let patched = patched.ok_or(Refusal::ContentMoved)?;
     match &patched.diff.check {
-        DiffCheck::Fails { message } => return Err(Refusal::PatchFails { message: message.clone() }),
+        DiffCheck::Fails { message } => return Err(Refusal::CounterPatchFails { message: message.clone() }),
         DiffCheck::Skipped if review.checks_diffs() => return Err(Refusal::ContentMoved),
         DiffCheck::Unknown { .. } => return Err(Refusal::ContentMoved),
         DiffCheck::Skipped | DiffCheck::Applies { .. } => {}
@@ -79,7 +79,7 @@ fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a
         .filter(|seat| wanted(&seat.persona))
         .filter_map(|seat| seat.patch.as_ref().map(|patch| (seat.persona.clone(), patch)));
     match (found.next(), found.next()) {
-        (None, _) => Err(Refusal::NoPendingPatch { number: review.number }),
+        (None, _) => Err(Refusal::NoPendingCounterPatch { number: review.number }),
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
             let offers: Vec<_> = review.seats.iter().filter(|seat| seat.patch.is_some()).map(|s| &*s.persona).collect();

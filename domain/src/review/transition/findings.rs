@@ -31,7 +31,7 @@ pub(super) fn raise(
     }
     if review.findings.len() + offered.list.len() > MAX_FINDINGS {
         let (number, limit) = (review.number, MAX_FINDINGS);
-        return Err(Refusal::TooManyFindings { number, has: review.findings.len(), limit });
+        return Err(Refusal::TooManyIssues { number, has: review.findings.len(), limit });
     }
     let looks_again = seat.reviewed.as_ref().is_some_and(|reviewed| reviewed.round < review.round.number);
     let mut raised: Vec<FindingRaised> = Vec::with_capacity(offered.list.len());
@@ -149,7 +149,7 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
     if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) {
         return Err(wrong_status(review, CommandKind::UpdateIssue));
     }
-    let unknown = || Refusal::UnknownFinding { number: review.number, issue: number };
+    let unknown = || Refusal::UnknownIssue { number: review.number, issue: number };
     let finding = review.finding(number).ok_or_else(unknown)?;
     let note = note.filter(|note| !note.trim().is_empty());
     let is_advice = !finding.found.is_issue || finding.late;
@@ -160,7 +160,7 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
     };
     let duplicate_of = match (requested, duplicate_of) {
         (RequestedStatus::Duplicate, Some(first)) => Some(first_of(review, number, first)?),
-        (RequestedStatus::Duplicate, None) => return Err(Refusal::DuplicateOfWhat { issue: number }),
+        (RequestedStatus::Duplicate, None) => return Err(Refusal::DuplicateOfNeeded { issue: number }),
         (RequestedStatus::Open | RequestedStatus::Fixed | RequestedStatus::WontFix | RequestedStatus::Disputed, _) => {
             None
         }
@@ -206,7 +206,7 @@ fn check_proposer(
         RequestedStatus::Disputed | RequestedStatus::WontFix | RequestedStatus::Fixed => {}
     }
     if finding.status != FindingStatus::Open {
-        return Err(Refusal::FindingSettled { issue, status: finding.status });
+        return Err(Refusal::IssueSettled { issue, status: finding.status });
     }
     Ok(or_proposer(review, by))
 }
@@ -249,11 +249,11 @@ fn check_operator(review: &Review, by: Option<String>, requested: RequestedStatu
 /// The finding that a duplicate repeats. It must be open, and it is never a duplicate itself, so that there are no
 /// chains.
 fn first_of(review: &Review, number: FindingNumber, given: FindingNumber) -> Result<FindingNumber, Refusal> {
-    let unknown = || Refusal::UnknownFinding { number: review.number, issue: given };
+    let unknown = || Refusal::UnknownIssue { number: review.number, issue: given };
     let named = review.finding(given).ok_or_else(unknown)?;
     let first = named.duplicate_of.and_then(|first| review.finding(first)).unwrap_or(named);
     if first.number == number || first.status != FindingStatus::Open {
-        return Err(Refusal::DuplicateOfWhat { issue: number });
+        return Err(Refusal::DuplicateOfNeeded { issue: number });
     }
     Ok(first.number)
 }

@@ -25,10 +25,10 @@ pub(super) fn repeat(review: &Review, proposal: &Proposal) -> Decided {
         && review.personas() == proposal.personas;
     let content_hash = &proposal.draft.content_hash;
     match &proposal.first_content {
-        _ if !same_origin => Err(Refusal::KeyReused { number: review.number }),
+        _ if !same_origin => Err(Refusal::IdempotencyKeyReused { number: review.number }),
         _ if review.round.content_hash == *content_hash => Ok((Vec::new(), Reply::Submitted)),
         Some(first) if first == content_hash => Ok((Vec::new(), Reply::Submitted)),
-        Some(_) => Err(Refusal::KeyReused { number: review.number }),
+        Some(_) => Err(Refusal::IdempotencyKeyReused { number: review.number }),
         // The review was created while this draft was prepared; the caller prepares it again.
         None => Err(Refusal::ContentMoved),
     }
@@ -55,7 +55,7 @@ pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
         return if same {
             Ok((Vec::new(), Reply::Submitted))
         } else {
-            Err(Refusal::KeyReused { number: review.number })
+            Err(Refusal::IdempotencyKeyReused { number: review.number })
         };
     }
     if !is_revisable(review) {

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     consensus::{Escalation, Outcome},
-    review::{FindingRaised, FindingResolved, GiveVerdict},
+    review::{FindingRaised, FindingResolved, GiveVerdict, VerdictGiven},
     time::{Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -35,7 +35,9 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
     }
     admit(review, &verdict)?;
     match verdict.patch.as_ref().map(|patch| &patch.check) {
-        Some(Some(DiffCheck::Fails { message })) => return Err(Refusal::PatchFails { message: message.clone() }),
+        Some(Some(DiffCheck::Fails { message })) => {
+            return Err(Refusal::CounterPatchFails { message: message.clone() });
+        }
         Some(Some(DiffCheck::Applies { .. })) | None => {}
         Some(Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None) => {
             if review.checks_diffs() {
@@ -52,7 +54,7 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
     // A changed vote can undo a decision. Reviewers that owe a vote again get a new lease.
     let reopens = status.is_open() && !review.status.is_open();
     let by = seat.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
-    let given = Event::VerdictGiven {
+    let given = VerdictGiven {
         persona: seat.persona.clone(),
         by,
         generation,
@@ -71,7 +73,10 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
         lease_ends: (owes_vote || reopens).then_some(lease_ends),
         digest: verdict.digest,
     };
-    Ok((vec![given], Reply::VerdictTaken { seat: index, verdict: verdict.verdict, findings: reply_findings }))
+    Ok((
+        vec![Event::VerdictGiven(given)],
+        Reply::VerdictTaken { seat: index, verdict: verdict.verdict, findings: reply_findings },
+    ))
 }
 
 /// The claimed seat that the caller acts for, and its generation. Without a generation the caller must name itself.
@@ -123,7 +128,7 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
         return Err(Refusal::ReasonNeeded { verdict: verdict.verdict });
     }
     if verdict.patch.is_some() && !verdict.verdict.may_offer_patch() {
-        return Err(Refusal::PatchNotAllowed { verdict: verdict.verdict });
+        return Err(Refusal::CounterPatchNotAllowed { verdict: verdict.verdict });
     }
     Ok(())
 }

@@ -335,7 +335,7 @@ fn a_repeated_proposal_is_answered_and_another_one_is_refused() {
         decide(&created, Command::Propose(Box::new(again))).map(|taken| (taken.events.len(), taken.reply))
     };
     assert_eq!(again(|_| ()), Ok((0, Reply::Submitted)));
-    let key_reused = Err(Refusal::KeyReused { number: created.number });
+    let key_reused = Err(Refusal::IdempotencyKeyReused { number: created.number });
     assert_eq!(again(|again| again.personas.push("security".into())), key_reused);
     assert_eq!(again(|again| again.proposer.phase = "4".into()), key_reused);
     // Prepared before the review existed: it must be prepared again.
