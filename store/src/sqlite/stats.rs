@@ -1,17 +1,18 @@
 //! Statistics of the reviews submitted in a period, with their verdicts and findings. SQL does the counting. A review's
 //! row has the times of its status changes, so its log is not read.
 
-mod columns;
-
-use super::{Reader, events::NumberedTable, to_u64};
+use super::{Reader, events::NumberedTable, parse_word, to_u64};
 use crate::{StatsPeriod, StoreError};
 use domain::{
+    finding::{FindingStatus, Severity},
     ids::VALIDATOR,
     query::GroupBy,
-    stats::{GroupStats, ProcessStats, Stats},
+    review::{Category, Status},
+    stats::{DurationStats, GroupStats, ProcessStats, ReviewStats, Stats},
+    time::Timestamp,
 };
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
-use std::collections::BTreeMap;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use std::{collections::BTreeMap, fmt::Display};
 
 const REVIEWS: NumberedTable = NumberedTable { name: "reviews", number: "number", at_ms: "created_at_ms" };
 
@@ -90,36 +91,46 @@ impl Reader {
 impl Cohort<'_> {
     /// The groups, sorted by name.
     async fn groups(&self, connection: &mut SqliteConnection, by: GroupBy) -> Result<Vec<GroupStats>, StoreError> {
-        let mut groups = BTreeMap::new();
+        let mut groups = Groups::default();
         if groups_reviews(by) {
-            let columns = columns::reviews(self.period.now);
-            for row in self.select(by, &columns, "").build().fetch_all(&mut *connection).await? {
-                find_group(&mut groups, &row)?.reviews = Some(columns::parse_reviews(&row)?);
+            for (name, json) in fetch(&mut *connection, self.select(by, &review_stats(self.period.now), "")).await? {
+                groups.find(name).reviews = Some(serde_json::from_str(&json)?);
             }
-            for (expression, duration) in columns::DURATIONS {
-                for row in self.select_duration(by, expression).build().fetch_all(&mut *connection).await? {
-                    let reviews = find_group(&mut groups, &row)?.reviews.get_or_insert_default();
-                    *duration(reviews) = columns::parse_duration(&row)?;
+            for (expression, duration) in DURATIONS {
+                for (name, json) in fetch(&mut *connection, self.select_duration(by, expression)).await? {
+                    *duration(groups.find(name).reviews.get_or_insert_default()) = serde_json::from_str(&json)?;
                 }
             }
         }
         let join = "JOIN verdicts v ON v.review = r.number AND v.reviewer <> 'broker-validator'";
-        for row in self.select(by, columns::WORK, join).build().fetch_all(&mut *connection).await? {
-            find_group(&mut groups, &row)?.work = columns::parse_work(&row)?;
+        for (name, json) in fetch(&mut *connection, self.select(by, WORK, join)).await? {
+            groups.find(name).work = serde_json::from_str(&json)?;
         }
-        let mut sql = select_columns(group_expression(by, Joined::Findings), columns::ISSUES);
-        sql.push(" FROM reviews r JOIN findings f ON f.review = r.number");
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+        sql.push(group_expression(by, Joined::Findings));
+        sql.push(", f.severity, f.status, f.is_issue, count(*) FROM reviews r JOIN findings f ON f.review = r.number");
         self.push_conditions(&mut sql);
-        for row in sql.push(" GROUP BY 1, 2, 3, 4").build().fetch_all(&mut *connection).await? {
-            columns::add_issues(&row, &mut find_group(&mut groups, &row)?.issues)?;
+        sql.push(" GROUP BY 1, 2, 3, 4");
+        let rows: Vec<(String, String, String, bool, i64)> = sql.build_query_as().fetch_all(connection).await?;
+        for (name, severity, status, is_issue, count) in rows {
+            let (issues, count) = (&mut groups.find(name).issues, to_u64(count)?);
+            if !is_issue {
+                issues.suggestions += count;
+                continue;
+            }
+            let (severity, status) =
+                (parse_word(&severity, Severity::parse)?, parse_word(&status, FindingStatus::parse)?);
+            issues.total += count;
+            *issues.by_severity.entry(severity.to_string()).or_default() += count;
+            *issues.by_status.entry(status.to_string()).or_default() += count;
         }
-        Ok(groups.into_values().collect())
+        Ok(groups.0.into_values().collect())
     }
 
-    /// One row per group.
-    fn select(&self, by: GroupBy, columns: &str, join: &str) -> QueryBuilder<Sqlite> {
-        let mut sql = select_columns(group_expression(by, Joined::Verdicts), columns);
-        sql.push(" FROM reviews r ").push(join);
+    /// One row per group: its name and a JSON object.
+    fn select(&self, by: GroupBy, object: &str, join: &str) -> QueryBuilder<Sqlite> {
+        let name = group_expression(by, Joined::Verdicts);
+        let mut sql = QueryBuilder::<Sqlite>::new(format!("SELECT {name}, {object} FROM reviews r {join}"));
         self.push_conditions(&mut sql);
         sql.push(" GROUP BY 1");
         sql
@@ -127,13 +138,12 @@ impl Cohort<'_> {
 
     /// Percentiles by nearest rank: the smallest value that is not below the given percentage of all values.
     fn select_duration(&self, by: GroupBy, expression: &str) -> QueryBuilder<Sqlite> {
-        let mut sql = select_columns("name", columns::DURATION);
-        sql.push(
-            " FROM (SELECT name, x, row_number() OVER sorted AS rank, count(*) OVER (PARTITION BY name) AS n
-             FROM (SELECT ",
-        );
-        sql.push(group_expression(by, Joined::Verdicts)).push(" AS name, max(0, ").push(expression);
-        sql.push(") AS x FROM reviews r");
+        let name = group_expression(by, Joined::Verdicts);
+        let mut sql = QueryBuilder::<Sqlite>::new(format!(
+            "SELECT name, {DURATION}
+             FROM (SELECT name, x, row_number() OVER sorted AS rank, count(*) OVER (PARTITION BY name) AS n
+             FROM (SELECT {name} AS name, max(0, {expression}) AS x FROM reviews r"
+        ));
         self.push_conditions(&mut sql);
         sql.push(") WHERE x IS NOT NULL WINDOW sorted AS (PARTITION BY name ORDER BY x)) GROUP BY 1");
         sql
@@ -155,40 +165,133 @@ impl Cohort<'_> {
     }
 
     async fn count_auto_rejections(&self, connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-        let mut sql = select_columns("count(*)", "0 FROM reviews r JOIN verdicts v ON v.review = r.number");
+        let mut sql =
+            QueryBuilder::<Sqlite>::new("SELECT count(*) FROM reviews r JOIN verdicts v ON v.review = r.number");
         self.push_conditions(&mut sql);
-        let row = sql.push(" AND v.reviewer = ").push_bind(VALIDATOR).build().fetch_one(connection).await?;
-        to_u64(row.try_get(0)?)
+        sql.push(" AND v.reviewer = ").push_bind(VALIDATOR);
+        to_u64(sql.build_query_scalar().fetch_one(connection).await?)
     }
 }
 
-fn select_columns(name: &str, columns: &str) -> QueryBuilder<Sqlite> {
-    let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-    sql.push(name).push(", ").push(columns);
-    sql
+/// Groups by name.
+#[derive(Default)]
+struct Groups(BTreeMap<String, GroupStats>);
+
+impl Groups {
+    fn find(&mut self, group: String) -> &mut GroupStats {
+        self.0.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() })
+    }
 }
 
-/// The group that a row's first column names.
-fn find_group<'a>(
-    groups: &'a mut BTreeMap<String, GroupStats>,
-    row: &SqliteRow,
-) -> Result<&'a mut GroupStats, StoreError> {
-    let group: String = row.try_get(0)?;
-    Ok(groups.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() }))
+async fn fetch(
+    connection: &mut SqliteConnection,
+    mut sql: QueryBuilder<Sqlite>,
+) -> Result<Vec<(String, String)>, StoreError> {
+    Ok(sql.build_query_as().fetch_all(connection).await?)
 }
 
 /// Reviewer processes started in the period. They report everything they did, so this is not added to the verdicts'
 /// figures.
 async fn count_processes(connection: &mut SqliteConnection, period: &StatsPeriod) -> Result<ProcessStats, StoreError> {
-    let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-    sql.push(columns::PROCESSES).push(" FROM reviewers WHERE spawned_at_ms >= ");
+    let mut sql = QueryBuilder::<Sqlite>::new(
+        "SELECT json_object('spawned', count(*), 'input_tokens', CAST(total(input_tokens) AS INTEGER),
+                            'output_tokens', CAST(total(output_tokens) AS INTEGER),
+                            'cost_usd', round(total(cost_usd), 6)) FROM reviewers WHERE spawned_at_ms >= ",
+    );
     sql.push_bind(period.since.map_or(i64::MIN, |since| since.0));
     sql.push(" AND spawned_at_ms < ").push_bind(period.until.map_or(i64::MAX, |until| until.0));
     if let Some(project) = &period.project {
         sql.push(" AND project IS ").push_bind(project.as_deref());
     }
-    columns::parse_processes(&sql.build().fetch_one(connection).await?)
+    let json: String = sql.build_query_scalar().fetch_one(connection).await?;
+    Ok(serde_json::from_str(&json)?)
 }
+
+/// How a review ended, closed or not; null before that. The last vote does not tell: with several seats it may differ.
+/// Only an approved review has an approved hash, and it keeps it when it is closed.
+const OUTCOME: &str = "CASE WHEN r.cancel_reason IS NOT NULL THEN 'cancelled' \
+                       WHEN r.status IN ('approved', 'rejected') THEN r.status \
+                       WHEN r.status = 'closed' THEN iif(r.approved_hash IS NULL, 'rejected', 'approved') END";
+
+/// The time a review spent in a status, except `closed`, which has no end. Only closing ends `rejected` and `cancelled`, so these last from the decision.
+fn time_in_status(status: Status, now: Timestamp) -> String {
+    let now = now.0;
+    match status {
+        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
+            format!("r.{status}_ms + iif(r.status = '{status}', max(0, {now} - r.updated_at_ms), 0)")
+        }
+        Status::Rejected | Status::Cancelled | Status::Closed => {
+            format!("iif({OUTCOME} = '{status}', max(0, coalesce(r.closed_at_ms, {now}) - r.decided_at_ms), 0)")
+        }
+    }
+}
+
+/// A SQL expression for a JSON object.
+fn json_object(fields: impl IntoIterator<Item = (impl Display, String)>) -> String {
+    let fields: Vec<_> = fields.into_iter().map(|(name, expression)| format!("'{name}', {expression}")).collect();
+    format!("json_object({})", fields.join(", "))
+}
+
+/// [`ReviewStats`] of a group. The durations come from queries of their own.
+fn review_stats(now: Timestamp) -> String {
+    let count = |condition: String| format!("count(*) FILTER (WHERE {condition})");
+    let ended = |outcome: &str| count(format!("{OUTCOME} = '{outcome}'"));
+    let by_status = Status::ALL.iter().map(|status| (*status, count(format!("r.status = '{status}'"))));
+    let by_category =
+        Category::ALL.iter().map(|category| (category.as_str(), count(format!("r.category = '{category}'"))));
+    let by_category = by_category.chain([("none", count("r.category IS NULL".to_owned()))]);
+    let time_in_status = Status::ALL.iter().filter(|status| **status != Status::Closed).map(|status| {
+        let time = time_in_status(*status, now);
+        let (total, reviews) = (format!("sum({time})"), count(format!("{time} > 0")));
+        let mean = format!("{total} / nullif({reviews}, 0)");
+        (*status, json_object([("reviews", reviews), ("total_ms", total), ("mean_ms", mean)]))
+    });
+    let none = || json_object([("count", "0".to_owned())]);
+    json_object([
+        ("total", "count(*)".to_owned()),
+        ("by_status", json_object(by_status)),
+        ("by_category", json_object(by_category)),
+        ("approved", ended("approved")),
+        ("rejected", ended("rejected")),
+        ("cancelled", ended("cancelled")),
+        ("approval_rate", format!("round(avg({OUTCOME} = 'approved'), 3)")),
+        ("first_round_rate", format!("round(avg(r.round = 1) FILTER (WHERE {OUTCOME} = 'approved'), 3)")),
+        ("escalated", "count(r.escalated_for)".to_owned()),
+        ("rounds", "json_object('mean', round(avg(r.round), 3), 'max', max(r.round))".to_owned()),
+        ("time_to_first_claim", none()),
+        ("time_to_verdict", none()),
+        ("time_to_decision", none()),
+        ("time_to_close", none()),
+        ("time_in_status", json_object(time_in_status)),
+    ])
+}
+
+type DurationField = fn(&mut ReviewStats) -> &mut DurationStats;
+
+/// Each duration with the field it belongs to.
+const DURATIONS: [(&str, DurationField); 4] = [
+    ("r.first_claimed_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_first_claim),
+    ("r.first_verdict_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_verdict),
+    ("r.decided_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_decision),
+    ("r.closed_at_ms - r.created_at_ms", |reviews| &mut reviews.time_to_close),
+];
+
+/// [`DurationStats`] of the values `x`, with their `rank` among `n`.
+const DURATION: &str = "json_object('count', count(*), 'mean_ms', CAST(round(avg(x)) AS INTEGER), 'max_ms', max(x),
+    'p50_ms', min(x) FILTER (WHERE rank * 100 >= n * 50), 'p90_ms', min(x) FILTER (WHERE rank * 100 >= n * 90))";
+
+/// [`WorkStats`](domain::stats::WorkStats) of verdicts.
+const WORK: &str = "json_object('reviews', count(DISTINCT v.review), 'verdicts', count(*),
+    'votes', count(*) FILTER (WHERE v.verdict <> 'comment'),
+    'approvals', count(*) FILTER (WHERE v.verdict = 'approved'),
+    'changes_requested', count(*) FILTER (WHERE v.verdict = 'changes_requested'),
+    'rejections', count(*) FILTER (WHERE v.verdict = 'rejected'),
+    'comments', count(*) FILTER (WHERE v.verdict = 'comment'),
+    'approval_rate', round(avg(v.verdict = 'approved') FILTER (WHERE v.verdict <> 'comment'), 3),
+    'average_ms', CAST(round(avg(max(0, v.at_ms - v.claimed_at_ms)) FILTER (WHERE v.verdict <> 'comment')) AS INTEGER),
+    'input_tokens', CAST(total(v.metrics ->> '$.input_tokens') AS INTEGER),
+    'output_tokens', CAST(total(v.metrics ->> '$.output_tokens') AS INTEGER),
+    'cost_usd', round(total(v.metrics ->> '$.cost_usd'), 6))";
 
 #[cfg(test)]
 #[path = "stats_tests.rs"]
