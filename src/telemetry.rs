@@ -16,10 +16,7 @@ use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use config::{Log, LogFormat};
-
-mod escape;
-
-use escape::{EscapeText, JsonWriter};
+use domain::text::{escape, escape_json};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -62,7 +59,7 @@ where
         LogFormat::Text => {
             lines.with_ansi(ansi).fmt_fields(debug_fn(write_field).delimited(" ")).with_writer(writer).boxed()
         }
-        LogFormat::Json => lines.json().flatten_event(true).with_writer(JsonWriter::over(writer)).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_writer(JsonWriter(writer)).boxed(),
     };
     Ok(tracing_subscriber::registry().with(layer).with(filter))
 }
@@ -76,6 +73,40 @@ fn write_field(
         write!(writer, "{}=", field.name())?;
     }
     write!(EscapeText(writer), "{value:?}")
+}
+
+/// Escapes what is written through it.
+struct EscapeText<'a, W>(&'a mut W);
+
+impl<W: fmt::Write> fmt::Write for EscapeText<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(&escape(text))
+    }
+}
+
+/// Lines of JSON with nothing hidden in them.
+struct JsonWriter<W>(W);
+
+impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for JsonWriter<W> {
+    type Writer = JsonLine<W::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        JsonLine(self.0.make_writer())
+    }
+}
+
+struct JsonLine<W>(W);
+
+impl<W: io::Write> io::Write for JsonLine<W> {
+    /// Called once per event with the whole line, as tracing's formatter does.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write_all(escape_json(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,8 @@
 mod delivery;
 mod http_client;
 mod secret;
-mod status;
 mod worker;
 
-use crate::events::EventFilter;
 use actors::{Broker, BrokerError};
 use anyhow::Context as _;
 use api::webhooks::Webhook;
@@ -16,7 +14,7 @@ use delivery::{Endpoint, RetryPolicy};
 use http_client::HttpClient;
 use prometheus_client::metrics::{counter::Counter, family::Family};
 use secret::Secret;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use store::{DeliverySelector, WebhookRow, WebhookStep};
 use tokio_util::task::TaskTracker;
 use worker::Worker;
@@ -53,15 +51,8 @@ impl Webhooks {
                     client: Arc::clone(&client),
                     timeout: settings.timeout,
                 };
-                let filter = EventFilter::for_webhook(receiver.project.clone(), receiver.events.clone());
-                workers.push(Arc::new(Worker::new(
-                    broker.clone(),
-                    receiver,
-                    filter,
-                    endpoint,
-                    retry,
-                    deliveries.clone(),
-                )));
+                let worker = Worker::new(broker.clone(), receiver, endpoint, retry, deliveries.clone());
+                workers.push(Arc::new(worker));
             }
         }
         for worker in &workers {
@@ -89,17 +80,22 @@ impl Webhooks {
     /// All configured webhooks, and those that are no longer configured but have dead deliveries.
     pub(crate) async fn list(&self) -> Result<Vec<Webhook>, BrokerError> {
         let rows = self.0.broker.reader().list_webhooks().await?;
-        let mut rows: BTreeMap<String, WebhookRow> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
         let head = *self.0.broker.feed().committed.borrow();
-        let configured: Vec<_> =
-            self.0.workers.iter().map(|worker| worker.webhook(rows.remove(worker.name()), head)).collect();
-        let removed = rows.into_values().filter(|row| row.dead > 0).map(|row| status::removed_webhook(row, head));
-        Ok(configured.into_iter().chain(removed).collect())
+        let dead = |name: &str| rows.iter().find(|row| row.name == name).map_or(0, |row| row.dead);
+        let mut webhooks: Vec<_> =
+            self.0.workers.iter().map(|worker| worker.webhook(dead(worker.name()), head)).collect();
+        for WebhookRow { name, cursor, dead, .. } in rows {
+            if dead > 0 && self.find(&name).is_none() {
+                let lag = head.saturating_sub(cursor);
+                webhooks.push(Webhook { name, cursor, lag, dead, ..Webhook::default() });
+            }
+        }
+        Ok(webhooks)
     }
 
     /// The project of a configured webhook; `None` if no webhook of this name is configured.
-    pub(crate) fn project_of(&self, name: &str) -> Option<Option<&str>> {
-        self.find(name).map(|worker| worker.project())
+    pub(crate) fn project_of(&self, name: &str) -> Option<Option<String>> {
+        self.find(name).map(|worker| worker.webhook(0, 0).project)
     }
 
     /// Requests another attempt for dead deliveries. Returns their number.

@@ -13,7 +13,7 @@ pub struct ListWebhooksResponse {
 
 /// A webhook and the state of its deliveries.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Webhook {
     pub name: String,
     /// Without its path, which may be a secret. Absent if the webhook is no longer configured.

@@ -145,17 +145,8 @@ impl DataDirLock {
     pub fn announce(&self, url: &str, operator_token: &str) -> io::Result<()> {
         let broker =
             RunningBroker { pid: std::process::id(), url: url.into(), started_at: jiff::Timestamp::now().to_string() };
-        self.replace(OPERATOR_TOKEN, format!("{operator_token}\n").as_bytes())?;
-        self.replace(RUNNING_BROKER, &serde_json::to_vec(&broker)?)
-    }
-
-    /// Replaces a file as a whole, so that readers never see half of it.
-    fn replace(&self, name: &str, text: &[u8]) -> io::Result<()> {
-        let draft = self.data_dir.join(format!("{name}.new"));
-        let mut file = open_private(&draft)?;
-        file.set_len(0)?;
-        file.write_all(text)?;
-        fs::rename(draft, self.data_dir.join(name))
+        replace_private(&self.data_dir.join(OPERATOR_TOKEN), format!("{operator_token}\n").as_bytes())?;
+        replace_private(&self.data_dir.join(RUNNING_BROKER), &serde_json::to_vec(&broker)?)
     }
 
     fn withdraw(&self) {
@@ -185,6 +176,16 @@ fn with_private_mode(options: &mut OpenOptions, path: &Path) -> io::Result<File>
     let file = options.mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file)
+}
+
+/// Replaces a private file as a whole, so that readers never see half of it.
+pub fn replace_private(path: &Path, text: &[u8]) -> io::Result<()> {
+    let draft = path.with_added_extension("new");
+    let mut file = open_private(&draft)?;
+    file.set_len(0)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(draft, path)
 }
 
 /// Creates the folder if needed and makes it private. A folder that existed before and holds other files keeps its

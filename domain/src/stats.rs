@@ -129,18 +129,3 @@ pub struct ProcessStats {
     pub output_tokens: u64,
     pub cost_usd: f64,
 }
-
-/// The share of `part` in `whole`, rounded to thousandths. `None` if `whole` is 0.
-#[expect(clippy::cast_precision_loss, reason = "counts of reviews are far below 2^53")]
-pub fn rate(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| round_to_thousandths(part as f64 / whole as f64))
-}
-
-pub fn round_to_thousandths(figure: f64) -> f64 {
-    (figure * 1e3).round() / 1e3
-}
-
-/// Rounds dollars to millionths, in which costs are summed.
-pub fn round_to_millionths(dollars: f64) -> f64 {
-    (dollars * 1e6).round() / 1e6
-}

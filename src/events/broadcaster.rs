@@ -1,14 +1,13 @@
 //! Reads the log once for all subscribers. Each event is encoded once and put into the bounded queue of every subscriber
 //! that wants it, so neither their number nor the slowest of them delays the writer.
 
-use super::{EncodedEvent, EventFilter};
+use super::{EncodedEvent, EventFilter, encode::EventTags};
 use actors::Broker;
 use prometheus_client::metrics::counter::Counter;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use store::EventRecord;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +79,7 @@ impl Broadcaster {
                     continue;
                 }
                 let page = log.read().await;
-                self.hand_out(page.into_iter().map(|record| Arc::new(EncodedEvent::new(record))).collect(), head);
+                self.hand_out(page.iter().map(|record| Arc::new(EncodedEvent::new(record))).collect(), head);
                 // Lets subscribers read before the next page fills their queues.
                 tokio::task::yield_now().await;
             }
@@ -107,7 +106,7 @@ impl Broadcaster {
         state.last = page.last().map_or(head, |last| last.seq);
         let is_full = |subscriber: &Subscriber| {
             let mut events =
-                page.iter().filter(|event| event.seq > subscriber.after && subscriber.filter.matches(event));
+                page.iter().filter(|event| event.seq > subscriber.after && subscriber.filter.matches(&event.tags));
             events.any(|event| subscriber.queue.try_send(Arc::clone(event)).is_err())
         };
         let full: Vec<_> =
@@ -138,7 +137,7 @@ impl Broadcaster {
             return None;
         }
         let (sender, queue) = mpsc::channel(self.queue_size.max(MAX_RECENT));
-        for event in state.recent.iter().filter(|event| event.seq > after && filter.matches(event)) {
+        for event in state.recent.iter().filter(|event| event.seq > after && filter.matches(&event.tags)) {
             // The queue is at least as long as `recent`, so this succeeds.
             let _ = sender.try_send(Arc::clone(event));
         }
@@ -164,7 +163,8 @@ impl Broadcaster {
         };
         // Only an empty page means that there are no more events up to `head`: pages of long events are short.
         let end = page.last().map_or(after.max(head), |last| last.seq);
-        let wanted = page.into_iter().filter(|record: &EventRecord| filter.matches_record(record));
+        // Tested before they are encoded: most of a long log is often not wanted.
+        let wanted = page.iter().filter(|record| filter.matches(&EventTags::new(record)));
         Some((wanted.map(|record| Arc::new(EncodedEvent::new(record))).collect(), end))
     }
 

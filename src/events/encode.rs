@@ -13,27 +13,38 @@ use store::{EventRecord, LogEntry};
 /// Most characters of an actor's name.
 const MAX_ACTOR_CHARS: usize = 501;
 
-/// An encoded event, with the fields that filters test.
+/// The fields of an event that filters test.
 #[derive(Debug)]
-pub(crate) struct EncodedEvent {
-    pub(crate) seq: u64,
+pub(crate) struct EventTags {
     pub(super) topic: Topic,
     pub(super) kind: EventKind,
     pub(super) review: Option<ReviewNumber>,
     /// `None`: the project is unknown.
     pub(super) project: Option<Option<String>>,
+}
+
+impl EventTags {
+    pub(super) fn new(record: &EventRecord) -> Self {
+        let review = record.review().map(|(_, number, _)| number);
+        Self { topic: record.topic(), kind: record.kind(), review, project: record.project.clone() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct EncodedEvent {
+    pub(crate) seq: u64,
+    pub(crate) tags: EventTags,
     pub(crate) json: Utf8Bytes,
     /// The JSON as a server-sent event.
     pub(crate) sse: Bytes,
 }
 
 impl EncodedEvent {
-    pub(crate) fn new(record: EventRecord) -> Self {
-        let (topic, kind, seq) = (record.topic(), record.kind(), record.seq);
-        let review = record.review().map(|(_, number, _)| number);
-        let json = serde_json::to_string(&to_event(&record)).unwrap_or_default();
-        let sse = encode_frame(Some(seq), topic.as_str(), &json);
-        Self { seq, topic, kind, review, project: record.project, json: json.into(), sse }
+    pub(crate) fn new(record: &EventRecord) -> Self {
+        let (seq, tags) = (record.seq, EventTags::new(record));
+        let json = serde_json::to_string(&to_event(record)).unwrap_or_default();
+        let sse = encode_frame(Some(seq), tags.topic.as_str(), &json);
+        Self { seq, tags, json: json.into(), sse }
     }
 }
 

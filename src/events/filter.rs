@@ -1,17 +1,16 @@
 //! Which events a subscriber wants and may see.
 
-use super::EncodedEvent;
+use super::encode::EventTags;
 use crate::service::CallError;
 use actors::{Broker, Caller};
 use api::{ErrorBody, ErrorCode};
 use domain::{
     credential::{Authority, Scope},
-    event_kind::{EventKind, Topic, is_event_name, list_event_names},
+    event_kind::{is_event_name, list_event_names},
     ids::ReviewNumber,
     text::truncate,
 };
 use serde::Deserialize;
-use store::EventRecord;
 
 /// Query parameters of a subscription.
 #[derive(Debug, Default, Deserialize)]
@@ -73,33 +72,18 @@ impl EventFilter {
         Self { review: None, project, kinds, scope: Scope::All, includes_pool: true }
     }
 
-    pub(crate) fn matches(&self, event: &EncodedEvent) -> bool {
-        self.matches_fields(event.kind, event.topic, event.review, event.project.as_ref())
-    }
-
-    /// Tests a record before it is encoded: most of a long log is often not wanted.
-    pub(super) fn matches_record(&self, record: &EventRecord) -> bool {
-        let review = record.review().map(|(_, number, _)| number);
-        self.matches_fields(record.kind(), record.topic(), review, record.project.as_ref())
-    }
-
-    fn matches_fields(
-        &self,
-        kind: EventKind,
-        topic: Topic,
-        review: Option<ReviewNumber>,
-        project: Option<&Option<String>>,
-    ) -> bool {
+    pub(crate) fn matches(&self, event: &EventTags) -> bool {
+        let EventTags { topic, kind, review, project } = event;
         let is_in_scope = match project {
             Some(project) => self.scope.allows(project.as_deref()),
             None => self.scope == Scope::All,
         };
-        let is_of_project = || self.project.is_none() || project.is_some_and(|project| *project == self.project);
+        let is_of_project = || self.project.is_none() || project.as_ref() == Some(&self.project);
         let is_of_kind =
             || self.kinds.is_empty() || self.kinds.iter().any(|name| name == kind.as_str() || name == topic.as_str());
         is_in_scope
             && (self.includes_pool || review.is_some())
-            && self.review.is_none_or(|wanted| review == Some(wanted))
+            && self.review.is_none_or(|wanted| *review == Some(wanted))
             && is_of_project()
             && is_of_kind()
     }

@@ -1,5 +1,6 @@
 //! Starts the store, the projects and the actors with their settings from the configuration.
 
+use super::client_address;
 use crate::mcp::Endpoint;
 use actors::{
     ProjectSource, Projects, Running, Settings, reviewer_pool::PoolSettings, reviewer_process::own_executable,
@@ -10,7 +11,7 @@ use config::data_dir::open_private;
 use domain::{review::Rules, reviewer_pool::scaling};
 use git::GitSettings;
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -50,7 +51,7 @@ pub(crate) async fn start(config: &Config, repo: Option<&Path>, address: SocketA
     let store = store::open(&database, store_settings(config))
         .await
         .with_context(|| format!("cannot open {}", database.display()))?;
-    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)?).await?;
+    let running = actors::start(store, projects, settings(config, pool_settings(config, address)?)).await?;
     Ok(StartedBroker { running, database, project })
 }
 
@@ -70,10 +71,6 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         Some(file) => std::fs::read_to_string(file).with_context(|| format!("pool.prompt: {}", file.display()))?,
         None => domain::reviewer_prompt::DEFAULT_TEMPLATE.to_owned(),
     };
-    // An unspecified address includes loopback.
-    let loopback: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-    let ip = if address.ip().is_unspecified() { loopback } else { address.ip() };
-    let (url, path) = (SocketAddr::new(ip, address.port()), Endpoint::Reviewer.path());
     Ok(PoolSettings {
         enabled: pool.enabled,
         runtime: pool.runtime_settings(),
@@ -90,13 +87,13 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
         folder: config.server.data_dir.reviewers(),
-        mcp_url: format!("http://{url}{path}"),
+        mcp_url: format!("http://{}{}", client_address(address), Endpoint::Reviewer.path()),
         shim: own_executable(),
     })
 }
 
-fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
-    Ok(Settings {
+fn settings(config: &Config, pool: PoolSettings) -> Settings {
+    Settings {
         rules: Rules { lease: config.claims.lease },
         max_rounds: config.reviews.max_rounds,
         idle_after: config.reviews.idle_after,
@@ -108,5 +105,5 @@ fn settings(config: &Config, pool: PoolSettings) -> anyhow::Result<Settings> {
         pool,
         personas: config.personas.clone(),
         panel: config.panel.clone(),
-    })
+    }
 }

@@ -77,7 +77,7 @@ async fn check_webhook(call: &Call<'_>, name: &str) -> Result<bool, CallError> {
         // A webhook for all projects shows events of other projects, too.
         return match (is_limited, project) {
             (true, None) => Err(unknown(name, &[]).into()),
-            (true, project) => Ok(call.authz.check_project(project).map(|()| true)?),
+            (true, project) => Ok(call.authz.check_project(project.as_deref()).map(|()| true)?),
             (false, _) => Ok(true),
         };
     }

@@ -3,13 +3,13 @@
 use super::{
     Deliveries,
     delivery::{Endpoint, RetryPolicy},
-    status::WorkerStatus,
 };
 use crate::events::{EncodedEvent, EventFilter};
 use actors::Broker;
-use api::webhooks::FailingDelivery;
+use api::webhooks::{FailingDelivery, Webhook};
 use config::Receiver;
 use std::{
+    fmt::Display,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -41,8 +41,8 @@ const MAX_UNSAVED_EVENTS: u64 = 1000;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
+    name: String,
     broker: Broker,
-    pub(super) receiver: Receiver,
     filter: EventFilter,
     endpoint: Endpoint,
     retry: RetryPolicy,
@@ -54,25 +54,39 @@ pub(super) struct Worker {
     deliveries: Deliveries,
 }
 
+#[derive(Default)]
+struct WorkerStatus {
+    /// What operators see, without what is worked out when they look: `lag` and `dead`.
+    webhook: Webhook,
+    /// Part of every message id. Empty until the worker is registered.
+    source: String,
+    saved_cursor: u64,
+    /// When the first delivery was made after the cursor was last saved.
+    unsaved_since: Option<Instant>,
+}
+
 impl Worker {
     pub(super) fn new(
         broker: Broker,
         receiver: &Receiver,
-        filter: EventFilter,
         endpoint: Endpoint,
         retry: RetryPolicy,
         deliveries: Deliveries,
     ) -> Self {
         let closing = broker.closing();
+        let Receiver { name, events, project, .. } = receiver.clone();
+        let filter = EventFilter::for_webhook(project.clone(), events.clone());
         // A new webhook starts here, so that it misses no call made after the broker began to listen.
         let cursor = *broker.feed().committed.borrow();
+        let url = Some(receiver.origin());
+        let webhook = Webhook { name, url, events, project, configured: true, cursor, ..Webhook::default() };
         Self {
+            name: receiver.name.clone(),
             broker,
-            receiver: receiver.clone(),
             filter,
             endpoint,
             retry,
-            status: Mutex::new(WorkerStatus { cursor, ..WorkerStatus::default() }),
+            status: Mutex::new(WorkerStatus { webhook, ..WorkerStatus::default() }),
             wake: Notify::new(),
             retry_requested: AtomicBool::new(true),
             closing,
@@ -81,11 +95,14 @@ impl Worker {
     }
 
     pub(super) fn name(&self) -> &str {
-        &self.receiver.name
+        &self.name
     }
 
-    pub(super) fn project(&self) -> Option<&str> {
-        self.receiver.project.as_deref()
+    /// The webhook as operators see it. `head` is the last event of the log.
+    pub(super) fn webhook(&self, dead: u64, head: u64) -> Webhook {
+        let WorkerStatus { webhook, source, .. } = &*self.status();
+        let lag = if source.is_empty() { 0 } else { head.saturating_sub(webhook.cursor) };
+        Webhook { lag, dead, ..webhook.clone() }
     }
 
     /// Tells the worker that another attempt was requested for dead deliveries.
@@ -99,7 +116,7 @@ impl Worker {
         if !self.register().await {
             return;
         }
-        let mut log = self.broker.follow_log(self.status().cursor, PAGE_SIZE);
+        let mut log = self.broker.follow_log(self.status().webhook.cursor, PAGE_SIZE);
         loop {
             self.retry_dead().await;
             if self.closing.is_cancelled() {
@@ -133,13 +150,13 @@ impl Worker {
     /// Delivers the matching events of a page. Returns `false` if the broker ends first.
     async fn deliver_page(&self, page: Vec<EventRecord>) -> bool {
         for record in page {
-            let event = EncodedEvent::new(record);
-            if self.filter.matches(&event) {
+            let event = EncodedEvent::new(&record);
+            if self.filter.matches(&event.tags) {
                 if !self.deliver(&event).await {
                     return false;
                 }
             } else {
-                self.status().cursor = event.seq;
+                self.status().webhook.cursor = event.seq;
             }
             self.save_if_due().await;
         }
@@ -154,13 +171,13 @@ impl Worker {
                 None => return false,
                 Some(Ok(())) => {
                     let mut status = self.status();
-                    status.cursor = event.seq;
-                    status.failing = None;
+                    status.webhook.cursor = event.seq;
+                    status.webhook.failing = None;
                     status.unsaved_since.get_or_insert_with(Instant::now);
                     return true;
                 }
                 Some(Err(error)) => {
-                    self.status().failing = Some(FailingDelivery { seq: event.seq, attempts });
+                    self.status().webhook.failing = Some(FailingDelivery { seq: event.seq, attempts });
                     if attempts == self.retry.max_attempts {
                         return self.add_dead(event.seq, attempts, error).await;
                     }
@@ -179,7 +196,7 @@ impl Worker {
     /// The first dead delivery for which another attempt was requested.
     async fn find_delivery_to_retry(&self) -> Result<Option<EventRecord>, StoreError> {
         let reader = self.broker.reader();
-        let Some(seq) = reader.find_delivery_to_retry(self.name()).await? else { return Ok(None) };
+        let Some(seq) = reader.find_delivery_to_retry(&self.name).await? else { return Ok(None) };
         let page = reader.list_events(seq.saturating_sub(1), None, 1).await?;
         Ok(page.into_iter().find(|record| record.seq == seq))
     }
@@ -188,10 +205,10 @@ impl Worker {
     async fn retry_dead(&self) {
         while self.retry_requested.swap(false, Relaxed) {
             let event = match self.find_delivery_to_retry().await {
-                Ok(Some(record)) => EncodedEvent::new(record),
+                Ok(Some(record)) => EncodedEvent::new(&record),
                 Ok(None) => return,
                 Err(error) => {
-                    tracing::error!(webhook = self.name(), %error, "cannot read the dead deliveries; retrying");
+                    tracing::error!(webhook = self.name, %error, "cannot read the dead deliveries; retrying");
                     self.retry_requested.store(self.pause().await, Relaxed);
                     return;
                 }
@@ -226,58 +243,51 @@ impl Worker {
         match &result {
             Ok(()) => {
                 self.count("delivered");
-                self.status().delivered_at = Some(at.to_string());
+                self.status().webhook.last_delivery = Some(at.to_string());
             }
             Err(error) => {
                 self.count("failed");
-                tracing::info!(webhook = self.name(), seq = event.seq, %error, "webhook delivery failed");
-                self.status().last_error = Some(error.clone());
+                tracing::info!(webhook = self.name, seq = event.seq, %error, "webhook delivery failed");
+                self.status().webhook.last_error = Some(error.clone());
             }
         }
         Some(result)
     }
 
     async fn add_dead(&self, seq: u64, attempts: u32, error: String) -> bool {
-        tracing::warn!(webhook = self.name(), seq, attempts, error, "webhook delivery given up");
+        tracing::warn!(webhook = self.name, seq, attempts, error, "webhook delivery given up");
         let at = self.broker.wall_clock();
         if !self.update(WebhookStep::AddDead { seq, attempts, error, at }).await {
             return false;
         }
         self.count("dead");
         let mut status = self.status();
-        status.failing = None;
-        status.cursor = status.cursor.max(seq);
+        status.webhook.failing = None;
+        status.webhook.cursor = status.webhook.cursor.max(seq);
         status.saved_cursor = status.saved_cursor.max(seq);
         true
     }
 
     /// Loads the stored cursor, or registers a new webhook. Returns `false` if the broker ends first.
     async fn register(&self) -> bool {
-        let cursor = self.status().cursor;
+        let cursor = self.status().webhook.cursor;
         let source = Uuid::new_v4().simple().to_string();
         if !self.update(WebhookStep::Register { source, cursor }).await {
             return false;
         }
-        loop {
-            match self.broker.reader().list_webhooks().await {
-                Ok(rows) => {
-                    let Some(row) = rows.into_iter().find(|row| row.name == self.name()) else { return false };
-                    let mut status = self.status();
-                    (status.source, status.cursor, status.saved_cursor) = (row.source, row.cursor, row.cursor);
-                    return true;
-                }
-                Err(error) => tracing::error!(webhook = self.name(), %error, "cannot read the webhook's cursor"),
-            }
-            if !self.pause().await {
-                return false;
-            }
-        }
+        let Some(rows) = self.retry("read the webhook's cursor", || self.broker.reader().list_webhooks()).await else {
+            return false;
+        };
+        let Some(row) = rows.into_iter().find(|row| row.name == self.name) else { return false };
+        let mut status = self.status();
+        (status.source, status.webhook.cursor, status.saved_cursor) = (row.source, row.cursor, row.cursor);
+        true
     }
 
     async fn save_if_due(&self) {
         let is_due = {
             let status = self.status();
-            let is_far = status.cursor.saturating_sub(status.saved_cursor) >= MAX_UNSAVED_EVENTS;
+            let is_far = status.webhook.cursor.saturating_sub(status.saved_cursor) >= MAX_UNSAVED_EVENTS;
             status.unsaved_since.map_or(is_far, |since| since.elapsed() >= SAVE_INTERVAL)
         };
         if is_due {
@@ -289,18 +299,18 @@ impl Worker {
         let cursor = {
             let mut status = self.status();
             // A dead delivery has already saved the cursor.
-            if status.cursor == status.saved_cursor {
+            if status.webhook.cursor == status.saved_cursor {
                 status.unsaved_since = None;
                 return;
             }
-            status.cursor
+            status.webhook.cursor
         };
-        let saved = self.broker.update_webhook(self.name(), WebhookStep::Advance { cursor }).await;
+        let saved = self.broker.update_webhook(&self.name, WebhookStep::Advance { cursor }).await;
         let mut status = self.status();
         match saved {
             Ok(_) => (status.saved_cursor, status.unsaved_since) = (cursor, None),
             Err(error) => {
-                tracing::warn!(webhook = self.name(), %error, "cannot save the webhook's cursor");
+                tracing::warn!(webhook = self.name, %error, "cannot save the webhook's cursor");
                 // Tries again after SAVE_INTERVAL.
                 status.unsaved_since = Some(Instant::now());
             }
@@ -309,13 +319,22 @@ impl Worker {
 
     /// Writes a step, with retries. Returns `false` if the broker ends first.
     async fn update(&self, step: WebhookStep) -> bool {
+        self.retry("write webhook state", || self.broker.update_webhook(&self.name, step.clone())).await.is_some()
+    }
+
+    /// Repeats until it succeeds. `None` if the broker ends first.
+    async fn retry<T, E: Display, F: Future<Output = Result<T, E>>>(
+        &self,
+        action: &str,
+        attempt: impl Fn() -> F,
+    ) -> Option<T> {
         loop {
-            match self.broker.update_webhook(self.name(), step.clone()).await {
-                Ok(_) => return true,
-                Err(error) => tracing::error!(webhook = self.name(), %error, "cannot write webhook state; retrying"),
+            match attempt().await {
+                Ok(done) => return Some(done),
+                Err(error) => tracing::error!(webhook = self.name, %error, "cannot {action}; retrying"),
             }
             if !self.pause().await {
-                return false;
+                return None;
             }
         }
     }
@@ -329,10 +348,10 @@ impl Worker {
     }
 
     fn count(&self, outcome: &'static str) {
-        self.deliveries.get_or_create(&[("hook", self.name().to_owned()), ("outcome", outcome.to_owned())]).inc();
+        self.deliveries.get_or_create(&[("hook", self.name.clone()), ("outcome", outcome.to_owned())]).inc();
     }
 
-    pub(super) fn status(&self) -> MutexGuard<'_, WorkerStatus> {
+    fn status(&self) -> MutexGuard<'_, WorkerStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
