@@ -5,17 +5,23 @@
 
 use std::time::Instant;
 
-use crate::run::{cargo, run};
-use crate::{prepare, prose, test, tools};
+use anyhow::Context as _;
+
+use crate::run::{built, cargo, program, run};
+use crate::{prepare, prose, test};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
 const STEPS: &[Step] = &[
     ("format", || run(&mut cargo(["fmt", "--all", "--check"]))),
     ("prose", prose::check),
-    ("spelling", tools::typos),
-    ("unused dependencies", tools::machete),
-    ("licences and bans", tools::deny),
+    ("spelling", || tool("typos-cli", "1.51.1", "typos", &[])),
+    ("unused dependencies", || tool("cargo-machete", "0.9.2", "cargo-machete", &["--skip-target-dir"])),
+    // By deny.toml. Advisories are not checked: their database is a git repository, and the checks run without network
+    // access beyond crates.io.
+    ("licences and bans", || {
+        tool("cargo-deny", "0.20.2", "cargo-deny", &["--locked", "check", "bans", "licenses", "sources"])
+    }),
     ("lints", lints),
     ("tests", || test::test(&[])),
     ("docs", docs),
@@ -43,4 +49,20 @@ fn lints() -> anyhow::Result<()> {
 fn docs() -> anyhow::Result<()> {
     let doc = ["doc", "--workspace", "--no-deps", "--lib", "--examples"];
     run(cargo(doc).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Runs a tool from crates.io. If this version is missing, it is built into `target/tools` and kept there.
+fn tool(package: &str, version: &str, name: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    let built = built()?;
+    let tools = built.parent().context("xtask was not built in a target folder")?.join("tools");
+    let root = tools.join(format!("{package}-{version}"));
+    let path = root.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if !path.is_file() {
+        // A debug build takes half the time, and the tools are fast enough. They share what they build.
+        let mut install = cargo(["install", "--debug", "--locked", package, "--version", version]);
+        install.arg("--root").arg(&root).arg("--target-dir").arg(tools.join("build"));
+        run(install.env("CARGO_PROFILE_DEV_DEBUG", "0"))
+            .with_context(|| format!("cannot install {package} {version}"))?;
+    }
+    run(program(path).args(arguments))
 }

@@ -10,7 +10,6 @@ mod prose;
 mod run;
 mod scaffold;
 mod test;
-mod tools;
 
 use run::{Exit, cargo};
 

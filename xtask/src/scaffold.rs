@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 
@@ -69,19 +69,8 @@ fn write_new(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
 
 /// Date and time of day, as `2026-11-16` and `093000`.
 fn utc(now: SystemTime) -> (String, String) {
-    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (day, time) = (seconds / 86_400, seconds % 86_400);
-    // Eras of 400 years that begin in March, after Howard Hinnant's civil_from_days.
-    let shifted = day + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
-    (format!("{year:04}-{month:02}-{of_month:02}"), format!("{hour:02}{minute:02}{second:02}"))
+    let now = jiff::Timestamp::try_from(now).unwrap_or_default();
+    (now.strftime("%Y-%m-%d").to_string(), now.strftime("%H%M%S").to_string())
 }
 
 #[cfg(test)]

@@ -12,9 +12,7 @@ const CLIENTS: &str = "tests/clients";
 const STAMP: &str = "node_modules/.installed-lock.json";
 
 pub(crate) fn test(arguments: &[OsString]) -> anyhow::Result<()> {
-    let no_clients = |argument: &&OsString| *argument == "--no-clients";
-    let mut rest: Vec<_> = arguments.iter().collect();
-    rest.retain(|argument| !no_clients(argument));
+    let rest: Vec<_> = arguments.iter().filter(|argument| *argument != "--no-clients").collect();
     // Not after `cargo build`: without dev-dependencies the features differ, and everything would be compiled twice.
     let mut tests = cargo(["test", "--workspace"]);
     if rest.len() < arguments.len() {
@@ -39,14 +37,18 @@ fn warn_if_python_is_missing() {
 pub(crate) fn ignored(name: &str, size: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let mut test = cargo(["test", "--release", "--test", "it", "--"]);
     test.args(["--ignored", "--nocapture", "--test-threads=1", name]);
-    match arguments {
-        [] => {}
-        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => {
-            test.env(size, number);
-        }
-        _ => anyhow::bail!("expected one whole number, or no argument"),
+    if let Some(number) = number(arguments)? {
+        test.env(size, number);
     }
     run(&mut test)
+}
+
+fn number(arguments: &[OsString]) -> anyhow::Result<Option<&OsString>> {
+    match arguments {
+        [] => Ok(None),
+        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => Ok(Some(number)),
+        _ => anyhow::bail!("expected one whole number, or no argument"),
+    }
 }
 
 /// Measures anchors on the sample history or on another repository. Git does most of the work, so a debug build is fast
@@ -73,11 +75,7 @@ pub(crate) fn openapi() -> anyhow::Result<()> {
 
 /// Runs the schemathesis test with more examples than CI does.
 pub(crate) fn schemathesis(arguments: &[OsString]) -> anyhow::Result<()> {
-    let number = match arguments {
-        [] => OsString::from("100"),
-        [number] if number.to_str().is_some_and(|n| n.parse::<u32>().is_ok()) => number.clone(),
-        _ => anyhow::bail!("expected one whole number, or no argument"),
-    };
+    let number = number(arguments)?.cloned().unwrap_or_else(|| "100".into());
     let mut test = cargo(["test", "--test", "it", "--", "--exact", "--nocapture"]);
     test.arg("api::openapi::no_generated_request_is_answered_outside_the_description");
     run(test.env("COUNTERSIGN_TEST_EXAMPLES", number))
