@@ -46,12 +46,8 @@ async fn row(reviews: usize) -> Vec<(&'static str, f64)> {
     ];
     let mut figures = Vec::new();
     for (name, tool, arguments, times) in calls {
-        connection.times.clear();
-        for _ in 0..times {
-            connection.call(tool, arguments.clone()).await;
-        }
-        connection.times.sort_unstable();
-        figures.push((name, connection.times[times / 2].as_secs_f64() * 1e3));
+        let (median, _) = connection.median(tool, &arguments, times).await;
+        figures.push((name, median));
     }
     server.stop().await;
     figures

@@ -40,6 +40,17 @@ impl Connection {
         }
     }
 
+    /// Repeats a call: the median time in milliseconds, and the last answer.
+    pub(crate) async fn median(&mut self, tool: &str, arguments: &Value, times: usize) -> (f64, Answer) {
+        self.times.clear();
+        let mut last = self.call(tool, arguments.clone()).await;
+        for _ in 1..times {
+            last = self.call(tool, arguments.clone()).await;
+        }
+        self.times.sort_unstable();
+        (self.times[times / 2].as_secs_f64() * 1e3, last)
+    }
+
     async fn post(&mut self, body: &str) -> Vec<u8> {
         let request = format!(
             "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\

@@ -8,6 +8,9 @@ use super::{
 };
 use serde_json::json;
 
+/// Pages read for each figure.
+const PAGES: usize = 200;
+
 pub(crate) async fn report(effort: Effort) {
     println!("\nstored reviews");
     println!(
@@ -46,23 +49,15 @@ async fn row(name: &str, reviews: usize, stored: Stored) -> Row {
     fill(home.path(), reviews, stored).await;
     let server = Server::broker(home.path(), "").await;
     let mut connection = Connection::open(server.port).await;
-    let mut page = async |arguments: serde_json::Value| {
-        connection.times.clear();
-        let mut last = connection.call("list_reviews", arguments.clone()).await;
-        for _ in 1..200 {
-            last = connection.call("list_reviews", arguments.clone()).await;
-        }
-        connection.times.sort_unstable();
-        (connection.times[100].as_secs_f64() * 1e3, last.read()["next_cursor"].take())
-    };
+    let (pending, _) = connection.median("list_reviews", &json!({ "status": "pending" }), PAGES).await;
     let status = if stored == Stored::Cancelled { "cancelled" } else { "pending" };
-    let (pending, _) = page(json!({ "status": "pending" })).await;
-    let (ended, cursor) = page(json!({ "status": status, "caller_id": "bob" })).await;
-    let mut next_arguments = json!({ "status": status, "caller_id": "bob" });
+    let mut arguments = json!({ "status": status, "caller_id": "bob" });
+    let (ended, page) = connection.median("list_reviews", &arguments, PAGES).await;
+    let cursor = page.read()["next_cursor"].take();
     if cursor.is_string() {
-        next_arguments["cursor"] = cursor;
+        arguments["cursor"] = cursor;
     }
-    let (next, _) = page(next_arguments).await;
+    let (next, _) = connection.median("list_reviews", &arguments, PAGES).await;
     println!(
         "{name:<18}{reviews:>10}{:>12.0}{:>12.1}{pending:>14.2}{ended:>14.2}{next:>14.2}",
         server.started_in.as_secs_f64() * 1e3,

@@ -6,7 +6,7 @@
 use crate::{
     StoreError,
     rows::ReviewMatch,
-    sqlite::{MIGRATIONS, to_id, to_u64},
+    sqlite::{MIGRATIONS, parse_all, to_id, to_u64},
 };
 use domain::{
     diff::AffectedFile,
@@ -14,6 +14,7 @@ use domain::{
     review::{Review, ReviewTarget},
     time::Timestamp,
 };
+use serde::Deserialize;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{ops::Deref, path::Path, time::Duration};
 
@@ -51,7 +52,7 @@ impl Deref for ReviewedContent {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Approver {
     pub reviewer: String,
     pub persona: String,
@@ -68,7 +69,7 @@ pub struct SubmittedRound {
 }
 
 /// The files that a review changes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ReviewFiles {
     pub number: ReviewNumber,
     pub approved: bool,
@@ -134,23 +135,16 @@ impl ReadOnlyStore {
 
     /// The files of the newest reviews with a diff, approved or not.
     pub async fn list_review_files(&mut self, limit: i64) -> Result<Vec<ReviewFiles>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT r.number AS "number!", r.approved_hash IS NOT NULL AS "approved!: bool", r.base_commit, c.files
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('number', r.number, 'approved', json(iif(r.approved_hash IS NULL, 'false', 'true')),
+                                  'base', r.base_commit, 'files', json(c.files)) AS "json!: String"
                FROM reviews r JOIN contents c ON c.hash = r.content_hash
                WHERE r.diff_check IS NOT NULL ORDER BY r.number DESC LIMIT ?"#,
             limit
         )
         .fetch_all(&mut self.0)
         .await?;
-        let files = rows.into_iter().map(|row| {
-            Ok(ReviewFiles {
-                number: ReviewNumber(row.number),
-                approved: row.approved,
-                base: row.base_commit,
-                files: serde_json::from_str(&row.files)?,
-            })
-        });
-        files.collect()
+        parse_all(&rows)
     }
 
     /// Reviews of the same plan as `review`, in the order in which they were proposed.
@@ -247,23 +241,18 @@ impl ReadOnlyStore {
     }
 
     async fn list_approvers(&mut self, number: ReviewNumber, hash: &str) -> Result<Vec<Approver>, StoreError> {
-        let rows = sqlx::query!(
-            "SELECT v.reviewer, v.persona, v.at_ms FROM verdicts v
-             WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('reviewer', v.reviewer, 'persona', v.persona, 'at', v.at_ms) AS "json!: String"
+             FROM verdicts v WHERE v.review = ?1 AND v.content_hash = ?2 AND v.verdict = 'approved'
                AND v.id = (SELECT max(l.id) FROM verdicts l WHERE l.review = v.review AND l.persona = v.persona
                            AND l.verdict <> 'comment')
-             ORDER BY v.id",
+             ORDER BY v.id"#,
             number.0,
             hash
         )
         .fetch_all(&mut self.0)
         .await?;
-        let approvers = rows.into_iter().map(|row| Approver {
-            reviewer: row.reviewer,
-            persona: row.persona,
-            at: Timestamp(row.at_ms),
-        });
-        Ok(approvers.collect())
+        parse_all(&rows)
     }
 
     /// Reviews that have not ended and changed since then; newest first.

@@ -32,7 +32,7 @@ pub struct CounterPatchRow {
 }
 
 /// The contents of a round.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RoundRow {
     pub number: u32,
     /// The active content.
@@ -235,7 +235,7 @@ impl ReviewerWork {
 }
 
 /// A review with seats that any reviewer may claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct WaitingReview {
     /// Free seats that are neither reserved nor served by a one-shot reviewer.
     pub seats: u64,
@@ -244,7 +244,7 @@ pub struct WaitingReview {
 }
 
 /// The queue of one project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProjectQueue {
     pub project: Option<String>,
     /// Reviews that no reviewer has started.
@@ -254,7 +254,7 @@ pub struct ProjectQueue {
 }
 
 /// A webhook that is or was configured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct WebhookRow {
     pub name: String,
     pub source: String,

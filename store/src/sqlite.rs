@@ -16,7 +16,7 @@ mod writer;
 pub use reader::Reader;
 pub use writer::{Writer, WriterThread};
 
-pub(crate) use reader::{parse_word, to_id, to_u32, to_u64};
+pub(crate) use reader::{parse_all, parse_word, to_id, to_u32, to_u64};
 pub(crate) use writer::Counters;
 
 use crate::StoreError;

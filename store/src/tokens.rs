@@ -3,12 +3,13 @@
 
 use crate::{
     Reader, StoreError,
-    sqlite::{connect_options, parse_word},
+    sqlite::{connect_options, parse_all},
 };
 use domain::{
     credential::{Authority, Scope, SecretHash},
     time::Timestamp,
 };
+use serde::Deserialize;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use std::{collections::HashSet, path::Path};
 
@@ -32,7 +33,7 @@ pub fn new_secret() -> String {
 }
 
 /// A stored token. Its secret is not stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Token {
     pub id: i64,
     pub authority: Authority,
@@ -73,15 +74,15 @@ impl Reader {
     /// The token with this hash, unless it is revoked.
     pub async fn find_live_token(&self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
         let hash = hash.as_str();
-        let row = sqlx::query_as!(
-            Row,
-            "SELECT id, role, identity, project, created_at_ms, revoked_at_ms FROM tokens
-             WHERE hash = ? AND revoked_at_ms IS NULL",
+        let row = sqlx::query_scalar!(
+            r#"SELECT json_object('id', id, 'authority', role, 'identity', identity, 'project', project,
+                                  'created_at', created_at_ms, 'revoked_at', revoked_at_ms) AS "json!: String"
+               FROM tokens WHERE hash = ? AND revoked_at_ms IS NULL"#,
             hash
         )
         .fetch_optional(&self.pool)
         .await?;
-        row.map(Row::into_token).transpose()
+        Ok(row.as_deref().map(serde_json::from_str).transpose()?)
     }
 
     /// Whether one of these hashes belongs to a live token. There are few live tokens, so all of them are read.
@@ -128,34 +129,29 @@ impl Tokens {
 
     /// All tokens, including revoked ones; oldest first.
     pub async fn list(&mut self) -> Result<Vec<Token>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
-            "SELECT id, role, identity, project, created_at_ms, revoked_at_ms FROM tokens ORDER BY id"
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('id', id, 'authority', role, 'identity', identity, 'project', project,
+                                  'created_at', created_at_ms, 'revoked_at', revoked_at_ms) AS "json!: String"
+               FROM tokens ORDER BY id"#
         )
         .fetch_all(&mut self.0)
         .await?;
-        rows.into_iter().map(Row::into_token).collect()
+        parse_all(&rows)
     }
 
     /// Returns the number of tokens revoked.
     pub async fn revoke(&mut self, selector: &TokenSelector, now: Timestamp) -> Result<u64, StoreError> {
-        let done = match selector {
-            TokenSelector::Id(id) => {
-                sqlx::query!("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", now.0, id)
-                    .execute(&mut self.0)
-                    .await
-            }
-            TokenSelector::Identity(name) => {
-                sqlx::query!(
-                    "UPDATE tokens SET revoked_at_ms = ? WHERE identity = ? AND revoked_at_ms IS NULL",
-                    now.0,
-                    name
-                )
-                .execute(&mut self.0)
-                .await
-            }
+        let (id, identity) = match selector {
+            TokenSelector::Id(id) => (Some(*id), None),
+            TokenSelector::Identity(name) => (None, Some(name)),
         };
-        Ok(done.map_err(write_error)?.rows_affected())
+        let done = sqlx::query!(
+            "UPDATE tokens SET revoked_at_ms = ? WHERE (id = ? OR identity = ?) AND revoked_at_ms IS NULL",
+            now.0,
+            id,
+            identity
+        );
+        Ok(done.execute(&mut self.0).await.map_err(write_error)?.rows_affected())
     }
 
     pub async fn close(self) -> Result<(), StoreError> {
@@ -165,28 +161,6 @@ impl Tokens {
 
 fn write_error(error: sqlx::Error) -> StoreError {
     StoreError::Write(error.to_string())
-}
-
-struct Row {
-    id: i64,
-    role: String,
-    identity: String,
-    project: Option<String>,
-    created_at_ms: i64,
-    revoked_at_ms: Option<i64>,
-}
-
-impl Row {
-    fn into_token(self) -> Result<Token, StoreError> {
-        Ok(Token {
-            id: self.id,
-            authority: parse_word(&self.role, Authority::parse)?,
-            identity: self.identity,
-            project: self.project,
-            created_at: Timestamp(self.created_at_ms),
-            revoked_at: self.revoked_at_ms.map(Timestamp),
-        })
-    }
 }
 
 #[cfg(test)]

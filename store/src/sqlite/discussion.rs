@@ -1,6 +1,6 @@
 //! Rounds, messages, verdicts and counter-patches of a review, and what its verdicts cost.
 
-use super::{Reader, parse_word, reader::to_saturated_u64, to_u32, to_u64};
+use super::{Reader, parse_all, parse_word, to_u32, to_u64};
 use crate::{
     StoreError,
     rows::{CounterPatchRow, Page, RoundRow},
@@ -16,24 +16,15 @@ use domain::{
 impl Reader {
     /// The rounds of a review, oldest first.
     pub async fn list_rounds(&self, number: ReviewNumber) -> Result<Vec<RoundRow>, StoreError> {
-        let rows = sqlx::query!(
-            "SELECT round, content_hash, submitted_hash, submitted_at_ms, target FROM rounds
-             WHERE review = ? ORDER BY round",
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('number', round, 'content_hash', content_hash, 'submitted_hash', submitted_hash,
+                                  'target', json(target), 'submitted_at', submitted_at_ms) AS "json!: String"
+               FROM rounds WHERE review = ? ORDER BY round"#,
             number.0
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(RoundRow {
-                    number: to_u32(row.round)?,
-                    content_hash: row.content_hash,
-                    submitted_hash: row.submitted_hash,
-                    target: row.target.as_deref().map(serde_json::from_str).transpose()?,
-                    submitted_at: Timestamp(row.submitted_at_ms),
-                })
-            })
-            .collect()
+        parse_all(&rows)
     }
 
     /// Messages with an id above `after`, oldest first.
@@ -167,30 +158,18 @@ impl Reader {
 
     /// What the verdicts of a review cost, by round, seat and reviewer, oldest first.
     pub async fn list_review_costs(&self, number: ReviewNumber) -> Result<Vec<ReviewerEffort>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT round AS "round!", persona AS "persona!", reviewer AS "reviewer!", count(*) AS "verdicts!: i64",
-                      total(metrics ->> '$.duration_ms') AS "duration!: f64",
-                      total(metrics ->> '$.cost_usd') AS "cost!: f64",
-                      total(metrics ->> '$.input_tokens') AS "input!: f64",
-                      total(metrics ->> '$.output_tokens') AS "output!: f64"
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('round', round, 'persona', persona, 'reviewer_id', reviewer, 'verdicts', count(*),
+                                  'duration_ms', CAST(total(metrics ->> '$.duration_ms') AS INTEGER),
+                                  'cost_usd', total(metrics ->> '$.cost_usd'),
+                                  'input_tokens', CAST(total(metrics ->> '$.input_tokens') AS INTEGER),
+                                  'output_tokens', CAST(total(metrics ->> '$.output_tokens') AS INTEGER))
+                          AS "json!: String"
                FROM verdicts WHERE review = ? GROUP BY round, persona, reviewer ORDER BY min(id)"#,
             number.0
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(ReviewerEffort {
-                    round: to_u32(row.round)?,
-                    persona: row.persona,
-                    reviewer_id: row.reviewer,
-                    verdicts: to_u64(row.verdicts)?,
-                    duration_ms: to_saturated_u64(row.duration),
-                    cost_usd: row.cost,
-                    input_tokens: to_saturated_u64(row.input),
-                    output_tokens: to_saturated_u64(row.output),
-                })
-            })
-            .collect()
+        parse_all(&rows)
     }
 }

@@ -113,7 +113,8 @@ impl Reader {
     }
 }
 
-pub(super) fn parse_all<T: DeserializeOwned>(bodies: &[String]) -> Result<Vec<T>, StoreError> {
+/// Parses rows that are JSON.
+pub(crate) fn parse_all<T: DeserializeOwned>(bodies: &[String]) -> Result<Vec<T>, StoreError> {
     bodies.iter().map(|body| Ok(serde_json::from_str(body)?)).collect()
 }
 
@@ -127,12 +128,6 @@ pub(crate) fn to_u64(value: i64) -> Result<u64, StoreError> {
 
 pub(crate) fn to_u32(value: i64) -> Result<u32, StoreError> {
     u32::try_from(value).map_err(|_| StoreError::corrupt(format!("{value} is out of range")))
-}
-
-/// Converts a sum of reported numbers, which may be larger than any integer.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-pub(crate) const fn to_saturated_u64(sum: f64) -> u64 {
-    sum as u64
 }
 
 /// Parses a string that the schema's CHECKs allow.

@@ -1,6 +1,6 @@
 //! Reviewer processes of the pool: running, ended, what they hold, and which seats wait for them.
 
-use super::{Reader, reader::parse_all, to_id, to_u64};
+use super::{Reader, parse_all, to_id, to_u64};
 use crate::{
     PoolChange, StoreError,
     rows::{FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
@@ -114,10 +114,12 @@ impl Reader {
     ) -> Result<Vec<WaitingReview>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let one_shot = serde_json::to_string(one_shot)?;
-        let rows = sqlx::query!(
-            r#"SELECT count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL
-                          AND s.persona NOT IN (SELECT value FROM json_each(?3))) AS "seats!: i64",
-                      json_group_array(s.claimed_by) FILTER (WHERE s.claimed_by IS NOT NULL) AS "holders!: String"
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object(
+                   'seats', count(*) FILTER (WHERE s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL
+                                             AND s.persona NOT IN (SELECT value FROM json_each(?3))),
+                   'holders', json_group_array(s.claimed_by) FILTER (WHERE s.claimed_by IS NOT NULL))
+                   AS "json!: String"
                FROM (SELECT r.number FROM reviews r INDEXED BY reviews_queue_by_project
                      WHERE r.free_seats > 0 AND r.project IS ?1 AND EXISTS (
                          SELECT 1 FROM seats f WHERE f.review = r.number AND f.claimed_by IS NULL AND f.vote IS NULL
@@ -130,9 +132,7 @@ impl Reader {
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| Ok(WaitingReview { seats: to_u64(row.seats)?, holders: serde_json::from_str(&row.holders)? }))
-            .collect()
+        parse_all(&rows)
     }
 
     /// Seats of `personas` in a project that a one-shot reviewer may claim now, at most `limit`, in the order of the
@@ -204,19 +204,14 @@ impl Reader {
 
     /// The queue of each project, read from the index alone.
     pub async fn count_queue_by_project(&self) -> Result<Vec<ProjectQueue>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT project, count(*) FILTER (WHERE status = 'pending') AS "pending!: i64",
-                      sum(free_seats) AS "free_seats!: i64"
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('project', project, 'reviews', count(*) FILTER (WHERE status = 'pending'),
+                                  'free_seats', sum(free_seats)) AS "json!: String"
                FROM reviews INDEXED BY reviews_queue_by_project WHERE free_seats > 0 GROUP BY project"#
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                let (reviews, free_seats) = (to_u64(row.pending)?, to_u64(row.free_seats)?);
-                Ok(ProjectQueue { project: row.project, reviews, free_seats })
-            })
-            .collect()
+        parse_all(&rows)
     }
 }
 

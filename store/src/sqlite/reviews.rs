@@ -1,6 +1,6 @@
 //! Snapshots: the rows of one review, from which its actor is rebuilt. Contents by hash.
 
-use super::{Reader, reader::parse_all};
+use super::{Reader, parse_all};
 use crate::StoreError;
 use domain::{
     content::{Content, ContentHash},

@@ -1,6 +1,6 @@
 //! Delivery state of webhooks: each webhook's cursor in the log, and the events it could not be sent.
 
-use super::{Reader, to_u32, to_u64};
+use super::{Reader, parse_all, to_u32, to_u64};
 use crate::{DeliverySelector, StoreError, WebhookChange, WebhookStep, rows::WebhookRow};
 use domain::{ids::ReviewNumber, query::DeadDelivery, time::Timestamp};
 use rusqlite::{Connection, params};
@@ -22,19 +22,14 @@ pub(super) const STATEMENTS: &[&str] =
 
 impl Reader {
     pub async fn list_webhooks(&self) -> Result<Vec<WebhookRow>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT name, source, cursor,
-                      (SELECT count(*) FROM dead_deliveries d WHERE d.hook = w.name) AS "dead!: i64"
+        let rows = sqlx::query_scalar!(
+            r#"SELECT json_object('name', name, 'source', source, 'cursor', cursor, 'dead',
+                                  (SELECT count(*) FROM dead_deliveries d WHERE d.hook = w.name)) AS "json!: String"
                FROM webhooks w ORDER BY name"#
         )
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                let (cursor, dead) = (to_u64(row.cursor)?, to_u64(row.dead)?);
-                Ok(WebhookRow { name: row.name, source: row.source, cursor, dead })
-            })
-            .collect()
+        parse_all(&rows)
     }
 
     /// Dead deliveries after event `after`, oldest first.
