@@ -353,12 +353,10 @@ impl Broker {
         if self.0.supervisor.send(message) { Ok(()) } else { Err(BrokerError::ShuttingDown) }
     }
 
-    /// The broker's metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.0.shared.metrics
     }
 
-    /// The current time.
     pub fn wall_clock(&self) -> Timestamp {
         self.0.shared.clock.now().at
     }

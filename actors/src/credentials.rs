@@ -126,7 +126,6 @@ impl Credentials {
         self.write().revoke(identity);
     }
 
-    /// Revokes the credentials of all reviewers.
     pub fn revoke_reviewers(&self) {
         let mut issued = self.write();
         for identity in issued.reviewers.keys().cloned().collect::<Vec<_>>() {

@@ -147,7 +147,6 @@ fn finding_texts<'a>(finding: &'a NewFinding, limits: &Limits) -> [Text<'a>; 6] 
 
 type Checked = Result<(), BrokerError>;
 
-/// Checks every text against its limit.
 pub(crate) fn check(limits: &Limits, texts: &[Text<'_>]) -> Checked {
     texts.iter().try_for_each(|text| {
         text.value.as_deref().map_or(Ok(()), |value| check_text(limits, text.field, text.kind, value))

@@ -108,13 +108,11 @@ impl ActorStats {
         }
     }
 
-    /// Counts a message that is sent to the mailbox.
     fn sent(&self) {
         self.mailbox.fetch_add(1, SeqCst);
         self.touch();
     }
 
-    /// Counts a message that was taken from the mailbox.
     pub(crate) fn taken(&self) {
         let _ = self.mailbox.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
         self.handled.fetch_add(1, Relaxed);

@@ -25,22 +25,20 @@ pub enum Outcome {
 /// Operation and outcome. Only names of our own, because values of callers must not become labels.
 pub type CallLabels = [(&'static str, &'static str); 2];
 
-pub type KindLabel = [(&'static str, &'static str); 1];
-
-pub type ToolLabel = [(&'static str, &'static str); 1];
+pub type OneLabel = [(&'static str, &'static str); 1];
 
 /// Cheap to clone. All clones share their counters.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     pub calls: Family<CallLabels, Counter>,
-    pub call_seconds: Family<ToolLabel, Histogram>,
+    pub call_seconds: Family<OneLabel, Histogram>,
     pub git_check_seconds: Histogram,
     /// Reviewer processes that were started.
     pub spawns: Counter,
     /// Reviewer processes that crashed.
     pub crashes: Counter,
     /// Actors that were restarted, by kind.
-    pub restarts: Family<KindLabel, Counter>,
+    pub restarts: Family<OneLabel, Counter>,
 }
 
 impl Default for Metrics {
@@ -70,8 +68,8 @@ impl Metrics {
 }
 
 /// Created at the start with 0, so that the first restart shows as a change.
-fn none_restarted() -> Family<KindLabel, Counter> {
-    let restarts = Family::<KindLabel, Counter>::default();
+fn none_restarted() -> Family<OneLabel, Counter> {
+    let restarts = Family::<OneLabel, Counter>::default();
     for kind in ["gateway", "pool", "review"] {
         drop(restarts.get_or_create(&[("kind", kind)]));
     }

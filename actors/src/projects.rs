@@ -8,7 +8,6 @@ use std::{
     sync::Arc,
 };
 
-/// A repository to register.
 #[derive(Debug, Clone)]
 pub struct ProjectSource {
     pub name: String,

@@ -19,6 +19,7 @@ use domain::{
 use ractor::ActorRef;
 use std::time::Duration;
 use store::{ReviewerEnd, ReviewerRow, StoreError};
+use tokio::task::JoinHandle;
 
 /// How often the release of a claim is tried.
 const MAX_ATTEMPTS: u32 = 8;
@@ -124,7 +125,8 @@ impl ReviewerPool {
                 "crash loop: no more reviewers are started"
             );
             // Awaited, so that the state of the pool shows the crash loop only after its event is committed.
-            self.record_event(PoolEvent::CrashLoop { project, persona, failures, last_words }).await;
+            let event = PoolEvent::CrashLoop { project, persona, failures, last_words };
+            let _ = self.write(None, Some(event)).await;
         }
         spawn_plan::remove_old_logs(self.settings().folder.clone());
         workspace::remove(workspace::reviewer_folder(&self.settings().folder, &id));
@@ -135,22 +137,15 @@ impl ReviewerPool {
         waiting.is_ok_and(|waiting| !waiting.is_empty())
     }
 
-    /// Writes an event and waits until it is committed.
-    pub(crate) async fn record_event(&self, event: PoolEvent) {
-        if let Err(error) = self.reviews().record(self.shared.clock.now(), None, Some(event)).await {
-            tracing::error!(%error, "cannot record an event of the pool");
-        }
-    }
-
-    /// Writes a row or an event without waiting for it, in the order of the calls. If it fails, the next start finds out
-    /// which reviewers are gone.
-    pub(crate) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) {
+    /// Writes a row or an event. It is queued when this returns, so the order of calls is the order in the log; await the
+    /// result to wait for the commit. If it fails, the next start finds out which reviewers are gone.
+    pub(crate) fn write(&self, reviewer: Option<ReviewerRow>, event: Option<PoolEvent>) -> JoinHandle<()> {
         let saved = self.reviews().record(self.shared.clock.now(), reviewer, event);
         tokio::spawn(async move {
             if let Err(error) = saved.await {
                 tracing::error!(%error, "cannot record an event of the pool");
             }
-        });
+        })
     }
 }
 

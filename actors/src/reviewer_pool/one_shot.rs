@@ -70,7 +70,7 @@ struct ClaimedSeat {
     deadline: Instant,
 }
 
-/// What the client is told, and where it runs.
+/// The content of the prompt, and the folder that the client runs in.
 struct ReviewTask {
     prompt: PromptContext,
     folder: PathBuf,

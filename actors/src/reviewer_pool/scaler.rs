@@ -239,7 +239,7 @@ impl ReviewerPool {
             _ => {}
         }
         if state.health.reset(project.as_ref()) {
-            self.record_event(PoolEvent::CrashLoopCleared { project: project.clone() }).await;
+            let _ = self.write(None, Some(PoolEvent::CrashLoopCleared { project: project.clone() })).await;
         }
         let spawn = Spawn { project, why: SpawnReason::Operator };
         let spawned = self.spawn_agent(myself, state, &spawn).await;
