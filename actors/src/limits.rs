@@ -7,7 +7,12 @@ use crate::{
 };
 use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
 use domain::{
-    finding::NewFinding, ids::VALIDATOR, limits::Limits, review::Command, text::is_hidden, verdict::ReviewMetrics,
+    finding::NewFinding,
+    ids::VALIDATOR,
+    limits::Limits,
+    review::{Command, TargetKind},
+    text::is_hidden,
+    verdict::ReviewMetrics,
 };
 use std::borrow::Cow;
 
@@ -85,14 +90,23 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
     }
 }
 
+/// The argument that holds the name of a target.
+pub(crate) const fn target_field(kind: TargetKind) -> &'static str {
+    match kind {
+        TargetKind::Branch => "target.branch",
+        TargetKind::Commit => "target.commit",
+        TargetKind::Range => "target.range",
+    }
+}
+
 impl DraftRequest {
     pub(crate) fn texts<'a>(&'a self, proposer_id: Option<&'a String>) -> Vec<Text<'a>> {
         let target = self.target.as_ref();
         vec![
             Text::new("intent", Intent, Some(&self.intent)),
             name("base", self.base.as_ref()),
-            name(target.map_or("target", |target| target.field()), target.map(|target| &target.name)),
-            name("target.base", target.and_then(|target| target.base.as_ref())),
+            name(target.map_or("target", |target| target_field(target.kind)), target.map(|target| &target.name)),
+            name("target.base", target.and_then(|target| target.base_name.as_ref())),
             Text::new("idempotency_key", Unlimited, self.request_key.as_ref()),
             Text::new("description", Prose, self.description.as_ref()),
             Text::new("diff", Diff, self.diff.as_ref()),

@@ -4,7 +4,7 @@ use domain::{
     consensus::PolicyRequest,
     finding::NewFinding,
     priority::Priority,
-    review::{Category, Proposer, Review, Status, TargetKind},
+    review::{Category, Proposer, Review, Status, TargetName},
     verdict::{ReviewMetrics, Verdict},
 };
 use git::ClientRepo;
@@ -41,26 +41,6 @@ pub struct NewProposal {
     /// One seat per persona; empty: as the settings say.
     pub personas: Vec<String>,
     pub policy: PolicyRequest,
-}
-
-/// Commits to be reviewed, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetName {
-    pub kind: TargetKind,
-    pub name: String,
-    /// What they are compared with; never with a range, which says so itself.
-    pub base: Option<String>,
-}
-
-impl TargetName {
-    /// The argument that holds its name.
-    pub(crate) const fn field(&self) -> &'static str {
-        match self.kind {
-            TargetKind::Branch => "target.branch",
-            TargetKind::Commit => "target.commit",
-            TargetKind::Range => "target.range",
-        }
-    }
 }
 
 /// The result of a submission.

@@ -113,9 +113,9 @@ impl Target {
     /// With at most `max_commits` of its commits.
     pub fn with_commits(target: &ReviewTarget, max_commits: usize) -> Self {
         Self {
-            kind: target.kind,
-            name: target.name.clone(),
-            base_name: target.base_name.clone(),
+            kind: target.requested.kind,
+            name: target.requested.name.clone(),
+            base_name: target.requested.base_name.clone(),
             base: target.base.clone(),
             head: target.head.clone(),
             commits: fitting(target.commits.iter().cloned(), max_commits, MAX_COMMITS_BYTES),

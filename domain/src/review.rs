@@ -15,7 +15,7 @@ pub use event::{
     Proposed, Requeued, VerdictGiven,
 };
 pub use reply::{Refusal, Reply};
-pub use target::{ReviewTarget, TargetCommit, TargetKind};
+pub use target::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 
 use crate::{

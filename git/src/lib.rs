@@ -25,7 +25,6 @@ pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
 pub use process::Output;
 pub use repository::{GitSettings, Permits, Repository};
-pub use targets::ResolvedTarget;
 pub use user_repo::UserRepo;
 
 #[cfg(test)]

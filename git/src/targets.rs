@@ -3,7 +3,7 @@
 //! Names and history are read from the registered repository, which knows its worktrees and shallow commits. No
 //! configuration of it can make these commands run a program. The diff is computed in the scratch repository.
 
-use domain::review::{TargetCommit, TargetKind};
+use domain::review::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 use domain::text::is_hidden;
 
 use crate::discovery::{check_branch, check_name};
@@ -17,37 +17,20 @@ const MAX_LOG_BYTES: usize = 512 * 1024;
 /// The base of a branch if the caller does not name one: the first of these that exists.
 const DEFAULT_BRANCHES: [&str; 3] = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
 
-/// A target with its names replaced by commit ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResolvedTarget {
-    /// `None` stands for the empty tree.
-    pub base: Option<String>,
-    pub head: String,
-    /// The diff from `base` to `head`; empty if their files are identical.
-    pub diff: String,
-    /// The newest commits of `head` that are not in `base`.
-    pub commits: Vec<TargetCommit>,
-    pub commits_total: u64,
-}
-
 impl Repository {
-    /// Resolves a target and computes its diff. Without `base`, a branch is compared with the default branch and a commit
-    /// with its first parent. A range contains its own base.
-    pub async fn resolve_target(
-        &self,
-        kind: TargetKind,
-        name: &str,
-        base: Option<&str>,
-    ) -> Result<ResolvedTarget, GitError> {
+    /// Resolves a target and computes the diff from its base to its head, which is empty if their files are identical.
+    /// Without a base, a branch is compared with the default branch and a commit with its first parent.
+    pub async fn resolve_target(&self, requested: &TargetName) -> Result<(ReviewTarget, String), GitError> {
         let mut session = self.session_with_index().await?;
-        let (base, head) = match kind {
+        let (name, base) = (requested.name.as_str(), requested.base_name.as_deref());
+        let (base, head) = match requested.kind {
             TargetKind::Branch => session.resolve_branch(name, base).await?,
             TargetKind::Commit => session.resolve_commit(name, base).await?,
             TargetKind::Range => session.resolve_range(name).await?,
         };
         let diff = session.diff_trees(base.as_deref(), &head).await?;
         let (commits, commits_total) = session.list_commits(base.as_deref(), &head).await?;
-        Ok(ResolvedTarget { base, head, diff, commits, commits_total })
+        Ok((ReviewTarget { requested: requested.clone(), base, head, commits, commits_total }, diff))
     }
 }
 

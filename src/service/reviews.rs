@@ -1,7 +1,7 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews, and answering their counter-patches.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal, TargetName};
+use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
@@ -10,7 +10,7 @@ use api::{
         ListReviewsRequest, ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
     },
 };
-use domain::review::{AcceptCounterPatch, Command, Proposer, Status, TargetKind};
+use domain::review::{AcceptCounterPatch, Command, Proposer, Status, TargetKind, TargetName};
 use git::ClientRepo;
 
 pub(super) async fn create(
@@ -95,7 +95,7 @@ fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetName>,
     if kind == TargetKind::Range && base.is_some() {
         return Err(ErrorBody::invalid("target.base", "not allowed with range, which names both ends"));
     }
-    Ok(Some(TargetName { kind, name, base }))
+    Ok(Some(TargetName { kind, name, base_name: base }))
 }
 
 fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {

@@ -3,16 +3,16 @@
 use super::Submissions;
 use crate::{
     error::BrokerError,
-    limits::{Text, TextKind::Unlimited},
-    requests::{DraftRequest, TargetName},
+    limits::{Text, TextKind::Unlimited, target_field},
+    requests::DraftRequest,
 };
 use domain::{
     content::{Content, ContentHash},
     diff::{self, DiffSummary},
     ids::ReviewId,
-    review::{DiffCheck, DiffFacts, Draft, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind},
+    review::{DiffCheck, DiffFacts, Draft, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
 };
-use git::{GitError, Repository, ResolvedTarget};
+use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
 
 /// Longer diffs are parsed on a blocking thread.
@@ -132,32 +132,24 @@ impl Submissions {
         skip: bool,
     ) -> Result<PreparedDraft, BrokerError> {
         let bad_target = |field, given: &str, why| BrokerError::BadTarget { field, given: given.to_owned(), why };
-        let ResolvedTarget { base, head, diff, commits, commits_total } =
-            match repository.resolve_target(target.kind, &target.name, target.base.as_deref()).await {
-                Err(GitError::BadTarget { target: given, why }) => return Err(bad_target(target.field(), &given, why)),
-                Err(GitError::UnknownBase { base, message }) => return Err(bad_target("target.base", &base, message)),
-                Err(GitError::BadBase { base, why }) => return Err(bad_target("target.base", &base, why.into())),
-                resolved => resolved.map_err(too_large)?,
-            };
+        let field = target_field(target.kind);
+        let (target, diff) = match repository.resolve_target(target).await {
+            Err(GitError::BadTarget { target: given, why }) => return Err(bad_target(field, &given, why)),
+            Err(GitError::UnknownBase { base, message }) => return Err(bad_target("target.base", &base, message)),
+            Err(GitError::BadBase { base, why }) => return Err(bad_target("target.base", &base, why.into())),
+            resolved => resolved.map_err(too_large)?,
+        };
         if diff.is_empty() {
-            let from = base.as_deref().unwrap_or("the empty tree");
-            let why = format!("it changes nothing: {head} has the same files as {from}");
-            return Err(bad_target(target.field(), &target.name, why));
+            let from = target.base.as_deref().unwrap_or("the empty tree");
+            let why = format!("it changes nothing: {} has the same files as {from}", target.head);
+            return Err(bad_target(field, &target.requested.name, why));
         }
-        let subjects = commits.iter().map(|commit| &commit.subject);
+        let subjects = target.commits.iter().map(|commit| &commit.subject);
         let texts_of_target: Vec<_> =
             subjects.chain([&diff]).map(|text| Text::new("target", Unlimited, Some(text))).collect();
         self.shared.refuse_secrets(&texts_of_target).await?;
-        let target = ReviewTarget {
-            kind: target.kind,
-            name: target.name.clone(),
-            base_name: target.base.clone(),
-            base: base.clone(),
-            head,
-            commits,
-            commits_total,
-        };
-        Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(Some(Box::new(target))))
+        let prepared = self.check_diff(repository, texts, diff, target.base.clone(), skip).await?;
+        Ok(prepared.with_target(Some(Box::new(target))))
     }
 
     /// Runs git's check and records how long it took.
@@ -271,19 +263,13 @@ fn keep_diff(earlier: &Content, round: &Round, texts: Content) -> PreparedDraft 
 /// The branch that a revision continues if it names neither target nor diff nor base. A commit or a range does not
 /// move, so it is not taken again.
 fn followed_branch(review: &Review, request: &DraftRequest) -> Option<TargetName> {
-    let target = review.round.target.as_ref()?;
+    let target = &review.round.target.as_ref()?.requested;
     let left_out = request.diff.is_none() && request.base.is_none();
-    (left_out && target.kind == TargetKind::Branch).then(|| TargetName {
-        kind: target.kind,
-        name: target.name.clone(),
-        base: target.base_name.clone(),
-    })
+    (left_out && target.kind == TargetKind::Branch).then(|| target.clone())
 }
 
-/// Whether the round was submitted for a target of this name.
-fn names_target(round: &Round, asked: &TargetName) -> bool {
-    let target = round.target.as_ref();
-    target.is_some_and(|target| target.requested() == (asked.kind, &asked.name, asked.base.as_deref()))
+fn names_target(round: &Round, target: &TargetName) -> bool {
+    round.target.as_ref().is_some_and(|earlier| earlier.requested == *target)
 }
 
 pub(super) async fn parse_diff(text: String) -> Result<(DiffSummary, String), BrokerError> {

@@ -7,14 +7,20 @@ crate::string_enum! {
     TargetKind { Branch = "branch", Commit = "commit", Range = "range" }
 }
 
+/// Commits to be reviewed, as the proposer names them. A repeat of a call names them the same way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetName {
+    pub kind: TargetKind,
+    pub name: String,
+    /// What they are compared with; `None` if the broker chooses it. A range contains its own base.
+    pub base_name: Option<String>,
+}
+
 /// A resolved target. The commit ids are full and never resolved again, even if the names move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewTarget {
-    pub kind: TargetKind,
-    /// As the proposer wrote it.
-    pub name: String,
-    /// As the proposer wrote it; `None` if the broker chose the base.
-    pub base_name: Option<String>,
+    #[serde(flatten)]
+    pub requested: TargetName,
     /// The commit that the diff starts from; `None` for the empty tree before a first commit.
     pub base: Option<String>,
     /// The commit that the diff leads to.
@@ -23,13 +29,6 @@ pub struct ReviewTarget {
     pub commits: Vec<TargetCommit>,
     /// The number of all such commits.
     pub commits_total: u64,
-}
-
-impl ReviewTarget {
-    /// The target as the proposer named it. A repeat of a call names it the same way.
-    pub fn requested(&self) -> (TargetKind, &str, Option<&str>) {
-        (self.kind, &self.name, self.base_name.as_deref())
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
