@@ -5,7 +5,6 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
-pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod history;

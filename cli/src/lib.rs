@@ -77,7 +77,7 @@ pub enum Command {
     /// Show the live actors of the running broker
     Actors(BrokerArgs),
     /// Print events as they happen
-    Events(events::Args),
+    Events(history::EventsArgs),
     /// List personas and the default panel
     Personas(personas::Args),
     /// Create, list and revoke bearer tokens
@@ -150,7 +150,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),
         Command::Actors(args) => small(actors::run(args)),
-        Command::Events(args) => small(events::run(args)),
+        Command::Events(args) => small(history::events(args)),
         Command::Personas(args) => personas::run(&args),
         Command::Token(args) => small(token::run(args)),
         Command::Reviewer(args) => small(reviewer::run(args)),

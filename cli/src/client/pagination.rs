@@ -13,6 +13,17 @@ use api::{
 /// Maximum number of rows in one page.
 const MAX_PAGE_ROWS: usize = 200;
 
+/// Options of the commands that list.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PageArgs {
+    /// Maximum number of rows
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Continue after an earlier page: its next_cursor
+    #[arg(long, value_name = "CURSOR")]
+    pub cursor: Option<String>,
+}
+
 /// Joins the pages of a response up to `limit` rows. `parts` are the rows and the cursor of the next page. A page can be
 /// short or empty and still have a successor.
 pub(crate) async fn collect<P, T>(

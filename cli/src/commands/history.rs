@@ -1,26 +1,32 @@
-//! The commands about the past: `timeline` of one review, `audit` log and recent `activity`.
+//! The commands about events: `timeline` of one review, `audit` log, recent `activity`, and `events` as they happen.
 
 use crate::{
     CliError,
     client::{
         BrokerArgs,
-        pagination::{self, collect},
+        event_stream::{EventQuery, ReceivedEvent},
+        pagination::{self, PageArgs, collect},
     },
     error::parse_optional,
     render::{clipped, duration, format_age, format_local, format_local_short, next_page, one_line, print, table},
-    review_args,
+    review_args, terminal,
 };
 use api::{
+    events::Event,
     history::{
         ActivityEntry, ActivityRequest, ActivityResponse, AuditEntry, AuditRequest, AuditResponse, TimelineEvent,
         TimelineResponse,
     },
     operation::{GetActivityFeed, GetAuditLog},
 };
-use domain::{query::EventOrder, text::escape};
+use domain::{
+    query::EventOrder,
+    text::{escape, truncate},
+};
 use std::fmt::Write as _;
 
 const TEXT_COLUMNS: usize = 160;
+const PREVIEW_CHARS: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
@@ -45,12 +51,8 @@ pub struct AuditArgs {
     /// Show the oldest events first
     #[arg(long)]
     oldest: bool,
-    /// Maximum number of events
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    limit: usize,
-    /// Continue after an earlier page: its next_cursor
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     broker: BrokerArgs,
 }
@@ -69,7 +71,8 @@ pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
     let client = args.broker.connect().await?;
     let fetch =
         async |cursor, limit| client.execute::<GetAuditLog>(&AuditRequest { cursor, limit, ..request.clone() }).await;
-    let log = collect(args.limit, args.cursor, fetch, |page| (&mut page.events, &mut page.next_cursor)).await?;
+    let log =
+        collect(args.page.limit, args.page.cursor, fetch, |page| (&mut page.events, &mut page.next_cursor)).await?;
     print(client.json, &log, render_audit)
 }
 
@@ -94,12 +97,8 @@ pub struct ActivityArgs {
     /// Show only activity in this project
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Maximum number of entries
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    limit: usize,
-    /// Continue after an earlier page: its next_cursor
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     broker: BrokerArgs,
 }
@@ -110,7 +109,8 @@ pub(crate) async fn activity(args: ActivityArgs) -> Result<(), CliError> {
         let request = ActivityRequest { project: args.project.clone(), limit, cursor };
         client.execute::<GetActivityFeed>(&request).await
     };
-    let feed = collect(args.limit, args.cursor, fetch, |page| (&mut page.entries, &mut page.next_cursor)).await?;
+    let feed =
+        collect(args.page.limit, args.page.cursor, fetch, |page| (&mut page.entries, &mut page.next_cursor)).await?;
     print(client.json, &feed, render_activity)
 }
 
@@ -194,9 +194,71 @@ fn details(event: &TimelineEvent) -> Vec<String> {
     lines
 }
 
+#[derive(Debug, clap::Args)]
+pub struct EventsArgs {
+    /// Wait for further events, across restarts of the broker
+    #[arg(long)]
+    follow: bool,
+    /// Start after this sequence number [default: the first event, or with --follow the next one]
+    #[arg(long, value_name = "SEQ")]
+    since: Option<u64>,
+    /// Show only events of this review: R-12, its id, or a prefix of the id
+    #[arg(long)]
+    review: Option<String>,
+    /// Show only events of this project
+    #[arg(long)]
+    project: Option<String>,
+    /// Show only events of these kinds or types, separated by commas
+    #[arg(long)]
+    kind: Option<String>,
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+pub(crate) async fn events(args: EventsArgs) -> Result<(), CliError> {
+    let client = args.broker.connect().await?;
+    let query = EventQuery {
+        since: args.since.or((!args.follow).then_some(0)),
+        review: args.review.as_deref().map(review_args::id),
+        project: args.project,
+        kind: args.kind,
+        follow: args.follow,
+    };
+    let mut events = client.events(query).await?;
+    while let Some(ReceivedEvent { event, json }) = events.next().await? {
+        if client.json {
+            terminal::write_json(&format!("{json}\n"))?;
+        } else {
+            terminal::write(&format!("{}\n", event_line(&event)))?;
+        }
+    }
+    Ok(())
+}
+
+/// One line about an event. Agents wrote parts of it, so control characters are escaped.
+fn event_line(event: &Event) -> String {
+    let line = format!(
+        "{:>7}  {:.3}  {:<7} {:<22} {:<17} {}  {}",
+        event.seq,
+        event.at,
+        event.number.map_or_else(|| "-".to_owned(), |number| number.to_string()),
+        event.kind().as_str(),
+        event.status.map_or("-", |status| status.as_str()),
+        event.actor.as_deref().unwrap_or("-"),
+        truncate(&event_text(event), PREVIEW_CHARS),
+    );
+    escape(line.trim_end()).to_string()
+}
+
+/// The text that the event is about. Events of the pool are described by a sentence.
+pub(crate) fn event_text(event: &Event) -> String {
+    let summary = || event.number.is_none().then(|| event.summary());
+    event.preview().or_else(summary).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::render_timeline;
+    use super::{event_line, render_timeline};
     use crate::client::pagination::join_rounds;
     use api::history::TimelineResponse;
     use serde_json::{Value, json};
@@ -248,5 +310,18 @@ mod tests {
         has("I-1 high: wrong (a.rs)");
         has("cost: $0.50");
         has("(broker) claim_ended lease_expired -> pending");
+    }
+
+    #[test]
+    fn an_event_is_one_line_without_control_characters() {
+        let event = json!({
+            "seq": 7, "at": "2026-11-16T10:00:00.000Z", "type": "message_added", "review_id": null, "number": "R-1",
+            "project": null, "actor": "second-mind", "status": "claimed", "round": 1, "version": 3,
+            "kind": "message_added",
+            "data": { "persona": "general", "role": "reviewer", "body": "two\nlines\u{1b}[31m", "requeued": false },
+        });
+        let line = event_line(&serde_json::from_value(event).unwrap());
+        assert!(!line.contains('\n') && !line.contains('\u{1b}'), "{line:?}");
+        assert!(line.starts_with("      7  2026-11-16T10:00:00.000Z  R-1     message_added "), "{line:?}");
     }
 }

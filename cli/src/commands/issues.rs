@@ -160,12 +160,8 @@ async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<
 
 /// Accepts `41` and `i-41` for I-41.
 fn number(given: &str) -> String {
-    let digits = given.trim_start_matches(['I', 'i', '-']);
-    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        format!("I-{digits}")
-    } else {
-        given.to_owned()
-    }
+    let number = given.trim_start_matches(['I', 'i', '-']).parse::<u64>();
+    number.map_or_else(|_| given.to_owned(), |number| format!("I-{number}"))
 }
 
 fn render_updated(response: &UpdateIssueResponse) -> String {

@@ -2,11 +2,11 @@
 
 use crate::{
     CliError,
-    client::pagination::collect,
-    commands::watch,
+    client::pagination::{PageArgs, collect},
+    commands::watch::print_or_watch,
     error::{parse_optional, parse_variant},
     identity::{Caller, IdentityArgs},
-    render::{Cell, format_age, next_page, one_line, print, style, table},
+    render::{Cell, format_age, next_page, one_line, style, table},
 };
 use api::{
     operation::ListReviews,
@@ -34,12 +34,8 @@ pub struct Args {
     /// Only of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// Maximum number of reviews
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    limit: usize,
-    /// Continue after an earlier page: its next_cursor
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
     /// Redraw at every event until interrupted
     #[arg(long)]
     watch: bool,
@@ -57,12 +53,12 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
         Ok(page)
     };
     let fetch = async || {
-        collect(args.limit, args.cursor.clone(), fetch_page, |page| (&mut page.reviews, &mut page.next_cursor)).await
+        collect(args.page.limit, args.page.cursor.clone(), fetch_page, |page| {
+            (&mut page.reviews, &mut page.next_cursor)
+        })
+        .await
     };
-    if args.watch {
-        return watch::redraw(&caller.client, None, render, fetch).await;
-    }
-    print(caller.client.json, &fetch().await?, render)
+    print_or_watch(&caller.client, args.watch, None, render, fetch).await
 }
 
 impl Args {

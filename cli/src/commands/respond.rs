@@ -29,8 +29,18 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    verdict: VerdictArgs,
+    /// Approve this content
+    #[arg(long, group = "verdict")]
+    approve: bool,
+    /// Ask for another round
+    #[arg(long, group = "verdict")]
+    request_changes: bool,
+    /// Reject the change as a whole
+    #[arg(long, group = "verdict")]
+    reject: bool,
+    /// Comment without a decision
+    #[arg(long, group = "verdict")]
+    comment: bool,
     /// Reason of the verdict; required except for an approval
     #[arg(long = "message", short = 'm', value_name = "REASON")]
     reason: Option<String>,
@@ -62,35 +72,6 @@ pub struct Args {
     review: ReviewArgs,
 }
 
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-struct VerdictArgs {
-    /// Approve this content
-    #[arg(long)]
-    approve: bool,
-    /// Ask for another round
-    #[arg(long)]
-    request_changes: bool,
-    /// Reject the change as a whole
-    #[arg(long)]
-    reject: bool,
-    /// Comment without a decision
-    #[arg(long)]
-    comment: bool,
-}
-
-impl VerdictArgs {
-    fn verdict(&self) -> Option<Verdict> {
-        let verdicts = [
-            (self.approve, Verdict::Approved),
-            (self.request_changes, Verdict::ChangesRequested),
-            (self.reject, Verdict::Rejected),
-            (self.comment, Verdict::Comment),
-        ];
-        verdicts.into_iter().find(|(is_given, _)| *is_given).map(|(_, verdict)| verdict)
-    }
-}
-
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(Some(Role::Reviewer)).await?;
     let review = caller.review(review_id).await?;
@@ -103,15 +84,25 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     if !caller.is_named && !terminal::is_interactive() {
         return Err(CliError::usage(anyhow!("no identity for this verdict; pass --as NAME or set COUNTERSIGN_NAME")));
     }
-    let verdict = args.verdict(&review).await?;
+    let verdict = args.request(&review).await?;
     let response = submit(&caller, &review, args.persona, verdict).await?;
     print(caller.client.json, &response, render)
 }
 
 impl Args {
+    fn verdict(&self) -> Option<Verdict> {
+        let verdicts = [
+            (self.approve, Verdict::Approved),
+            (self.request_changes, Verdict::ChangesRequested),
+            (self.reject, Verdict::Rejected),
+            (self.comment, Verdict::Comment),
+        ];
+        verdicts.into_iter().find(|(is_given, _)| *is_given).map(|(_, verdict)| verdict)
+    }
+
     /// The verdict and its findings. Options take precedence over a file.
-    async fn verdict(&self, review: &ReviewStatusResponse) -> Result<VerdictRequest, CliError> {
-        let verdict = self.verdict.verdict();
+    async fn request(&self, review: &ReviewStatusResponse) -> Result<VerdictRequest, CliError> {
+        let verdict = self.verdict();
         let mut request = match &self.file {
             Some(file) => verdict_file::parse(&read_file(file)?, Some(file), verdict)?,
             None if self.edit || self.wants_editor() => {
@@ -131,7 +122,7 @@ impl Args {
     }
 
     fn wants_editor(&self) -> bool {
-        let says_nothing = self.verdict.verdict().is_none() && self.reason.is_none() && self.issues.is_empty();
+        let says_nothing = self.verdict().is_none() && self.reason.is_none() && self.issues.is_empty();
         says_nothing && terminal::is_interactive()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     CliError,
-    commands::watch,
+    commands::watch::print_or_watch,
     editor::TextArgs,
     error::possible_values,
     identity::{Caller, IdentityArgs},
@@ -12,8 +12,8 @@ use crate::{
 use api::{
     claims::{ClaimRequest, ClaimResponse, ReleaseRequest},
     messages::{MessageRequest, MessageResponse},
-    operation::{AddMessage, CancelReview, ClaimReview, CloseReview, GetReviewStatus, ReleaseClaim},
-    reviews::{CancelReviewRequest, CloseReviewRequest, ReviewStatusRequest, ReviewStatusResponse},
+    operation::{AddMessage, CancelReview, ClaimReview, CloseReview, ReleaseClaim},
+    reviews::{CancelReviewRequest, CloseReviewRequest, ReviewStatusResponse},
 };
 use domain::{review::Role, text::escape};
 
@@ -31,12 +31,8 @@ pub struct StatusArgs {
 
 pub(crate) async fn status(args: StatusArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
-    if args.watch {
-        let fetch = async || caller.review(review_id.clone()).await;
-        return watch::redraw(&caller.client, Some(review_id.clone()), review::status, fetch).await;
-    }
-    let request = ReviewStatusRequest { review_id, ..Default::default() };
-    execute_and_print::<GetReviewStatus>(&caller.client, &request, review::status).await
+    let fetch = async || caller.review(review_id.clone()).await;
+    print_or_watch(&caller.client, args.watch, Some(review_id.clone()), review::status, fetch).await
 }
 
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,10 @@
 use crate::{
     CliError,
     client::pagination,
-    commands::watch,
+    commands::watch::print_or_watch,
     identity::Caller,
     render::{
-        format_age, indented, issue, one_line, print, review,
+        format_age, indented, issue, one_line, review,
         style::{self, DIM, paint},
     },
     review_args::ReviewArgs,
@@ -33,11 +33,8 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
-    if args.watch {
-        let fetch = async || fetch(&caller, &review_id).await;
-        return watch::redraw(&caller.client, Some(review_id.clone()), render, fetch).await;
-    }
-    print(caller.client.json, &fetch(&caller, &review_id).await?, render)
+    let fetch = async || fetch(&caller, &review_id).await;
+    print_or_watch(&caller.client, args.watch, Some(review_id.clone()), render, fetch).await
 }
 
 /// Everything about a review.

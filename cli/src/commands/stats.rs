@@ -130,16 +130,8 @@ fn durations(reviews: &ReviewStats) -> String {
 }
 
 fn status_times(reviews: &ReviewStats) -> String {
-    let lines = [
-        Status::Pending,
-        Status::Claimed,
-        Status::InReview,
-        Status::ChangesRequested,
-        Status::Approved,
-        Status::Rejected,
-        Status::Cancelled,
-    ]
-    .map(|status| {
+    let passing = Status::ALL.iter().filter(|status| **status != Status::Closed);
+    let lines = passing.map(|status| {
         let times = reviews.time_in_status.get(status.as_str());
         let mean = times.and_then(|times| times.mean_ms).map(duration).unwrap_or_default();
         let (count, total) = times.map_or((0, 0), |times| (times.reviews, times.total_ms));

@@ -1,4 +1,4 @@
-//! Redraws a view whenever an event arrives, across restarts of the broker.
+//! The option `--watch`: prints a view again whenever an event arrives, across restarts of the broker.
 
 use crate::{
     CliError,
@@ -6,6 +6,7 @@ use crate::{
         Client,
         event_stream::{EventQuery, RECONNECT_DELAY},
     },
+    render::print,
     terminal,
 };
 use serde::Serialize;
@@ -15,13 +16,17 @@ use tokio::time::{sleep, timeout};
 /// Events within this time cause one redraw.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 
-/// Draws the view, and again after every event of the review (or of all), until the output is closed.
-pub(crate) async fn redraw<T: Serialize>(
+/// Prints what `fetch` returns; with `watch` again after every event of the review (or of all), until the output is closed.
+pub(crate) async fn print_or_watch<T: Serialize>(
     client: &Client,
+    watch: bool,
     review: Option<String>,
     render: impl Fn(&T) -> String,
     fetch: impl AsyncFn() -> Result<T, CliError>,
 ) -> Result<(), CliError> {
+    if !watch {
+        return print(client.json, &fetch().await?, render);
+    }
     let mut events = client.events(EventQuery { review, follow: true, ..EventQuery::default() }).await?;
     let mut last = None;
     loop {

@@ -147,17 +147,13 @@ impl App {
 
     /// The selected review, or the review of the selected event.
     fn review(&self) -> Option<String> {
-        match self.pane {
-            Pane::Reviews => {
-                self.state.reviews.get(self.selected(Pane::Reviews)).map(|review| review.head.number.to_string())
-            }
-            Pane::Events => self
-                .events
-                .get(self.selected(Pane::Events))
-                .and_then(|event| event.number)
-                .map(|number| number.to_string()),
+        let selected = self.selected(self.pane);
+        let number = match self.pane {
+            Pane::Reviews => self.state.reviews.get(selected).map(|review| review.head.number),
+            Pane::Events => self.events.get(selected).and_then(|event| event.number),
             Pane::Reviewers | Pane::Actors => None,
-        }
+        };
+        number.map(|number| number.to_string())
     }
 
     fn reviewer(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::app::{App, Mode, Pane};
 use crate::{
-    commands::events::description,
+    commands::history::event_text,
     render::{clipped, format_age, one_line, style},
 };
 use api::{events::Event, reviewers::Reviewer, reviews::ReviewRow};
@@ -136,7 +136,7 @@ fn event(event: &Event, width: usize) -> Line<'static> {
     let number = event.number.map(|number| number.to_string()).unwrap_or_default();
     let kind = event.kind().as_str();
     let actor = event.actor.as_deref().unwrap_or_default();
-    let line = format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&description(event)));
+    let line = format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&event_text(event)));
     Line::from(clipped(&line, width))
 }
 

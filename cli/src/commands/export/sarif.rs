@@ -20,7 +20,7 @@ pub(super) fn render(bundles: &[ReviewBundle]) -> impl Serialize {
     json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
 }
 
-fn result(review: &ReviewHead, issue: &Issue) -> serde_json::Value {
+fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
     let mut result = json!({
         "ruleId": issue.kind,
         "level": level(issue),
