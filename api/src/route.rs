@@ -3,7 +3,7 @@
 use crate::operation::{Operation, OperationId};
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::ser::Error as _;
+use serde::{Serialize, ser::Error as _};
 use serde_json::{Map, Value};
 
 /// The encoding of a REST response.
@@ -66,26 +66,12 @@ impl Route {
                 Some(name) => percent_encode(&plain_text(&arguments.remove(name).unwrap_or_default())),
                 None => part.to_owned(),
             });
-        let mut target = path.collect::<Vec<_>>().join("/");
+        let path = path.collect::<Vec<_>>().join("/");
         let method = self.method.clone();
         if self.takes_body() {
-            return EncodedRequest { method, target, body: Some(arguments) };
+            return EncodedRequest { method, target: path, body: Some(arguments) };
         }
-        let mut separator = '?';
-        for (name, value) in &arguments {
-            let values = match value {
-                Value::Array(values) => values.as_slice(),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                    std::slice::from_ref(value)
-                }
-            };
-            for value in values {
-                target.push(separator);
-                target.push_str(&format!("{name}={}", percent_encode(&plain_text(value))));
-                separator = '&';
-            }
-        }
-        EncodedRequest { method, target, body: None }
+        EncodedRequest { method, target: with_query(&path, &arguments), body: None }
     }
 }
 
@@ -111,12 +97,29 @@ impl EncodedRequest {
         }
     }
 
-    /// A GET request.
-    pub fn get(path: &str, query: &[(&str, String)]) -> Self {
-        let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", percent_encode(value))).collect();
-        let separator = if query.is_empty() { "" } else { "?" };
-        Self { method: Method::GET, target: format!("{path}{separator}{}", query.join("&")), body: None }
+    /// A GET request with the fields of `query`.
+    pub fn get(path: &str, query: &impl Serialize) -> serde_json::Result<Self> {
+        let query = serde_json::from_value(serde_json::to_value(query)?)?;
+        Ok(Self { method: Method::GET, target: with_query(path, &query), body: None })
     }
+}
+
+fn with_query(path: &str, query: &Map<String, Value>) -> String {
+    let mut target = path.to_owned();
+    let mut separator = '?';
+    for (name, value) in query {
+        let values = match value {
+            Value::Array(values) => values.as_slice(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                std::slice::from_ref(value)
+            }
+        };
+        for value in values {
+            target.push_str(&format!("{separator}{name}={}", percent_encode(&plain_text(value))));
+            separator = '&';
+        }
+    }
+    target
 }
 
 fn plain_text(value: &Value) -> String {

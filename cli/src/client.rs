@@ -14,7 +14,7 @@ use reqwest::{
     Response, StatusCode,
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
 };
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use std::{cell::RefCell, path::PathBuf};
 
 /// Characters of an unreadable answer that an error quotes.
@@ -116,8 +116,8 @@ impl Client {
     }
 
     /// The text at a path that is not an operation.
-    pub(crate) async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<String, CliError> {
-        Ok(self.open(&EncodedRequest::get(path, query)).await?.text().await?)
+    pub(crate) async fn get(&self, path: &str, query: &impl Serialize) -> Result<String, CliError> {
+        Ok(self.open(&EncodedRequest::get(path, query)?).await?.text().await?)
     }
 
     /// Sends a request and returns the response if it is a success.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Options for the broker and the name to act under.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct IdentityArgs {
+pub struct IdentityArgs {
     /// Act under this name [default: the token's, else git user.name, else $USER]
     #[arg(long = "as", value_name = "NAME", env = "COUNTERSIGN_NAME", hide_env_values = true)]
     name: Option<String>,

@@ -25,7 +25,9 @@ pub use signals::Signals;
 use clap::{ArgMatches, Subcommand};
 use client::BrokerArgs;
 use commands::*;
+use identity::IdentityArgs;
 use mcp_bridge as mcp;
+use review_args::ReviewArgs;
 use std::process::ExitCode;
 
 const USAGE: u8 = 2;
@@ -67,11 +69,12 @@ pub enum Command {
     #[command(after_help = wait::EXIT_CODES)]
     Resubmit(request::ResubmitArgs),
     /// Proposer: show, accept or decline a reviewer's counter-patch
-    Patch(diff::PatchArgs),
+    #[command(subcommand)]
+    Patch(diff::PatchCommand),
     /// Proposer: withdraw a review
     Cancel(review_actions::CancelArgs),
     /// Proposer: close a review
-    Close(review_actions::CloseArgs),
+    Close(ReviewArgs),
     /// List findings and update their status
     Issues(issues::Args),
     /// Show the live actors of the running broker
@@ -83,7 +86,8 @@ pub enum Command {
     /// Create, list and revoke bearer tokens
     Token(token::Args),
     /// Manage the reviewers that the broker starts
-    Reviewer(reviewer::Args),
+    #[command(subcommand)]
+    Reviewer(reviewer::Command),
     /// Show statistics: number, duration, outcome and cost of reviews
     Stats(stats::Args),
     /// Show the event log, with filters
@@ -109,9 +113,10 @@ pub enum Command {
     /// Hooks that git and agents call
     Hook(hook::Args),
     /// Manage webhook receivers and failed deliveries
-    Webhooks(webhooks::Args),
+    #[command(subcommand)]
+    Webhooks(webhooks::Command),
     /// Show queue, reviewers, events and actors on a live screen
-    Top(top::Args),
+    Top(IdentityArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write one for each command
@@ -145,7 +150,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Respond(args) => small(respond::run(*args)),
         Command::Comment(args) => small(review_actions::comment(args)),
         Command::Resubmit(args) => small(request::resubmit(args)),
-        Command::Patch(args) => small(diff::patch(args)),
+        Command::Patch(command) => small(diff::patch(command)),
         Command::Cancel(args) => small(review_actions::cancel(args)),
         Command::Close(args) => small(review_actions::close(args)),
         Command::Issues(args) => small(issues::run(args)),
@@ -153,7 +158,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Events(args) => small(history::events(args)),
         Command::Personas(args) => personas::run(&args),
         Command::Token(args) => small(token::run(args)),
-        Command::Reviewer(args) => small(reviewer::run(args)),
+        Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
         Command::Audit(args) => small(history::audit(args)),
         Command::Activity(args) => small(history::activity(args)),
@@ -166,7 +171,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Verify(args) => small(verify::run(args)),
         Command::Revert(args) => small(revert::run(args)),
         Command::Hook(args) => small(hook::run(args)),
-        Command::Webhooks(args) => small(webhooks::run(args)),
+        Command::Webhooks(command) => small(webhooks::run(command)),
         Command::Top(args) => small(top::run(args)),
         Command::Completions(args) => completions::completions(&args, definition),
         Command::Man(args) => completions::man(&args, definition),

@@ -28,20 +28,15 @@ use domain::verdict::Verdict;
 use futures::{FutureExt as _, StreamExt as _};
 use ratatui::DefaultTerminal;
 use serde::Serialize;
+use serde_json::json;
 use std::time::Duration;
 use tokio::time::interval;
 
 /// Ages, reviewers and actors change without an event, so they are refreshed.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    identity: IdentityArgs,
-}
-
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let caller = args.identity.connect().await?;
+pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
+    let caller = identity.connect().await?;
     let state = fetch_state(&caller.client).await?;
     if caller.client.json {
         return terminal::write_pretty_json(&state);
@@ -138,7 +133,7 @@ async fn fetch_state(client: &Client) -> Result<BrokerState, CliError> {
         reviews.extend(page.reviews.into_iter().filter(|review| review.head.status == status));
     }
     let pool = optional(client.execute_quietly::<ListReviewers, _>(&ListReviewersRequest {}).await)?;
-    let actors = optional(client.get("/debug/actors", &[("format", "text".to_owned())]).await)?.unwrap_or_default();
+    let actors = optional(client.get("/debug/actors", &json!({ "format": "text" })).await)?.unwrap_or_default();
     Ok(BrokerState { reviews, pool, actors: actors.lines().map(str::to_owned).collect() })
 }
 

@@ -5,7 +5,8 @@ use crate::CliError;
 use anyhow::{Context as _, anyhow};
 use api::{events::Event, route::EncodedRequest};
 use reqwest::Response;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -16,7 +17,8 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 pub(crate) const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 /// Which events to read.
-#[derive(Debug, Clone, Default)]
+#[skip_serializing_none]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct EventQuery {
     /// After this sequence number. Default: the next event.
     pub since: Option<u64>,
@@ -78,12 +80,7 @@ impl Client {
 
 impl EventStream<'_> {
     async fn connect(&self) -> Result<Connection, CliError> {
-        let EventQuery { since, review, project, kind, follow } = self.query.clone();
-        let since = since.map(|since| since.to_string());
-        let filters = [("since", since), ("review", review), ("project", project), ("kind", kind)];
-        let mut query = vec![("follow", follow.to_string())];
-        query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value?))));
-        let response = self.client.open(&EncodedRequest::get("/api/v1/events", &query)).await?;
+        let response = self.client.open(&EncodedRequest::get("/api/v1/events", &self.query)?).await?;
         Ok(Connection { response, buffer: Vec::new() })
     }
 

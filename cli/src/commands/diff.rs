@@ -62,14 +62,8 @@ pub(crate) async fn diff(args: DiffArgs) -> Result<(), CliError> {
     }
 }
 
-#[derive(Debug, clap::Args)]
-pub struct PatchArgs {
-    #[command(subcommand)]
-    command: PatchCommand,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum PatchCommand {
+pub enum PatchCommand {
     /// Print the counter-patch; unchanged into a pipe, for git apply
     Show(CounterPatchArgs),
     /// Accept: it becomes the content of the review if it still applies
@@ -79,7 +73,7 @@ enum PatchCommand {
 }
 
 #[derive(Debug, clap::Args)]
-struct CounterPatchArgs {
+pub struct CounterPatchArgs {
     /// Seat of the counter-patch, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
@@ -87,8 +81,8 @@ struct CounterPatchArgs {
     review: ReviewArgs,
 }
 
-pub(crate) async fn patch(args: PatchArgs) -> Result<(), CliError> {
-    match args.command {
+pub(crate) async fn patch(command: PatchCommand) -> Result<(), CliError> {
+    match command {
         PatchCommand::Show(args) => show_patch(args).await,
         PatchCommand::Accept(args) => decide::<AcceptCounterPatch>(args).await,
         PatchCommand::Decline(args) => decide::<RejectCounterPatch>(args).await,

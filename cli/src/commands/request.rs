@@ -234,15 +234,15 @@ async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs)
     let client = &caller.client;
     let submitted = client.execute::<CreateReview>(request).await?;
     let next = || review::next(&submitted.head, false);
-    if wait.wait.is_none() {
+    let Some(limit) = wait.wait else {
         return print(client.json, &submitted, |submitted| render(submitted) + &next());
-    }
+    };
     // With --json only the final result is printed.
     if !client.json {
         terminal::write(&render(&submitted))?;
     }
     let review_id = submitted.head.review_id.to_string();
-    wait::wait(client, &review_id, Some(submitted.head.version), wait.timeout()?, false).await
+    wait::wait(client, &review_id, Some(submitted.head.version), limit, false).await
 }
 
 fn render(submitted: &CreateReviewResponse) -> String {

@@ -142,14 +142,8 @@ pub(crate) async fn cancel(args: CancelArgs) -> Result<(), CliError> {
     execute_and_print::<CancelReview>(&caller.client, &request, review::status).await
 }
 
-#[derive(Debug, clap::Args)]
-pub struct CloseArgs {
-    #[command(flatten)]
-    review: ReviewArgs,
-}
-
-pub(crate) async fn close(args: CloseArgs) -> Result<(), CliError> {
-    let (caller, review) = args.review.find_own().await?;
+pub(crate) async fn close(args: ReviewArgs) -> Result<(), CliError> {
+    let (caller, review) = args.find_own().await?;
     let request =
         CloseReviewRequest { review_id: review.head.review_id.to_string(), closer_role: Some(Role::Proposer) };
     execute_and_print::<CloseReview>(&caller.client, &request, review::status).await

@@ -27,14 +27,8 @@ use std::{
 /// Interval between two reads of a followed file.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub enum Command {
     /// List the pool, its running reviewers with statistics, and the last that ended
     List(ListArgs),
     /// Start one more reviewer within the pool's limits; also ends a crash loop
@@ -46,7 +40,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct ListArgs {
+pub struct ListArgs {
     /// Update the view after every event, until interrupted
     #[arg(long)]
     watch: bool,
@@ -55,7 +49,7 @@ struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct SpawnArgs {
+pub struct SpawnArgs {
     /// Project to review for [default: the repository the broker was started in]
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
@@ -64,7 +58,7 @@ struct SpawnArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct StopArgs {
+pub struct StopArgs {
     /// Id or short name of the reviewer (codex-r1)
     reviewer: String,
     /// Stop it now; its review returns to the queue
@@ -74,8 +68,8 @@ struct StopArgs {
     broker: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    match args.command {
+pub(crate) async fn run(command: Command) -> Result<(), CliError> {
+    match command {
         Command::List(args) => {
             let client = args.broker.connect().await?;
             let fetch = async || client.execute::<ListReviewers>(&ListReviewersRequest {}).await;
@@ -98,7 +92,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
 }
 
 #[derive(Debug, clap::Args)]
-struct LogsArgs {
+pub struct LogsArgs {
     /// Id, prefix of the id, or short name (codex-r1: the last reviewer of that name)
     reviewer: String,
     /// Print only the last N lines

@@ -50,21 +50,12 @@ pub struct Args {
     review: ReviewArgs,
 }
 
-/// `--wait [DURATION]` of `request` and `resubmit`.
+/// The option `--wait` of `request` and `resubmit`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WaitArgs {
     /// Wait until it is decided, optionally at most DURATION; the exit code is the result (see `wait`)
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "forever")]
-    pub(crate) wait: Option<String>,
-}
-
-impl WaitArgs {
-    pub(crate) fn timeout(&self) -> Result<Option<Duration>, CliError> {
-        match self.wait.as_deref() {
-            None | Some("forever") => Ok(None),
-            Some(given) => parse_duration(given).map(Some).map_err(|error| CliError::usage(anyhow!("--wait: {error}"))),
-        }
-    }
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) wait: Option<Option<Duration>>,
 }
 
 fn parse_duration(given: &str) -> Result<Duration, String> {

@@ -17,14 +17,8 @@ use api::{
 use clap::Subcommand;
 use domain::text::escape;
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+pub enum Command {
     /// List the webhooks with the state of their deliveries
     List(BrokerArgs),
     /// List the events that could not be delivered to a webhook
@@ -36,7 +30,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct DeadArgs {
+pub struct DeadArgs {
     /// Name of the webhook
     name: String,
     /// Maximum number of rows
@@ -50,7 +44,7 @@ struct DeadArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct Selection {
+pub struct Selection {
     /// Name of the webhook
     name: String,
     /// Sequence numbers of events, as listed by `dead`
@@ -63,8 +57,8 @@ struct Selection {
     broker: BrokerArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    match args.command {
+pub(crate) async fn run(command: Command) -> Result<(), CliError> {
+    match command {
         Command::List(broker) => {
             execute_and_print::<ListWebhooks>(&broker.connect().await?, &NoArguments {}, render).await
         }

@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 /// Events kept for scrolling back.
 const MAX_EVENTS: usize = 500;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Pane {
+    #[default]
     Reviews,
     Reviewers,
     Events,
@@ -33,8 +34,9 @@ impl Pane {
 }
 
 /// What the keys do at the moment.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
+    #[default]
     Browse,
     Help,
     /// A review in full.
@@ -66,7 +68,7 @@ pub(super) enum Action {
     Kill(String),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct App {
     pub state: BrokerState,
     pub events: VecDeque<Event>,
@@ -76,26 +78,17 @@ pub(super) struct App {
     pub mode: Mode,
     /// The result of the last action, or why the broker does not answer.
     pub message: String,
-    disconnected: bool,
+    pub is_disconnected: bool,
 }
 
 impl App {
     pub(super) fn new(state: BrokerState) -> Self {
-        let (events, selected) = (VecDeque::new(), [0; Pane::ALL.len()]);
-        Self {
-            state,
-            events,
-            pane: Pane::Reviews,
-            selected,
-            mode: Mode::Browse,
-            message: String::new(),
-            disconnected: false,
-        }
+        Self { state, ..Self::default() }
     }
 
     pub(super) fn update(&mut self, state: BrokerState) {
         self.state = state;
-        self.disconnected = false;
+        self.is_disconnected = false;
     }
 
     /// Keeps the newest event first.
@@ -109,17 +102,13 @@ impl App {
     pub(super) fn show_result(&mut self, done: Result<Option<String>, CliError>) {
         match done {
             Ok(Some(message)) => self.message = message,
-            Ok(None) if self.disconnected => self.message.clear(),
+            Ok(None) if self.is_disconnected => self.message.clear(),
             Ok(None) => {}
             Err(failure) => {
-                self.disconnected = failure.is_retryable();
+                self.is_disconnected = failure.is_retryable();
                 self.message = one_line(&format!("{:#}", failure.error));
             }
         }
-    }
-
-    pub(super) fn is_disconnected(&self) -> bool {
-        self.disconnected
     }
 
     pub(super) fn open(&mut self, review: &str, text: &str) {
@@ -168,7 +157,7 @@ impl App {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Some(Action::Quit);
         }
-        match std::mem::replace(&mut self.mode, Mode::Browse) {
+        match std::mem::take(&mut self.mode) {
             Mode::Browse => self.browse(key.code),
             Mode::Help => None,
             Mode::Detail { title, lines, first } => self.detail(key.code, title, lines, first),

@@ -49,7 +49,7 @@ fn header(app: &App) -> String {
     });
     let pool = pool.unwrap_or_default();
     let seq = app.events.front().map(|event| format!(" · ● {}", event.seq)).unwrap_or_default();
-    let live = if app.is_disconnected() { " · ○ no broker answers".to_owned() } else { seq };
+    let live = if app.is_disconnected { " · ○ no broker answers".to_owned() } else { seq };
     format!("countersign · {}{pool}{live}", count(app.state.reviews.len(), "open review"))
 }
 
