@@ -5,7 +5,8 @@ use config::{Loaded, Origin};
 use domain::default_panel::PanelRule;
 use domain::persona::Persona;
 use domain::text::escape;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 #[derive(Debug, clap::Args)]
@@ -19,16 +20,14 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (loaded, _) = args.config.load(None)?;
-    if args.json { terminal::write_json(&format!("{}\n", to_json(&loaded))) } else { terminal::write(&render(&loaded)) }
+    if !args.json {
+        return terminal::write(&render(&loaded));
+    }
+    let personas: Vec<_> = loaded.config.personas.values().map(|persona| row(persona, &loaded)).collect();
+    terminal::write_json(&format!("{}\n", json!({ "personas": personas, "panel": loaded.config.panel })))
 }
 
-fn to_json(loaded: &Loaded) -> Value {
-    let config = &loaded.config;
-    let personas: Vec<_> = config.personas.values().map(|persona| row(persona, loaded)).collect();
-    json!({ "personas": personas, "panel": config.panel })
-}
-
-fn row(persona: &Persona, loaded: &Loaded) -> Value {
+fn row(persona: &Persona, loaded: &Loaded) -> impl Serialize {
     let from: BTreeMap<_, _> = origins(persona, loaded).map(|(key, origin)| (key, origin.to_string())).collect();
     json!({
         "name": persona.name, "focus": persona.focus, "prompt": persona.prompt, "ignore": *persona.ignore,

@@ -4,15 +4,16 @@
 use crate::{
     CliError, USAGE,
     config_args::ConfigArgs,
+    error::possible_values,
     render::{Cell, style, table},
     terminal,
 };
 use anyhow::{Context as _, anyhow};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::{Config, DataDir, LockError, data_dir::open_private};
 use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
 use domain::text::{escape, is_hidden};
 use domain::{ids::VALIDATOR, time::Timestamp};
+use serde::Serialize;
 use serde_json::json;
 use std::{
     io::{self, Write as _},
@@ -44,7 +45,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
     /// Role of the holder; an operator may do everything, under any name
-    #[arg(long, value_name = "ROLE", value_parser = authority_parser())]
+    #[arg(long, value_name = "ROLE", value_parser = possible_values::<Authority>())]
     role: Authority,
     /// Name under which the holder proposes or reviews
     #[arg(long, value_name = "IDENTITY")]
@@ -57,11 +58,6 @@ struct CreateArgs {
     json: bool,
     #[command(flatten)]
     config: ConfigArgs,
-}
-
-fn authority_parser() -> impl TypedValueParser<Value = Authority> {
-    let names = Authority::ALL.iter().map(|authority| authority.as_str());
-    PossibleValuesParser::new(names).try_map(|name| Authority::parse(&name).ok_or("unknown role"))
 }
 
 #[derive(Debug, clap::Args)]
@@ -112,9 +108,10 @@ async fn create(args: CreateArgs) -> Result<(), CliError> {
     tokens.close().await?;
     let authority = token.authority;
     if args.json {
-        print(&json!({
+        let answer = json!({
             "id": id, "role": authority, "name": args.name, "project": args.project, "token": secret,
-        }))?;
+        });
+        terminal::write_json(&format!("{answer}\n"))?;
     } else {
         terminal::write_raw(format!("{secret}\n").as_bytes())?;
     }
@@ -138,7 +135,7 @@ async fn list(args: ListArgs) -> Result<(), CliError> {
     };
     if args.json {
         let rows: Vec<_> = all.iter().map(row).collect();
-        print(&json!({ "tokens": rows }))?;
+        terminal::write_json(&format!("{}\n", json!({ "tokens": rows })))?;
     } else if all.is_empty() {
         writeln!(io::stderr(), "no tokens; `countersign token create` creates one")?;
     } else {
@@ -219,7 +216,7 @@ fn format_time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 
-fn row(token: &Token) -> serde_json::Value {
+fn row(token: &Token) -> impl Serialize {
     json!({
         "id": token.id, "role": token.authority, "name": token.identity, "project": token.project,
         "created_at": format_time(token.created_at), "revoked_at": token.revoked_at.map(format_time),
@@ -238,8 +235,4 @@ fn render(tokens: &[Token]) -> String {
     };
     let lines: Vec<[Cell; 5]> = tokens.iter().map(line).collect();
     table(["ID", "ROLE", "NAME", "PROJECT", "STATE"], lines)
-}
-
-fn print(value: &serde_json::Value) -> Result<(), CliError> {
-    terminal::write_json(&format!("{value}\n"))
 }

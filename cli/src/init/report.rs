@@ -40,7 +40,7 @@ pub(super) struct LeftAlone {
 }
 
 /// Everything that is printed beside the changes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
     scope: &'static str,
     root: PathBuf,
@@ -81,16 +81,8 @@ struct CheckAnswer<'a> {
 
 impl Report {
     pub(super) fn new(root: &Path, user: bool) -> Self {
-        Self {
-            scope: if user { "user" } else { "project" },
-            root: root.to_owned(),
-            found: Vec::new(),
-            notes: Vec::new(),
-            by_hand: Vec::new(),
-            kept: Vec::new(),
-            problems: Vec::new(),
-            drift: Vec::new(),
-        }
+        let scope = if user { "user" } else { "project" };
+        Self { scope, root: root.to_owned(), ..Self::default() }
     }
 
     pub(super) fn problem(&mut self, path: &Path, why: impl Into<String>) {
