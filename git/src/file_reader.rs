@@ -69,7 +69,7 @@ impl Session<'_> {
     async fn find_blobs(&mut self, names: &[Option<String>]) -> Result<Vec<Option<Blob>>, GitError> {
         let mut input = String::new();
         for name in names.iter().flatten() {
-            input.push_str(&self.to_one_line(name).await?);
+            input.push_str(&self.resolve_multiline_name(name).await?);
             input.push('\n');
         }
         // For a missing object, git repeats the name.
@@ -90,7 +90,7 @@ impl Session<'_> {
     }
 
     /// Git reads one name per line, so a name that contains a newline is resolved to an id first.
-    async fn to_one_line(&mut self, name: &str) -> Result<String, GitError> {
+    async fn resolve_multiline_name(&mut self, name: &str) -> Result<String, GitError> {
         if !name.contains('\n') {
             return Ok(name.to_owned());
         }
