@@ -132,6 +132,7 @@ impl Broker {
     fn filters(&self, query: &ListQuery) -> Answer<Vec<ReviewFilter>> {
         self.check_name("caller_id", query.caller_id.as_ref())?;
         self.check_name("participant", query.participant.as_ref())?;
+        self.check_name("branch", query.branch.as_ref())?;
         query.projects.iter().try_for_each(|project| self.known_project(project))?;
         let pending = query.status == Some(Status::Pending);
         let filter = |project: Option<String>, status: Option<Status>| ReviewFilter {
