@@ -138,27 +138,22 @@ fn unknown_field(path: &str, name: &str, properties: &Map<String, Value>) -> Mal
 
 fn correct(schema: &Map<String, Value>, value: &mut Value, path: &str) -> Result<(), DecodeError> {
     match schema.get("type").and_then(Value::as_str) {
-        Some("integer") => replace(value, path, "a whole number of 0 or more", |value| match value {
-            Value::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?)).map(Value::from),
-            Value::String(text) => text.trim().parse::<u64>().ok().map(Value::from),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        Some("integer") => replace(value, path, "a whole number of 0 or more", |value| {
+            let number = value.as_u64().or_else(|| whole_float(value.as_f64()?));
+            number.or_else(|| value.as_str()?.trim().parse().ok()).map(Value::from)
         }),
-        Some("number") => replace(value, path, "a number", |value| match value {
-            Value::Number(_) => Some(value.clone()),
-            Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()).map(Value::from),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        Some("number") => replace(value, path, "a number", |value| {
+            let parse = || value.as_str()?.trim().parse().ok().filter(|number: &f64| number.is_finite());
+            value.as_number().cloned().map(Value::from).or_else(|| parse().map(Value::from))
         }),
-        Some("boolean") => replace(value, path, "true or false", |value| match value {
-            Value::Bool(_) => Some(value.clone()),
-            Value::String(text) => text.parse::<bool>().ok().map(Value::from),
-            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+        Some("boolean") => replace(value, path, "true or false", |value| {
+            value.as_bool().or_else(|| value.as_str()?.parse().ok()).map(Value::from)
         }),
         Some("array") => correct_list(schema, value, path),
         Some("object") => {
-            replace(value, path, "a JSON object, or a string that holds one", |value| match value {
-                Value::Object(_) => Some(value.clone()),
-                Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_object),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+            replace(value, path, "a JSON object, or a string that holds one", |value| {
+                let parsed = value.as_str().map_or(Ok(value.clone()), serde_json::from_str);
+                parsed.ok().filter(Value::is_object)
             })?;
             correct_object(schema, value, path)
         }
@@ -238,13 +233,13 @@ fn problem(value: &Value, expected: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{DecodeError, decode};
-    use crate::{reviews::CreateReviewRequest, schema, verdicts::VerdictRequest};
+    use crate::{json_schema, reviews::CreateReviewRequest, verdicts::VerdictRequest};
     use schemars::JsonSchema;
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
 
     fn read<T: DeserializeOwned + JsonSchema>(arguments: Value) -> Result<T, DecodeError> {
-        decode(&schema::request::<T>(), arguments.as_object().cloned().unwrap_or_default())
+        decode(&json_schema::request::<T>(), arguments.as_object().cloned().unwrap_or_default())
     }
 
     #[track_caller]

@@ -304,25 +304,36 @@ impl Event {
 
     /// What happened, on one line. Bounded, with hidden characters escaped.
     pub fn summary(&self) -> String {
-        one_line(&self.sentence())
+        one_line(&self.describe().0)
     }
 
-    fn sentence(&self) -> String {
+    /// The start of the text that the event is about: an intent, a message, a reason. Bounded, with hidden characters
+    /// escaped.
+    pub fn preview(&self) -> Option<String> {
+        self.describe().1.map(|text| one_line(&text)).filter(|text| !text.is_empty())
+    }
+
+    /// A sentence about the event, and the text that the event is about.
+    fn describe(&self) -> (String, Option<String>) {
         let actor = self.actor.as_deref().unwrap_or("the broker");
         let number = self.number.map_or_else(|| "the review".to_owned(), |number| number.to_string());
         let project = self.project.as_ref().map_or(String::new(), |project| format!(" for {project}"));
         match &self.data {
-            EventData::Proposed { .. } => format!("{actor} proposed {number}"),
-            EventData::Revised { .. } => format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()),
-            EventData::Claimed { persona, .. } => format!("{actor} claimed {number} as {persona}"),
-            EventData::AutoRejected { .. } => format!("{number} went back to its proposer: the diff does not apply"),
-            EventData::ClaimEnded { reviewer_id, reason, .. } => {
-                format!("the claim of {reviewer_id} on {number} ended: {reason}")
+            EventData::Proposed { intent, .. } => (format!("{actor} proposed {number}"), Some(intent.clone())),
+            EventData::Revised { intent } => {
+                (format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()), Some(intent.clone()))
+            }
+            EventData::Claimed { persona, .. } => (format!("{actor} claimed {number} as {persona}"), None),
+            EventData::AutoRejected { message, .. } => {
+                (format!("{number} went back to its proposer: the diff does not apply"), Some(message.clone()))
+            }
+            EventData::ClaimEnded { reviewer_id, reason, detail, .. } => {
+                (format!("the claim of {reviewer_id} on {number} ended: {reason}"), detail.clone())
             }
             EventData::ReservationEnded { reviewer_id, .. } => {
-                format!("the reservation of {number} for {reviewer_id} ended")
+                (format!("the reservation of {number} for {reviewer_id} ended"), None)
             }
-            EventData::VerdictGiven { persona, verdict, counter_patch, issue_count, .. } => {
+            EventData::VerdictGiven { persona, verdict, reason, summary, counter_patch, issue_count, .. } => {
                 let verb = match verdict {
                     Verdict::Approved => "approved",
                     Verdict::ChangesRequested => "requested changes to",
@@ -335,64 +346,42 @@ impl Event {
                 };
                 let patch = if *counter_patch { ", with a counter-patch" } else { "" };
                 let status = self.status.map_or(String::new(), |status| format!("; it is {status}"));
-                format!("{actor} {verb} {number} as {persona}{issues}{patch}{status}")
+                let sentence = format!("{actor} {verb} {number} as {persona}{issues}{patch}{status}");
+                (sentence, reason.clone().or_else(|| summary.clone()))
             }
-            EventData::FindingUpdated { issue_id, wish, settles: true, .. } => {
-                format!("{actor} set {issue_id} of {number} to {wish}")
+            EventData::FindingUpdated { issue_id, wish, settles, note, .. } => {
+                let verb = if *settles { "set" } else { "asked to set" };
+                (format!("{actor} {verb} {issue_id} of {number} to {wish}"), note.clone())
             }
-            EventData::FindingUpdated { issue_id, wish, settles: false, .. } => {
-                format!("{actor} asked to set {issue_id} of {number} to {wish}")
-            }
-            EventData::MessageAdded { role, persona, .. } => {
-                format!("{actor} wrote on {number} as the {role}, seat {persona}")
+            EventData::MessageAdded { role, persona, body, .. } => {
+                (format!("{actor} wrote on {number} as the {role}, seat {persona}"), Some(body.clone()))
             }
             EventData::CounterPatchAccepted { persona, .. } => {
-                format!("{actor} accepted the counter-patch of {persona} on {number}")
+                (format!("{actor} accepted the counter-patch of {persona} on {number}"), None)
             }
             EventData::CounterPatchRejected { persona, .. } => {
-                format!("{actor} rejected the counter-patch of {persona} on {number}")
+                (format!("{actor} rejected the counter-patch of {persona} on {number}"), None)
             }
-            EventData::Cancelled { .. } => format!("{actor} cancelled {number}"),
-            EventData::Closed { .. } => format!("{actor} closed {number}"),
+            EventData::Cancelled { reason, .. } => (format!("{actor} cancelled {number}"), Some(reason.clone())),
+            EventData::Closed { .. } => (format!("{actor} closed {number}"), None),
             EventData::ReviewerSpawned { reviewer_id, why, .. } => {
-                format!("the pool started reviewer {reviewer_id}{project}: {why}")
+                (format!("the pool started reviewer {reviewer_id}{project}: {why}"), None)
             }
-            EventData::ReviewerRetried { reviewer_id, .. } => format!("the pool asked reviewer {reviewer_id} again"),
+            EventData::ReviewerRetried { reviewer_id, why } => {
+                (format!("the pool asked reviewer {reviewer_id} again"), Some(why.clone()))
+            }
             EventData::ReviewerDraining { reviewer_id, why } => {
-                format!("reviewer {reviewer_id} takes no new reviews: {why}")
+                (format!("reviewer {reviewer_id} takes no new reviews: {why}"), None)
             }
-            EventData::ReviewerTerminated { reviewer_id, exit, .. } => format!("reviewer {reviewer_id} ended: {exit}"),
-            EventData::CrashLoop { failures, .. } => {
-                format!("the pool stopped starting reviewers{project}: {failures} failed in a row")
+            EventData::ReviewerTerminated { reviewer_id, exit, .. } => {
+                (format!("reviewer {reviewer_id} ended: {exit}"), None)
             }
-            EventData::CrashLoopCleared {} => format!("the pool starts reviewers again{project}"),
+            EventData::CrashLoop { failures, last_words, .. } => {
+                let sentence = format!("the pool stopped starting reviewers{project}: {failures} failed in a row");
+                (sentence, Some(last_words.join("\n")))
+            }
+            EventData::CrashLoopCleared {} => (format!("the pool starts reviewers again{project}"), None),
         }
-    }
-
-    /// The start of the text that the event is about: an intent, a message, a reason. Bounded, with hidden characters
-    /// escaped.
-    pub fn preview(&self) -> Option<String> {
-        let text = match &self.data {
-            EventData::Proposed { intent, .. } | EventData::Revised { intent } => Some(intent.clone()),
-            EventData::AutoRejected { message, .. } => Some(message.clone()),
-            EventData::ClaimEnded { detail, .. } => detail.clone(),
-            EventData::VerdictGiven { reason, summary, .. } => reason.clone().or_else(|| summary.clone()),
-            EventData::FindingUpdated { note, .. } => note.clone(),
-            EventData::MessageAdded { body, .. } => Some(body.clone()),
-            EventData::Cancelled { reason, .. } => Some(reason.clone()),
-            EventData::ReviewerRetried { why, .. } => Some(why.clone()),
-            EventData::CrashLoop { last_words, .. } => Some(last_words.join("\n")),
-            EventData::Claimed { .. }
-            | EventData::ReservationEnded { .. }
-            | EventData::CounterPatchAccepted { .. }
-            | EventData::CounterPatchRejected { .. }
-            | EventData::Closed { .. }
-            | EventData::ReviewerSpawned { .. }
-            | EventData::ReviewerDraining { .. }
-            | EventData::ReviewerTerminated { .. }
-            | EventData::CrashLoopCleared {} => None,
-        };
-        text.map(|text| one_line(&text)).filter(|text| !text.is_empty())
     }
 }
 

@@ -15,7 +15,8 @@ pub(crate) fn paged_excerpt(text: &str) -> String {
     shorten(text, EXCERPT_CHARS, "; get_proposal pages the rest")
 }
 
-pub(crate) fn shorten(text: &str, max_chars: usize, hint: &str) -> String {
+/// The first `max_chars` characters, and a note with `hint` if there are more.
+pub fn shorten(text: &str, max_chars: usize, hint: &str) -> String {
     match text.char_indices().nth(max_chars) {
         None => text.to_owned(),
         Some((end, _)) => {

@@ -140,7 +140,7 @@ pub struct TimelineRound {
 
 /// One event of a review. Fields that do not concern it are absent.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineEvent {
     /// The review's version after the event.
     pub version: u64,

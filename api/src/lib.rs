@@ -7,7 +7,7 @@
 //! - one module per noun with the request and response types of its operations
 //! - [`error`]: error codes and the body of an error response
 //! - [`decode`]: reads a request from JSON, forgiving the slips that models make
-//! - [`schema`], [`openapi`]: JSON schemas of requests and responses, and the OpenAPI document
+//! - [`json_schema`], [`openapi`]: JSON schemas of requests and responses, and the OpenAPI document
 
 pub mod admin;
 pub mod claims;
@@ -17,8 +17,10 @@ pub mod decode;
 pub mod diffs;
 pub mod error;
 pub mod events;
+pub mod excerpt;
 pub mod history;
 pub mod issues;
+pub mod json_schema;
 pub mod messages;
 pub mod next_step;
 pub mod openapi;
@@ -28,12 +30,9 @@ pub mod proposals;
 pub mod reviewers;
 pub mod reviews;
 pub mod route;
-pub mod schema;
 pub mod stats;
 pub mod verdicts;
 pub mod webhooks;
-
-mod excerpt;
 
 pub use error::{ErrorBody, ErrorCode};
 pub use operation::{Effect, Operation, OperationId, RequiredRole};

@@ -1,6 +1,6 @@
 //! The table of operations. MCP tools, REST routes, OpenAPI, role checks and the client all read it.
 
-use crate::{admin, claims, history, issues, messages, proposals, reviewers, reviews, schema};
+use crate::{admin, claims, history, issues, json_schema, messages, proposals, reviewers, reviews};
 use crate::{
     route::{Format, Route},
     stats, verdicts, webhooks,
@@ -125,13 +125,13 @@ macro_rules! operations {
             /// The schema of the request, built once.
             pub fn request_schema(self) -> &'static Map<String, Value> {
                 match self { $(Self::$operation => {
-                    static SCHEMA: LazyLock<Map<String, Value>> = LazyLock::new(schema::request::<$request>);
+                    static SCHEMA: LazyLock<Map<String, Value>> = LazyLock::new(json_schema::request::<$request>);
                     &SCHEMA
                 }),+ }
             }
 
             pub fn response_schema(self) -> Map<String, Value> {
-                match self { $(Self::$operation => schema::response::<$response>()),+ }
+                match self { $(Self::$operation => json_schema::response::<$response>()),+ }
             }
         }
 
@@ -334,7 +334,7 @@ operations! {
     /// Operator: lists the broker's own pool of reviewer processes: its state (ready, backing_off, crash_loop with
     /// last_words, unavailable with the reason, disabled), the waiting work per project, each running reviewer with its
     /// reviews and statistics, and the reviewers that ended last.
-    ListReviewers(reviewers::ListReviewersRequest) -> reviewers::ListReviewersResponse {
+    ListReviewers(admin::NoArguments) -> reviewers::ListReviewersResponse {
         tool "list_reviewers", "List reviewers", Operator, Read,
         GET "/reviewers" as "list_reviewers",
     }

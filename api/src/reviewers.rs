@@ -6,9 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use std::borrow::Cow;
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct ListReviewersRequest {}
-
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListReviewersResponse {

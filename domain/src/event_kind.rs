@@ -4,7 +4,9 @@ use crate::{review::Event, reviewer_pool::PoolEvent};
 
 crate::string_enum! {
     /// The kind of an event, as the log's `kind` column and its JSON name it.
+    #[derive(Default)]
     EventKind {
+        #[default]
         Proposed = "proposed",
         Revised = "revised",
         Claimed = "claimed",

@@ -33,7 +33,9 @@ use serde_with::skip_serializing_none;
 use std::sync::Arc;
 
 crate::string_enum! {
+    #[derive(Default)]
     Status {
+        #[default]
         Pending = "pending",
         Claimed = "claimed",
         InReview = "in_review",
@@ -49,6 +51,11 @@ impl Status {
     /// Reviewers are wanted or working: leases run and free seats can be claimed.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Claimed | Self::InReview)
+    }
+
+    /// Rejected, cancelled or closed: only closing is left.
+    pub const fn has_ended(self) -> bool {
+        matches!(self, Self::Rejected | Self::Cancelled | Self::Closed)
     }
 }
 
@@ -203,7 +210,7 @@ pub struct Reviewed {
 }
 
 /// One required reviewer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     pub persona: String,
     pub claim: Option<Claim>,
@@ -219,17 +226,7 @@ pub struct Seat {
 
 impl Seat {
     pub fn new(persona: impl Into<String>) -> Self {
-        Self {
-            persona: persona.into(),
-            claim: None,
-            vote: None,
-            reservation: None,
-            patch: None,
-            last_message: None,
-            last_verdict: None,
-            reviewed: None,
-            gave_up: None,
-        }
+        Self { persona: persona.into(), ..Self::default() }
     }
 
     /// Neither claimed nor voted. The seat may still be reserved.

@@ -16,7 +16,7 @@ use api::{ErrorBody, ErrorCode, Format, OperationId, Route, client_repo, decode:
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Path, Query, Request, rejection::PathRejection},
-    http::{HeaderName, Method, request::Parts},
+    http::{HeaderName, request::Parts},
     response::{IntoResponse as _, Response},
     routing::{MethodFilter, MethodRouter, get, on},
 };
@@ -105,7 +105,8 @@ type PathArguments = Result<Path<Vec<(String, String)>>, PathRejection>;
 
 pub(super) fn route(api: &Arc<Api>, route: &'static Route) -> MethodRouter {
     let api = Arc::clone(api);
-    on(filter(&route.method), move |path: PathArguments, request: Request| {
+    let method = MethodFilter::try_from(route.method.clone()).unwrap_or(MethodFilter::GET);
+    on(method, move |path: PathArguments, request: Request| {
         let api = Arc::clone(&api);
         async move { Box::pin(api.serve(route, path, request)).await }
     })
@@ -114,15 +115,6 @@ pub(super) fn route(api: &Arc<Api>, route: &'static Route) -> MethodRouter {
 /// The page to read and try the API, and its assets.
 pub(super) fn docs_route(asset: Asset) -> MethodRouter {
     get(move || async move { docs::serve(asset) })
-}
-
-fn filter(method: &Method) -> MethodFilter {
-    match method.as_str() {
-        "POST" => MethodFilter::POST,
-        "PATCH" => MethodFilter::PATCH,
-        "DELETE" => MethodFilter::DELETE,
-        _ => MethodFilter::GET,
-    }
 }
 
 pub(super) async fn method_not_allowed() -> Response {

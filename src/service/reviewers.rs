@@ -4,10 +4,11 @@ use super::{Call, error::CallError, require_text};
 use actors::{BrokerError, credentials::Scope, reviewer_pool::LiveReviewer};
 use api::{
     ErrorBody, ErrorCode,
+    admin::NoArguments,
     decode::Malformed,
     reviewers::{
-        KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, ReviewerLogRequest,
-        ReviewerLogResponse, SpawnReviewerRequest, Waiting,
+        KillReviewerRequest, ListReviewersResponse, Reviewer, ReviewerLogRequest, ReviewerLogResponse,
+        SpawnReviewerRequest, Waiting,
     },
 };
 use config::reviewer_log;
@@ -19,7 +20,7 @@ const DEFAULT_LOG_LINES: usize = 200;
 const MAX_LOG_LINES: usize = 10_000;
 const MAX_LOG_BYTES: usize = 1 << 20;
 
-pub(super) async fn list(call: &Call<'_>, _: ListReviewersRequest) -> Result<ListReviewersResponse, CallError> {
+pub(super) async fn list(call: &Call<'_>, _: NoArguments) -> Result<ListReviewersResponse, CallError> {
     let mut pool = call.broker.pool_status().await?;
     let mut pending = call.broker.reader().count_queue_by_project().await?;
     let mut ended = list_ended(call).await?;

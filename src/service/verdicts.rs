@@ -39,7 +39,7 @@ fn parse_findings(
     are_issues: bool,
 ) -> impl Iterator<Item = Result<NewFinding, ErrorBody>> {
     findings.unwrap_or_default().into_iter().enumerate().map(move |(n, finding)| {
-        finding.read(are_issues).map_err(|bad: BadFinding| {
+        finding.validate(are_issues).map_err(|bad: BadFinding| {
             let field = format!("{list}[{n}].{}", bad.field);
             let code = ErrorCode::parse(bad.code).unwrap_or(ErrorCode::InvalidArgument);
             let body = ErrorBody::new(code, format!("{field}: {}", bad.problem)).with("field", field);

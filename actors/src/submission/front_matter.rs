@@ -108,7 +108,7 @@ fn checked(block: &Block, review: &Review, seat: &Seat) -> Result<Vec<NewFinding
 fn findings(list: &str, listed: &Listed, is_issue: bool) -> Result<Vec<NewFinding>, String> {
     let Listed::Findings(told) = listed else { return Ok(Vec::new()) };
     let read =
-        |(n, told): (usize, &RawFinding)| told.clone().read(is_issue).map_err(|bad| format!("{list}[{n}].{bad}"));
+        |(n, told): (usize, &RawFinding)| told.clone().validate(is_issue).map_err(|bad| format!("{list}[{n}].{bad}"));
     told.iter().enumerate().map(read).collect()
 }
 

@@ -10,8 +10,9 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use api::{
+    admin::NoArguments,
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
-    reviewers::{KillReviewerRequest, ListReviewersRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
+    reviewers::{KillReviewerRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
 };
 use config::reviewer_log;
 use domain::text::escape;
@@ -72,7 +73,7 @@ pub(crate) async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::List(args) => {
             let client = args.broker.connect().await?;
-            let fetch = async || client.execute::<ListReviewers>(&ListReviewersRequest {}).await;
+            let fetch = async || client.execute::<ListReviewers>(&NoArguments {}).await;
             print_or_watch(&client, args.watch, None, render_pool, fetch).await
         }
         Command::Spawn(args) => {

@@ -61,7 +61,7 @@ pub struct BadFinding {
 
 impl RawFinding {
     /// Checks the fields. An issue needs a severity; a suggestion is low by default.
-    pub fn read(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
+    pub fn validate(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
         let kind = match text(self.kind) {
             None => FindingKind::Other,
             Some(word) => FindingKind::parse(&word).ok_or_else(|| {
@@ -158,12 +158,12 @@ mod tests {
     use serde_json::{Value, json};
 
     fn read(given: Value, is_issue: bool) -> Result<super::NewFinding, String> {
-        let told: RawFinding = serde_json::from_value(given).expect("an object");
-        told.read(is_issue).map_err(|bad| format!("{} {bad}", bad.code))
+        let raw: RawFinding = serde_json::from_value(given).expect("an object");
+        raw.validate(is_issue).map_err(|bad| format!("{} {bad}", bad.code))
     }
 
     #[test]
-    fn what_is_left_out_has_a_default_or_is_asked_for() {
+    fn a_missing_field_has_a_default_or_is_an_error() {
         let nit = read(json!({ "title": " a nit " }), false).expect("a suggestion");
         assert_eq!((nit.severity, nit.title.as_str(), nit.location), (Severity::Low, "a nit", None));
         let found = json!({ "title": "a", "severity": "high", "file": "./a.rs", "line": 3, "description": " " });
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn an_error_names_the_field_and_the_problem() {
         for (given, expected) in [
             (json!({ "title": "a" }), "invalid_argument severity: missing; allowed: low, medium, high, critical"),
             (json!({ "title": " ", "severity": "low" }), "invalid_argument title: must not be empty"),

@@ -203,22 +203,12 @@ pub struct PatchedContent {
 impl Command {
     /// Whether the caller acts for a seat without naming itself, by the generation of the claim alone.
     pub const fn is_unnamed_reviewer(&self) -> bool {
-        match self {
-            Self::GiveVerdict(GiveVerdict { by, .. })
-            | Self::Release(ReleaseSeat { by, .. })
-            | Self::AddMessage(AddMessage { role: Role::Reviewer, by, .. }) => by.is_none(),
-            Self::Propose(_)
-            | Self::Revise(_)
-            | Self::Claim(_)
-            | Self::ReviewerGone { .. }
-            | Self::Expire
-            | Self::UpdateFinding(_)
-            | Self::AddMessage(_)
-            | Self::AcceptCounterPatch(_)
-            | Self::RejectCounterPatch { .. }
-            | Self::Cancel { .. }
-            | Self::Close { .. } => false,
-        }
+        matches!(
+            self,
+            Self::GiveVerdict(GiveVerdict { by: None, .. })
+                | Self::Release(ReleaseSeat { by: None, .. })
+                | Self::AddMessage(AddMessage { role: Role::Reviewer, by: None, .. })
+        )
     }
 }
 

@@ -148,7 +148,7 @@ fn wrong_status(review: &Review, command: CommandKind) -> Refusal {
 
 /// Whether some caller could use this command now. Releasing a claim is always possible and never suggested.
 fn is_possible(review: &Review, command: CommandKind) -> bool {
-    use Status::{Approved, Cancelled, ChangesRequested, Claimed, InReview, Pending, Rejected};
+    use Status::{Approved, Cancelled, ChangesRequested, Rejected};
     let any_seat = |test: fn(&Seat) -> bool| review.seats.iter().any(test);
     let has_patch = || any_seat(|seat| seat.patch.is_some());
     match command {
@@ -156,15 +156,13 @@ fn is_possible(review: &Review, command: CommandKind) -> bool {
         CommandKind::Claim => review.status.is_open() && any_seat(Seat::is_free),
         CommandKind::Release => false,
         CommandKind::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
-        CommandKind::UpdateIssue => {
-            !matches!(review.status, Rejected | Cancelled | Status::Closed) && !review.findings.is_empty()
-        }
+        CommandKind::UpdateIssue => !review.status.has_ended() && !review.findings.is_empty(),
         CommandKind::Message => is_discussed(review),
         CommandKind::AcceptCounterPatch => {
             (review.status.is_open() || review.status == ChangesRequested) && has_patch()
         }
         CommandKind::RejectCounterPatch => (review.status.is_open() || is_discussed(review)) && has_patch(),
-        CommandKind::Cancel => matches!(review.status, Pending | Claimed | InReview | ChangesRequested | Approved),
+        CommandKind::Cancel => !review.status.has_ended(),
         CommandKind::Close => matches!(review.status, Approved | Rejected | Cancelled),
     }
 }

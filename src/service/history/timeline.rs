@@ -1,6 +1,9 @@
 //! Builds the timeline of a review from its events.
 
-use api::history::{RaisedIssue, ResolvedIssue, TimelineEvent, TimelineResponse, TimelineRound};
+use api::{
+    excerpt,
+    history::{RaisedIssue, ResolvedIssue, TimelineEvent, TimelineResponse, TimelineRound},
+};
 use domain::{
     finding::FindingStatus,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
@@ -44,23 +47,8 @@ pub(super) fn timeline_event(record: &TimelineRecord) -> Option<(u32, TimelineEv
         kind: recorded.event.kind(),
         actor: record.event.actor.clone(),
         status: record.event.status?,
-        persona: None,
-        intent: None,
-        content_hash: None,
-        claim_generation: None,
         held_ms: record.claimed_at.map(|claimed| between(claimed.0, at.0)),
-        ended: None,
-        verdict: None,
-        reason: None,
-        summary: None,
-        metrics: None,
-        counter_patch: None,
-        escalate: None,
-        sender_role: None,
-        body: None,
-        raised: Vec::new(),
-        settled: Vec::new(),
-        note: None,
+        ..TimelineEvent::default()
     };
     Some((record.event.round?, with_data(base, &recorded.event)))
 }
@@ -143,10 +131,7 @@ fn requested(updated: &FindingUpdated) -> ResolvedIssue {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(TEXT_CHARS) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… [{TEXT_CHARS} of {} characters]", &text[..end], text.chars().count()),
-    }
+    excerpt::shorten(text, TEXT_CHARS, "")
 }
 
 fn between(from: i64, to: i64) -> u64 {

@@ -101,7 +101,7 @@ pub(crate) fn parse(text: &str) -> Result<ReviewerResponse, String> {
     let mut findings = Vec::new();
     for (list, all) in [("issues", issues), ("suggestions", suggestions)] {
         for (at, finding) in all.into_iter().enumerate() {
-            findings.push(clip(finding.read(list == "issues").map_err(|bad| format!("{list}[{at}].{bad}"))?));
+            findings.push(clip(finding.validate(list == "issues").map_err(|bad| format!("{list}[{at}].{bad}"))?));
         }
     }
     let settled = raw.settled.unwrap_or_default().into_iter().enumerate().map(|(at, raw)| {

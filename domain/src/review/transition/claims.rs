@@ -1,7 +1,7 @@
 //! Claims: how a reviewer takes a seat, returns it or loses it.
 
 use super::{
-    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, seat_of_persona,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, seat_of_persona,
     verdicts::fenced_seat, wrong_status,
 };
 use crate::{
@@ -102,11 +102,8 @@ fn needs_check(review: &Review) -> bool {
 
 fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admission<'a>, Refusal> {
     let number = review.number;
-    match review.status {
-        Status::Pending | Status::Claimed | Status::InReview => {}
-        Status::ChangesRequested | Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, CommandKind::Claim));
-        }
+    if !review.status.is_open() {
+        return Err(wrong_status(review, CommandKind::Claim));
     }
     // The broker's own name would turn a reviewer's request for changes into an automatic one.
     if claim.by.trim().is_empty() || claim.by == VALIDATOR {

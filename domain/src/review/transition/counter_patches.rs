@@ -48,11 +48,8 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Decided {
 }
 
 pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>) -> Decided {
-    match review.status {
-        Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, CommandKind::RejectCounterPatch));
-        }
-        Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
+    if review.status.has_ended() {
+        return Err(wrong_status(review, CommandKind::RejectCounterPatch));
     }
     let (persona, patch) = pending(review, persona)?;
     let rejected = Event::CounterPatchRejected { by: or_proposer(review, by), persona, patch: patch.id };

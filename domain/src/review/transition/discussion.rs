@@ -1,8 +1,8 @@
 //! Messages: proposer and reviewer take turns on each seat.
 
 use super::{
-    super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Role, Seat, Status, proposer_only,
-    seat_names, seat_of_persona, wrong_status,
+    super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Role, Seat, Status, is_discussed,
+    proposer_only, seat_names, seat_of_persona, wrong_status,
 };
 use crate::{
     content::digest,
@@ -17,11 +17,8 @@ pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick) -> Dec
     {
         return Ok((Vec::new(), Reply::MessageAdded { seat: *seat, id }));
     }
-    match review.status {
-        Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
-        Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, CommandKind::Message));
-        }
+    if !is_discussed(review) {
+        return Err(wrong_status(review, CommandKind::Message));
     }
     let (index, seat) = addressed?;
     let by = match message.role {

@@ -146,7 +146,7 @@ pub(super) fn reanchor(review: &Review, anchors: &[(FindingNumber, crate::findin
 
 pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -> Decided {
     let UpdateFinding { number, role, by, requested, duplicate_of, note } = update;
-    if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) {
+    if review.status.has_ended() {
         return Err(wrong_status(review, CommandKind::UpdateIssue));
     }
     let unknown = || Refusal::UnknownIssue { number: review.number, issue: number };

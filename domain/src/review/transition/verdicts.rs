@@ -1,7 +1,8 @@
 //! Verdicts: votes and comments of the reviewers that hold a seat.
 
 use super::{
-    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, wrong_status,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, is_discussed,
+    wrong_status,
 };
 use crate::{
     consensus::{Escalation, Outcome},
@@ -94,9 +95,7 @@ pub(super) fn fenced_seat<'a>(
     }
     let number = review.number;
     Err(match (generation, by) {
-        _ if matches!(review.status, Status::Rejected | Status::Cancelled | Status::Closed) => {
-            wrong_status(review, command)
-        }
+        _ if review.status.has_ended() => wrong_status(review, command),
         (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
         (Some(given), _) => {
             let own = review.claimed_seat(by, None);
@@ -114,11 +113,8 @@ pub(super) fn fenced_seat<'a>(
 }
 
 fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
-    match review.status {
-        Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {}
-        Status::Pending | Status::Rejected | Status::Cancelled | Status::Closed => {
-            return Err(wrong_status(review, CommandKind::Verdict));
-        }
+    if !is_discussed(review) {
+        return Err(wrong_status(review, CommandKind::Verdict));
     }
     if let Some(given) = verdict.content_hash.as_ref().filter(|given| **given != review.round.content_hash.0) {
         return Err(Refusal::StaleContent { given: given.clone(), current: review.round.content_hash.clone() });
