@@ -23,14 +23,6 @@ use prometheus_client::metrics::counter::Counter;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    /// Most streams that may be open.
-    pub max_streams: usize,
-    /// Most events that may wait for one subscriber.
-    pub queue: usize,
-}
-
 /// All subscriptions of one broker. Cheap to clone.
 #[derive(Clone)]
 pub struct Events(Arc<Inner>);
@@ -45,7 +37,7 @@ struct Inner {
 
 impl Events {
     /// Starts the broadcaster, which ends with the broker.
-    pub fn start(broker: &Broker, settings: Settings) -> Self {
+    pub fn start(broker: &Broker, settings: &config::Events) -> Self {
         let broadcaster = Arc::new(Broadcaster::new(broker.clone(), settings.queue));
         tokio::spawn(Arc::clone(&broadcaster).run());
         Self(Arc::new(Inner {

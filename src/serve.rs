@@ -3,7 +3,7 @@
 pub(crate) mod wiring;
 
 use crate::{
-    events::{self, Events},
+    events::Events,
     http::{self, Limits, RequestGuard},
     service::{self, ConfigView},
     telemetry,
@@ -58,8 +58,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         wait_max: config.wait.max,
         claim_lease: config.claims.lease,
     };
-    let streams = events::Settings { max_streams: config.events.max_streams, queue: config.events.queue };
-    let events = Events::start(&started.running.broker, streams);
+    let events = Events::start(&started.running.broker, &config.events);
     let webhooks = Webhooks::start(&started.running.broker, &config)?;
     let app = http::router(&started.running.broker, &events, settings, body_bytes, ConfigView::new(&config), &webhooks);
     let guard = RequestGuard::new(address.port(), body_bytes, config.server.body_timeout)

@@ -2,7 +2,6 @@
 //! own (docs/adr/0017-webhooks-follow-the-log.md), so a slow receiver delays neither another one nor the broker.
 
 mod delivery;
-mod http_client;
 mod secret;
 mod worker;
 
@@ -10,8 +9,7 @@ use actors::{Broker, BrokerError};
 use anyhow::Context as _;
 use api::webhooks::Webhook;
 use config::{Config, Receiver};
-use delivery::{Endpoint, RetryPolicy};
-use http_client::HttpClient;
+use delivery::{Endpoint, HttpClient, RetryPolicy};
 use prometheus_client::metrics::{counter::Counter, family::Family};
 use secret::Secret;
 use std::{sync::Arc, time::Duration};

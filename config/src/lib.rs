@@ -147,7 +147,9 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
+    /// Most streams that may be open.
     pub max_streams: usize,
+    /// Most events that may wait for one subscriber.
     pub queue: usize,
 }
 

@@ -5,7 +5,7 @@ use api::{ErrorBody, ErrorCode};
 use domain::credential::SecretHash;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 use tokio::{
@@ -19,23 +19,22 @@ pub(super) const fn token_share(total: usize) -> usize {
     if share == 0 { 1 } else { share }
 }
 
-type OpenByToken = Arc<Mutex<HashMap<SecretHash, usize>>>;
-
 pub(super) struct StreamLimits {
     max: usize,
     permits: Arc<Semaphore>,
-    open_by_token: OpenByToken,
+    /// The shares of tokens that have open streams.
+    shares: Mutex<HashMap<SecretHash, Weak<Semaphore>>>,
 }
 
-/// Allows one open stream. Dropping it releases the permit.
+/// Allows one open stream, of the total and of its token's share, until it is dropped.
 pub(super) struct StreamPermit {
     _permit: OwnedSemaphorePermit,
-    token: Option<(SecretHash, OpenByToken)>,
+    _share: Option<OwnedSemaphorePermit>,
 }
 
 impl StreamLimits {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, permits: Arc::new(Semaphore::new(max)), open_by_token: Arc::default() }
+        Self { max, permits: Arc::new(Semaphore::new(max)), shares: Mutex::default() }
     }
 
     /// Callers without a token share the total: the broker cannot distinguish them.
@@ -46,14 +45,20 @@ impl StreamLimits {
         };
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| busy("too many open event streams; events.max_streams allows", self.max))?;
-        let Some(token) = token else { return Ok(StreamPermit { _permit: permit, token: None }) };
-        let mut open_by_token = self.open_by_token.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = open_by_token.entry(token.clone()).or_default();
-        if *open >= token_share(self.max) {
-            return Err(busy("too many open event streams for this token; allowed", token_share(self.max)));
-        }
-        *open += 1;
-        Ok(StreamPermit { _permit: permit, token: Some((token.clone(), Arc::clone(&self.open_by_token))) })
+        let share = token.map(|token| {
+            let limit = token_share(self.max);
+            let permit = self.share(token, limit).try_acquire_owned();
+            permit.map_err(|_| busy("too many open event streams for this token; allowed", limit))
+        });
+        Ok(StreamPermit { _permit: permit, _share: share.transpose()? })
+    }
+
+    fn share(&self, token: &SecretHash, limit: usize) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.retain(|_, share| share.strong_count() > 0);
+        let share = shares.get(token).and_then(Weak::upgrade).unwrap_or_else(|| Arc::new(Semaphore::new(limit)));
+        shares.insert(token.clone(), Arc::downgrade(&share));
+        share
     }
 
     pub(super) fn open(&self) -> usize {
@@ -64,18 +69,5 @@ impl StreamLimits {
     pub(super) async fn all_released(&self, timeout: Duration) -> bool {
         let all = u32::try_from(self.max).unwrap_or(u32::MAX);
         time::timeout(timeout, self.permits.acquire_many(all)).await.is_ok()
-    }
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        let Some((token, open_by_token)) = self.token.take() else { return };
-        let mut open_by_token = open_by_token.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = open_by_token.get_mut(&token) {
-            *open -= 1;
-            if *open == 0 {
-                open_by_token.remove(&token);
-            }
-        }
     }
 }

@@ -5,12 +5,11 @@
 
 use crate::{
     StoreError,
-    rows::ReviewMatch,
-    sqlite::{MIGRATIONS, parse_all, to_id, to_u64},
+    sqlite::{MIGRATIONS, parse_all, to_u64},
 };
 use domain::{
     diff::AffectedFile,
-    ids::{ReviewId, ReviewNumber},
+    ids::ReviewNumber,
     review::{Review, ReviewTarget},
     time::Timestamp,
 };
@@ -194,28 +193,22 @@ impl ReadOnlyStore {
         Ok(row.map(|row| row.diff))
     }
 
-    /// Finds a review by `R-12`, `12`, its id, or the start of its id.
-    pub async fn find_by_name(&mut self, name: &str) -> Result<ReviewMatch, StoreError> {
-        let bare = name.strip_prefix("R-").or_else(|| name.strip_prefix("r-")).unwrap_or(name);
-        if let Ok(number) = bare.parse::<i64>() {
-            let row =
-                sqlx::query!("SELECT id FROM reviews WHERE number = ?", number).fetch_optional(&mut self.0).await?;
-            if let Some(row) = row {
-                return Ok(ReviewMatch::One(to_id(&row.id)?));
-            }
-        }
+    /// Finds reviews by `R-12`, `12`, an id, or the start of an id. At most six are listed.
+    pub async fn find_by_name(&mut self, name: &str) -> Result<Vec<(ReviewNumber, String)>, StoreError> {
+        let number = name.strip_prefix("R-").or_else(|| name.strip_prefix("r-")).unwrap_or(name).parse::<i64>().ok();
         let (start, end) = (name.to_lowercase(), format!("{}~", name.to_lowercase()));
-        let rows = sqlx::query!("SELECT id FROM reviews WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", start, end)
-            .fetch_all(&mut self.0)
-            .await?;
-        let ids = rows.iter().map(|row| to_id(&row.id)).collect::<Result<Vec<_>, _>>()?;
-        Ok(ReviewMatch::from_ids(ids))
-    }
-
-    pub async fn find_number(&mut self, id: ReviewId) -> Result<Option<ReviewNumber>, StoreError> {
-        let id = id.to_string();
-        let row = sqlx::query!("SELECT number FROM reviews WHERE id = ?", id).fetch_optional(&mut self.0).await?;
-        Ok(row.map(|row| ReviewNumber(row.number)))
+        let rows = sqlx::query!(
+            r#"SELECT number AS "number!: i64", id FROM reviews WHERE number = ?1
+               UNION ALL
+               SELECT number, id FROM reviews WHERE id >= ?2 AND id < ?3
+                   AND NOT EXISTS (SELECT 1 FROM reviews WHERE number = ?1) LIMIT 6"#,
+            number,
+            start,
+            end
+        )
+        .fetch_all(&mut self.0)
+        .await?;
+        Ok(rows.into_iter().map(|row| (ReviewNumber(row.number), row.id)).collect())
     }
 
     pub async fn find_reviewed_content(&mut self, number: ReviewNumber) -> Result<Option<ReviewedContent>, StoreError> {

@@ -19,7 +19,7 @@ use gate::{Candidate, Gate, RecentHistory, ReviewedContent};
 use git::UserRepo;
 use serde::Serialize;
 use serde_json::json;
-use store::{ReviewMatch, read_only::ReadOnlyStore};
+use store::read_only::ReadOnlyStore;
 
 const SUBJECT_CHARS: usize = 60;
 
@@ -114,15 +114,14 @@ async fn plan(args: &Args, gate: &mut Gate, store: &mut ReadOnlyStore) -> Result
 }
 
 async fn find_review(database: &mut ReadOnlyStore, name: &str) -> Result<ReviewedContent, CliError> {
-    let id = match database.find_by_name(name).await? {
-        ReviewMatch::One(id) => id,
-        ReviewMatch::None => return Err(anyhow!("no review {name:?}; `countersign list` shows all").into()),
-        ReviewMatch::Several(ids) => {
-            let ids = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            return Err(anyhow!("{name:?} is ambiguous: {ids}").into());
+    let number = match database.find_by_name(name).await?.as_slice() {
+        [(number, _)] => *number,
+        [] => return Err(anyhow!("no review {name:?}; `countersign list` shows all").into()),
+        several => {
+            let ids: Vec<_> = several.iter().map(|(_, id)| id.as_str()).collect();
+            return Err(anyhow!("{name:?} is ambiguous: {}", ids.join(", ")).into());
         }
     };
-    let number = database.find_number(id).await?.context("the review is missing")?;
     Ok(database.find_reviewed_content(number).await?.context("the review is missing")?)
 }
 
