@@ -46,7 +46,7 @@ pub(crate) fn built_in() -> Personas {
 
 fn built_in_drafts() -> BTreeMap<String, Draft> {
     let draft = |(name, text, prompt): (&'static str, _, &str)| {
-        let mut draft = Draft { prompt: prompt.to_owned(), ..Draft::new() };
+        let mut draft = Draft { prompt: prompt.to_owned(), ..Draft::with_defaults() };
         draft.values.extend(table(text), &Origin::BuiltIn(name));
         (name.to_owned(), draft)
     };
@@ -120,7 +120,7 @@ impl Loader<'_> {
     }
 
     fn file(&mut self, name: &str, table: Table, folder: &PersonaFolder<'_>, layer: &Layer<'_>) {
-        let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::new);
+        let mut draft = self.drafts.remove(name).unwrap_or_else(Draft::with_defaults);
         for (key, value) in table {
             let accepted = self.checked(&draft, &key, &value, layer, name).and_then(|value| {
                 if key == "prompt" {
@@ -158,7 +158,8 @@ impl Loader<'_> {
 }
 
 impl Draft {
-    fn new() -> Self {
+    /// The settings of `persona.toml`.
+    fn with_defaults() -> Self {
         let mut draft = Self::default();
         draft.values.extend(table(DEFAULTS), &Origin::BuiltIn(PERSONA_DEFAULTS));
         draft

@@ -103,18 +103,18 @@ fn quoted(part: &str) -> String {
 pub(crate) fn entries(file: Table) -> Vec<Entry> {
     let mut found = Vec::new();
     for (section, value) in file {
-        match value {
-            Value::Table(settings) if !settings.is_empty() || is_section(&section) => {
-                for (name, value) in settings {
-                    match value {
-                        Value::Table(project) if section == "projects" && !project.is_empty() => found.extend(
-                            project.into_iter().map(|(key, value)| Entry::new(&[&section, &name, &key], value)),
-                        ),
-                        value => found.push(Entry::new(&[&section, &name], value)),
-                    }
+        let Some(settings) = value.as_table().filter(|table| !table.is_empty() || is_section(&section)) else {
+            found.push(Entry::new(&[&section], value));
+            continue;
+        };
+        for (name, value) in settings {
+            let project = value.as_table().filter(|table| section == "projects" && !table.is_empty());
+            match project {
+                Some(project) => {
+                    found.extend(project.iter().map(|(key, value)| Entry::new(&[&section, name, key], value.clone())))
                 }
+                None => found.push(Entry::new(&[&section, name], value.clone())),
             }
-            value => found.push(Entry::new(&[&section], value)),
         }
     }
     found
