@@ -113,8 +113,10 @@ pub(super) struct IndexSimulation {
     repo: UserRepo,
     user: UserRepo,
     folder: TempDir,
-    staged: bool,
-    is_uncertain: bool,
+    /// Whether the command line stages anything.
+    pub has_staged: bool,
+    /// Whether it stages something that cannot be predicted.
+    pub is_uncertain: bool,
 }
 
 impl IndexSimulation {
@@ -125,12 +127,12 @@ impl IndexSimulation {
         if real.exists() {
             fs::copy(&real, &index).context("cannot copy the index")?;
         }
-        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, staged: false, is_uncertain: false })
+        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, has_staged: false, is_uncertain: false })
     }
 
     /// Applies a `git add` or `git rm`. If the effect cannot be predicted, nothing is applied and the index is uncertain.
     pub(super) async fn stage(&mut self, dir: &Path, how: &str, words: &[Word]) -> anyhow::Result<()> {
-        self.staged = true;
+        self.has_staged = true;
         if !words.iter().all(|word| is_predictable(how, word)) || !dir.is_dir() {
             self.is_uncertain = true;
             return Ok(());
@@ -143,16 +145,6 @@ impl IndexSimulation {
         args.extend(words.iter().map(|word| word.text.as_str()));
         self.repo.in_folder(dir).try_git(args).await?;
         Ok(())
-    }
-
-    /// Whether the command line stages something that cannot be predicted.
-    pub(super) fn is_uncertain(&self) -> bool {
-        self.is_uncertain
-    }
-
-    /// Whether the command line stages anything.
-    pub(super) fn has_staged(&self) -> bool {
-        self.staged
     }
 
     /// The commit that git would make.

@@ -126,13 +126,13 @@ async fn check_commit(
     // Files that are staged already are safe from the rest of the line; files in the work tree are not.
     let empty =
         matches!(decision.outcome, Outcome::Exempt(Exemption::NoChange)) && !options.amend && !options.allow_empty;
-    let reads_files = options.all || !options.paths.is_empty() || index.has_staged() || empty;
+    let reads_files = options.all || !options.paths.is_empty() || index.has_staged || empty;
     let may_change = match action.prior_effect {
         PriorEffect::None | PriorEffect::Refs => false,
         PriorEffect::Files => reads_files,
         PriorEffect::Index | PriorEffect::Directory => true,
     };
-    Ok((options.is_uncertain || index.is_uncertain() || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
+    Ok((options.is_uncertain || index.is_uncertain || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
 }
 
 async fn check_push(config_args: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {

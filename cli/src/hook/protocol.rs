@@ -93,7 +93,7 @@ pub(super) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What a hook tells the client. The default is no opinion.
+/// What a hook tells the client. Its default means no opinion.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct HookOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
