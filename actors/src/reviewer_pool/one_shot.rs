@@ -240,9 +240,8 @@ impl OneShot {
         };
         let caps = Caps { stdout_line: MAX_LINE_BYTES, ..Caps::default() };
         let deadline = (Instant::now() + self.persona.time_limit).min(deadline);
-        let grace = runner.shared.settings.pool.stop_grace;
         let ProcessOutcome { exit, last_words, interruption } =
-            runner.run(process, spec, None, caps, on_line, Some((deadline, grace))).await;
+            runner.run(process, spec, None, caps, on_line, Some(deadline)).await;
         let (message, then) = match (interruption, &exit) {
             (Some(Interruption::Killed), _) => (exit.to_string(), AfterFailure::Exit),
             (Some(Interruption::Stopped), _) => ("it was stopped".to_owned(), AfterFailure::Release),

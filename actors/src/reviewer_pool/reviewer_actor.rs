@@ -36,8 +36,8 @@ const LAUNCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Messages handled by a [`ReviewerActor`].
 pub(crate) enum ReviewerMessage {
-    /// Sends SIGTERM to the process and everything below it, SIGKILL after the grace period.
-    Stop { grace: Duration },
+    /// Sends SIGTERM to the process and everything below it, SIGKILL after `pool.stop_grace`.
+    Stop,
     /// Sends SIGKILL at once.
     Kill,
 }
@@ -179,9 +179,8 @@ impl Runner {
         Ok(process)
     }
 
-    /// Runs `spec` in the shim and waits until the process and everything it started has exited. At the limit it is
-    /// stopped with the given grace period. `secret` is removed from the log. `on_line` gets the lines of stdout, see
-    /// [`Output::drain`].
+    /// Runs `spec` in the shim and waits until the process and everything it started has exited. At the deadline it
+    /// is stopped. `secret` is removed from the log. `on_line` gets the lines of stdout, see [`Output::drain`].
     pub(crate) async fn run(
         &mut self,
         mut process: Process,
@@ -189,7 +188,7 @@ impl Runner {
         secret: Option<String>,
         caps: Caps,
         mut on_line: impl FnMut(Option<&str>) + Send + 'static,
-        limit: Option<(Instant, Duration)>,
+        deadline: Option<Instant>,
     ) -> ProcessOutcome {
         let identity = process.identity().clone();
         let path = self.shared.settings.pool.folder.join(format!("{}.log", self.row.id));
@@ -209,7 +208,7 @@ impl Runner {
         if launched.is_err() {
             process.kill();
         }
-        let (exit, interruption) = self.wait(&mut process, limit).await;
+        let (exit, interruption) = self.wait(&mut process, deadline).await;
         if let ProcessExit::Lost(_) = exit {
             sweep(vec![(self.row.id.clone(), identity)]).await;
         }
@@ -227,15 +226,15 @@ impl Runner {
     async fn wait(
         &mut self,
         process: &mut Process,
-        mut limit: Option<(Instant, Duration)>,
+        mut deadline: Option<Instant>,
     ) -> (ProcessExit, Option<Interruption>) {
+        let grace = self.shared.settings.pool.stop_grace;
         let mut interruption = None;
         loop {
-            let limit_at = limit.map_or_else(Instant::now, |(at, _)| at);
             tokio::select! {
                 exit = process.wait() => return (exit, interruption),
                 order = self.orders.recv() => match order {
-                    Some(ReviewerMessage::Stop { grace }) => {
+                    Some(ReviewerMessage::Stop) => {
                         interruption = Some(Interruption::Stopped);
                         process.stop(grace).await;
                     }
@@ -249,11 +248,10 @@ impl Runner {
                         return (process.wait().await, Some(Interruption::Killed));
                     }
                 },
-                () = sleep_until(limit_at), if limit.is_some() => {
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     interruption = interruption.or(Some(Interruption::TimedOut));
-                    if let Some((_, grace)) = limit.take() {
-                        process.stop(grace).await;
-                    }
+                    deadline = None;
+                    process.stop(grace).await;
                 }
             }
         }
@@ -264,7 +262,7 @@ impl Runner {
         tokio::select! {
             done = work => Ok(done),
             order = self.orders.recv() => Err(match order {
-                Some(ReviewerMessage::Stop { .. }) => Interruption::Stopped,
+                Some(ReviewerMessage::Stop) => Interruption::Stopped,
                 Some(ReviewerMessage::Kill) | None => Interruption::Killed,
             }),
         }

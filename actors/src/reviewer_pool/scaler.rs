@@ -313,7 +313,7 @@ impl ReviewerPool {
         let Some(reviewer) = state.reviewers.get_mut(id) else { return };
         if matches!(reviewer.phase, Phase::Draining) {
             reviewer.phase = Phase::Stopping;
-            reviewer.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+            reviewer.mailbox.send(ReviewerMessage::Stop);
         }
     }
 
@@ -379,7 +379,7 @@ impl ReviewerPool {
             Phase::Starting | Phase::Running | Phase::Draining => {
                 reviewer.phase = Phase::Stopping;
                 reviewer.stop_reason = Some(why);
-                reviewer.mailbox.send(ReviewerMessage::Stop { grace: self.settings().stop_grace });
+                reviewer.mailbox.send(ReviewerMessage::Stop);
             }
             Phase::Stopping => {}
             // It lost the seat before it exited, so its exit is judged as if it had been stopped.
