@@ -92,10 +92,11 @@ impl Route {
             // A browser has no token when it opens the page, which reveals nothing about this broker.
             Self::Docs(_) => RequiredRole::Public,
             // The service checks the role of a tool's caller.
-            Self::Api(route) => match route.operation.role() {
-                RequiredRole::Operator if route.operation.is_tool() => RequiredRole::Any,
-                role => role,
-            },
+            Self::Api(route) => {
+                let role = route.operation.role();
+                let is_operators_tool = route.operation.is_tool() && matches!(role, RequiredRole::Operator);
+                if is_operators_tool { RequiredRole::Any } else { role }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use api::{
     decode::{DecodeError, Malformed},
 };
 use domain::review::Refusal;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::StoreError;
 use tracing::error;
 
@@ -63,10 +63,7 @@ impl From<serde_json::Error> for CallError {
 }
 
 pub(crate) fn error_body(error: &BrokerError) -> ErrorBody {
-    let details = match details(error) {
-        Value::Object(details) => details,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-    };
+    let details = details(error).as_object().cloned().unwrap_or_default();
     ErrorBody {
         code: ErrorCode::parse(error.code()).unwrap_or(ErrorCode::Unknown),
         error: format!("{error}{}", hint(error)),
