@@ -7,7 +7,7 @@ fn read(text: &str) -> Result<PlanningConfig, String> {
 }
 
 #[test]
-fn a_project_that_says_nothing_works_solo() {
+fn without_settings_tandem_is_disabled() {
     let solo = PlanningConfig::default();
     assert!(!solo.tandem_enabled && !solo.requires(Category::CodeChange));
     assert_eq!(read("{}"), Ok(solo.clone()));
@@ -33,7 +33,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn hooks_ask_where_the_project_wants_them_to() {
+fn hooks_require_approvals_at_the_configured_points() {
     let asks = |text: &str| {
         let tandem = read(text).unwrap();
         (tandem.requires_approval_at(GitPoint::Commit), tandem.requires_approval_at(GitPoint::Push))
@@ -47,7 +47,7 @@ fn hooks_ask_where_the_project_wants_them_to() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_not_guessed() {
+fn an_unknown_value_is_an_error() {
     let cases = [
         (r#"{"tandem_enabled": "yes"}"#, r#"config.json: tandem_enabled is "yes"; expected true or false"#),
         (

@@ -250,7 +250,7 @@ fn an_address_that_others_reach_needs_tokens() {
 }
 
 #[test]
-fn everything_wrong_is_reported_at_once() {
+fn all_problems_are_reported_at_once() {
     let world = World::new()
         .user("claims.lease = 'soon'\nserver.listen = 'here'")
         .project("git.program = '/tmp/evil'")

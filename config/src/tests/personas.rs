@@ -40,7 +40,7 @@ fn wrong_in_project(lines: &str) -> String {
 }
 
 #[test]
-fn five_are_built_in_and_choose_nothing_that_costs() {
+fn the_built_in_personas_choose_no_model() {
     let personas = World::new().load().personas;
     let names: Vec<_> = personas.keys().map(String::as_str).collect();
     assert_eq!(names, ["architecture", "general", "performance", "security", "tests"]);
@@ -123,7 +123,7 @@ fn a_project_tunes_and_tightens() {
 }
 
 #[test]
-fn a_project_never_opens_up() {
+fn a_projects_persona_cannot_loosen_anything() {
     for lines in [
         "mode = 'one_shot'",
         "runtime = 'command'",
@@ -218,7 +218,7 @@ fn a_persona_is_called_like_its_file() {
 }
 
 #[test]
-fn all_problems_of_all_files_are_told_at_once() {
+fn problems_of_settings_and_personas_are_reported_together() {
     let world = World::new()
         .user("claims.lease = 'soon'")
         .user_persona("security.toml", "modell = 'opus'\ntime_limit = 3")
@@ -312,7 +312,7 @@ fn every_bad_panel_is_named_with_what_is_allowed() {
     assert_snapshot!(rule("category = 'code'\npersonas = []"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: category must be one of plan_review, code_change, verification, handoff; rule 2: personas must be a list of 1 to 10 names; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
     assert_snapshot!(rule("paths = []\npersonas = ['tests']\nreplace = 'no'"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: paths must be a list of 1 to 100 patterns; rule 2: replace must be true or false; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
     assert_snapshot!(rule("paths = ['src/[a']\npersonas = ['tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: rule 2: paths: "src/[a": unclosed character class; missing ']'; expected a list of rules with personas and category or paths, such as [{ paths = ["migrations/**"], personas = ["architecture"] }]"#);
-    assert_snapshot!(rule("paths = ['b']\npersonas = ['nobody', 'tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: unknown persona "nobody"; expected some of architecture, general, performance, security, tests"#);
+    assert_snapshot!(rule("paths = ['b']\npersonas = ['absent', 'tests']"), @r#"config: ~/.config/countersign/config.toml: panel.rules = [{ … }, { … }]: unknown persona "absent"; expected some of architecture, general, performance, security, tests"#);
 }
 
 #[test]

@@ -63,9 +63,9 @@ fn a_pool_can_be_set_in_variables() {
 }
 
 #[test]
-fn what_a_reviewer_starts_may_read_settings_too() {
-    let told = ["COUNTERSIGN_TOKEN", "COUNTERSIGN_MCP_URL", "COUNTERSIGN_REVIEWER_ID"];
-    told.into_iter().fold(World::new(), |world, name| world.variable(name, "x")).load();
+fn variables_of_a_reviewer_process_are_not_settings() {
+    let variables = ["COUNTERSIGN_TOKEN", "COUNTERSIGN_MCP_URL", "COUNTERSIGN_REVIEWER_ID"];
+    variables.into_iter().fold(World::new(), |world, name| world.variable(name, "x")).load();
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn settings_that_contradict_each_other_name_both() {
 }
 
 #[test]
-fn a_prompt_is_checked_before_anybody_reads_it() {
+fn a_prompt_template_is_checked_when_settings_are_loaded() {
     let error = |text: &str| {
         let world = World::new();
         world.write("prompt.md", text);
@@ -141,7 +141,7 @@ fn a_prompt_is_checked_before_anybody_reads_it() {
 }
 
 #[test]
-fn a_projects_file_says_nothing_about_the_pool() {
+fn a_projects_file_cannot_set_the_pool() {
     let of_pool = |rule: &&crate::schema::Rule| rule.key.starts_with("pool.");
     assert!(RULES.iter().filter(of_pool).all(|rule| rule.scope == Scope::OperatorOnly));
     let words = project_error("pool.enabled = true");

@@ -37,7 +37,7 @@ fn a_secret_file_may_lie_in_the_home() {
 }
 
 #[test]
-fn no_project_names_an_address() {
+fn a_project_cannot_add_a_receiver() {
     for file in [GOOD, "[webhooks]\nattempts = 1\n"] {
         let error = project_error(file);
         assert!(error.contains("not allowed in a project's file"), "{error}");
@@ -46,7 +46,7 @@ fn no_project_names_an_address() {
 }
 
 #[test]
-fn what_is_wrong_with_a_receiver_is_said_without_its_address() {
+fn problems_of_a_receiver_do_not_quote_its_url() {
     let bad = "[[webhooks.receivers]]\nname = \"a b\"\nurl = \"https://me:hunter2@a.example\"\nevents = [\"verdict\"]\n\
                allow_http = 1\n[[webhooks.receivers]]\nname = \"a b\"\nproject = \"\"\nkey = 1\n";
     let error = user_error(bad);
