@@ -28,6 +28,20 @@ use std::fmt::Write as _;
 const TEXT_COLUMNS: usize = 160;
 const PREVIEW_CHARS: usize = 100;
 
+/// Filters of the commands about many reviews.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PeriodArgs {
+    /// Only this project
+    #[arg(long, value_name = "PROJECT")]
+    pub project: Option<String>,
+    /// Only since a time, a date (in UTC), or an age (30m, 24h, 7d)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only before a time, a date or an age
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
     /// Show only events of this review: R-12, its id, or a prefix of the id
@@ -39,15 +53,8 @@ pub struct AuditArgs {
     /// Show only events of this kind, such as verdict_given
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Show only events of this project
-    #[arg(long, value_name = "PROJECT")]
-    project: Option<String>,
-    /// Show only events since a time, a date (in UTC), or an age (30m, 24h, 7d)
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Show only events before a time, a date or an age
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    period: PeriodArgs,
     /// Show the oldest events first
     #[arg(long)]
     oldest: bool,
@@ -62,9 +69,9 @@ pub(crate) async fn audit(args: AuditArgs) -> Result<(), CliError> {
         review_id: args.review.as_deref().map(review_args::id),
         actor: args.actor,
         kind: parse_optional("kind", args.kind.as_deref())?,
-        project: args.project,
-        since: args.since,
-        until: args.until,
+        project: args.period.project,
+        since: args.period.since,
+        until: args.period.until,
         order: Some(if args.oldest { EventOrder::Oldest } else { EventOrder::Newest }),
         ..Default::default()
     };

@@ -3,6 +3,7 @@
 use crate::{
     CliError,
     client::BrokerArgs,
+    commands::history::PeriodArgs,
     error::parse_optional,
     render::{clipped, duration, execute_and_print, format_local, table},
 };
@@ -17,15 +18,8 @@ const NAME_COLUMNS: usize = 40;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Count only reviews of this project
-    #[arg(long, value_name = "PROJECT")]
-    project: Option<String>,
-    /// Count only reviews submitted since a time, a date (in UTC), or an age (24h, 7d)
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Count only reviews submitted before a time, a date or an age
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    period: PeriodArgs,
     /// Add figures for each reviewer, persona, category or day
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
@@ -35,7 +29,8 @@ pub struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     let group_by = parse_optional("group_by", args.by.as_deref())?;
-    let request = StatsRequest { project: args.project, since: args.since, until: args.until, group_by };
+    let PeriodArgs { project, since, until } = args.period;
+    let request = StatsRequest { project, since, until, group_by };
     execute_and_print::<GetReviewStats>(&args.broker.connect().await?, &request, render).await
 }
 

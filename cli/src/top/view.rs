@@ -85,11 +85,11 @@ fn panes(app: &App, frame: &mut Frame, area: Rect) {
 
 fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
     let width = usize::from(area.width.saturating_sub(2));
-    let lines: Vec<Line<'_>> = match pane {
-        Pane::Reviews => app.state.reviews.iter().map(|row| review(row, width)).collect(),
-        Pane::Reviewers => app.reviewers().iter().map(|row| reviewer(row, width)).collect(),
-        Pane::Events => app.events.iter().map(|row| event(row, width)).collect(),
-        Pane::Actors => app.state.actors.iter().map(|line| Line::from(clipped(line, width))).collect(),
+    let lines: Vec<String> = match pane {
+        Pane::Reviews => app.state.reviews.iter().map(review).collect(),
+        Pane::Reviewers => app.reviewers().iter().map(reviewer).collect(),
+        Pane::Events => app.events.iter().map(event).collect(),
+        Pane::Actors => app.state.actors.clone(),
     };
     let is_selected = app.pane == pane;
     let border = if is_selected { Style::new().bold() } else { Style::new().dim() };
@@ -99,7 +99,8 @@ fn pane(app: &App, frame: &mut Frame, area: Rect, pane: Pane) {
         return;
     }
     let marked = if is_selected { Style::new().reversed() } else { Style::new() };
-    let list = List::new(lines).block(block).highlight_style(marked);
+    let list =
+        List::new(lines.iter().map(|line| Line::from(clipped(line, width)))).block(block).highlight_style(marked);
     frame.render_stateful_widget(list, area, &mut ListState::default().with_selected(Some(app.selected(pane))));
 }
 
@@ -116,28 +117,26 @@ fn empty_text(app: &App, pane: Pane) -> String {
     }
 }
 
-fn review(review: &ReviewRow, width: usize) -> Line<'static> {
+fn review(review: &ReviewRow) -> String {
     let status = style::status(review.head.status);
     let (number, round, age) = (review.head.number, review.head.current_round, format_age(review.updated_at));
     let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.plain());
     let holder = review.claimed_by.as_deref().map(|holder| format!("[{}] ", clipped(holder, 14))).unwrap_or_default();
-    Line::from(clipped(&format!("{head}{holder}{}", one_line(&review.intent)), width))
+    format!("{head}{holder}{}", one_line(&review.intent))
 }
 
-fn reviewer(reviewer: &Reviewer, width: usize) -> Line<'static> {
+fn reviewer(reviewer: &Reviewer) -> String {
     let (name, state, held) = (&reviewer.name, &reviewer.state, reviewer.reviews.join(" "));
     let cost = reviewer.cost_usd.map(|cost| format!("  ${cost:.2}")).unwrap_or_default();
-    let line = format!("{name:<12} {state:<9} {held:<8} {} done{cost}", reviewer.completed);
-    Line::from(clipped(&line, width))
+    format!("{name:<12} {state:<9} {held:<8} {} done{cost}", reviewer.completed)
 }
 
-fn event(event: &Event, width: usize) -> Line<'static> {
+fn event(event: &Event) -> String {
     let time = jiff::Timestamp::from(event.at).strftime("%H:%M:%S");
     let number = event.number.map(|number| number.to_string()).unwrap_or_default();
     let kind = event.kind().as_str();
     let actor = event.actor.as_deref().unwrap_or_default();
-    let line = format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&event_text(event)));
-    Line::from(clipped(&line, width))
+    format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&event_text(event)))
 }
 
 fn detail(frame: &mut Frame, area: Rect, title: &str, lines: &[String], first: usize) {
