@@ -52,7 +52,7 @@ fn keys_act_on_the_selected_pane() {
     assert!(app.message.contains("Tab"), "{}", app.message);
     assert_eq!(press(&mut app, "\tKy"), Some(Action::Kill("codex-r1-a7f3".into())));
     assert_eq!(press(&mut app, "a"), None, "no review is selected");
-    app.add_events([claimed("R-9", 4)].into_iter());
+    app.add_events([claimed("R-9", 4)]);
     assert_eq!(press(&mut app, "\t\n"), Some(Action::Open("R-9".into())), "an event leads to its review");
     assert_eq!((app.pane, press(&mut app, "\t\t")), (Pane::Events, None));
     assert_eq!(app.pane, Pane::Reviews);

@@ -132,7 +132,7 @@ fn reviewer(reviewer: &Reviewer) -> String {
 }
 
 fn event(event: &Event) -> String {
-    let time = jiff::Timestamp::from(event.at).strftime("%H:%M:%S");
+    let time = event.at.strftime("%H:%M:%S");
     let number = event.number.map(|number| number.to_string()).unwrap_or_default();
     let kind = event.kind().as_str();
     let actor = event.actor.as_deref().unwrap_or_default();

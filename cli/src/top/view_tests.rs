@@ -17,7 +17,7 @@ fn app() -> App {
                            "completed": 4, "cost_usd": 0.5 });
     let actors = vec!["broker".to_owned(), "└─ store".to_owned()];
     let mut app = App::new(BrokerState { reviews, pool: Some(pool(reviewer)), actors });
-    app.add_events([claimed("R-12", 41)].into_iter());
+    app.add_events([claimed("R-12", 41)]);
     app
 }
 
