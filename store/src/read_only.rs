@@ -135,7 +135,7 @@ impl ReadOnlyStore {
     /// The files of the newest reviews with a diff, approved or not.
     pub async fn list_review_files(&mut self, limit: i64) -> Result<Vec<ReviewFiles>, StoreError> {
         let rows = sqlx::query_scalar!(
-            r#"SELECT json_object('number', r.number, 'approved', json(iif(r.approved_hash IS NULL, 'false', 'true')),
+            r#"SELECT json_object('number', 'R-' || r.number, 'approved', json(iif(r.approved_hash IS NULL, 'false', 'true')),
                                   'base', r.base_commit, 'files', json(c.files)) AS "json!: String"
                FROM reviews r JOIN contents c ON c.hash = r.content_hash
                WHERE r.diff_check IS NOT NULL ORDER BY r.number DESC LIMIT ?"#,
