@@ -1,4 +1,4 @@
-//! The interface of the actors. Changes to a review are commands of the domain; reads go to the store's reader.
+//! The interface to the actors. A change to a review is sent as a domain command; reads go to the store's reader.
 
 mod long_poll;
 
@@ -8,12 +8,12 @@ use crate::{
     error::BrokerError,
     gateway::CommandPayload,
     introspection::{CallStats, Tree, WriterStats},
-    limits::{self, PATH, Text, TextKind::Name, command_texts},
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
     requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
+    size_limits::{self, PATH, Text, TextKind::Name, command_texts},
     submission::{Changes, Submissions, front_matter},
     supervisor::SupervisorMessage,
 };
@@ -117,7 +117,7 @@ impl Broker {
     pub async fn execute(&self, id: ReviewId, command: Command) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
         if let Command::Claim(claim) = &command {
-            limits::check_reviewer(&claim.by)?;
+            size_limits::check_reviewer(&claim.by)?;
         }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
@@ -210,9 +210,9 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
         let limits = &self.0.shared.settings.limits;
-        let limit = limits::page(limits, limit)?;
+        let limit = size_limits::page(limits, limit)?;
         let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
-        limits::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
+        size_limits::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
         Ok(self.reader().list_findings(filter, parse_cursor(cursor)?, limit).await?)
     }
 
@@ -225,7 +225,7 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
-        let limit = limits::page(&self.0.shared.settings.limits, limit)?;
+        let limit = size_limits::page(&self.0.shared.settings.limits, limit)?;
         self.check_name("actor", filter.actor.as_ref())?;
         Ok(self.reader().list_events_by(filter, order, parse_cursor(cursor)?, limit).await?)
     }
@@ -241,7 +241,7 @@ impl Broker {
 
     /// Checks that a name is allowed: not empty, one line, not too long.
     pub fn check_name(&self, field: &'static str, name: Option<&String>) -> Answer<()> {
-        limits::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
+        size_limits::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
     }
 
     /// Refuses a project that is not registered.

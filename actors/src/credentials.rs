@@ -1,5 +1,5 @@
-//! Callers that have shown a token, and the credentials of this run. Credentials are kept in memory only, so they end
-//! with the broker that issued them.
+//! Looks up callers by their token, and keeps the tokens that this broker gave to its reviewer processes. Those are in
+//! memory only, so they end with the broker.
 
 pub use domain::credential::{Authority, LOCAL_OPERATOR, Scope, SecretHash};
 

@@ -1,4 +1,4 @@
-//! Why a request failed. Every variant has a stable code.
+//! The error type of the broker: why a request failed. Every variant has a stable code.
 
 use domain::{ids::ReviewNumber, review::Refusal};
 use git::GitError;

@@ -1,4 +1,4 @@
-//! The actor tree, as operators see it.
+//! Builds the tree of running actors that operators see.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Requests and responses of the [`Broker`](crate::Broker): typed, without a wire format.
+//! Request and response types of the [`Broker`](crate::Broker), independent of any wire format.
 
 use domain::{
     consensus::PolicyRequest,

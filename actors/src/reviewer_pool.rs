@@ -11,12 +11,12 @@ mod exited_reviewers;
 mod one_shot;
 mod review_events;
 mod reviewer_actor;
-mod reviewers;
+mod reviewer_registry;
 mod scaler;
 mod spawn_health;
 mod spawn_plan;
 
-pub use reviewers::{LiveReviewer, PoolStatus};
+pub use reviewer_registry::{LiveReviewer, PoolStatus};
 
 use crate::{
     Shared,
@@ -32,7 +32,7 @@ use domain::{
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use reviewer_actor::{Exit, ReviewerMessage};
-use reviewers::{Phase, Reviewer};
+use reviewer_registry::{Phase, Reviewer};
 use spawn_health::SpawnHealth;
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

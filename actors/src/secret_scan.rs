@@ -4,14 +4,14 @@ use crate::{
     Shared,
     credentials::SecretHash,
     error::BrokerError,
-    limits::{self, Text},
+    size_limits::{self, Text},
 };
 use store::{SECRET_DIGITS, SECRET_PREFIX};
 
 impl Shared {
     /// Checks the texts of a request: their limits, then whether they contain a token.
     pub(crate) async fn check_texts(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
-        limits::check(&self.settings.limits, texts)?;
+        size_limits::check(&self.settings.limits, texts)?;
         self.refuse_secrets(texts).await
     }
 

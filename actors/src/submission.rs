@@ -13,10 +13,10 @@ use crate::{
     Shared,
     error::BrokerError,
     gateway::{CommandPayload, Reviews},
-    limits,
     projects::Projects,
     requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
     review::CommandOutcome,
+    size_limits,
 };
 use domain::{
     content::{Content, digest_json},
@@ -139,8 +139,8 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let limits = &self.shared.settings.limits;
         self.shared.check_texts(&request.texts(limits)).await?;
-        limits::check_findings(limits, &request.findings)?;
-        limits::check_metrics(request.metrics.as_ref())?;
+        size_limits::check_findings(limits, &request.findings)?;
+        size_limits::check_metrics(request.metrics.as_ref())?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }

@@ -1,4 +1,4 @@
-//! What operators read beside reviews: personas, settings, the actor tree and the API description.
+//! Requests and responses of the operations for operators: personas, settings, the actor tree and the API description.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Claiming a seat of a review and giving it back.
+//! Requests and responses for claiming a seat of a review and giving it back.
 
 use crate::{
     diffs::{DiffState, Files},

@@ -1,4 +1,4 @@
-//! The voting policy of a review, and where the votes stand.
+//! Response types for the voting policy of a review and the current state of the vote.
 
 use domain::{
     consensus::{Outcome, Rule, RuleName},

@@ -1,4 +1,4 @@
-//! What responses say about a diff: git's check, the files it touches, and the commits it was read from.
+//! Response types that describe a diff: whether it applies, the files it changes, and the commits it was read from.
 
 use crate::excerpt::{excerpt, fitting};
 use domain::{

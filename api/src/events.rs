@@ -1,4 +1,4 @@
-//! Events, as subscribers, webhooks, the activity feed and the audit log report them.
+//! The event type that subscribers, webhooks, the activity feed and the audit log receive.
 
 use domain::{
     credential::Authority,

@@ -1,4 +1,4 @@
-//! Bounds on texts and lists inside a response. Every text in a response is bounded, whatever was stored.
+//! Truncates texts and lists in a response, so that no response exceeds its limit.
 
 use serde::Serialize;
 

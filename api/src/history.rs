@@ -1,4 +1,4 @@
-//! The past: a review's timeline, the activity feed and the audit log.
+//! Requests and responses for reading the past: the timeline of a review, the activity feed and the audit log.
 
 use domain::{
     event_kind::EventKind,

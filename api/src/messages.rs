@@ -1,4 +1,4 @@
-//! The discussion between proposer and reviewers.
+//! Requests and responses for the discussion between proposer and reviewers.
 
 pub use domain::query::Message;
 

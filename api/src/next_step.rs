@@ -1,4 +1,4 @@
-//! The `next` field of responses: what the proposer or the reviewers can call now.
+//! Computes the `next` field of responses: the tools that the proposer or the reviewers can call now.
 
 use crate::reviews::has_counter_patch;
 use domain::review::{Review, Status};

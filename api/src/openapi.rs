@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of operations and the schemas of its types.
+//! Generates the OpenAPI 3.1 document from the table of operations and the schemas of its types.
 
 use crate::{
     operation::{OperationId, PREFIX, ROUTES},

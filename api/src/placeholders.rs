@@ -1,4 +1,4 @@
-//! Placeholders for settings in descriptions, so that the numbers that agents read are those in force.
+//! Fills placeholders in tool descriptions with the configured values, so that agents read the limits in force.
 
 use serde_json::{Map, Value};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Reading a proposal: its content page by page, and everything known about it.
+//! Requests and responses for reading a proposal, page by page.
 
 pub use domain::query::{Iteration, ReviewerEffort};
 

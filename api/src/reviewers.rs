@@ -1,4 +1,5 @@
-//! The pool of reviewer processes: listing, starting and stopping them, and reading their output.
+//! Requests and responses for the pool of reviewer processes: listing, starting and stopping them, and reading their
+//! logs.
 
 use domain::reviewer_pool::PoolState;
 use schemars::JsonSchema;

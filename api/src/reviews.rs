@@ -1,4 +1,4 @@
-//! Reviews: creating, revising, listing, waiting for, closing and cancelling them.
+//! Requests and responses for creating, revising, listing, waiting for, closing and cancelling reviews.
 
 use crate::{
     consensus::{Consensus, Policy, dollars},

@@ -1,4 +1,4 @@
-//! Submitting a verdict with its issues and suggestions.
+//! Request and response for submitting a verdict with its issues and suggestions.
 
 use crate::{
     consensus::Consensus,

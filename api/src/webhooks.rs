@@ -1,4 +1,4 @@
-//! Webhooks and their failed deliveries, for operators.
+//! Requests and responses for operators about webhooks and their failed deliveries.
 
 pub use domain::query::DeadDelivery;
 

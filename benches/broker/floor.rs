@@ -1,4 +1,5 @@
-//! The floor: commits of the store and of the disk alone, without HTTP.
+//! Measures commits of the store alone and syncs of the disk alone, without HTTP: the lower bound for a call that saves
+//! something.
 
 use super::{Effort, stored::submission};
 use std::{

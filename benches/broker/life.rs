@@ -1,4 +1,4 @@
-//! The ceiling and complete reviews, with several numbers of clients.
+//! Measures complete reviews, from creation to closing, with several numbers of concurrent clients.
 
 use super::{
     Effort,

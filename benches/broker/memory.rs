@@ -1,4 +1,4 @@
-//! The memory of a loaded, idle review, without its content.
+//! Measures the memory of a loaded, idle review.
 
 use super::{Effort, load::Connection, server::Server};
 use serde_json::json;

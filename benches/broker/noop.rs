@@ -1,4 +1,5 @@
-//! The ceiling: one tool that does nothing, served in the same way as the tools of the broker.
+//! An MCP server with one tool that does nothing, on the same HTTP stack as the broker: the upper bound for calls per
+//! second.
 
 use countersign::http::{self, Limits, RequestGuard};
 use rmcp::{

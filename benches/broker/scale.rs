@@ -1,4 +1,4 @@
-//! A small and a large database: startup, memory, and pages of the list.
+//! Compares a small and a large database: start-up time, memory, and time per page of the review list.
 
 use super::{
     Effort,

@@ -1,4 +1,4 @@
-//! A server under load: a child process and its CPU time and memory.
+//! Starts a server as a child process and measures its CPU time and memory.
 
 use std::{path::Path, process::Stdio, time::Duration};
 use tokio::{

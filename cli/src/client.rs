@@ -4,7 +4,7 @@ pub(crate) mod discovery;
 pub(crate) mod event_stream;
 pub(crate) mod pagination;
 
-use crate::{CliError, NO_BROKER, config_args::ConfigArgs, progress};
+use crate::{CliError, NO_BROKER, config_overrides::ConfigArgs, progress};
 use anyhow::{Context as _, anyhow};
 use api::{BROKER_PID_HEADER, ErrorBody, Operation, route::EncodedRequest};
 use config::DataDir;

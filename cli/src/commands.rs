@@ -21,6 +21,7 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tandem;
 pub(crate) mod token;
+pub(crate) mod top;
 pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod watch;

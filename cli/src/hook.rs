@@ -12,7 +12,7 @@ mod session_start;
 mod shell;
 mod stop;
 
-use crate::{CliError, commands::gate::FailModeArgs, config_args::ConfigArgs};
+use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs};
 use protocol::respond;
 use std::path::PathBuf;
 

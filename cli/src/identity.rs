@@ -1,4 +1,4 @@
-//! The caller: the broker that a command talks to, and the name it acts under.
+//! The options that say under which name a command acts, and the connection to the broker it acts through.
 
 use crate::{
     CliError,

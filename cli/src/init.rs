@@ -13,7 +13,7 @@ mod report;
 mod self_command;
 mod user_files;
 
-use crate::{CliError, client::discovery as locate, config_args::ConfigArgs};
+use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs};
 use anyhow::anyhow;
 use change::{Change, InitTarget, Kind};
 use clients::{Client, SettingsDirs};

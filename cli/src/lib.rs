@@ -4,8 +4,7 @@
 
 mod client;
 mod commands;
-mod config_args;
-mod editor;
+mod config_overrides;
 mod error;
 mod hook;
 mod identity;
@@ -16,9 +15,9 @@ mod render;
 mod review_args;
 mod signals;
 mod terminal;
-mod top;
+mod text_input;
 
-pub use config_args::{ConfigArgs, ResolvedConfig};
+pub use config_overrides::{ConfigArgs, ResolvedConfig};
 pub use error::CliError;
 pub use signals::Signals;
 

@@ -8,7 +8,7 @@ mod jsonrpc;
 use crate::{
     CliError,
     client::discovery::{Starter, client, given_token},
-    config_args::{ConfigArgs, ResolvedConfig},
+    config_overrides::{ConfigArgs, ResolvedConfig},
 };
 use forwarder::{BrokerTarget, Forwarder};
 use git::ClientRepo;

@@ -1,4 +1,4 @@
-//! The review argument: the review that is named, else the only one that fits.
+//! The review argument of commands. Without one, the only review that fits is used.
 
 use crate::{
     CliError,

@@ -1,4 +1,4 @@
-//! The signals that ask a process to stop.
+//! Waits for the signals that ask a process to stop.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};

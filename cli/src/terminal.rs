@@ -1,4 +1,4 @@
-//! Output to stdout and stderr: width, colours and closed pipes.
+//! Writes to stdout and stderr: handles the terminal width, colours and closed pipes.
 
 use crate::CliError;
 use anstream::AutoStream;

@@ -1,4 +1,4 @@
-//! Problems of a configuration, and the origins of settings.
+//! The error type of the configuration, and the origin (file, variable, flag) of each setting.
 
 use std::fmt;
 

@@ -16,13 +16,13 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration
 use serde::{Deserialize, Serialize};
 
 pub mod data_dir;
+mod default_panel;
 mod error;
 mod merge;
-mod panel;
 mod personas;
 pub mod planning;
-mod pool;
 pub mod reviewer_log;
+mod reviewer_pool;
 mod schema;
 mod settings;
 mod sources;
@@ -32,7 +32,7 @@ mod webhooks;
 pub use data_dir::{DataDir, DataDirLock, LockError, RunningBroker};
 pub use error::{ConfigError, Origin};
 pub use merge::Loaded;
-pub use pool::Pool;
+pub use reviewer_pool::Pool;
 pub use sources::{Flag, Sources};
 pub use webhooks::{Receiver, Webhooks};
 

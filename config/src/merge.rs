@@ -8,10 +8,10 @@ use domain::default_panel::MAX_SEATS;
 use domain::runtime::{MCP_URL_VARIABLE, REVIEWER_ID_VARIABLE, TOKEN_VARIABLE};
 use toml::Value;
 
+use crate::default_panel;
 use crate::error::{ConfigError, Origin, Problem, display_value};
-use crate::panel;
 use crate::personas::{self, Configured};
-use crate::pool;
+use crate::reviewer_pool;
 use crate::schema::{RULES, Rule, Scope};
 use crate::settings::{Entry, Settings, entries, unknown_variable};
 use crate::sources::Sources;
@@ -166,7 +166,7 @@ impl Merge<'_> {
         self.in_order("limits.page_items", "limits.max_page_items");
         // Refused values are missing and cannot be compared.
         if !self.problems.iter().any(|problem| problem.is_about("pool")) {
-            self.problems.extend(pool::contradictions(&self.settings));
+            self.problems.extend(reviewer_pool::contradictions(&self.settings));
         }
         let Configured { personas, origins: persona_origins, problems } = personas::load(self.sources, &self.settings);
         self.problems.extend(problems);
@@ -185,7 +185,7 @@ impl Merge<'_> {
     fn check_panels(&mut self, known: &BTreeSet<&str>) {
         let mut seats = BTreeSet::new();
         for key in ["panel.personas", "panel.rules"] {
-            let named = panel::named(self.settings.list(key));
+            let named = default_panel::named(self.settings.list(key));
             let unknown: Vec<_> =
                 named.clone().filter(|name| !known.contains(name)).map(|name| format!("{name:?}")).collect();
             if unknown.is_empty() {
@@ -267,7 +267,7 @@ fn tightened(rule: &Rule, value: Value, below: &Value, origin: &Origin) -> Resul
         (Scope::ProjectTightensTo(word), value, below) if value.as_str() != Some(word) && value != *below => {
             Err(format!("a project's file may only say {word:?}; it is {} ({origin})", display_value(below)))
         }
-        (Scope::ProjectAdds, Value::Array(more), _) if more.iter().any(panel::replaces) => {
+        (Scope::ProjectAdds, Value::Array(more), _) if more.iter().any(default_panel::replaces) => {
             Err("a project's file may add rules, but none with replace = true".to_owned())
         }
         (Scope::ProjectAdds, Value::Array(more), Value::Array(below)) => {

@@ -1,4 +1,4 @@
-//! Log files of reviewer processes.
+//! Reads the log files of reviewer processes.
 
 use std::{
     fs::{self, File},

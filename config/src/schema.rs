@@ -8,7 +8,7 @@ use domain::diff::FlagKind;
 use domain::persona::{MAX_PERSONA_NAME_CHARS, is_persona_name};
 
 use crate::validate::{self, Tables};
-use crate::{panel, webhooks};
+use crate::{default_panel, webhooks};
 
 pub(crate) struct Rule {
     /// `section.key`; `*` is the name of a project.
@@ -158,7 +158,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("webhooks.receivers", TablesOf(&webhooks::RECEIVERS), OperatorOnly),
     // A project may only add personas and rules.
     rule("panel.personas", PERSONAS, ProjectAdds),
-    rule("panel.rules", TablesOf(&panel::RULES), ProjectAdds),
+    rule("panel.rules", TablesOf(&default_panel::RULES), ProjectAdds),
     rule("gate.fail", OneOf(&["open", "closed"]), ProjectTightensTo("closed")),
     // An agent must not exempt its own changes.
     rule("gate.exempt", Globs, OperatorOnly),

@@ -1,5 +1,5 @@
-//! Sources of settings: files, variables, flags. Everything that belongs to the process (home, variables) is a field, so
-//! that tests can set it.
+//! Reads settings from files, environment variables and flags. Home folder and variables are fields, so that tests can
+//! set them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Receivers of webhooks. Only the operator can configure them.
+//! Settings of webhooks: the receivers of events. Only the operator can configure them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The rights of a token: what its holder may do, and in which projects.
+//! Credentials: the role of a token and the projects it is limited to.
 
 use crate::text::hex;
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,4 @@
-//! Path patterns, similar to those of `.gitignore`.
+//! Matches paths against patterns similar to those of `.gitignore`.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};

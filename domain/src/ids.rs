@@ -1,4 +1,4 @@
-//! Identifiers. They are created elsewhere, because that needs randomness.
+//! Identifier types for reviews and findings. They are created elsewhere, because that needs randomness.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

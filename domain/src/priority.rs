@@ -1,4 +1,4 @@
-//! Priorities: which review is claimed next.
+//! The priority of a review, which decides what is claimed next, and its default.
 
 use crate::review::Proposer;
 

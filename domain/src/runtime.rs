@@ -1,4 +1,5 @@
-//! Reviewer runtimes: which client program reviews, and where it is installed.
+//! Reviewer runtimes: the programs that can review (Claude Code, Codex or a custom command), and how they are found in
+//! PATH.
 
 use crate::persona::Persona;
 use std::{

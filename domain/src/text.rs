@@ -1,4 +1,4 @@
-//! Text written by agents and strangers, made safe and short enough to print.
+//! Escapes and truncates untrusted text, so that it is safe to print.
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Verdicts, what each of them requires, and the metrics of a review.
+//! The verdicts a reviewer can give, what each requires, and the cost and token counts reported with one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is about to land, or has landed: a tree and its parents.
+//! A candidate: a commit, or the staged changes, that the gate is asked about.
 
 use std::fs;
 

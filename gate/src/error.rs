@@ -1,4 +1,4 @@
-//! Why the gate could not tell.
+//! The error type of the gate: why it could not decide.
 
 use git::GitError;
 use store::StoreError;

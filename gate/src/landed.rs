@@ -1,4 +1,4 @@
-//! Finds the commits that a review became.
+//! Finds the commits in which the content of a review landed.
 
 use std::collections::{BTreeSet, HashSet};
 

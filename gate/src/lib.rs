@@ -8,16 +8,16 @@
 //! An error is the third answer: the gate could not tell.
 
 mod candidate;
+mod decision;
 mod error;
-mod gate;
 mod landed;
 mod range;
 mod receipt;
 mod verification;
 
 pub use candidate::Candidate;
+pub use decision::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
 pub use error::GateError;
-pub use gate::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
 pub use landed::RecentHistory;
 pub use range::{MAX_COMMITS, PushUpdate};
 pub use receipt::{Receipt, ReceiptReviewer};

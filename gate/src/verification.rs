@@ -1,4 +1,4 @@
-//! Verifies the commits of a range: by the database, and by their receipts.
+//! Verifies the commits of a range against the database and against their receipts.
 
 use git::UserRepo;
 

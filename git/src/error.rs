@@ -1,4 +1,4 @@
-//! Why a question about a repository has no answer.
+//! The error type of git operations.
 
 use std::borrow::Cow;
 use std::fmt::Display;

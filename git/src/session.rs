@@ -1,4 +1,4 @@
-//! A bounded sequence of git processes on behalf of one call.
+//! Runs several git processes for one call, with a shared time limit and temporary folder.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Events as they are sent: each is encoded once for all subscribers and webhooks.
+//! Encodes events for subscribers and webhooks, each event once.
 
 use api::events::{Event, EventData};
 use axum::extract::ws::Utf8Bytes;

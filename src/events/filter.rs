@@ -1,4 +1,4 @@
-//! Which events a subscriber wants and may see.
+//! Decides which events a subscriber wants and may see.
 
 use super::encode::EventTags;
 use crate::service::CallError;

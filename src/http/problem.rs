@@ -1,4 +1,4 @@
-//! JSON responses, and errors as problem details (RFC 9457).
+//! Encodes JSON responses, and errors as problem details (RFC 9457).
 
 use crate::{service::CallError, trace_id::TraceId};
 use actors::BrokerError;

@@ -1,4 +1,4 @@
-//! What operators read beside reviews: personas, settings and the actor tree.
+//! Operations for operators: personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
 use actors::introspection::MAX_LISTED_REVIEWS;

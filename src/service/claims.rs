@@ -1,4 +1,4 @@
-//! Claiming a seat and releasing it.
+//! Operations that claim a seat of a review and release it.
 
 use super::{Call, error::CallError, proposals::page_budget, require_text};
 use actors::{CommandOutcome, ReviewerCredential};

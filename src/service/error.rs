@@ -1,4 +1,4 @@
-//! Why a call failed, and how broker errors become error bodies.
+//! Converts errors of the broker into the error body that a caller gets.
 
 use actors::BrokerError;
 use api::{

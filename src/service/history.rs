@@ -1,4 +1,4 @@
-//! The past: a review's timeline, the activity feed and the audit log.
+//! Operations that read the past: the timeline of a review, the activity feed and the audit log.
 
 mod timeline;
 

@@ -1,4 +1,4 @@
-//! The discussion of a review.
+//! Operations that read the discussion of a review and add messages to it.
 
 use super::{Call, check_round, error::CallError, pagination::page_end, require_text};
 use actors::CommandOutcome;

@@ -1,4 +1,5 @@
-//! Long texts and lists in pages that clients do not truncate. Sizes are characters, positions are bytes.
+//! Splits long texts and lists into pages that agents' clients do not truncate. Sizes are characters, positions are
+//! bytes.
 
 use serde::Serialize;
 

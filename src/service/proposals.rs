@@ -1,4 +1,4 @@
-//! Reading a proposal page by page.
+//! The operation that reads a proposal, page by page.
 
 mod content;
 

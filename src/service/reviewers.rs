@@ -1,4 +1,4 @@
-//! The pool of reviewer processes and their output.
+//! Operations on the pool of reviewer processes, and reading their logs.
 
 use super::{Call, error::CallError, require_text};
 use actors::{BrokerError, credentials::Scope, reviewer_pool::LiveReviewer};

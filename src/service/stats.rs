@@ -1,4 +1,4 @@
-//! Statistics of reviews.
+//! The operation that returns statistics of reviews.
 
 use super::{
     Call,

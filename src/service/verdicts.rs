@@ -1,4 +1,4 @@
-//! Submitting a verdict.
+//! The operation that submits a verdict.
 
 use super::{Call, claims::identify_claim, error::CallError};
 use actors::{CommandOutcome, requests};

@@ -1,4 +1,4 @@
-//! Webhooks and their dead deliveries.
+//! Operations that list webhooks, and redeliver or drop deliveries that failed for good.
 
 use super::{Call, error::CallError};
 use actors::{BrokerError, credentials::Scope};

@@ -1,6 +1,6 @@
-//! What the writer is asked to write. Each value is written completely or not at all.
+//! The changes that the writer commits. Each is written completely or not at all.
 
-use crate::{StoreError, rows::ReviewerRow};
+use crate::{StoreError, query_types::ReviewerRow};
 use domain::{
     content::Content,
     finding::Finding,

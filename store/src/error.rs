@@ -1,4 +1,4 @@
-//! Errors of the database. Each variant is a decision the caller can make.
+//! The error type of the database. Variants are the cases that a caller handles differently.
 
 /// Why a read or a write failed.
 #[derive(Debug, Clone, thiserror::Error)]

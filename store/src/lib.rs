@@ -12,15 +12,15 @@
 mod change;
 mod error;
 mod event_log;
+mod query_types;
 pub mod read_only;
-mod rows;
 mod sqlite;
 mod tokens;
 
 pub use change::{Change, CommitReply, Committed, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
-pub use rows::{
+pub use query_types::{
     CounterPatchRow, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, Page, ProcessIdentity,
     ProjectQueue, ReviewFilter, ReviewMatch, ReviewerEnd, ReviewerRow, ReviewerWork, RoundRow, SeatRow, StatsPeriod,
     WaitingReview, WebhookRow,

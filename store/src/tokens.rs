@@ -1,5 +1,5 @@
-//! Bearer tokens. The command line creates and revokes them on a connection of its own, with or without a running broker.
-//! The broker only looks them up.
+//! Creates, lists, revokes and looks up bearer tokens. The command line uses its own connection, with or without a
+//! running broker.
 
 use crate::{
     Reader, StoreError,

@@ -1,4 +1,4 @@
-//! Creates migrations and decision records from templates.
+//! Creates new migrations and decision records from templates.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -1,12 +1,12 @@
-//! Reading a review or a list of reviews, and waiting for a change. None of it uses the mailbox of a review, and dropping
-//! the future ends a wait.
+//! Reads a review or a list of reviews, and waits until it changes. A read does not go through the review's mailbox,
+//! and a caller that disconnects ends its wait.
 
 use super::{Answer, Broker};
 use crate::{
     error::BrokerError,
-    limits,
     requests::{ListQuery, Listing, Wait, WaitResult},
     review::Snapshot,
+    size_limits,
     supervisor::SupervisorMessage,
 };
 use domain::{
@@ -78,7 +78,7 @@ impl Broker {
     }
 
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
-        let limit = limits::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = size_limits::page(&self.0.shared.settings.limits, query.limit)?;
         let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
         let (page, last_queued) = self.reader().list_reviews(&filters, query.cursor.as_deref(), limit).await?;
@@ -89,7 +89,7 @@ impl Broker {
     /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
     /// does not cover.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
-        let limit = limits::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = size_limits::page(&self.0.shared.settings.limits, query.limit)?;
         let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
         let filters = self.filters(&query)?;
         let _waiter = self.admit_waiter()?;

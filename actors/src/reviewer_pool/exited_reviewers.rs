@@ -6,7 +6,7 @@
 use super::{
     PoolMessage, ReviewerPool, State,
     reviewer_actor::Exit,
-    reviewers::{PendingExit, Phase, Reviewer},
+    reviewer_registry::{PendingExit, Phase, Reviewer},
     spawn_health::SpawnTarget,
     spawn_plan,
 };

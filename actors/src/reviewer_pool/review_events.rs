@@ -1,7 +1,7 @@
 //! Updates the pool from the log: which reviewers hold claims, who gave a verdict, and which claims went to reviewers
 //! that have exited.
 
-use super::{ReviewerPool, State, exited_reviewers, reviewers::HeldClaim};
+use super::{ReviewerPool, State, exited_reviewers, reviewer_registry::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
     review::{ClaimEndReason, Event, Requeued, Status, VerdictGiven},

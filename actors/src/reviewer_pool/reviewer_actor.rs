@@ -6,7 +6,7 @@
 use super::{
     PoolMessage,
     one_shot::{self, OneShot},
-    reviewers::SharedUsage,
+    reviewer_registry::SharedUsage,
     spawn_plan::SpawnPlan,
 };
 use crate::{

@@ -3,7 +3,7 @@
 use super::{
     LiveReviewer, PoolMessage, ReviewerPool, State, exited_reviewers,
     reviewer_actor::{ReviewerActor, ReviewerMessage},
-    reviewers::{Phase, Reviewer},
+    reviewer_registry::{Phase, Reviewer},
     spawn_health::SpawnTarget,
     spawn_plan::SpawnPlan,
 };

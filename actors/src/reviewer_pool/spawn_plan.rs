@@ -1,6 +1,6 @@
 //! Plans a new reviewer: its name, credential, prompt, command line and folder.
 
-use super::{PoolSettings, one_shot::OneShot, reviewer_actor::Assignment, reviewers::SharedUsage};
+use super::{PoolSettings, one_shot::OneShot, reviewer_actor::Assignment, reviewer_registry::SharedUsage};
 use crate::{
     Shared,
     credentials::ReviewerCredential,

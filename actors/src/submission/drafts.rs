@@ -3,8 +3,8 @@
 use super::Submissions;
 use crate::{
     error::BrokerError,
-    limits::{Text, TextKind::Unlimited, target_field},
     requests::DraftRequest,
+    size_limits::{Text, TextKind::Unlimited, target_field},
 };
 use domain::{
     content::{Content, ContentHash},

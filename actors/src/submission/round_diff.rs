@@ -1,4 +1,4 @@
-//! The difference between two rounds of a review.
+//! Computes the difference between two rounds of a review.
 
 use super::{
     Submissions,

@@ -1,6 +1,6 @@
 //! Finds the broker of a data folder, and starts one if needed.
 
-use crate::{ADDRESS_IN_USE, TAKEN, config_args::ConfigArgs};
+use crate::{ADDRESS_IN_USE, TAKEN, config_overrides::ConfigArgs};
 use anyhow::{Context as _, anyhow};
 use config::{
     DataDir, RunningBroker,

@@ -1,4 +1,4 @@
-//! Reads lists and texts that come in pages.
+//! Fetches all pages of a list or a long text.
 
 use crate::{CliError, client::Client};
 use api::{

@@ -5,7 +5,7 @@ mod broker;
 mod clients;
 mod system;
 
-use crate::{CliError, config_args::ConfigArgs, render::print};
+use crate::{CliError, config_overrides::ConfigArgs, render::print};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::fmt::Write as _;

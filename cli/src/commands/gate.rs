@@ -4,7 +4,7 @@
 
 use crate::{
     CliError,
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::gate::{gate_answer, report, unknown_answer},
     terminal,
 };
@@ -139,13 +139,13 @@ pub(crate) async fn open_gate_with(
 }
 
 /// The repository that the arguments name, and the settings that apply to it.
-pub(crate) async fn repo_and_config(config_args: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
-    let dir = match &config_args.repo {
+pub(crate) async fn repo_and_config(config_overrides: &ConfigArgs) -> anyhow::Result<(UserRepo, Config)> {
+    let dir = match &config_overrides.repo {
         Some(dir) => dir.clone(),
         None => std::env::current_dir()?,
     };
     let repo = UserRepo::find(&dir).await.map_err(name_repo_option)?;
-    let config = load_config(config_args)?;
+    let config = load_config(config_overrides)?;
     Ok((repo, config))
 }
 
@@ -155,6 +155,6 @@ pub(crate) fn name_repo_option(error: GitError) -> anyhow::Error {
     if is_outside { anyhow!("{error}; change to one or pass --repo") } else { error.into() }
 }
 
-pub(crate) fn load_config(config_args: &ConfigArgs) -> anyhow::Result<Config> {
-    Ok(config_args.resolve(None).map_err(|failure| failure.error)?.config)
+pub(crate) fn load_config(config_overrides: &ConfigArgs) -> anyhow::Result<Config> {
+    Ok(config_overrides.resolve(None).map_err(|failure| failure.error)?.config)
 }

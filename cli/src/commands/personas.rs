@@ -1,6 +1,6 @@
 //! `countersign personas`: lists the personas and default panels in the settings. It needs no broker.
 
-use crate::{CliError, config_args::ConfigArgs, render::table, terminal};
+use crate::{CliError, config_overrides::ConfigArgs, render::table, terminal};
 use config::{Loaded, Origin};
 use domain::default_panel::PanelRule;
 use domain::persona::Persona;

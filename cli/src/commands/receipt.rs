@@ -5,7 +5,7 @@
 use crate::{
     CliError,
     commands::gate::{open_gate, repo_and_config},
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::gate::{describe, name, short_id},
     terminal,
 };

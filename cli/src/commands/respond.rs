@@ -5,11 +5,10 @@ mod verdict_file;
 use crate::{
     CliError,
     commands::request::source::read_file,
-    editor,
     identity::Caller,
     render::{issue, print, review, style},
     review_args::ReviewArgs,
-    terminal,
+    terminal, text_input,
 };
 use anyhow::anyhow;
 use api::{
@@ -106,7 +105,7 @@ impl Args {
         let mut request = match &self.file {
             Some(file) => verdict_file::parse(&read_file(file)?, Some(file), verdict)?,
             None if self.edit || self.wants_editor() => {
-                verdict_file::parse_text(&editor::edit(&template(review)).await?, verdict)?
+                verdict_file::parse_text(&text_input::edit(&template(review)).await?, verdict)?
             }
             None => VerdictRequest::new("", verdict.ok_or_else(verdict_file::missing_verdict)?),
         };

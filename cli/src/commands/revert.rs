@@ -6,7 +6,7 @@
 use crate::{
     CliError,
     commands::gate::{open_gate_with, repo_and_config},
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::{
         clipped,
         gate::{name, short_id},

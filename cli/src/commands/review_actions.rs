@@ -3,11 +3,11 @@
 use crate::{
     CliError,
     commands::watch::print_or_watch,
-    editor::TextArgs,
     error::possible_values,
     identity::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
     review_args::{self, ReviewArgs},
+    text_input::TextArgs,
 };
 use api::{
     claims::{ClaimRequest, ClaimResponse, ReleaseRequest},

@@ -4,7 +4,7 @@ use crate::{
     CliError,
     client::BrokerArgs,
     commands::watch::print_or_watch,
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::{clipped, duration, execute_and_print, table},
     terminal,
 };

@@ -1,6 +1,7 @@
-//! `countersign tandem`: prints whether the project works in tandem, and its settings. It needs no broker.
+//! `countersign tandem`: prints whether the project requires a review for its changes (tandem mode), and its settings
+//! for that. It needs no broker.
 
-use crate::{CliError, USAGE, config_args::ConfigArgs, terminal};
+use crate::{CliError, USAGE, config_overrides::ConfigArgs, terminal};
 use anyhow::anyhow;
 use config::planning::{PLANNING_FILE, PlanningConfig};
 use serde_json::json;

@@ -3,7 +3,7 @@
 
 use crate::{
     CliError, USAGE,
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     error::possible_values,
     render::{Cell, style, table},
     terminal,

@@ -1,9 +1,9 @@
-//! `countersign verify`: which commits of a range are approved, and what proves it.
+//! `countersign verify`: lists which commits of a range are approved, with the evidence for each.
 
 use crate::{
     CliError,
     commands::gate::{open_gate_with, repo_and_config},
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::{
         clipped,
         gate::{describe, describe_near_miss, short_id, yes_or_no},

@@ -4,7 +4,7 @@ use super::{Gated, Message, PrePush};
 use crate::{
     CliError,
     commands::gate::{load_config, open_gate, repo_and_config},
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::gate::report,
     terminal::remark,
 };
@@ -72,8 +72,8 @@ fn conclude(decisions: anyhow::Result<Vec<Decision>>, args: &Gated) -> Result<()
 }
 
 /// Whether a failed check refuses: by the command line, else by the settings. Unreadable settings mean open.
-pub(super) fn fail_mode(chosen: Option<FailMode>, config_args: &ConfigArgs) -> FailMode {
-    chosen.or_else(|| load_config(config_args).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
+pub(super) fn fail_mode(chosen: Option<FailMode>, config_overrides: &ConfigArgs) -> FailMode {
+    chosen.or_else(|| load_config(config_overrides).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
 }
 
 /// Adds the trailer of the approving review to the message that is about to be committed.
@@ -92,9 +92,9 @@ pub(super) async fn commit_message(args: Message) {
     report_failure("cannot write the receipt trailer", written.await);
 }
 
-pub(super) async fn post_commit(config_args: ConfigArgs) {
+pub(super) async fn post_commit(config_overrides: ConfigArgs) {
     let written = async {
-        let (repo, config) = repo_and_config(&config_args).await?;
+        let (repo, config) = repo_and_config(&config_overrides).await?;
         if config.gate.receipt != config::ReceiptKind::Note {
             return anyhow::Ok(());
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     commands::gate::{load_config, open_gate},
-    config_args::ConfigArgs,
+    config_overrides::ConfigArgs,
     render::gate::report,
 };
 use config::{FailMode, planning::GitPoint};
@@ -51,7 +51,7 @@ pub(super) async fn run(args: Gated) {
 }
 
 /// Why the command is denied, if it is.
-async fn find_denial(config_args: &ConfigArgs) -> anyhow::Result<Option<String>> {
+async fn find_denial(config_overrides: &ConfigArgs) -> anyhow::Result<Option<String>> {
     let input = HookInput::from_stdin()?;
     let Some(line) = input.command_line() else { return Ok(None) };
     let dir = input.dir()?;
@@ -76,8 +76,8 @@ async fn find_denial(config_args: &ConfigArgs) -> anyhow::Result<Option<String>>
         };
         match &action.kind {
             ActionKind::Stage(how) => index.stage(&action.dir, how, &action.args).await?,
-            ActionKind::Commit => reasons.extend(check_commit(config_args, &repo, index, &action).await?),
-            ActionKind::Push => reasons.extend(check_push(config_args, &repo, &action).await?),
+            ActionKind::Commit => reasons.extend(check_commit(config_overrides, &repo, index, &action).await?),
+            ActionKind::Push => reasons.extend(check_push(config_overrides, &repo, &action).await?),
             ActionKind::Unknown(_) if aliases == MAX_ALIASES => {}
             ActionKind::Unknown(name) => {
                 aliases += 1;
@@ -104,13 +104,13 @@ async fn repo_of(action: &mut GitAction, dir: &Path) -> Option<UserRepo> {
 }
 
 /// Uses the settings of the repository that the command works in.
-async fn open_repo_gate(config_args: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
-    let config_args = ConfigArgs { repo: Some(repo.root().to_owned()), ..config_args.clone() };
-    open_gate(repo, &load_config(&config_args)?).await
+async fn open_repo_gate(config_overrides: &ConfigArgs, repo: &UserRepo) -> anyhow::Result<Gate> {
+    let config_overrides = ConfigArgs { repo: Some(repo.root().to_owned()), ..config_overrides.clone() };
+    open_gate(repo, &load_config(&config_overrides)?).await
 }
 
 async fn check_commit(
-    config_args: &ConfigArgs,
+    config_overrides: &ConfigArgs,
     repo: &UserRepo,
     index: &IndexSimulation,
     action: &GitAction,
@@ -119,7 +119,8 @@ async fn check_commit(
     if (options.commits_nothing && !options.is_uncertain) || !is_required(GitPoint::Commit, repo).await {
         return Ok(None);
     }
-    let decision = open_repo_gate(config_args, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
+    let decision =
+        open_repo_gate(config_overrides, repo).await?.decide(index.commit(&action.dir, &options).await?).await?;
     if !decision.passes() {
         return Ok(Some(report(&[decision])));
     }
@@ -135,7 +136,11 @@ async fn check_commit(
     Ok((options.is_uncertain || index.is_uncertain || may_change).then(|| UNCHECKABLE_COMMIT.to_owned()))
 }
 
-async fn check_push(config_args: &ConfigArgs, repo: &UserRepo, action: &GitAction) -> anyhow::Result<Option<String>> {
+async fn check_push(
+    config_overrides: &ConfigArgs,
+    repo: &UserRepo,
+    action: &GitAction,
+) -> anyhow::Result<Option<String>> {
     if !is_required(GitPoint::Push, repo).await {
         return Ok(None);
     }
@@ -163,7 +168,7 @@ async fn check_push(config_args: &ConfigArgs, repo: &UserRepo, action: &GitActio
         Some(remote) => remote,
         None => default_remote(repo).await?,
     };
-    let decisions = open_repo_gate(config_args, repo).await?.decide_push(Some(&remote), &updates).await?;
+    let decisions = open_repo_gate(config_overrides, repo).await?.decide_push(Some(&remote), &updates).await?;
     if !decisions.iter().all(Decision::passes) {
         return Ok(Some(report(&decisions)));
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     client::discovery::{Starter, client, find},
-    config_args::{ConfigArgs, ResolvedConfig},
+    config_overrides::{ConfigArgs, ResolvedConfig},
 };
 use git::UserRepo;
 
@@ -42,8 +42,8 @@ async fn broker_status(args: &SessionStart, repo: &UserRepo) -> String {
 /// The URL of the running broker. With `--start`, a broker is started if none runs.
 async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::Result<Option<String>> {
     let root = repo.root().to_owned();
-    let config_args = ConfigArgs { repo: Some(root.clone()), ..args.agent.config.clone() };
-    let ResolvedConfig { config, repo } = config_args.resolve(None).map_err(|failure| failure.error)?;
+    let config_overrides = ConfigArgs { repo: Some(root.clone()), ..args.agent.config.clone() };
+    let ResolvedConfig { config, repo } = config_overrides.resolve(None).map_err(|failure| failure.error)?;
     let (client, data_dir) = (client()?, config.server.data_dir);
     if let Some(note) = find(&client, &data_dir).await {
         return Ok(Some(note.url));
@@ -51,6 +51,6 @@ async fn find_or_start_broker(args: &SessionStart, repo: &UserRepo) -> anyhow::R
     if !args.start {
         return Ok(None);
     }
-    let starter = Starter { config: config_args, data_dir, repo };
+    let starter = Starter { config: config_overrides, data_dir, repo };
     Ok(Some(starter.find_or_start(&client).await?.url))
 }

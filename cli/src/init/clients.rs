@@ -1,4 +1,5 @@
-//! The supported clients: how to detect each one, where its settings are, and which entries it needs.
+//! The supported agent clients (Claude Code, Codex, Gemini): how to detect each one, where its settings are, and which
+//! entries it needs.
 
 use super::{
     change::{InitTarget, Kind},

@@ -1,4 +1,4 @@
-//! Git hooks: a marked block at the start of each hook script.
+//! Installs the git hooks: a marked block at the start of each hook script.
 
 use super::{
     change::{InitTarget, Kind},

@@ -1,4 +1,5 @@
-//! Instructions for agents: skills, guards, and marked sections in files of the user. The texts are in `integrations/`.
+//! Installs instructions for agents: skills, guards, and marked sections in files of the user. The texts are in
+//! `integrations/`.
 
 use super::{
     change::{InitTarget, Kind},

@@ -1,4 +1,4 @@
-//! The output of `init`: the changes as a diff, and notes for the user.
+//! Prints what `init` did or would do: the changes as a diff, and notes for the user.
 
 use super::{
     change::{Change, Kind},

@@ -1,4 +1,4 @@
-//! The command with which installed files call this program.
+//! Builds the command line with which installed hooks and client settings call this program.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! Decisions of the gate, as text and as JSON.
+//! Renders decisions of the gate as text and as JSON.
 
 use super::clipped;
 use domain::{review::Status, text::escape, time::Timestamp};

@@ -1,4 +1,4 @@
-//! Issues as text.
+//! Renders issues as text.
 
 use crate::render::{Cell, indented, one_line, style, table};
 use api::issues::Issue;

@@ -1,4 +1,4 @@
-//! A review as text: the lines that several commands print, and the commands that are possible next.
+//! Renders a review as text: the lines that several commands print, and the commands that are possible next.
 
 use crate::render::{
     Cell, format_age, indented, one_line,

@@ -1,4 +1,4 @@
-//! Styles of statuses, severities and verdicts. Each has a symbol beside its colour.
+//! Colours and symbols of statuses, severities and verdicts.
 
 use super::Cell;
 use anstyle::{AnsiColor, Color, Style};

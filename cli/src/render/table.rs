@@ -1,4 +1,4 @@
-//! Tables. Columns are as wide as their widest cell; if the terminal is narrower, cells are clipped.
+//! Renders tables. A column is as wide as its widest cell; if the terminal is narrower, cells are clipped.
 
 use super::style;
 use crate::terminal;

@@ -1,4 +1,5 @@
-//! Flags: what in a patch needs a reviewer's attention.
+//! Finds the parts of a patch that need a reviewer's attention, such as symlinks, hidden characters and files with
+//! instructions for agents.
 
 use super::{
     Flag, FlagKind, header,

@@ -1,4 +1,4 @@
-//! Parses findings as reviewers write them: in a tool call, a client's response or a message.
+//! Parses findings as reviewers write them: in a tool call, in the output of a reviewer program, or in a message.
 
 use super::{FindingKind, Lines, Location, NewFinding, Severity};
 use schemars::JsonSchema;

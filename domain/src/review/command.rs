@@ -1,4 +1,4 @@
-//! Commands: what a caller can ask of a review.
+//! Commands: the changes that a caller can request of a review.
 
 use super::{Category, ClaimEndReason, DiffCheck, DiffFacts, Proposer, ReviewTarget, Role, Round};
 use crate::{

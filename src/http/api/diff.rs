@@ -1,4 +1,4 @@
-//! Diffs and patches as text, for programs. Large ones stay in memory until the client has read them, so their number
+//! Serves diffs and patches as plain text. Large ones stay in memory until the client has read them, so their number
 //! and duration are limited.
 
 use super::{Api, ApiRequest, response};

@@ -1,4 +1,4 @@
-//! The page to read and try the API. It loads nothing from other hosts, and its policy forbids it.
+//! Serves the page to read and try the API. It loads nothing from other hosts.
 
 use crate::http::problem::with_text;
 use axum::{

@@ -1,9 +1,10 @@
-//! Rounds, messages, verdicts and counter-patches of a review, and what its verdicts cost.
+//! Queries for the rounds, messages, verdicts and counter-patches of a review, and for the tokens and money its
+//! verdicts used.
 
 use super::{Reader, parse_all, parse_word, to_u32, to_u64};
 use crate::{
     StoreError,
-    rows::{CounterPatchRow, Page, RoundRow},
+    query_types::{CounterPatchRow, Page, RoundRow},
 };
 use domain::{
     ids::ReviewNumber,

@@ -7,7 +7,7 @@
 use super::{Reader, parse_word, to_id, to_u32, to_u64};
 use crate::{
     EventRecord, LogEntry, StoreError, TimelineRecord,
-    rows::{EventFilter, Page},
+    query_types::{EventFilter, Page},
 };
 use domain::{
     event_kind::EventKind,

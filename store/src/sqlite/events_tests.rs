@@ -3,7 +3,7 @@
 use super::{MAX_WALK, order_by, select};
 use crate::{
     LogEntry, PoolChange, StoreError, TimelineRecord,
-    rows::{EventFilter, ProcessIdentity, ReviewerRow},
+    query_types::{EventFilter, ProcessIdentity, ReviewerRow},
     sqlite::stats::tests::{ReviewFixture, known_reviews},
 };
 use domain::{

@@ -1,9 +1,9 @@
-//! Lists of findings, page by page.
+//! Queries for lists of findings, page by page.
 
 use super::{Reader, to_id};
 use crate::{
     StoreError,
-    rows::{FindingFilter, ListedFinding, Page},
+    query_types::{FindingFilter, ListedFinding, Page},
 };
 use domain::ids::ReviewNumber;
 use sqlx::{QueryBuilder, Row as _, Sqlite};

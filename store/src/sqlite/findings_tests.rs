@@ -1,7 +1,7 @@
 //! Pages of findings across reviews.
 
 use super::{MAX_WALK, select};
-use crate::{rows::FindingFilter, sqlite::stats::tests::known_reviews};
+use crate::{query_types::FindingFilter, sqlite::stats::tests::known_reviews};
 use domain::ids::ReviewNumber;
 use rusqlite::Connection;
 use sqlx::Execute as _;

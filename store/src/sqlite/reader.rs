@@ -1,7 +1,7 @@
-//! The read-only connections. They see what is committed and never wait for the writer.
+//! The pool of read-only connections. They see what is committed and never wait for the writer.
 
 use super::{connect_options, reviews::ContentCache};
-use crate::{Settings, StoreError, rows::ReviewMatch};
+use crate::{Settings, StoreError, query_types::ReviewMatch};
 use domain::ids::{ReviewId, ReviewNumber};
 use serde::de::DeserializeOwned;
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};

@@ -1,4 +1,4 @@
-use crate::{rows::ReviewMatch, sqlite::stats::tests::known_reviews};
+use crate::{query_types::ReviewMatch, sqlite::stats::tests::known_reviews};
 use domain::ids::ReviewId;
 
 #[tokio::test]

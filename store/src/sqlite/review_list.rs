@@ -5,7 +5,7 @@
 use super::{Reader, to_u64};
 use crate::{
     StoreError,
-    rows::{ListOrder, Page, ReviewFilter},
+    query_types::{ListOrder, Page, ReviewFilter},
 };
 use domain::review::{Review, Status};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};

@@ -1,9 +1,10 @@
-//! Reviewer processes of the pool: running, ended, what they hold, and which seats wait for them.
+//! Queries for the pool's reviewer processes: those that run or have ended, the claims they hold, and the seats that
+//! wait for one.
 
 use super::{Reader, parse_all, to_id, to_u64};
 use crate::{
     PoolChange, StoreError,
-    rows::{FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
+    query_types::{FreeSeat, ProjectQueue, ReviewerRow, SeatRow, WaitingReview},
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},

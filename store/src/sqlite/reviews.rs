@@ -1,4 +1,4 @@
-//! Snapshots: the rows of one review, from which its actor is rebuilt. Contents by hash.
+//! Loads a review from its rows, so that its actor can be rebuilt, and loads contents by their hash.
 
 use super::{Reader, parse_all};
 use crate::StoreError;

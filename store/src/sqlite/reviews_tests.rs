@@ -2,7 +2,7 @@
 
 use crate::{
     Change, Settings, Store, open,
-    rows::{ReviewFilter, WaitingReview},
+    query_types::{ReviewFilter, WaitingReview},
 };
 use domain::{
     consensus::Escalation,

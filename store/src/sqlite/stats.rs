@@ -1,5 +1,5 @@
-//! Statistics of the reviews submitted in a period, with their verdicts and findings. SQL does the counting. A review's
-//! row has the times of its status changes, so its log is not read.
+//! Queries for the statistics of the reviews submitted in a period. SQL does the counting. A review's row has the times
+//! of its status changes, so its log is not read.
 
 use super::{Reader, events::NumberedTable, parse_word, to_u64};
 use crate::{StatsPeriod, StoreError};

@@ -1,7 +1,7 @@
-//! Delivery state of webhooks: each webhook's cursor in the log, and the events it could not be sent.
+//! Queries for the delivery state of webhooks: each webhook's position in the log, and the events it could not be sent.
 
 use super::{Reader, parse_all, to_u32, to_u64};
-use crate::{DeliverySelector, StoreError, WebhookChange, WebhookStep, rows::WebhookRow};
+use crate::{DeliverySelector, StoreError, WebhookChange, WebhookStep, query_types::WebhookRow};
 use domain::{ids::ReviewNumber, query::DeadDelivery, time::Timestamp};
 use rusqlite::{Connection, params};
 

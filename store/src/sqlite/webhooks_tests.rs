@@ -1,4 +1,4 @@
-use crate::{DeliverySelector, PoolChange, Settings, Store, WebhookChange, WebhookStep, open, rows::WebhookRow};
+use crate::{DeliverySelector, PoolChange, Settings, Store, WebhookChange, WebhookStep, open, query_types::WebhookRow};
 use domain::{
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},

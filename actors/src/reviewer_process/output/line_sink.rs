@@ -1,4 +1,5 @@
-//! Splits output into lines and passes each on: to the log, to the last lines, and to the callback for stdout.
+//! Splits the output of a reviewer process into lines. Each line goes to the log file and into a buffer of the last
+//! lines; lines of stdout also go to a callback.
 
 use super::Caps;
 use domain::text::{ellipsize, escape_except_tabs};

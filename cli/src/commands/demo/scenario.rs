@@ -1,4 +1,4 @@
-//! The steps of the demo: a change with two bugs is proposed, reviewed, revised, approved and committed.
+//! The steps of the demo: propose a change with two bugs, review it, revise it, approve it and commit it.
 
 use super::{
     Narrator,

@@ -1,4 +1,4 @@
-//! Checks of the data folder: the running broker, the database, and file permissions.
+//! Checks the data folder: the running broker, the database, and file permissions.
 
 use super::Check;
 use crate::client::discovery::{client, find};

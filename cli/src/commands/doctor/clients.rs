@@ -1,7 +1,8 @@
-//! Checks of the agent clients: installed programs, their connection to the broker, and the reviewer pool.
+//! Checks the agent clients (Claude Code, Codex, Gemini): installed programs, their connection to the broker, and the
+//! reviewer pool.
 
 use super::Check;
-use crate::config_args::ConfigArgs;
+use crate::config_overrides::ConfigArgs;
 use config::{Config, Pool};
 use domain::runtime::Runtime;
 use std::{ffi::OsStr, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio, time::Duration};

@@ -1,4 +1,4 @@
-//! Checks of git, the repository and the disk.
+//! Checks git, the repository and the disk.
 
 use super::Check;
 use git::UserRepo;

@@ -1,4 +1,4 @@
-//! The proposed change: commits, the index, the working tree, a diff or a plan.
+//! Collects the change to propose: commits, staged changes, the working tree, a diff file or a plan.
 
 use crate::{CliError, commands::gate::name_repo_option, terminal};
 use anyhow::{Context as _, anyhow};

@@ -12,7 +12,7 @@
 //! ## suggestion a better name
 //! ```
 
-use crate::{CliError, editor::without_comments, error::parse_variant};
+use crate::{CliError, error::parse_variant, text_input::without_comments};
 use anyhow::{Context as _, anyhow};
 use api::{
     Operation as _,

@@ -1,4 +1,4 @@
-//! Reads a command line character by character.
+//! The lexer of shell command lines: reads them character by character and returns words and operators.
 
 use super::{Connector, Item, Script, SimpleCommand, Word};
 use std::{iter::Peekable, str::Chars};

@@ -1,4 +1,4 @@
-//! Line diffs between two texts: to show a change, to undo it, and to preserve line endings.
+//! Computes line diffs between two texts: to show a change, to undo it, and to preserve line endings.
 
 use domain::text::escape;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A block of lines between two marker lines, in Markdown files and shell scripts.
+//! Inserts and removes a block of lines between two marker lines, in Markdown files and shell scripts.
 
 use super::{EditError, line_diff::dominant_newline};
 

@@ -1,4 +1,4 @@
-//! Messages: proposer and reviewer take turns on each seat.
+//! Rules of the discussion: on each seat proposer and reviewer take turns.
 
 use super::{
     super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Role, Seat, Status, is_discussed,

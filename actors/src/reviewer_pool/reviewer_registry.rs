@@ -1,4 +1,5 @@
-//! The pool's reviewers, each from its spawn until its exit is recorded, and how operators see them.
+//! The list of the pool's reviewers, each from the start of its process until its exit is recorded, and its form for
+//! operators.
 
 use super::{
     reviewer_actor::{Exit, ReviewerMessage},

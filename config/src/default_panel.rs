@@ -1,4 +1,4 @@
-//! Checks of the default panel: the personas of proposals that name none.
+//! Checks the default panel in the settings: the personas that review proposals which name none.
 
 use domain::default_panel::MAX_SEATS;
 use domain::persona::is_persona_name;

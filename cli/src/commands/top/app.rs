@@ -1,4 +1,4 @@
-//! State of the screen and handling of keys. It does not draw and does not call the broker.
+//! The state of `countersign top` and how keys change it. It does not draw and does not call the broker.
 #![expect(clippy::wildcard_enum_match_arm, reason = "most keys have no function")]
 
 use super::BrokerState;

@@ -1,4 +1,4 @@
-//! Reviews, reviewers and events for the tests of `top`.
+//! Sample reviews, reviewers and events for the tests of `top`.
 
 use api::{events::Event, reviewers::ListReviewersResponse, reviews::ReviewRow};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 use super::draw;
-use crate::top::{
+use crate::commands::top::{
     BrokerState,
     app::App,
     fixtures::{claimed, pool, review},

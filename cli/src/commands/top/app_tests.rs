@@ -1,5 +1,5 @@
 use super::{Action, App, Mode, Pane};
-use crate::top::{
+use crate::commands::top::{
     BrokerState,
     fixtures::{claimed, pool, review},
 };

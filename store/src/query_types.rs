@@ -1,4 +1,4 @@
-//! What queries take, and the rows that `domain::query` does not have.
+//! Filters that queries take, and row types that they return.
 
 use domain::{
     event_kind::EventKind,
