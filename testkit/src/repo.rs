@@ -77,7 +77,6 @@ impl Default for Repo {
 }
 
 /// Runs git in `dir`. It must succeed: its stdout without the last newline.
-#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 pub fn git(dir: &Path, args: &[&str]) -> String {
     let output = git_command(dir).args(args).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -85,6 +84,7 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// Git in `dir` with an author, without the configuration of the machine.
+#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 pub fn git_command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("LC_ALL", "C");

@@ -17,7 +17,7 @@ use tokio::{
 async fn a_diff_is_available_as_text_and_as_pages() {
     let broker = TestBroker::with_settings("[limits]\npage_chars = 1000\n").await;
     let (rest, mcp) = (broker.rest(), broker.client());
-    broker.repo().write("long.txt", &"a line of text\n".repeat(500));
+    broker.repo().write("long.txt", "a line of text\n".repeat(500));
     broker.repo().git(&["add", "--all"]);
     let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
     let review = id(&mcp.call("create_review", proposal_with("long", json!({ "diff": diff }))).await);
@@ -106,7 +106,7 @@ async fn a_diff_that_the_client_does_not_read_is_aborted() {
     let broker = TestBroker::with_settings("[server]\nwrite_timeout = \"5s\"\n").await;
     let (rest, mcp) = (broker.rest(), broker.client());
     // More than the buffers of the system hold.
-    broker.repo().write("long.txt", &"a line of sixteen\n".repeat(400_000));
+    broker.repo().write("long.txt", "a line of sixteen\n".repeat(400_000));
     broker.repo().git(&["add", "--all"]);
     let diff = broker.repo().git(&["diff", "--cached"]) + "\n";
     let review = id(&mcp.call("create_review", proposal_with("long", json!({ "diff": diff }))).await);

@@ -13,7 +13,7 @@ use testkit::Repo;
 async fn every_kind_of_change_is_listed_and_makes_the_tree_that_git_makes() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
-    repo.write("old name.txt", &"a line that stays\n".repeat(20));
+    repo.write("old name.txt", "a line that stays\n".repeat(20));
     repo.write("gone.txt", "away\n");
     repo.write("script.sh", "echo\n");
     std::fs::write(repo.path().join("picture.png"), [0, 159, 146, 150, 0, 1, 2]).unwrap();

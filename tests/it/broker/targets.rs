@@ -322,7 +322,7 @@ async fn a_target_has_exactly_one_kind() {
 async fn renames_binary_files_and_non_ascii_names_are_kept() {
     let broker = TestBroker::start().await;
     let (client, repo) = (broker.client(), broker.repo());
-    repo.write("old name.txt", &"a line that stays\n".repeat(20));
+    repo.write("old name.txt", "a line that stays\n".repeat(20));
     repo.write("mode.sh", "echo\n");
     std::fs::write(repo.path().join("latin.txt"), b"caf\xe9\nolder\n").unwrap();
     repo.commit("before");
@@ -377,7 +377,7 @@ async fn a_target_has_the_same_limits_as_a_diff() {
     let (client, repo) = (broker.client(), broker.repo());
     let before = last_event(&client).await;
     repo.git(&["checkout", "--quiet", "-b", "large"]);
-    repo.write("large.txt", &"many\n".repeat(1000));
+    repo.write("large.txt", "many\n".repeat(1000));
     repo.commit("large");
     let refused = client.refused("too_long", "create_review", target("large", json!({ "branch": "large" }))).await;
     assert_eq!((&refused["field"], &refused["limit"]), (&json!("diff"), &json!(2000)));

@@ -235,7 +235,7 @@ async fn a_changed_entry_is_kept_and_reported() {
     let changed = place.read(".mcp.json").replace("120000", "5");
     place.repo.write(".mcp.json", &changed);
     // A neighbouring entry is not ours.
-    place.repo.write(".codex/config.toml", &format!("model = \"x\"\n\n{}", place.read(".codex/config.toml")));
+    place.repo.write(".codex/config.toml", format!("model = \"x\"\n\n{}", place.read(".codex/config.toml")));
     let gemini = place.read(".gemini/settings.json").replacen('{', "{ \"theme\": \"dark\",", 1);
     place.repo.write(".gemini/settings.json", &gemini);
     let ended = place.init(&["--remove", "--yes"]).finish().await;

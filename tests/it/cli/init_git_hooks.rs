@@ -40,7 +40,6 @@ fn script(path: &Path, text: &str) {
 }
 
 /// Runs git as the user does: whether it succeeded, and its output.
-#[expect(clippy::disallowed_methods, reason = "tests have nothing else to do while git runs")]
 fn git_in(dir: &Path, home: &Path, path: &str, args: &[&str]) -> (bool, String) {
     let output = git_command(dir).args(args).env("PATH", path).env("HOME", home).output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())

@@ -78,13 +78,13 @@ async fn an_approval_holds_on_another_base_and_for_a_diff_with_other_context() {
     broker.repo().commit("long");
     for (round, options) in [&["-U10"][..], &["--no-prefix"], &["-U0"], &["-U10", "--no-prefix"]].iter().enumerate() {
         let text = std::fs::read_to_string(broker.repo().path().join("long.txt")).unwrap();
-        broker.repo().write("long.txt", &text.replace("20\n", "20\nzwanzig\n"));
+        broker.repo().write("long.txt", text.replace("20\n", "20\nzwanzig\n"));
         broker.repo().git(&["add", "--all"]);
         approve_staged(&broker, options).await;
         broker.command(&["gate"]).stdout().await;
         broker.repo().git(&["stash", "--quiet"]);
         broker.repo().write(&format!("other{round}.txt"), "other\n");
-        broker.repo().write("long.txt", &format!("{round}\n{text}"));
+        broker.repo().write("long.txt", format!("{round}\n{text}"));
         broker.repo().commit("another base");
         broker.repo().git(&["stash", "pop", "--quiet"]);
         broker.repo().git(&["add", "--all"]);

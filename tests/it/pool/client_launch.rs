@@ -64,7 +64,7 @@ async fn reviews_for_the_pool(client: Client, settings: RuntimeSettings) -> Opti
     let home = TempDir::new().unwrap();
     let (workspace, ran) = (broker.repo().path(), home.path().join("ran"));
     let hook = json!({ "hooks": [{ "type": "command", "command": format!("touch {}", ran.display()) }] });
-    broker.repo().write(".claude/settings.json", &json!({ "hooks": { "SessionStart": [hook] } }).to_string());
+    broker.repo().write(".claude/settings.json", json!({ "hooks": { "SessionStart": [hook] } }).to_string());
 
     let claim = json!({ "review_id": "${review_id}", "reviewer_id": REVIEWER });
     let verdict = json!({
