@@ -4,7 +4,6 @@
 //! any other.
 
 mod descriptions;
-mod instructions;
 mod prompts;
 mod resources;
 
@@ -188,7 +187,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         let server = Implementation::new("countersign", env!("CARGO_PKG_VERSION")).with_title("Countersign");
-        let instructions = self.service.settings().placeholders().fill(&instructions::for_endpoint(self.endpoint));
+        let instructions = self.service.settings().placeholders().fill(&prompts::instructions(self.endpoint));
         ServerConfig::new(capabilities).with_server_info(server).with_instructions(instructions)
     }
 

@@ -2,7 +2,7 @@
 
 use domain::{
     credential::Authority,
-    event_kind::{EventKind, Topic},
+    event_kind::Topic,
     finding::{FindingStatus, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
@@ -50,7 +50,8 @@ pub struct Event {
 }
 
 /// The fields `kind` and `data` of an event. Texts and lists are bounded; keys and digests are left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(tag = "kind", content = "data", rename_all = "snake_case")]
 pub enum EventData {
     Proposed {
@@ -271,35 +272,10 @@ impl From<&PoolEvent> for EventData {
     }
 }
 
-impl EventData {
-    pub const fn kind(&self) -> EventKind {
-        match self {
-            Self::Proposed { .. } => EventKind::Proposed,
-            Self::Revised { .. } => EventKind::Revised,
-            Self::Claimed { .. } => EventKind::Claimed,
-            Self::AutoRejected { .. } => EventKind::AutoRejected,
-            Self::ClaimEnded { .. } => EventKind::ClaimEnded,
-            Self::ReservationEnded { .. } => EventKind::ReservationEnded,
-            Self::VerdictGiven { .. } => EventKind::VerdictGiven,
-            Self::FindingUpdated { .. } => EventKind::FindingUpdated,
-            Self::MessageAdded { .. } => EventKind::MessageAdded,
-            Self::CounterPatchAccepted { .. } => EventKind::CounterPatchAccepted,
-            Self::CounterPatchRejected { .. } => EventKind::CounterPatchRejected,
-            Self::Cancelled { .. } => EventKind::Cancelled,
-            Self::Closed { .. } => EventKind::Closed,
-            Self::ReviewerSpawned { .. } => EventKind::ReviewerSpawned,
-            Self::ReviewerRetried { .. } => EventKind::ReviewerRetried,
-            Self::ReviewerDraining { .. } => EventKind::ReviewerDraining,
-            Self::ReviewerTerminated { .. } => EventKind::ReviewerTerminated,
-            Self::CrashLoop { .. } => EventKind::CrashLoop,
-            Self::CrashLoopCleared {} => EventKind::CrashLoopCleared,
-        }
-    }
-}
-
 impl Event {
-    pub const fn kind(&self) -> EventKind {
-        self.data.kind()
+    /// The name of its [`domain::event_kind::EventKind`].
+    pub fn kind(&self) -> &'static str {
+        (&self.data).into()
     }
 
     /// What happened, on one line. Bounded, with hidden characters escaped.

@@ -34,7 +34,7 @@ fn an_event_is_read_back_as_it_was_written() {
     for data in [EventData::Revised { intent: "better".into() }, cleared] {
         let event = event(data);
         let json = serde_json::to_value(&event).unwrap();
-        assert_eq!(json["kind"], event.kind().as_str());
+        assert_eq!(json["kind"], event.kind());
         assert_eq!(json["type"], "review_updated");
         assert_eq!(serde_json::from_value::<Event>(json).unwrap(), event);
     }

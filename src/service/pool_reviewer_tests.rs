@@ -2,7 +2,7 @@
 //! the service directly.
 
 use super::{CallContext, CallError, ConfigView, Service, Settings};
-use crate::{serve::wiring, webhooks::Webhooks};
+use crate::{serve, webhooks::Webhooks};
 use actors::{Caller, Running, credentials::Scope};
 use api::OperationId;
 use config::Config;
@@ -22,7 +22,7 @@ impl World {
         let dir = TempDir::new().unwrap();
         let mut config = Config::default();
         config.server.data_dir = dir.path().to_owned().into();
-        let running = wiring::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap().running;
+        let running = serve::start(&config, None, ([127, 0, 0, 1], 0).into()).await.unwrap().running;
         let settings = Settings {
             page_chars: 30_000,
             wait_default: Duration::from_secs(25),

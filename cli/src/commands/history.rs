@@ -249,7 +249,7 @@ fn event_line(event: &Event) -> String {
         event.seq,
         event.at,
         event.number.map_or_else(|| "-".to_owned(), |number| number.to_string()),
-        event.kind().as_str(),
+        event.kind(),
         event.status.map_or("-", |status| status.as_str()),
         event.actor.as_deref().unwrap_or("-"),
         truncate(&event_text(event), PREVIEW_CHARS),

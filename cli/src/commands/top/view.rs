@@ -134,7 +134,7 @@ fn reviewer(reviewer: &Reviewer) -> String {
 fn event(event: &Event) -> String {
     let time = event.at.strftime("%H:%M:%S");
     let number = event.number.map(|number| number.to_string()).unwrap_or_default();
-    let kind = event.kind().as_str();
+    let kind = event.kind();
     let actor = event.actor.as_deref().unwrap_or_default();
     format!("{time} {number:<6} {kind:<22} {actor}  {}", one_line(&event_text(event)))
 }
