@@ -16,14 +16,8 @@ use crate::{CliError, commands::gate::FailModeArgs, config_overrides::ConfigArgs
 use protocol::respond;
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    hook: Hook,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Hook {
+pub enum Hook {
     /// git: refuse a commit that is not approved
     PreCommit(Gated),
     /// git: refuse a push of commits that are not approved
@@ -43,7 +37,7 @@ enum Hook {
 }
 
 #[derive(Debug, clap::Args)]
-struct Gated {
+pub struct Gated {
     #[command(flatten)]
     fail_mode: FailModeArgs,
     #[command(flatten)]
@@ -51,7 +45,7 @@ struct Gated {
 }
 
 #[derive(Debug, clap::Args)]
-struct PrePush {
+pub struct PrePush {
     /// Name or address of the remote, as git passes it
     remote: Option<String>,
     /// Address of the remote, as git passes it
@@ -61,7 +55,7 @@ struct PrePush {
 }
 
 #[derive(Debug, clap::Args)]
-struct Message {
+pub struct Message {
     /// File that holds the commit message
     file: PathBuf,
     /// Further arguments that git passes
@@ -72,7 +66,7 @@ struct Message {
 }
 
 #[derive(Debug, clap::Args)]
-struct Agent {
+pub struct Agent {
     /// Consider only reviews of this proposer (id or agent type)
     #[arg(long = "as", value_name = "NAME")]
     proposer: Option<String>,
@@ -81,7 +75,7 @@ struct Agent {
 }
 
 #[derive(Debug, clap::Args)]
-struct SessionStart {
+pub struct SessionStart {
     /// Start a broker if none is running
     #[arg(long)]
     start: bool,
@@ -89,12 +83,14 @@ struct SessionStart {
     agent: Agent,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    match args.hook {
+pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {
+    match hook {
         Hook::PreCommit(args) => return git::pre_commit(args).await,
         Hook::PrePush(args) => return git::pre_push(args).await,
-        Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => git::commit_message(args).await,
-        Hook::PostCommit(args) => git::post_commit(args).await,
+        Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
+            git::write_receipt(&args.config, Some(&args.file)).await
+        }
+        Hook::PostCommit(config) => git::write_receipt(&config, None).await,
         Hook::PreToolUse(args) => pre_tool_use::run(args).await,
         Hook::Stop(args) => respond(stop::decide(&args)).await,
         Hook::SessionStart(args) => respond(session_start::session_context(&args)).await,

@@ -17,6 +17,7 @@ use crate::{CliError, client::discovery as locate, config_overrides::ConfigArgs}
 use anyhow::anyhow;
 use change::{Change, InitTarget, Kind};
 use clients::{Client, SettingsDirs};
+use domain::text::count;
 use edit::{Fragment, FragmentState};
 use git::UserRepo;
 use manifest::{Manifest, ManifestEntry};
@@ -332,7 +333,7 @@ fn confirm_and_apply(args: &Args, changes: &[Change], manifest: &Manifest, mut r
     if asks {
         confirm()?;
     }
-    let mut written = 0;
+    let mut written = 0_usize;
     for change in changes {
         match change.apply(manifest) {
             Ok(()) => written += 1,
@@ -342,7 +343,7 @@ fn confirm_and_apply(args: &Args, changes: &[Change], manifest: &Manifest, mut r
     if !asks {
         report.print(args.json, changes, true)?;
     } else if !args.json {
-        writeln!(io::stderr(), "{written} {} written", if written == 1 { "file" } else { "files" })?;
+        writeln!(io::stderr(), "{} written", count(written, "file"))?;
     }
     report.result()
 }

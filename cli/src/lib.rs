@@ -48,9 +48,9 @@ pub enum Command {
     /// List reviews
     List(list::Args),
     /// Show everything about one review
-    Show(show::Args),
+    Show(watch::WatchArgs),
     /// Show the status of one review
-    Status(review_actions::StatusArgs),
+    Status(watch::WatchArgs),
     /// Wait until a review is decided; the exit code is the outcome
     #[command(after_help = wait::EXIT_CODES)]
     Wait(wait::Args),
@@ -83,7 +83,8 @@ pub enum Command {
     /// List personas and the default panel
     Personas(personas::Args),
     /// Create, list and revoke bearer tokens
-    Token(token::Args),
+    #[command(subcommand)]
+    Token(token::Command),
     /// Manage the reviewers that the broker starts
     #[command(subcommand)]
     Reviewer(reviewer::Command),
@@ -110,7 +111,8 @@ pub enum Command {
     /// Revert what was committed before its review ended, and the plan's later commits
     Revert(revert::Args),
     /// Hooks that git and agents call
-    Hook(hook::Args),
+    #[command(subcommand)]
+    Hook(hook::Hook),
     /// Manage webhook receivers and failed deliveries
     #[command(subcommand)]
     Webhooks(webhooks::Command),
@@ -156,7 +158,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Actors(args) => small(actors::run(args)),
         Command::Events(args) => small(history::events(args)),
         Command::Personas(args) => personas::run(&args),
-        Command::Token(args) => small(token::run(args)),
+        Command::Token(command) => small(token::run(command)),
         Command::Reviewer(command) => small(reviewer::run(command)),
         Command::Stats(args) => small(stats::run(args)),
         Command::Audit(args) => small(history::audit(args)),
@@ -169,7 +171,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Receipt(args) => small(receipt::run(args)),
         Command::Verify(args) => small(verify::run(args)),
         Command::Revert(args) => small(revert::run(args)),
-        Command::Hook(args) => small(hook::run(args)),
+        Command::Hook(hook) => small(hook::run(hook)),
         Command::Webhooks(command) => small(webhooks::run(command)),
         Command::Top(args) => small(top::run(args)),
         Command::Completions(args) => completions::completions(&args, definition),

@@ -1,8 +1,8 @@
 //! A spinner for long calls. It appears on terminals only, after a second, and disappears when the call ends.
 
-use crate::{render::style, terminal};
+use crate::render::style;
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     time::Duration,
 };
 use tokio::time::{Instant, interval_at};
@@ -13,7 +13,7 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// Awaits `work` and shows `what` beside a spinner if that takes long.
 pub(crate) async fn during<T>(what: &str, work: impl Future<Output = T>) -> T {
-    if !terminal::stderr_is_terminal() {
+    if !io::stderr().is_terminal() {
         return work.await;
     }
     let start = Instant::now();

@@ -24,11 +24,6 @@ pub(crate) fn width() -> Option<usize> {
     from_env.or_else(from_terminal).filter(|width| *width >= MIN_WIDTH)
 }
 
-/// Whether progress can be shown on stderr.
-pub(crate) fn stderr_is_terminal() -> bool {
-    io::stderr().is_terminal()
-}
-
 /// Whether the user can be asked questions.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()

@@ -29,13 +29,6 @@ pub(crate) struct EventQuery {
     pub follow: bool,
 }
 
-impl EventQuery {
-    /// All further events.
-    pub(crate) fn follow() -> Self {
-        Self { follow: true, ..Self::default() }
-    }
-}
-
 pub(crate) struct EventStream<'a> {
     client: &'a Client,
     query: EventQuery,

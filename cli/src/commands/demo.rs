@@ -8,10 +8,7 @@ use crate::{CliError, Signals, client::Client, terminal};
 use anyhow::anyhow;
 use sandbox::Sandbox;
 use scenario::Scenario;
-use std::{
-    io::{self, IsTerminal as _},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// Pause after each step on a terminal.
@@ -28,7 +25,7 @@ pub struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    let pause = if args.fast || !io::stdout().is_terminal() { Duration::ZERO } else { STEP_PAUSE };
+    let pause = if args.fast || !terminal::is_terminal() { Duration::ZERO } else { STEP_PAUSE };
     let narrator = Narrator { began: Instant::now(), json: args.json, pause };
     // Remove the sandbox (a temporary folder and a broker) in every case.
     let mut signals = Signals::catch()?;

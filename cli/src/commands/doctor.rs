@@ -7,6 +7,7 @@ mod system;
 
 use crate::{CliError, config_overrides::ConfigArgs, render::print};
 use anyhow::anyhow;
+use domain::text::count;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -94,8 +95,7 @@ pub(crate) async fn run(args: Args) -> Result<(), CliError> {
     print(args.json, &report, render)?;
     match report.fail {
         0 => Ok(()),
-        1 => Err(anyhow!("1 check failed").into()),
-        several => Err(anyhow!("{several} checks failed").into()),
+        failed => Err(anyhow!("{} failed", count(failed, "check")).into()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     CliError,
-    commands::watch::print_or_watch,
+    commands::watch::{WatchArgs, print_or_watch},
     error::possible_values,
     identity::{Caller, IdentityArgs},
     render::{execute_and_print, indented, one_line, review, style},
@@ -20,16 +20,7 @@ use domain::{review::Role, text::escape};
 /// Files that are listed after a claim.
 const MAX_FILES: usize = 20;
 
-#[derive(Debug, clap::Args)]
-pub struct StatusArgs {
-    /// Redraw at every event of the review until interrupted
-    #[arg(long)]
-    watch: bool,
-    #[command(flatten)]
-    review: ReviewArgs,
-}
-
-pub(crate) async fn status(args: StatusArgs) -> Result<(), CliError> {
+pub(crate) async fn status(args: WatchArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
     let fetch = async || caller.review(review_id.clone()).await;
     print_or_watch(&caller.client, args.watch, Some(review_id.clone()), review::status, fetch).await

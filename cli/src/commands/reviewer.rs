@@ -31,61 +31,52 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// List the pool, its running reviewers with statistics, and the last that ended
-    List(ListArgs),
+    List {
+        /// Update the view after every event, until interrupted
+        #[arg(long)]
+        watch: bool,
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
     /// Start one more reviewer within the pool's limits; also ends a crash loop
-    Spawn(SpawnArgs),
+    Spawn {
+        /// Project to review for [default: the repository the broker was started in]
+        #[arg(long, value_name = "PROJECT")]
+        project: Option<String>,
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
     /// Stop a reviewer after its current review
-    Stop(StopArgs),
+    Stop {
+        /// Id or short name of the reviewer (codex-r1)
+        reviewer: String,
+        /// Stop it now; its review returns to the queue
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
     /// Print the output of a reviewer
     Logs(LogsArgs),
 }
 
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
-    /// Update the view after every event, until interrupted
-    #[arg(long)]
-    watch: bool,
-    #[command(flatten)]
-    broker: BrokerArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct SpawnArgs {
-    /// Project to review for [default: the repository the broker was started in]
-    #[arg(long, value_name = "PROJECT")]
-    project: Option<String>,
-    #[command(flatten)]
-    broker: BrokerArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct StopArgs {
-    /// Id or short name of the reviewer (codex-r1)
-    reviewer: String,
-    /// Stop it now; its review returns to the queue
-    #[arg(long)]
-    force: bool,
-    #[command(flatten)]
-    broker: BrokerArgs,
-}
-
 pub(crate) async fn run(command: Command) -> Result<(), CliError> {
     match command {
-        Command::List(args) => {
-            let client = args.broker.connect().await?;
+        Command::List { watch, broker } => {
+            let client = broker.connect().await?;
             let fetch = async || client.execute::<ListReviewers>(&NoArguments {}).await;
-            print_or_watch(&client, args.watch, None, render_pool, fetch).await
+            print_or_watch(&client, watch, None, render_pool, fetch).await
         }
-        Command::Spawn(args) => {
-            let client = args.broker.connect().await?;
-            let request = SpawnReviewerRequest { project: args.project };
+        Command::Spawn { project, broker } => {
+            let client = broker.connect().await?;
+            let request = SpawnReviewerRequest { project };
             execute_and_print::<SpawnReviewer>(&client, &request, |reviewer| render_reviewer("starting", reviewer))
                 .await
         }
-        Command::Stop(args) => {
-            let client = args.broker.connect().await?;
-            let action = if args.force { "ending" } else { "draining" };
-            let request = KillReviewerRequest { reviewer_id: args.reviewer, force: Some(args.force) };
+        Command::Stop { reviewer, force, broker } => {
+            let client = broker.connect().await?;
+            let action = if force { "ending" } else { "draining" };
+            let request = KillReviewerRequest { reviewer_id: reviewer, force: Some(force) };
             execute_and_print::<KillReviewer>(&client, &request, |reviewer| render_reviewer(action, reviewer)).await
         }
         Command::Logs(args) => logs(args).await,

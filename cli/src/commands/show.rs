@@ -3,13 +3,12 @@
 use crate::{
     CliError,
     client::pagination,
-    commands::watch::print_or_watch,
+    commands::watch::{WatchArgs, print_or_watch},
     identity::Caller,
     render::{
         format_age, indented, issue, one_line, review,
         style::{self, DIM, paint},
     },
-    review_args::ReviewArgs,
 };
 use api::{
     issues::Issue,
@@ -22,16 +21,7 @@ use domain::text::escape;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Redraw at every event of the review until interrupted
-    #[arg(long)]
-    watch: bool,
-    #[command(flatten)]
-    review: ReviewArgs,
-}
-
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
+pub(crate) async fn run(args: WatchArgs) -> Result<(), CliError> {
     let (caller, review_id) = args.review.find(None).await?;
     let fetch = async || fetch(&caller, &review_id).await;
     print_or_watch(&caller.client, args.watch, Some(review_id.clone()), render, fetch).await

@@ -11,7 +11,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use config::{Config, DataDir, LockError, data_dir::open_private};
 use domain::credential::{Authority, LOCAL_OPERATOR, SecretHash};
-use domain::text::{escape, is_hidden};
+use domain::text::{count, escape, is_hidden};
 use domain::{ids::VALIDATOR, time::Timestamp};
 use serde::Serialize;
 use serde_json::json;
@@ -26,24 +26,30 @@ use tokio::time::{Instant, sleep};
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub enum Command {
     /// Create a token and print its secret, which is not stored
     Create(CreateArgs),
     /// List all tokens, including revoked ones
-    List(ListArgs),
+    List {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
     /// Revoke a token, effective from the next call
-    Revoke(RevokeArgs),
+    Revoke {
+        /// Number of the token, or a name to revoke all tokens of that name
+        #[arg(value_name = "ID|NAME")]
+        id_or_name: String,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
 }
 
 #[derive(Debug, clap::Args)]
-struct CreateArgs {
+pub struct CreateArgs {
     /// Role of the holder; an operator may do everything, under any name
     #[arg(long, value_name = "ROLE", value_parser = possible_values::<Authority>())]
     role: Authority,
@@ -60,29 +66,11 @@ struct CreateArgs {
     config: ConfigArgs,
 }
 
-#[derive(Debug, clap::Args)]
-struct ListArgs {
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    config: ConfigArgs,
-}
-
-#[derive(Debug, clap::Args)]
-struct RevokeArgs {
-    /// Number of the token, or a name to revoke all tokens of that name
-    #[arg(value_name = "ID|NAME")]
-    id_or_name: String,
-    #[command(flatten)]
-    config: ConfigArgs,
-}
-
-pub(crate) async fn run(args: Args) -> Result<(), CliError> {
-    match args.command {
+pub(crate) async fn run(command: Command) -> Result<(), CliError> {
+    match command {
         Command::Create(args) => create(args).await,
-        Command::List(args) => list(args).await,
-        Command::Revoke(args) => revoke(args).await,
+        Command::List { json, config } => list(json, &config).await,
+        Command::Revoke { id_or_name, config } => revoke(&id_or_name, &config).await,
     }
 }
 
@@ -124,8 +112,8 @@ async fn create(args: CreateArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn list(args: ListArgs) -> Result<(), CliError> {
-    let all = match open(&args.config.resolve(None)?.config.server.data_dir).await? {
+async fn list(json: bool, config: &ConfigArgs) -> Result<(), CliError> {
+    let all = match open(&config.resolve(None)?.config.server.data_dir).await? {
         Some(mut tokens) => {
             let all = tokens.list().await?;
             tokens.close().await?;
@@ -133,7 +121,7 @@ async fn list(args: ListArgs) -> Result<(), CliError> {
         }
         None => Vec::new(),
     };
-    if args.json {
+    if json {
         let rows: Vec<_> = all.iter().map(row).collect();
         terminal::write_json(&format!("{}\n", json!({ "tokens": rows })))?;
     } else if all.is_empty() {
@@ -144,11 +132,11 @@ async fn list(args: ListArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn revoke(args: RevokeArgs) -> Result<(), CliError> {
-    let data_dir = args.config.resolve(None)?.config.server.data_dir;
-    let selector = match args.id_or_name.parse() {
+async fn revoke(id_or_name: &str, config: &ConfigArgs) -> Result<(), CliError> {
+    let data_dir = config.resolve(None)?.config.server.data_dir;
+    let selector = match id_or_name.parse() {
         Ok(id) => TokenSelector::Id(id),
-        Err(_) => TokenSelector::Identity(args.id_or_name.clone()),
+        Err(_) => TokenSelector::Identity(id_or_name.to_owned()),
     };
     let revoked = match open(&data_dir).await? {
         Some(mut tokens) => {
@@ -159,11 +147,10 @@ async fn revoke(args: RevokeArgs) -> Result<(), CliError> {
         None => 0,
     };
     if revoked == 0 {
-        let name = escape(&args.id_or_name);
+        let name = escape(id_or_name);
         return Err(anyhow!("no active token {name:?}; `countersign token list` shows all").into());
     }
-    let plural = if revoked == 1 { "token" } else { "tokens" };
-    writeln!(io::stderr(), "revoked {revoked} {plural}")?;
+    writeln!(io::stderr(), "revoked {}", count(revoked, "token"))?;
     Ok(())
 }
 
@@ -212,22 +199,18 @@ fn now() -> Timestamp {
     Timestamp(jiff::Timestamp::now().as_millisecond())
 }
 
-fn format_time(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
-}
-
 fn row(token: &Token) -> impl Serialize {
     json!({
         "id": token.id, "role": token.authority, "name": token.identity, "project": token.project,
-        "created_at": format_time(token.created_at), "revoked_at": token.revoked_at.map(format_time),
+        "created_at": token.created_at.to_string(), "revoked_at": token.revoked_at.map(|at| at.to_string()),
     })
 }
 
 fn render(tokens: &[Token]) -> String {
     let line = |token: &Token| {
         let state = match token.revoked_at {
-            None => Cell::from(format!("since {}", format_time(token.created_at))),
-            Some(at) => Cell::styled(format!("revoked {}", format_time(at)), style::DIM),
+            None => Cell::from(format!("since {}", token.created_at)),
+            Some(at) => Cell::styled(format!("revoked {at}"), style::DIM),
         };
         let (name, project) = (escape(&token.identity), token.project.as_deref().map(escape));
         let project = project.as_deref().unwrap_or("all");

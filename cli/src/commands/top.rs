@@ -54,7 +54,7 @@ pub(crate) async fn run(identity: IdentityArgs) -> Result<(), CliError> {
 }
 
 async fn watch(caller: &Caller, mut app: App, terminal: &mut DefaultTerminal) -> Result<(), CliError> {
-    let mut events = caller.client.events(EventQuery::follow()).await?;
+    let mut events = caller.client.events(EventQuery { follow: true, ..EventQuery::default() }).await?;
     let (mut keys, mut tick) = (EventStream::new(), interval(REFRESH_INTERVAL));
     loop {
         terminal.draw(|frame| view::draw(&app, frame))?;

@@ -7,6 +7,7 @@ use crate::{
         event_stream::{EventQuery, RECONNECT_DELAY},
     },
     render::print,
+    review_args::ReviewArgs,
     terminal,
 };
 use serde::Serialize;
@@ -15,6 +16,16 @@ use tokio::time::{sleep, timeout};
 
 /// Events within this time cause one redraw.
 const BATCH_TIME: Duration = Duration::from_millis(50);
+
+/// Arguments of the commands that can watch one review.
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// Redraw at every event of the review until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewArgs,
+}
 
 /// Prints what `fetch` returns; with `watch` again after every event of the review (or of all), until the output is closed.
 pub(crate) async fn print_or_watch<T: Serialize>(

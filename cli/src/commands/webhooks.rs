@@ -22,25 +22,22 @@ pub enum Command {
     /// List the webhooks with the state of their deliveries
     List(BrokerArgs),
     /// List the events that could not be delivered to a webhook
-    Dead(DeadArgs),
+    Dead {
+        /// Name of the webhook
+        name: String,
+        /// Maximum number of rows
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
+        /// Continue after an earlier page: its next_cursor
+        #[arg(long, value_name = "CURSOR")]
+        cursor: Option<String>,
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
     /// Retry failed deliveries
     Redeliver(Selection),
     /// Drop failed deliveries; the events stay in the log
     Drop(Selection),
-}
-
-#[derive(Debug, clap::Args)]
-pub struct DeadArgs {
-    /// Name of the webhook
-    name: String,
-    /// Maximum number of rows
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
-    limit: u32,
-    /// Continue after an earlier page: its next_cursor
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
-    #[command(flatten)]
-    broker: BrokerArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -62,7 +59,7 @@ pub(crate) async fn run(command: Command) -> Result<(), CliError> {
         Command::List(broker) => {
             execute_and_print::<ListWebhooks>(&broker.connect().await?, &NoArguments {}, render).await
         }
-        Command::Dead(DeadArgs { name, limit, cursor, broker }) => {
+        Command::Dead { name, limit, cursor, broker } => {
             let request = ListDeadDeliveriesRequest { webhook: name, limit: Some(limit), cursor };
             execute_and_print::<ListDeadDeliveries>(&broker.connect().await?, &request, render_dead).await
         }

@@ -1,6 +1,6 @@
 //! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
 
-use super::{Gated, Message, PrePush};
+use super::{Gated, PrePush};
 use crate::{
     CliError,
     commands::gate::{load_config, open_gate, repo_and_config},
@@ -9,7 +9,7 @@ use crate::{
     terminal::remark,
 };
 use config::{
-    FailMode,
+    FailMode, ReceiptKind,
     planning::{GitPoint, PLANNING_FILE, PlanningConfig},
 };
 use domain::text::escape;
@@ -76,41 +76,29 @@ pub(super) fn fail_mode(chosen: Option<FailMode>, config_overrides: &ConfigArgs)
     chosen.or_else(|| load_config(config_overrides).ok().map(|config| config.gate.fail)).unwrap_or(FailMode::Open)
 }
 
-/// Adds the trailer of the approving review to the message that is about to be committed.
-pub(super) async fn commit_message(args: Message) {
+/// Writes the receipt of the approving review: a trailer into the message that is about to be committed, or without a
+/// message a note for the last commit.
+pub(super) async fn write_receipt(config_overrides: &ConfigArgs, message: Option<&Path>) {
     let written = async {
-        let (repo, config) = repo_and_config(&args.config).await?;
-        if config.gate.receipt != config::ReceiptKind::Trailer {
-            return anyhow::Ok(());
-        }
-        let decision = open_gate(&repo, &config).await?.decide_staged().await?;
-        if let Some(receipt) = Receipt::from_decision(&decision) {
-            receipt.add_to_message(&repo, &args.file).await?;
+        let (repo, config) = repo_and_config(config_overrides).await?;
+        let mut gate = match (config.gate.receipt, message) {
+            (ReceiptKind::Trailer, Some(_)) | (ReceiptKind::Note, None) => open_gate(&repo, &config).await?,
+            (ReceiptKind::None | ReceiptKind::Note | ReceiptKind::Trailer, _) => return anyhow::Ok(()),
+        };
+        let decision = match message {
+            Some(_) => gate.decide_staged().await?,
+            None => gate.decide(Candidate::from_commit(&repo, "HEAD").await?).await?,
+        };
+        match (Receipt::from_decision(&decision), message) {
+            (Some(receipt), Some(file)) => receipt.add_to_message(&repo, file).await?,
+            (Some(receipt), None) => receipt.write_note(&repo).await?,
+            (None, _) => {}
         }
         Ok(())
     };
-    report_failure("cannot write the receipt trailer", written.await);
-}
-
-pub(super) async fn post_commit(config_overrides: ConfigArgs) {
-    let written = async {
-        let (repo, config) = repo_and_config(&config_overrides).await?;
-        if config.gate.receipt != config::ReceiptKind::Note {
-            return anyhow::Ok(());
-        }
-        let mut gate = open_gate(&repo, &config).await?;
-        let decision = gate.decide(Candidate::from_commit(&repo, "HEAD").await?).await?;
-        if let Some(receipt) = Receipt::from_decision(&decision) {
-            receipt.write_note(&repo).await?;
-        }
-        Ok(())
-    };
-    report_failure("cannot write the receipt note", written.await);
-}
-
-fn report_failure(what: &str, result: anyhow::Result<()>) {
-    if let Err(error) = result {
-        print_stderr(&format!("{what}: {error:#}\n"));
+    if let Err(error) = written.await {
+        let kind = if message.is_some() { "trailer" } else { "note" };
+        print_stderr(&format!("cannot write the receipt {kind}: {error:#}\n"));
     }
 }
 

@@ -371,12 +371,10 @@ impl Analyzer {
 
 /// Whether a `cd` between these operators certainly took effect before the next command runs.
 fn is_certain(connector: Connector, next: Connector) -> bool {
-    match (connector, next) {
-        (Connector::Sequence, Connector::Sequence | Connector::And) | (Connector::And, Connector::And) => true,
-        (_, Connector::Or | Connector::Pipe | Connector::Background)
-        | (Connector::Or | Connector::Pipe, _)
-        | (Connector::And, Connector::Sequence) => false,
-        (Connector::Background, Connector::Sequence | Connector::And) => true,
+    match connector {
+        Connector::Sequence | Connector::Background => matches!(next, Connector::Sequence | Connector::And),
+        Connector::And => next == Connector::And,
+        Connector::Or | Connector::Pipe => false,
     }
 }
 

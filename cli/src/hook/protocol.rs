@@ -5,9 +5,9 @@
 
 use anyhow::Context as _;
 use domain::runtime::REVIEWER_ID_VARIABLE;
-use serde::{Deserialize, Serialize, de::IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{
-    collections::HashMap,
     io::{self, Read as _, Write as _},
     path::PathBuf,
     time::Duration,
@@ -23,40 +23,9 @@ const MAX_INPUT_BYTES: u64 = 32 << 20;
 pub(super) struct HookInput {
     pub session_id: String,
     cwd: Option<PathBuf>,
-    tool_input: Argument,
+    /// The arguments of a tool call, which every tool names differently.
+    tool_input: Value,
     pub stop_hook_active: bool,
-}
-
-/// The arguments of a tool call, or one of them. What has another type is ignored.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Argument {
-    Text(String),
-    List(Vec<Argument>),
-    Named(HashMap<String, Argument>),
-    Other(IgnoredAny),
-}
-
-impl Default for Argument {
-    fn default() -> Self {
-        Self::Other(IgnoredAny)
-    }
-}
-
-impl Argument {
-    fn get(&self, name: &str) -> Option<&Self> {
-        match self {
-            Self::Named(arguments) => arguments.get(name).filter(|argument| !matches!(argument, Self::Other(_))),
-            Self::Text(_) | Self::List(_) | Self::Other(_) => None,
-        }
-    }
-
-    fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::List(_) | Self::Named(_) | Self::Other(_) => None,
-        }
-    }
 }
 
 impl HookInput {
@@ -72,18 +41,18 @@ impl HookInput {
             Some(dir) => dir.clone(),
             None => std::env::current_dir()?,
         };
-        let workdir = self.tool_input.get("workdir").and_then(Argument::as_str);
+        let workdir = self.tool_input["workdir"].as_str();
         Ok(workdir.map_or_else(|| dir.clone(), |within| dir.join(within)))
     }
 
     /// The command line of a shell tool. A list of words is quoted into one.
     pub(super) fn command_line(&self) -> Option<String> {
-        match self.tool_input.get("command").or_else(|| self.tool_input.get("cmd"))? {
-            Argument::Text(line) => Some(line.clone()),
-            Argument::List(words) => {
-                Some(words.iter().filter_map(Argument::as_str).map(quote).collect::<Vec<_>>().join(" "))
+        let is_command = |argument: &&Value| argument.is_string() || argument.is_array();
+        match ["command", "cmd"].map(|name| &self.tool_input[name]).into_iter().find(is_command)? {
+            Value::Array(words) => {
+                Some(words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" "))
             }
-            Argument::Named(_) | Argument::Other(_) => None,
+            line => line.as_str().map(str::to_owned),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Script {
 }
 
 pub(super) fn parse(text: &str) -> Script {
-    lexer::Lexer::new(text).parse()
+    lexer::Lexer::new(text, 0).parse()
 }
 
 #[cfg(test)]

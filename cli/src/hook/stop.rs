@@ -34,7 +34,7 @@ pub(super) async fn decide(args: &Agent) -> anyhow::Result<HookOutput> {
     let input = HookInput::from_stdin()?;
     let Ok(repo) = UserRepo::find(&input.dir()?).await else { return Ok(HookOutput::default()) };
     let mut seen = SeenFeedback::load(&repo, &input.session_id).await?;
-    if input.stop_hook_active && !seen.is_empty() {
+    if input.stop_hook_active && !seen.reviews.is_empty() {
         return Ok(HookOutput::default());
     }
     let unread = open_reviews(args, &repo).await?.into_iter().filter(has_unread_feedback);
@@ -132,10 +132,6 @@ impl SeenFeedback {
         let file = folder.join(format!("{}.json", digest(&[session])));
         let reviews = fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok());
         Ok(Self { file, reviews: reviews.unwrap_or_default() })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.reviews.is_empty()
     }
 
     fn contains(&self, review: &str, feedback: u64) -> bool {

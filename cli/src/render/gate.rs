@@ -1,7 +1,10 @@
 //! Renders decisions of the gate as text and as JSON.
 
 use super::clipped;
-use domain::{review::Status, text::escape, time::Timestamp};
+use domain::{
+    review::Status,
+    text::{count, escape},
+};
 use gate::{
     Approval, Candidate, Decision, Difference, Exemption, MAX_COMMITS, NearMiss, Outcome, ReviewedContent, SkipReason,
 };
@@ -44,18 +47,13 @@ pub(crate) fn report(decisions: &[Decision]) -> String {
         }
     }
     if let Some(more) = examined.len().checked_sub(MAX_REFUSED).filter(|more| *more > 0) {
-        let _ = writeln!(out, "no: {} not approved", commits(more, "more"));
+        let _ = writeln!(out, "no: {} not approved", count(more, "more commit"));
     }
     if !later.is_empty() {
-        let _ = writeln!(out, "  not examined: {}", commits(later.len(), "later"));
+        let _ = writeln!(out, "  not examined: {}", count(later.len(), "later commit"));
     }
     let _ = writeln!(out, "next: {}", next_step(&refused));
     out
-}
-
-/// `1 later commit`, `2 later commits`
-fn commits(count: usize, adjective: &str) -> String {
-    format!("{count} {adjective} commit{}", if count == 1 { "" } else { "s" })
 }
 
 /// One decision in one line.
@@ -98,18 +96,12 @@ pub(crate) fn short_id(id: &str) -> &str {
 fn approvers(approval: &Approval) -> String {
     let names = approval.review.approvers.iter().map(|approver| {
         let (reviewer, persona) = (clipped(&approver.reviewer, NAME_CHARS), escape(&approver.persona).into_owned());
-        format!("{reviewer} ({persona}) at {}", local_time(approver.at))
+        let at = jiff::Timestamp::from(approver.at).to_zoned(TimeZone::system());
+        format!("{reviewer} ({persona}) at {}", at.strftime("%Y-%m-%d %H:%M"))
     });
     match names.collect::<Vec<_>>() {
         names if names.is_empty() => "no named approver".to_owned(),
         names => names.join(", "),
-    }
-}
-
-fn local_time(at: Timestamp) -> String {
-    match jiff::Timestamp::from_millisecond(at.0) {
-        Ok(at) => at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => at.0.to_string(),
     }
 }
 
@@ -239,10 +231,7 @@ fn change_answer(decision: &Decision) -> impl Serialize {
 }
 
 fn approved_review(review: &ReviewedContent) -> impl Serialize {
-    let approver = |approver: &Approver| {
-        let at = jiff::Timestamp::from_millisecond(approver.at.0).map(|at| at.to_string()).ok();
-        json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": at })
-    };
+    let approver = |approver: &Approver| json!({ "reviewer_id": approver.reviewer, "persona": approver.persona, "at": approver.at.to_string() });
     json!({
         "number": review.number.to_string(),
         "review_id": review.id,

@@ -13,18 +13,14 @@ const GAP: usize = 2;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
-    pub(super) text: String,
+    /// Without colours.
+    pub(crate) text: String,
     style: Style,
 }
 
 impl Cell {
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
-    }
-
-    /// The text without colours.
-    pub(crate) fn plain(&self) -> &str {
-        &self.text
     }
 
     pub(crate) fn painted(&self) -> String {

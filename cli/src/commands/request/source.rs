@@ -33,7 +33,7 @@ const MAX_COMMITS: u32 = 100;
 const MAX_SUBJECTS: usize = 3;
 const INTENT_CHARS: usize = 300;
 
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[group(skip)]
 pub(crate) struct Source {
     /// Base branch [default: origin/HEAD, main, master or the upstream]
@@ -65,9 +65,7 @@ pub(crate) struct Source {
 impl Source {
     /// Whether a source was given.
     pub(crate) fn is_named(&self) -> bool {
-        let file = self.plan.is_some() || self.diff.is_some();
-        let commits = self.base.is_some() || self.branch || self.commit.is_some() || self.range.is_some();
-        file || commits || self.staged || self.worktree
+        *self != Self::default()
     }
 
     /// A proposal with this change, described by its commits or its plan.

@@ -120,7 +120,7 @@ fn empty_text(app: &App, pane: Pane) -> String {
 fn review(review: &ReviewRow) -> String {
     let status = style::status(review.head.status);
     let (number, round, age) = (review.head.number, review.head.current_round, format_age(review.updated_at));
-    let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.plain());
+    let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.text);
     let holder = review.claimed_by.as_deref().map(|holder| format!("[{}] ", clipped(holder, 14))).unwrap_or_default();
     format!("{head}{holder}{}", one_line(&review.intent))
 }

@@ -20,11 +20,8 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self::nested(text, 0)
-    }
-
-    fn nested(text: &'a str, depth: usize) -> Self {
+    /// `depth`: how many substitutions the text is inside of.
+    pub(super) fn new(text: &'a str, depth: usize) -> Self {
         Self {
             chars: text.chars().peekable(),
             script: Script::default(),
@@ -218,7 +215,7 @@ impl<'a> Lexer<'a> {
     /// contain parentheses. The script runs before the command that contains it.
     fn substitution(&mut self) {
         self.current().uncertain = true;
-        let mut inner = Lexer::nested("", self.depth + 1);
+        let mut inner = Lexer::new("", self.depth + 1);
         std::mem::swap(&mut inner.chars, &mut self.chars);
         let mut ended = self.depth >= MAX_DEPTH;
         while !ended && let Some(c) = inner.chars.next() {
@@ -249,7 +246,7 @@ impl<'a> Lexer<'a> {
         self.script.broken |= !ended || self.depth >= MAX_DEPTH;
         self.current().uncertain = true;
         if self.depth < MAX_DEPTH {
-            self.include(Lexer::nested(&inner, self.depth + 1).parse());
+            self.include(Lexer::new(&inner, self.depth + 1).parse());
         }
     }
 
