@@ -27,8 +27,9 @@ pub struct PlanningConfig {
 }
 
 /// Whether an executor asks for a review per task or per plan.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ReviewGranularity {
     #[default]
     PerTask,
@@ -36,8 +37,9 @@ pub enum ReviewGranularity {
 }
 
 /// Whether an executor waits for the verdict before it commits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ExecutionMode {
     #[default]
     Blocking,
@@ -51,15 +53,18 @@ pub struct ReviewSettings {
 }
 
 /// A point at which an approval can be required: a category of proposals or a git operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(untagged)]
 pub enum RequiredGate {
+    #[strum(transparent)]
     Proposal(Category),
+    #[strum(transparent)]
     Git(GitPoint),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum GitPoint {
     Commit,
     Push,
@@ -110,7 +115,7 @@ impl PlanningConfig {
         };
         let all: Map<String, Value> = serde_json::from_str(text).map_err(unreadable)?;
         let keys = Keys { path, all: &all };
-        let gates: Vec<_> = RequiredGate::all().map(RequiredGate::as_str).collect();
+        let gates: Vec<_> = RequiredGate::all().map(|gate| gate.to_string()).collect();
         let gates = format!("a list of {}", gates.join(", "));
         let default = Self::default();
         Ok(Self {
@@ -145,32 +150,6 @@ impl RequiredGate {
     pub fn all() -> impl Iterator<Item = Self> {
         let git = [GitPoint::Commit, GitPoint::Push].map(Self::Git);
         Category::ALL.iter().copied().map(Self::Proposal).chain(git)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Proposal(category) => category.as_str(),
-            Self::Git(GitPoint::Commit) => "commit",
-            Self::Git(GitPoint::Push) => "push",
-        }
-    }
-}
-
-impl ReviewGranularity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PerTask => "per_task",
-            Self::PerPlan => "per_plan",
-        }
-    }
-}
-
-impl ExecutionMode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Optimistic => "optimistic",
-        }
     }
 }
 

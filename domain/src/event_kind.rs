@@ -86,14 +86,8 @@ impl Event {
 }
 
 impl PoolEvent {
-    pub const fn topic(&self) -> Topic {
-        match self {
-            Self::ReviewerSpawned { .. }
-            | Self::ReviewerRetried { .. }
-            | Self::ReviewerDraining { .. }
-            | Self::ReviewerTerminated { .. } => Topic::ReviewerUpdated,
-            Self::CrashLoop { .. } | Self::CrashLoopCleared { .. } => Topic::Activity,
-        }
+    pub fn topic(&self) -> Topic {
+        if self.reviewer().is_some() { Topic::ReviewerUpdated } else { Topic::Activity }
     }
 }
 

@@ -22,11 +22,7 @@ impl Priority {
 
     /// Position in the queue, smallest first.
     pub const fn rank(self) -> i64 {
-        match self {
-            Self::Critical => 0,
-            Self::Normal => 1,
-            Self::Low => 2,
-        }
+        self as i64
     }
 }
 

@@ -49,7 +49,8 @@ pub(crate) enum StreamItem {
 }
 
 /// Why the broker ends a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum EndReason {
     /// Every requested event was sent.
     Complete,
@@ -61,19 +62,9 @@ pub(crate) enum EndReason {
 }
 
 impl EndReason {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Slow => "slow",
-            Self::Closing => "closing",
-            Self::TokenRevoked => "token_revoked",
-            Self::Unreadable => "unreadable",
-        }
-    }
-
     /// The last message of a stream. `seq` is where the subscriber can resume.
     pub(crate) fn notice(self, seq: u64) -> String {
-        json!({ "type": "dropped", "reason": self.as_str(), "seq": seq }).to_string()
+        json!({ "type": "dropped", "reason": self.to_string(), "seq": seq }).to_string()
     }
 }
 

@@ -138,7 +138,7 @@ async fn close(mut socket: WebSocket, reason: EndReason, seq: u64) {
         EndReason::Closing => close_code::AWAY,
         EndReason::TokenRevoked => close_code::POLICY,
     };
-    let close = CloseFrame { code, reason: format!("{}; since={seq}", reason.as_str()).into() };
+    let close = CloseFrame { code, reason: format!("{reason}; since={seq}").into() };
     let handshake = async {
         socket.send(Message::text(reason.notice(seq))).await?;
         socket.send(Message::Close(Some(close))).await?;

@@ -50,7 +50,7 @@ impl EventRecord {
         }
     }
 
-    pub const fn topic(&self) -> Topic {
+    pub fn topic(&self) -> Topic {
         match &self.entry {
             LogEntry::Review { recorded, .. } => recorded.event.topic(),
             LogEntry::Pool(event) => event.topic(),

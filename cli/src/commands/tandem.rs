@@ -41,12 +41,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 /// One setting per line, as shell assignments.
 fn render(tandem: &PlanningConfig) -> String {
-    let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.as_str()).collect();
+    let gates: Vec<_> = tandem.review.required_gates.iter().map(|gate| gate.to_string()).collect();
     format!(
         "tandem_enabled={}\nreview_granularity={}\nexecution_mode={}\nrequired_gates={}\n",
         tandem.tandem_enabled,
-        tandem.review_granularity.as_str(),
-        tandem.execution_mode.as_str(),
+        tandem.review_granularity,
+        tandem.execution_mode,
         gates.join(",")
     )
 }

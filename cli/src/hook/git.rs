@@ -115,18 +115,14 @@ pub(super) async fn is_required(point: GitPoint, repo: &UserRepo) -> bool {
     if PlanningConfig::load(repo.root()).map_or(true, asks) {
         return true;
     }
-    let action = match point {
-        GitPoint::Commit => "commit",
-        GitPoint::Push => "push",
-    };
     if read_committed(repo).await.is_none_or(asks) {
         remark(&format!(
-            "countersign: {PLANNING_FILE} requires no approval for a {action}, but HEAD does not have this setting; it takes \
+            "countersign: {PLANNING_FILE} requires no approval for a {point}, but HEAD does not have this setting; it takes \
              effect after it is committed"
         ));
         return true;
     }
-    remark(&format!("countersign: {PLANNING_FILE} requires no approval for a {action}"));
+    remark(&format!("countersign: {PLANNING_FILE} requires no approval for a {point}"));
     false
 }
 
