@@ -30,7 +30,7 @@ use domain::{
 use long_poll::SharedLists;
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 use store::{
-    EventFilter, EventRecord, Feed, FindingFilter, ListedFinding, LogFollower, Page, Reader, ReviewMatch, StatsPeriod,
+    EventFilter, EventRecord, Feed, FindingFilter, ListedFinding, LogFollower, Page, Reader, StatsPeriod,
     WebhookChange, WebhookStep,
 };
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
@@ -182,10 +182,10 @@ impl Broker {
             Scope::All => None,
             Scope::Project(project) => Some(project.as_deref()),
         };
-        match self.reader().find_id_by_prefix(&prefix, project).await? {
-            ReviewMatch::None => Err(unknown()),
-            ReviewMatch::One(id) => Ok(id),
-            ReviewMatch::Several(ids) => Err(BrokerError::AmbiguousReview {
+        match self.reader().list_ids_by_prefix(&prefix, project).await?.as_slice() {
+            [] => Err(unknown()),
+            [id] => Ok(*id),
+            ids => Err(BrokerError::AmbiguousReview {
                 given: given.into(),
                 candidates: ids.iter().map(ToString::to_string).collect(),
             }),

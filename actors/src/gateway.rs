@@ -80,7 +80,7 @@ impl Reviews {
     pub(crate) async fn commit(&self, change: Change) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         self.gateway.send(GatewayMessage::Commit { change: Box::new(change), done });
-        saved.await.unwrap_or(Err(StoreError::Stopped)).map(|_| ())
+        saved.await.unwrap_or(Err(StoreError::Stopped))
     }
 
     /// Writes a row or an event of the pool. It is queued when this returns, so the order of calls is the order in the

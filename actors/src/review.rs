@@ -89,8 +89,6 @@ pub(crate) struct ReviewActor {
 pub(crate) struct State {
     mailbox: Mailbox<ReviewMessage>,
     review: Option<Arc<Review>>,
-    /// Set if the snapshot could not be read. Every message is then refused.
-    unreadable: Option<Arc<str>>,
     /// The reviewer whose claim waits for git, and the task that runs git.
     claiming: Option<(String, AbortHandle)>,
     timer: Option<(Tick, AbortHandle)>,
@@ -114,16 +112,13 @@ impl Actor for ReviewActor {
 
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<State, ActorProcessingErr> {
         let mailbox = Mailbox::new(myself, Arc::clone(&self.stats));
-        Ok(State { mailbox, review: None, unreadable: None, claiming: None, timer: None })
+        Ok(State { mailbox, review: None, claiming: None, timer: None })
     }
 
     /// Reads the snapshot. Not in `pre_start`, which the supervisor waits for.
     async fn post_start(&self, _: ActorRef<Self::Msg>, state: &mut State) -> Handled {
-        if self.fresh {
-            self.snapshot.send_replace(Snapshot::Missing);
-            return Ok(());
-        }
-        match self.shared.reader.find_review(self.id).await {
+        let found = if self.fresh { Ok(None) } else { self.shared.reader.find_review(self.id).await };
+        match found {
             Ok(Some(review)) => {
                 state.review = Some(Arc::new(review));
                 self.publish(state);
@@ -133,9 +128,7 @@ impl Actor for ReviewActor {
             }
             Err(error) => {
                 tracing::error!(review.id = %self.id, %error, "cannot read the review");
-                let why: Arc<str> = error.to_string().into();
-                self.snapshot.send_replace(Snapshot::Unreadable(Arc::clone(&why)));
-                state.unreadable = Some(why);
+                self.snapshot.send_replace(Snapshot::Unreadable(error.to_string().into()));
             }
         }
         Ok(())
@@ -151,7 +144,11 @@ impl ReviewActor {
     async fn act(&self, message: ReviewMessage, state: &mut State) -> Handled {
         let _working = self.stats.work();
         self.stats.taken();
-        if let Some(why) = state.unreadable.clone() {
+        let unreadable = match &*self.snapshot.borrow() {
+            Snapshot::Unreadable(why) => Some(why.to_string()),
+            Snapshot::Loading | Snapshot::Missing | Snapshot::Ready(_) => None,
+        };
+        if let Some(why) = unreadable {
             message.refuse(BrokerError::Unreadable { why: why.to_string() });
             return Err(why.to_string().into());
         }

@@ -303,7 +303,7 @@ impl ReviewerPool {
             runtime: self.settings().runtime.runtime,
             max_size: self.settings().limits.max_size,
             live: state.reviewers.values().map(|reviewer| reviewer.status(now)).collect(),
-            last_words: state.health.last_words().to_vec(),
+            last_words: state.health.last_words.clone(),
         }
     }
 }

@@ -227,7 +227,7 @@ fn finding_chars(finding: &NewFinding) -> usize {
     texts.map(|text| text.chars().count()).sum()
 }
 
-fn invalid(field: &'static str, problem: String) -> BrokerError {
+pub(crate) fn invalid(field: &'static str, problem: String) -> BrokerError {
     BrokerError::InvalidArgument { field, problem }
 }
 

@@ -80,17 +80,11 @@ pub enum Difference {
 impl Decision {
     /// Whether the candidate may land.
     pub fn passes(&self) -> bool {
-        match self.outcome {
-            Outcome::Approved(_) | Outcome::Exempt(_) => true,
-            Outcome::Unapproved(_) | Outcome::NotExamined(_) => false,
-        }
+        matches!(self.outcome, Outcome::Approved(_) | Outcome::Exempt(_))
     }
 
     pub fn approval(&self) -> Option<&Approval> {
-        match &self.outcome {
-            Outcome::Approved(approval) => Some(approval),
-            Outcome::Exempt(_) | Outcome::Unapproved(_) | Outcome::NotExamined(_) => None,
-        }
+        if let Outcome::Approved(approval) = &self.outcome { Some(approval) } else { None }
     }
 }
 

@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use domain::time::Timestamp;
 use git::UserRepo;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +47,7 @@ impl Receipt {
         let reviewers = review.approvers.iter().map(|approver| ReceiptReviewer {
             id: approver.reviewer.clone(),
             persona: approver.persona.clone(),
-            at: to_rfc3339(approver.at),
+            at: jiff::Timestamp::from_millisecond(approver.at.0).ok().map(|at| at.to_string()),
         });
         Some(Self {
             review: review.number.to_string(),
@@ -143,10 +142,6 @@ impl Receipt {
 /// Replaces characters of a caller-chosen name that would break the trailer.
 fn sanitize(name: &str) -> String {
     name.chars().map(|c| if c.is_control() || c == '(' || c == ')' || c == ',' { '_' } else { c }).collect()
-}
-
-fn to_rfc3339(at: Timestamp) -> Option<String> {
-    jiff::Timestamp::from_millisecond(at.0).ok().map(|at| at.to_string())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub use discovery::ClientRepo;
 pub use error::GitError;
 pub use file_reader::{FileContent, FileVersions};
 pub use process::Output;
-pub use repository::{GitSettings, Permits, Repository};
+pub use repository::{GitSettings, Repository};
 pub use user_repo::UserRepo;
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ pub struct GitSettings {
     pub max_diff_bytes: usize,
     /// The maximum number of concurrent git processes of all repositories that share these settings.
     pub concurrency: usize,
-    pub permits: Permits,
+    /// Limits the number of git processes. Created on first use from `concurrency`.
+    pub permits: OnceLock<Arc<Semaphore>>,
 }
 
 impl Default for GitSettings {
@@ -42,14 +43,10 @@ impl Default for GitSettings {
             time_limit: Duration::from_secs(30),
             max_diff_bytes: 10 * 1024 * 1024,
             concurrency: 4,
-            permits: Permits::default(),
+            permits: OnceLock::new(),
         }
     }
 }
-
-/// Limits the number of git processes. Created on first use from [`GitSettings::concurrency`].
-#[derive(Debug, Default)]
-pub struct Permits(pub(crate) OnceLock<Arc<Semaphore>>);
 
 impl Repository {
     /// Finds the repository that contains `dir` and creates a scratch folder for it under `scratch_root`.

@@ -122,16 +122,6 @@ impl IndexCache {
         self.folder.join(base)
     }
 
-    /// Returns the index file of `base`. If it is missing, one caller at a time runs `create`.
-    async fn get_or_create<F>(&self, base: &str, create: impl FnOnce() -> F) -> Result<PathBuf, GitError>
-    where
-        F: Future<Output = Result<(), GitError>>,
-    {
-        let cell = self.touch(base);
-        cell.get_or_try_init(create).await?;
-        Ok(self.file(base))
-    }
-
     fn remove(&self, base: &str) {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).retain(|entry| entry.base != base);
     }
@@ -160,8 +150,8 @@ impl Session<'_> {
         let cache = &self.repo.scratch.index_cache;
         for is_last in (1..=MAX_ATTEMPTS).map(|attempt| attempt == MAX_ATTEMPTS) {
             let reader = &mut *self;
-            let cached = cache.get_or_create(base, move || reader.read_tree(base)).await?;
-            match tokio::fs::copy(&cached, self.index()).await {
+            cache.touch(base).get_or_try_init(move || reader.read_tree(base)).await?;
+            match tokio::fs::copy(cache.file(base), self.index()).await {
                 Ok(_) => break,
                 // Evicted between the two lines above.
                 Err(error) if error.kind() == ErrorKind::NotFound && !is_last => cache.remove(base),

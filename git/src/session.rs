@@ -31,7 +31,7 @@ impl<'a> Session<'a> {
     /// Waits for a permit. The time limit includes the wait for other calls: the caller waits either way.
     pub(crate) async fn start(repo: &'a Inner) -> Result<Self, GitError> {
         let settings = &repo.settings;
-        let permits = settings.permits.0.get_or_init(|| Arc::new(Semaphore::new(settings.concurrency.max(1))));
+        let permits = settings.permits.get_or_init(|| Arc::new(Semaphore::new(settings.concurrency.max(1))));
         let permit = timeout(settings.time_limit, permits.clone().acquire_owned()).await;
         let permit = permit.map_err(|_| GitError::TimedOut { after: settings.time_limit })?;
         let permit = permit.map_err(|error| GitError::failed("waiting for git", error))?;

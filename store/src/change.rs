@@ -59,15 +59,8 @@ impl Change {
     }
 }
 
-/// Result of a committed [`Change`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Committed {
-    /// Sequence number of the change's last event.
-    pub last_seq: u64,
-}
-
 /// Receives the result of a commit.
-pub type CommitReply = oneshot::Sender<Result<Committed, StoreError>>;
+pub type CommitReply = oneshot::Sender<Result<(), StoreError>>;
 
 /// A change to the reviewer pool.
 #[derive(Debug, Clone)]

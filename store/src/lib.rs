@@ -17,13 +17,13 @@ pub mod read_only;
 mod sqlite;
 mod tokens;
 
-pub use change::{Change, CommitReply, Committed, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
+pub use change::{Change, CommitReply, DeliverySelector, PoolChange, WebhookChange, WebhookStep};
 pub use error::StoreError;
 pub use event_log::{EventRecord, Feed, LogEntry, LogFollower, TimelineRecord};
 pub use query_types::{
     CounterPatchRow, EventFilter, FindingFilter, FreeSeat, ListOrder, ListedFinding, Page, ProcessIdentity,
-    ProjectQueue, ReviewFilter, ReviewMatch, ReviewerEnd, ReviewerRow, ReviewerWork, RoundRow, SeatRow, StatsPeriod,
-    WaitingReview, WebhookRow,
+    ProjectQueue, ReviewFilter, ReviewerEnd, ReviewerRow, ReviewerWork, RoundRow, SeatRow, StatsPeriod, WaitingReview,
+    WebhookRow,
 };
 pub use sqlite::{Reader, Writer, WriterThread, migrate};
 pub use tokens::{NewToken, SECRET_DIGITS, SECRET_PREFIX, Token, TokenSelector, Tokens, new_secret};

@@ -44,24 +44,6 @@ pub struct RoundRow {
     pub submitted_at: Timestamp,
 }
 
-/// The reviews that a name or the start of an id matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReviewMatch {
-    None,
-    One(ReviewId),
-    Several(Vec<ReviewId>),
-}
-
-impl ReviewMatch {
-    pub(crate) fn from_ids(ids: Vec<ReviewId>) -> Self {
-        match ids.as_slice() {
-            [] => Self::None,
-            [one] => Self::One(*one),
-            _ => Self::Several(ids),
-        }
-    }
-}
-
 /// Which reviews to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ReviewFilter {

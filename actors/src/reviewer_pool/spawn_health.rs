@@ -39,7 +39,7 @@ impl SpawnTarget {
 pub(crate) struct SpawnHealth {
     targets: BTreeMap<SpawnTarget, TargetHealth>,
     /// The last output of the last reviewer that failed.
-    last_words: Vec<String>,
+    pub(crate) last_words: Vec<String>,
 }
 
 #[derive(Default)]
@@ -111,10 +111,6 @@ impl SpawnHealth {
     pub(crate) fn hold_until(&self, target: &SpawnTarget) -> Option<Tick> {
         let health = self.targets.get(target)?;
         health.breaker.hold_until.max(health.spawn_failure.as_ref().map(|(_, retry_at)| *retry_at))
-    }
-
-    pub(crate) fn last_words(&self) -> &[String] {
-        &self.last_words
     }
 
     /// The worst state of any target, and what to do about it; `None` if none has failed.

@@ -1,6 +1,6 @@
 //! Checks the personas and the policy that a proposal asks for.
 
-use crate::error::BrokerError;
+use crate::{error::BrokerError, size_limits::invalid};
 use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
     default_panel::MAX_SEATS,
@@ -61,7 +61,9 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
             return Err(invalid("policy.max_rounds", problem));
         }
     };
-    let max_minutes = within("policy.max_minutes", asked.max_minutes, 1, MAX_MINUTES)?;
+    if let Some(minutes) = asked.max_minutes.filter(|minutes| !(1..=MAX_MINUTES).contains(minutes)) {
+        return Err(invalid("policy.max_minutes", format!("is {minutes}; allowed is 1 to {MAX_MINUTES}")));
+    }
     let max_cost_micro_usd = match asked.max_cost_usd {
         None => None,
         Some(cost) if (0.01..=MAX_COST_USD).contains(&cost) => Some((cost * 1e6).round() as u64),
@@ -75,7 +77,7 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
         // With one reviewer its verdict decides alone.
         block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
         ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
-        max_minutes,
+        max_minutes: asked.max_minutes,
         max_cost_micro_usd,
     })
 }
@@ -83,19 +85,6 @@ pub(crate) fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Res
 /// One week.
 const MAX_MINUTES: u32 = 7 * 24 * 60;
 const MAX_COST_USD: f64 = 1000.0;
-
-fn within(field: &'static str, given: Option<u32>, least: u32, most: u32) -> Result<Option<u32>, BrokerError> {
-    match given {
-        Some(given) if !(least..=most).contains(&given) => {
-            Err(invalid(field, format!("is {given}; allowed is {least} to {most}")))
-        }
-        _ => Ok(given),
-    }
-}
-
-fn invalid(field: &'static str, problem: String) -> BrokerError {
-    BrokerError::InvalidArgument { field, problem }
-}
 
 #[cfg(test)]
 #[path = "panel_tests.rs"]

@@ -1,7 +1,7 @@
 //! Group commit: many changes in one transaction. If it fails, each change is tried alone.
 
 use super::{reviewers, statements, webhooks, writer::Counters};
-use crate::{Change, CommitReply, Committed, PoolChange, StoreError, WebhookChange};
+use crate::{Change, CommitReply, PoolChange, StoreError, WebhookChange};
 use domain::review::{Event, LoggedEvent, Review};
 use rusqlite::{Connection, TransactionBehavior};
 use std::{
@@ -34,9 +34,9 @@ impl GroupCommit {
             return;
         }
         match self.write(changes.iter().map(|(change, _)| change)) {
-            Ok(results) => {
-                for ((_, reply), result) in changes.drain(..).zip(results) {
-                    self.reply(reply, Ok(result));
+            Ok(()) => {
+                for (_, reply) in changes.drain(..) {
+                    self.reply(reply, Ok(()));
                 }
             }
             Err(error) if changes.len() == 1 => {
@@ -48,9 +48,7 @@ impl GroupCommit {
             Err(error) => {
                 tracing::warn!(changes = changes.len(), %error, "batch not saved; trying its changes one by one");
                 for (change, reply) in changes.drain(..) {
-                    let result = self.write(std::iter::once(&change)).and_then(|results| {
-                        results.into_iter().next().ok_or_else(|| StoreError::Write("nothing was written".into()))
-                    });
+                    let result = self.write(std::iter::once(&change));
                     self.reply(reply, result);
                 }
             }
@@ -82,35 +80,35 @@ impl GroupCommit {
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
     }
 
-    fn reply(&self, reply: CommitReply, result: Result<Committed, StoreError>) {
+    fn reply(&self, reply: CommitReply, result: Result<(), StoreError>) {
         self.counters.waiting.fetch_sub(1, Relaxed);
         let _ = reply.send(result);
     }
 
     /// Writes changes in one transaction. Followers are woken before callers get their reply, so that a caller that
     /// waits next is not woken by its own change.
-    fn write<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Committed>, StoreError> {
+    fn write<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut results = Vec::new();
         let mut seq = self.last_seq;
         let mut last_queued = None;
+        let mut count = 0;
         for change in changes {
             let written = write_change(&transaction, change, seq)?;
             seq = written.last_seq;
             last_queued = written.last_queued.or(last_queued);
-            results.push(Committed { last_seq: seq });
+            count += 1;
         }
         let started = Instant::now();
         transaction.commit()?;
         self.counters.sync.observe(started.elapsed().as_secs_f64());
         self.last_seq = seq;
         self.counters.commits.fetch_add(1, Relaxed);
-        self.counters.changes.fetch_add(results.len() as u64, Relaxed);
+        self.counters.changes.fetch_add(count, Relaxed);
         self.committed.send_replace(seq);
         if let Some(queued) = last_queued {
             self.queued.send_replace(queued);
         }
-        Ok(results)
+        Ok(())
     }
 }
 

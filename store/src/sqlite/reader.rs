@@ -1,7 +1,7 @@
 //! The pool of read-only connections. They see what is committed and never wait for the writer.
 
 use super::{connect_options, reviews::ContentCache};
-use crate::{Settings, StoreError, query_types::ReviewMatch};
+use crate::{Settings, StoreError};
 use domain::ids::{ReviewId, ReviewNumber};
 use serde::de::DeserializeOwned;
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
@@ -41,11 +41,11 @@ impl Reader {
 
     /// Reviews whose id starts with `prefix` (lowercase, with dashes), in all projects or in one (`None` inside: without a
     /// project). At most six are listed.
-    pub async fn find_id_by_prefix(
+    pub async fn list_ids_by_prefix(
         &self,
         prefix: &str,
         project: Option<Option<&str>>,
-    ) -> Result<ReviewMatch, StoreError> {
+    ) -> Result<Vec<ReviewId>, StoreError> {
         let (end, all, project) = (format!("{prefix}~"), project.is_none(), project.flatten());
         let rows = sqlx::query!(
             "SELECT id FROM reviews WHERE id >= ? AND id < ? AND (? OR project IS ?) ORDER BY id LIMIT 6",
@@ -56,8 +56,7 @@ impl Reader {
         )
         .fetch_all(&self.pool)
         .await?;
-        let ids = rows.iter().map(|row| to_id(&row.id)).collect::<Result<Vec<_>, _>>()?;
-        Ok(ReviewMatch::from_ids(ids))
+        rows.iter().map(|row| to_id(&row.id)).collect()
     }
 
     /// The next deadlines of claims and reservations after `(tick, number)`, at most `limit`.

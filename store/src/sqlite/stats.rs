@@ -56,23 +56,17 @@ impl Reader {
         let cohort = Cohort { period, numbers: self.number_range(&REVIEWS, period.since, period.until).await? };
         let mut transaction = self.pool.begin().await?;
         let total = cohort.groups(&mut transaction, GroupBy::None).await?.pop().unwrap_or_default();
-        let mut groups = match by {
-            GroupBy::None => Vec::new(),
-            GroupBy::Reviewer | GroupBy::Persona | GroupBy::Category | GroupBy::Day => {
-                cohort.groups(&mut transaction, by).await?
-            }
-        };
+        let mut groups = if by == GroupBy::None { Vec::new() } else { cohort.groups(&mut transaction, by).await? };
         let auto_rejections = cohort.count_auto_rejections(&mut transaction).await?;
         let processes = count_processes(&mut transaction, period).await?;
         transaction.rollback().await?;
-        match by {
-            GroupBy::Day => groups.reverse(),
-            GroupBy::None | GroupBy::Reviewer | GroupBy::Persona | GroupBy::Category => {
-                groups.sort_by_key(|group| {
-                    let reviews = group.reviews.as_ref().map(|reviews| reviews.total);
-                    std::cmp::Reverse(reviews.unwrap_or(group.work.verdicts))
-                });
-            }
+        if by == GroupBy::Day {
+            groups.reverse();
+        } else {
+            groups.sort_by_key(|group| {
+                let reviews = group.reviews.as_ref().map(|reviews| reviews.total);
+                std::cmp::Reverse(reviews.unwrap_or(group.work.verdicts))
+            });
         }
         let more_groups = groups.len().saturating_sub(MAX_GROUPS);
         groups.truncate(MAX_GROUPS);

@@ -36,8 +36,9 @@ enum WriteRequest {
 impl WriteRequest {
     fn refuse(self, error: StoreError) {
         match self {
-            Self::Commit(_, reply) => drop(reply.send(Err(error))),
-            Self::Pool(_, reply) | Self::SaveBoot { reply, .. } => drop(reply.send(Err(error))),
+            Self::Commit(_, reply) | Self::Pool(_, reply) | Self::SaveBoot { reply, .. } => {
+                drop(reply.send(Err(error)));
+            }
             Self::Webhook(_, reply) => drop(reply.send(Err(error))),
         }
     }

@@ -75,7 +75,7 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
 const MINUTE: i64 = 60_000;
 
 /// The remaining events of a review, four seconds apart.
-fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<store::Committed, store::StoreError>> {
+fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
     let by = format!("reviewer-{}", number % 20);
     let say = |role: Role, body: &str| {
         Command::AddMessage(AddMessage { role, by: None, persona: None, body: body.into(), metadata: None })
@@ -124,7 +124,7 @@ fn tell(
     first: &Change,
     command: Command,
     number: i64,
-) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
+) -> (Change, oneshot::Receiver<Result<(), store::StoreError>>) {
     tell_at(writer, first, command, None, 100_000 + number)
 }
 
@@ -135,7 +135,7 @@ fn tell_at(
     command: Command,
     content: Option<Content>,
     at: i64,
-) -> (Change, oneshot::Receiver<Result<store::Committed, store::StoreError>>) {
+) -> (Change, oneshot::Receiver<Result<(), store::StoreError>>) {
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let told = transition(Some(first.review()), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
