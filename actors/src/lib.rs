@@ -148,10 +148,8 @@ pub async fn start(store: store::Store, projects: Projects, settings: Settings) 
     credentials.reserve(reader.list_reviewer_ids().await?);
     let ReviewNumber(last_review) = reader.last_number().await?;
     let last_finding = reader.last_finding_number().await?;
-    let closing = CancellationToken::new();
-    let metrics = metrics::Metrics::default();
-    let shared =
-        Arc::new(Shared { settings, clock, reader: reader.clone(), credentials, metrics, closing: closing.clone() });
+    let (metrics, closing) = (metrics::Metrics::default(), CancellationToken::new());
+    let shared = Arc::new(Shared { settings, clock, reader, credentials, metrics, closing });
     let reviews = Reviews { shared: Arc::clone(&shared), gateway: Arc::default() };
     let submissions = Arc::new(Submissions {
         shared: Arc::clone(&shared),

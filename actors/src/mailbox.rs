@@ -15,7 +15,7 @@ use std::{
 
 /// The address of an actor. It counts the messages sent to it.
 pub(crate) struct Mailbox<M: Message> {
-    actor: ActorRef<M>,
+    pub(crate) actor: ActorRef<M>,
     pub(crate) stats: Arc<ActorStats>,
 }
 
@@ -38,10 +38,6 @@ impl<M: Message> Mailbox<M> {
 
     pub(crate) fn id(&self) -> ActorId {
         self.actor.get_id()
-    }
-
-    pub(crate) fn actor(&self) -> &ActorRef<M> {
-        &self.actor
     }
 }
 

@@ -23,6 +23,7 @@ use tokio::{
     sync::{oneshot, watch},
     task::AbortHandle,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 /// Messages handled by a [`ReviewActor`].
 pub(crate) enum ReviewMessage {
@@ -91,15 +92,7 @@ pub(crate) struct State {
     review: Option<Arc<Review>>,
     /// The reviewer whose claim waits for git, and the task that runs git.
     claiming: Option<(String, AbortHandle)>,
-    timer: Option<(Tick, AbortHandle)>,
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        if let Some((_, timer)) = self.timer.take() {
-            timer.abort();
-        }
-    }
+    timer: Option<(Tick, AbortOnDropHandle<()>)>,
 }
 
 /// An error means that the state can no longer be trusted, so the actor stops.
@@ -166,7 +159,7 @@ impl ReviewActor {
                 }
             }
             ReviewMessage::Expire => return self.expire(state).await,
-            ReviewMessage::Rest => state.mailbox.actor().stop(None),
+            ReviewMessage::Rest => state.mailbox.actor.stop(None),
         }
         Ok(())
     }
@@ -286,10 +279,9 @@ impl ReviewActor {
                 self.stats.failed(&error.to_string());
                 BrokerError::NotSaved { why: error.to_string() }
             };
-            let change = Change::new(Arc::clone(&review), done.events, self.shared.clock.now().tick)
-                .map_err(not_saved)?
-                .with_content(payload.content.clone())
-                .with_patch(payload.patch);
+            let tick = self.shared.clock.now().tick;
+            let mut change = Change::new(Arc::clone(&review), done.events, tick).map_err(not_saved)?;
+            (change.content, change.patch) = (payload.content.clone(), payload.patch);
             self.submissions.reviews.commit(change).await.map_err(not_saved)?;
             if let Some(content) = &payload.content {
                 self.shared.reader.cache_content(&review.round.content_hash, content);
@@ -316,17 +308,15 @@ impl ReviewActor {
         if state.timer.as_ref().is_some_and(|(tick, timer)| Some(*tick) == deadline && !timer.is_finished()) {
             return;
         }
-        if let Some((_, timer)) = state.timer.take() {
-            timer.abort();
-        }
-        let Some(tick) = deadline else { return };
-        let (mailbox, at) = (state.mailbox.clone(), self.shared.clock.instant_of(tick));
-        let at = at.max(tokio::time::Instant::now() + self.restart_delay);
-        let timer = tokio::spawn(async move {
-            tokio::time::sleep_until(at).await;
-            mailbox.send(ReviewMessage::Expire);
+        state.timer = deadline.map(|tick| {
+            let (mailbox, at) = (state.mailbox.clone(), self.shared.clock.instant_of(tick));
+            let at = at.max(tokio::time::Instant::now() + self.restart_delay);
+            let timer = tokio::spawn(async move {
+                tokio::time::sleep_until(at).await;
+                mailbox.send(ReviewMessage::Expire);
+            });
+            (tick, AbortOnDropHandle::new(timer))
         });
-        state.timer = Some((tick, timer.abort_handle()));
     }
 }
 

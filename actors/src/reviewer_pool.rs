@@ -41,7 +41,8 @@ use std::{
     time::Duration,
 };
 use store::{EventRecord, Feed, LogFollower, ProcessIdentity, SeatRow};
-use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
+use tokio::{sync::oneshot, time::Instant};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Log records per message.
 const PAGE_SIZE: u32 = 500;
@@ -121,7 +122,7 @@ pub(crate) struct State {
     deferred: Vec<PoolMessage>,
     stopping: bool,
     last_rescale: Option<Instant>,
-    rescale_timer: Option<(Instant, AbortHandle)>,
+    rescale_timer: Option<(Instant, AbortOnDropHandle<()>)>,
 }
 
 impl State {
@@ -144,14 +145,6 @@ impl State {
 
     fn has_pending_exits(&self) -> bool {
         self.pending_exits().next().is_some()
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        if let Some((_, timer)) = self.rescale_timer.take() {
-            timer.abort();
-        }
     }
 }
 
@@ -182,9 +175,7 @@ impl Actor for ReviewerPool {
             }
             mailbox.send(PoolMessage::Shutdown);
         });
-        let mut state = State::default();
-        state.read_to = read_to;
-        Ok(state)
+        Ok(State { read_to, ..State::default() })
     }
 
     async fn handle(

@@ -211,12 +211,12 @@ impl Supervisor {
     async fn shut_down(&self, state: &mut State) {
         state.stopping = true;
         // The pool ends its reviewers; their last changes go through the gateway.
-        let _ = state.pool.actor().wait(Some(POOL_STOP_TIMEOUT)).await;
+        let _ = state.pool.actor.wait(Some(POOL_STOP_TIMEOUT)).await;
         for id in state.live.keys().copied().collect::<Vec<_>>() {
             self.rest(state, id);
         }
         // Reviews stop first, because their last commits go through the gateway.
-        let (myself, gateway, timeout) = (state.mailbox.actor(), state.gateway.id(), Some(Duration::from_secs(10)));
+        let (myself, gateway, timeout) = (&state.mailbox.actor, state.gateway.id(), Some(Duration::from_secs(10)));
         for review in myself.get_children().into_iter().filter(|child| child.get_id() != gateway) {
             let _ = review.drain_and_wait(timeout).await;
         }
@@ -227,7 +227,7 @@ impl Supervisor {
     async fn start_gateway(&self, parent: &Mailbox<SupervisorMessage>) -> Result<Mailbox<GatewayMessage>, SpawnErr> {
         let stats = Arc::new(ActorStats::new());
         let gateway = Gateway { supervisor: parent.clone(), writer: self.writer.clone(), stats: Arc::clone(&stats) };
-        let (actor, _) = Actor::spawn_linked(None, gateway, (), parent.actor().get_cell()).await?;
+        let (actor, _) = Actor::spawn_linked(None, gateway, (), parent.actor.get_cell()).await?;
         let gateway = Mailbox::new(actor, stats);
         self.submissions.reviews.gateway.set(gateway.clone());
         Ok(gateway)
@@ -243,7 +243,7 @@ impl Supervisor {
         let (shared, submissions) = (Arc::clone(&self.shared), Arc::clone(&self.submissions));
         let feed = self.feed.clone();
         let pool = ReviewerPool { shared, submissions, feed, stats: Arc::clone(&stats), start_delay };
-        let (actor, _) = Actor::spawn_linked(None, pool, (), parent.actor().get_cell()).await?;
+        let (actor, _) = Actor::spawn_linked(None, pool, (), parent.actor.get_cell()).await?;
         let pool = Mailbox::new(actor, stats);
         self.pool.set(pool.clone());
         Ok(pool)
@@ -292,7 +292,7 @@ impl Supervisor {
             snapshot: Arc::clone(&snapshot),
             stats: Arc::clone(&stats),
         };
-        let (actor, _) = Actor::spawn_linked(None, review, (), state.mailbox.actor().get_cell()).await?;
+        let (actor, _) = Actor::spawn_linked(None, review, (), state.mailbox.actor.get_cell()).await?;
         Ok(state.live.entry(id).or_insert(Live { mailbox: Mailbox::new(actor, stats), snapshot }))
     }
 

@@ -21,8 +21,10 @@ pub struct Change {
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) payloads: Vec<String>,
     pub(crate) tick: Tick,
-    pub(crate) content: Option<Arc<Content>>,
-    pub(crate) patch: Option<Arc<str>>,
+    /// The content of the review's round, if the events bring a new one.
+    pub content: Option<Arc<Content>>,
+    /// The text of the counter-patch that the events offer.
+    pub patch: Option<Arc<str>>,
     /// Number and body of the findings that the events changed.
     pub(crate) findings: Vec<(i64, String)>,
 }
@@ -40,18 +42,6 @@ impl Change {
         let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
         let body = serde_json::to_string(&*review)?;
         Ok(Self { review, body, seats, events, payloads, tick, content: None, patch: None, findings })
-    }
-
-    /// The content of the review's round, if the events bring a new one.
-    #[must_use]
-    pub fn with_content(self, content: Option<Arc<Content>>) -> Self {
-        Self { content, ..self }
-    }
-
-    /// The text of the counter-patch that the events offer.
-    #[must_use]
-    pub fn with_patch(self, patch: Option<Arc<str>>) -> Self {
-        Self { patch, ..self }
     }
 
     pub fn review(&self) -> &Arc<Review> {

@@ -25,6 +25,7 @@ use ractor::{Actor, ActorRef};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{FreeSeat, StoreError, WaitingReview};
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 /// The shortest time between two decisions that events in the log cause.
 const RESCALE_DELAY: Duration = Duration::from_millis(100);
@@ -152,7 +153,7 @@ impl ReviewerPool {
 
     /// Schedules the next decision, unless an earlier one is already scheduled.
     fn rescale_at(&self, myself: &ActorRef<PoolMessage>, state: &mut State, at: Instant) {
-        let is_set = |(earlier, timer): &(Instant, tokio::task::AbortHandle)| *earlier <= at && !timer.is_finished();
+        let is_set = |(earlier, timer): &(Instant, AbortOnDropHandle<()>)| *earlier <= at && !timer.is_finished();
         if state.rescale_timer.as_ref().is_some_and(is_set) {
             return;
         }
@@ -161,9 +162,7 @@ impl ReviewerPool {
             tokio::time::sleep_until(at).await;
             mailbox.send(PoolMessage::Rescale);
         });
-        if let Some((_, later)) = state.rescale_timer.replace((at, timer.abort_handle())) {
-            later.abort();
-        }
+        state.rescale_timer = Some((at, AbortOnDropHandle::new(timer)));
     }
 
     fn record_spawn_failure(&self, state: &mut State, target: &SpawnTarget, why: String) {

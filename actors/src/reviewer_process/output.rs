@@ -74,7 +74,7 @@ impl Output {
         let last_lines = Arc::new(Mutex::new(LastLines::default()));
         let process_ended = CancellationToken::new();
         let sink = LineSink::new(log.caps, log.secret, last_lines.clone(), on_line);
-        let file = LogFile::new(log.path, log.caps.log_file);
+        let file = LogFile { path: log.path, cap: log.caps.log_file, open: None };
         let drained = tokio::spawn(drain(stdout, stderr, sink, file, process_ended.clone()));
         Self { last_lines, process_ended: process_ended.drop_guard(), drained }
     }
@@ -153,10 +153,6 @@ struct LogFile {
 }
 
 impl LogFile {
-    fn new(path: PathBuf, cap: u64) -> Self {
-        Self { path, cap, open: None }
-    }
-
     /// Appends complete lines. A line is never split over two files; a line longer than the cap gets its own file.
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let mut rest = lines;

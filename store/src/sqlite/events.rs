@@ -98,22 +98,6 @@ impl Reader {
         Ok(row.map(|row| serde_json::from_str(&row.payload)).transpose()?)
     }
 
-    /// All events of a review, oldest first.
-    pub async fn list_review_events(&self, number: ReviewNumber) -> Result<Vec<LoggedEvent>, StoreError> {
-        let rows = sqlx::query!(
-            r#"SELECT version AS "version!", at_ms, payload FROM events WHERE review = ? ORDER BY version"#,
-            number.0
-        )
-        .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter()
-            .map(|row| {
-                let event = serde_json::from_str(&row.payload)?;
-                Ok(LoggedEvent { at: Timestamp(row.at_ms), version: to_u64(row.version)?, event })
-            })
-            .collect()
-    }
-
     /// One page. The cursor is the sequence number of the last event that was looked at.
     pub async fn list_events_by(
         &self,

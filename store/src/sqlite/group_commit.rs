@@ -20,13 +20,6 @@ pub(super) struct GroupCommit {
     pub(super) counters: Arc<Counters>,
 }
 
-/// Sequence numbers after a write: the last event, and the last one that made a seat claimable.
-#[derive(Clone, Copy)]
-struct Written {
-    last_seq: u64,
-    last_queued: Option<u64>,
-}
-
 impl GroupCommit {
     /// Commits all changes in one transaction. If that fails, commits them one by one to find those at fault.
     pub(super) fn commit(&mut self, changes: &mut Vec<(Change, CommitReply)>) {
@@ -93,9 +86,8 @@ impl GroupCommit {
         let mut last_queued = None;
         let mut count = 0;
         for change in changes {
-            let written = write_change(&transaction, change, seq)?;
-            seq = written.last_seq;
-            last_queued = written.last_queued.or(last_queued);
+            last_queued = write_change(&transaction, change, seq)?.or(last_queued);
+            seq += change.events.len() as u64;
             count += 1;
         }
         let started = Instant::now();
@@ -112,22 +104,18 @@ impl GroupCommit {
     }
 }
 
-fn write_change(connection: &Connection, change: &Change, before: u64) -> Result<Written, StoreError> {
+/// Returns the number of the last event that made a seat claimable. `before` is the number before the first event.
+fn write_change(connection: &Connection, change: &Change, before: u64) -> Result<Option<u64>, StoreError> {
     let Some(first) = change.events.first() else {
         return Err(StoreError::Write("the change has no event".into()));
     };
-    let mut last_queued = None;
-    for (seq, recorded) in (before + 1..).zip(&change.events) {
-        if enters_queue(recorded, &change.review) {
-            last_queued = Some(seq);
-        }
-    }
-    let last_seq = before + change.events.len() as u64;
+    let queued = (before + 1..).zip(&change.events).filter(|(_, recorded)| enters_queue(recorded, &change.review));
+    let last_queued = queued.map(|(seq, _)| seq).last();
     if let Some(content) = &change.content {
         statements::insert_content(connection, &change.review.round.content_hash, content)?;
     }
     if matches!(first.event, Event::Proposed(_)) {
-        statements::insert_review(connection, change, last_seq)?;
+        statements::insert_review(connection, change, before + change.events.len() as u64)?;
     } else {
         statements::update_review_if_version(connection, change, first.version - 1, last_queued)?;
     }
@@ -137,7 +125,7 @@ fn write_change(connection: &Connection, change: &Change, before: u64) -> Result
         statements::write_event_rows(connection, change, recorded)?;
     }
     statements::upsert_findings(connection, change)?;
-    Ok(Written { last_seq, last_queued })
+    Ok(last_queued)
 }
 
 /// Whether this event, which led to `review`, made a seat claimable.

@@ -1,7 +1,7 @@
 //! The stored snapshot of a review always equals the replay of its log.
 
 use crate::{
-    Change, Settings, Store, open,
+    Change, LogEntry, Settings, Store, open,
     query_types::{ReviewFilter, WaitingReview},
 };
 use domain::{
@@ -46,9 +46,9 @@ impl StoredReview {
     }
 
     async fn commit(&mut self, Transition { next, events, .. }: Transition, content: Option<Content>) {
-        let change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
+        let mut change = Change::new(Arc::new(next.clone()), events, now(next.version).tick).unwrap();
         let (done, saved) = oneshot::channel();
-        let change = change.with_content(content.map(Arc::new)).with_patch(Some("a better diff".into()));
+        (change.content, change.patch) = (content.map(Arc::new), Some("a better diff".into()));
         self.store.writer.commit(change, done);
         saved.await.unwrap().unwrap();
         self.review = next;
@@ -133,8 +133,12 @@ fn now(n: u64) -> Now {
 async fn reload(path: &Path) -> Review {
     let store = open(path, Settings::default()).await.unwrap();
     let snapshot = store.reader.find_review(ReviewId(uuid::Uuid::from_u128(1))).await.unwrap();
-    let log = store.reader.list_review_events(ReviewNumber(1)).await.unwrap();
-    assert_eq!(replay(&log), snapshot);
+    let log = store.reader.list_events(0, Some(ReviewNumber(1)), u32::MAX).await.unwrap();
+    let logged = log.into_iter().filter_map(|record| match record.entry {
+        LogEntry::Review { recorded, .. } => Some(*recorded),
+        LogEntry::Pool(_) => None,
+    });
+    assert_eq!(replay(&logged.collect::<Vec<_>>()), snapshot);
     snapshot.unwrap()
 }
 

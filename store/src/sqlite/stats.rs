@@ -85,20 +85,21 @@ impl Reader {
 impl Cohort<'_> {
     /// The groups, sorted by name.
     async fn groups(&self, connection: &mut SqliteConnection, by: GroupBy) -> Result<Vec<GroupStats>, StoreError> {
-        let mut groups = Groups::default();
+        let mut groups = BTreeMap::new();
         if groups_reviews(by) {
             for (name, json) in fetch(&mut *connection, self.select(by, &review_stats(self.period.now), "")).await? {
-                groups.find(name).reviews = Some(serde_json::from_str(&json)?);
+                find_group(&mut groups, name).reviews = Some(serde_json::from_str(&json)?);
             }
             for (expression, duration) in DURATIONS {
                 for (name, json) in fetch(&mut *connection, self.select_duration(by, expression)).await? {
-                    *duration(groups.find(name).reviews.get_or_insert_default()) = serde_json::from_str(&json)?;
+                    *duration(find_group(&mut groups, name).reviews.get_or_insert_default()) =
+                        serde_json::from_str(&json)?;
                 }
             }
         }
         let join = "JOIN verdicts v ON v.review = r.number AND v.reviewer <> 'broker-validator'";
         for (name, json) in fetch(&mut *connection, self.select(by, WORK, join)).await? {
-            groups.find(name).work = serde_json::from_str(&json)?;
+            find_group(&mut groups, name).work = serde_json::from_str(&json)?;
         }
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(group_expression(by, Joined::Findings));
@@ -107,7 +108,7 @@ impl Cohort<'_> {
         sql.push(" GROUP BY 1, 2, 3, 4");
         let rows: Vec<(String, String, String, bool, i64)> = sql.build_query_as().fetch_all(connection).await?;
         for (name, severity, status, is_issue, count) in rows {
-            let (issues, count) = (&mut groups.find(name).issues, to_u64(count)?);
+            let (issues, count) = (&mut find_group(&mut groups, name).issues, to_u64(count)?);
             if !is_issue {
                 issues.suggestions += count;
                 continue;
@@ -118,7 +119,7 @@ impl Cohort<'_> {
             *issues.by_severity.entry(severity.to_string()).or_default() += count;
             *issues.by_status.entry(status.to_string()).or_default() += count;
         }
-        Ok(groups.0.into_values().collect())
+        Ok(groups.into_values().collect())
     }
 
     /// One row per group: its name and a JSON object.
@@ -167,14 +168,8 @@ impl Cohort<'_> {
     }
 }
 
-/// Groups by name.
-#[derive(Default)]
-struct Groups(BTreeMap<String, GroupStats>);
-
-impl Groups {
-    fn find(&mut self, group: String) -> &mut GroupStats {
-        self.0.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() })
-    }
+fn find_group(groups: &mut BTreeMap<String, GroupStats>, group: String) -> &mut GroupStats {
+    groups.entry(group.clone()).or_insert_with(|| GroupStats { group, ..GroupStats::default() })
 }
 
 async fn fetch(

@@ -99,9 +99,10 @@ impl ReviewFixture {
     }
 
     async fn commit(&self, Transition { next, events, .. }: Transition, content: Option<Content>, when: i64) -> Review {
-        let change = Change::new(Arc::new(next.clone()), events, at(when).tick).unwrap();
+        let mut change = Change::new(Arc::new(next.clone()), events, at(when).tick).unwrap();
+        change.content = content.map(Arc::new);
         let (done, saved) = oneshot::channel();
-        self.store.writer.commit(change.with_content(content.map(Arc::new)), done);
+        self.store.writer.commit(change, done);
         saved.await.unwrap().unwrap();
         next
     }

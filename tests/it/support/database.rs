@@ -1,10 +1,12 @@
-//! Fills a database without a broker, faster than a client could.
+//! Fills a database without a broker, faster than a client could, and reads the log of a review.
 
 use domain::{
     content::Content,
     finding::Severity,
-    ids::{DEFAULT_PERSONA, ReviewId},
-    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Revise, Role, transition},
+    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
+    review::{
+        AddMessage, ClaimSeat, Command, GiveVerdict, LoggedEvent, OfferedFindings, Proposal, Revise, Role, transition,
+    },
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -139,8 +141,8 @@ fn tell_at(
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let told = transition(Some(first.review()), command, now, &RULES).unwrap();
     let (done, saved) = oneshot::channel();
-    let change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
-    let change = change.with_content(content.map(Arc::new));
+    let mut change = Change::new(Arc::new(told.next), told.events, now.tick).unwrap();
+    change.content = content.map(Arc::new);
     writer.commit(change.clone(), done);
     (change, saved)
 }
@@ -151,5 +153,21 @@ pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) 
     let proposal = Proposal { id: ReviewId(uuid::Uuid::new_v4()), ..proposal(number, &content, personas) };
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let done = transition(None, Command::Propose(Box::new(proposal)), now, &RULES).unwrap();
-    Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap().with_content(Some(Arc::new(content)))
+    let mut change = Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap();
+    change.content = Some(Arc::new(content));
+    change
+}
+
+/// All events of a review, oldest first.
+pub(crate) async fn review_log(reader: &store::Reader, number: ReviewNumber) -> Vec<LoggedEvent> {
+    let (mut log, mut after) = (Vec::new(), 0);
+    loop {
+        let page = reader.list_events(after, Some(number), 1000).await.unwrap();
+        let Some(last) = page.last() else { return log };
+        after = last.seq;
+        log.extend(page.into_iter().filter_map(|record| match record.entry {
+            store::LogEntry::Review { recorded, .. } => Some(*recorded),
+            store::LogEntry::Pool(_) => None,
+        }));
+    }
 }
