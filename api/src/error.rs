@@ -234,7 +234,11 @@ impl ErrorCode {
     /// The code for a value that is not one of a field's allowed values.
     pub fn unknown_value(field: &str) -> Self {
         let name = field.rsplit('.').next().unwrap_or(field);
-        let name = if name.ends_with("_role") { "role" } else { name };
+        let name = match name {
+            _ if name.ends_with("_role") => "role",
+            _ if name.starts_with("statuses[") => "status",
+            _ => name,
+        };
         Self::parse(&format!("unknown_{name}")).unwrap_or(Self::InvalidArgument)
     }
 }

@@ -152,7 +152,7 @@ async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
             };
             let codes: &[&str] = match field {
                 "review_id" => &["unknown_review"],
-                "status" => &["unknown_status"],
+                "status" | "statuses" => &["unknown_status"],
                 "category" => &["unknown_category"],
                 "priority" => &["unknown_priority"],
                 "verdict" => &["unknown_verdict"],
