@@ -48,11 +48,10 @@ impl HookInput {
     /// The command line of a shell tool. A list of words is quoted into one.
     pub(super) fn command_line(&self) -> Option<String> {
         let is_command = |argument: &&Value| argument.is_string() || argument.is_array();
-        match ["command", "cmd"].map(|name| &self.tool_input[name]).into_iter().find(is_command)? {
-            Value::Array(words) => {
-                Some(words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" "))
-            }
-            line => line.as_str().map(str::to_owned),
+        let argument = ["command", "cmd"].map(|name| &self.tool_input[name]).into_iter().find(is_command)?;
+        match argument.as_array() {
+            Some(words) => Some(words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")),
+            None => argument.as_str().map(str::to_owned),
         }
     }
 }
