@@ -340,7 +340,7 @@ async fn log_of_a_life(operator: Option<&str>) -> Vec<(&'static str, String)> {
     assert!(broker.terminate().await.success());
 
     let store = store::open(&broker.data_dir().join("countersign.db"), store::Settings::default()).await.unwrap();
-    let log = crate::support::database::review_log(&store.reader, domain::ids::ReviewNumber(1)).await;
+    let log = crate::support::reviews::review_log(&store.reader, domain::ids::ReviewNumber(1)).await;
     log.iter().map(|recorded| (recorded.event.kind().as_str(), recorded.event.actor().unwrap().to_owned())).collect()
 }
 

@@ -302,7 +302,7 @@ async fn dies_with_the_broker(client: Client) {
     let data_dir = pooled.broker.data_dir();
     assert!(pooled.broker.terminate().await.success());
     let store = store::open(&data_dir.join("countersign.db"), store::Settings::default()).await.unwrap();
-    let events = crate::support::database::review_log(&store.reader, ReviewNumber(1)).await;
+    let events = crate::support::reviews::review_log(&store.reader, ReviewNumber(1)).await;
     let ended = events.iter().filter_map(|recorded| {
         let Event::ClaimEnded { by, reason, .. } = &recorded.event else { return None };
         Some((by.as_str(), *reason))

@@ -239,7 +239,7 @@ pub(crate) async fn check_database(data_dir: &Path) {
         let number = domain::ids::ReviewNumber(number);
         let Some(id) = store.reader.find_id_by_number(number).await.unwrap() else { continue };
         let snapshot = store.reader.find_review(id).await.unwrap();
-        let log = super::database::review_log(&store.reader, number).await;
+        let log = super::reviews::review_log(&store.reader, number).await;
         assert_eq!(domain::review::replay(&log), snapshot, "{number}");
         let snapshot = snapshot.unwrap();
         let to_take = snapshot.free_seats().filter(|seat| seat.reservation.is_none()).map(|seat| seat.persona.clone());

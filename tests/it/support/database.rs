@@ -1,12 +1,10 @@
-//! Fills a database without a broker, faster than a client could, and reads the log of a review.
+//! Fills a database without a broker, faster than a client could.
 
 use domain::{
     content::Content,
     finding::Severity,
-    ids::{DEFAULT_PERSONA, ReviewId, ReviewNumber},
-    review::{
-        AddMessage, ClaimSeat, Command, GiveVerdict, LoggedEvent, OfferedFindings, Proposal, Revise, Role, transition,
-    },
+    ids::{DEFAULT_PERSONA, ReviewId},
+    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Revise, Role, transition},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -156,18 +154,4 @@ pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) 
     let mut change = Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap();
     change.content = Some(Arc::new(content));
     change
-}
-
-/// All events of a review, oldest first.
-pub(crate) async fn review_log(reader: &store::Reader, number: ReviewNumber) -> Vec<LoggedEvent> {
-    let (mut log, mut after) = (Vec::new(), 0);
-    loop {
-        let page = reader.list_events(after, Some(number), 1000).await.unwrap();
-        let Some(last) = page.last() else { return log };
-        after = last.seq;
-        log.extend(page.into_iter().filter_map(|record| match record.entry {
-            store::LogEntry::Review { recorded, .. } => Some(*recorded),
-            store::LogEntry::Pool(_) => None,
-        }));
-    }
 }

@@ -161,7 +161,7 @@ impl Records {
 
     /// Persona, reason and detail of each claim that ended without a vote.
     pub(crate) async fn claim_ends(&self, number: i64) -> Vec<(String, ClaimEndReason, String)> {
-        let events = super::database::review_log(&self.reader, ReviewNumber(number)).await;
+        let events = super::reviews::review_log(&self.reader, ReviewNumber(number)).await;
         let ends = events.into_iter().filter_map(|recorded| {
             let Event::ClaimEnded { persona, reason, detail, .. } = recorded.event else { return None };
             Some((persona, reason, detail.unwrap_or_default()))

@@ -1,6 +1,7 @@
 //! Reviews in a given status, and arguments of common calls.
 
 use super::client::TestClient;
+use domain::{ids::ReviewNumber, review::LoggedEvent};
 use serde_json::{Value, json};
 
 /// The arguments of a verdict with a reason.
@@ -49,4 +50,18 @@ pub(crate) async fn last_event(client: &TestClient) -> u64 {
 /// One field of each row.
 pub(crate) fn column(rows: &Value, field: &str) -> Vec<Value> {
     rows.as_array().unwrap().iter().map(|row| row[field].clone()).collect()
+}
+
+/// All events of a review, oldest first.
+pub(crate) async fn review_log(reader: &store::Reader, number: ReviewNumber) -> Vec<LoggedEvent> {
+    let (mut log, mut after) = (Vec::new(), 0);
+    loop {
+        let page = reader.list_events(after, Some(number), 1000).await.unwrap();
+        let Some(last) = page.last() else { return log };
+        after = last.seq;
+        log.extend(page.into_iter().filter_map(|record| match record.entry {
+            store::LogEntry::Review { recorded, .. } => Some(*recorded),
+            store::LogEntry::Pool(_) => None,
+        }));
+    }
 }
