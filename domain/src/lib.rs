@@ -9,7 +9,7 @@
 //! - [`finding`]: issues and suggestions of reviewers, over their lifetime
 //! - [`persona`], [`default_panel`], [`glob`]: who reviews, and which personas a proposal gets if it names none
 //! - [`runtime`], [`reviewer_prompt`]: the client that a reviewer process runs, and its prompt
-//! - [`pool`]: when reviewer processes are started and stopped, and their events
+//! - [`reviewer_pool`]: when reviewer processes are started and stopped, and their events
 //! - [`credential`]: what a token lets its holder do
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
 //! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
