@@ -4,10 +4,10 @@ mod long_poll;
 
 use crate::{
     Credentials, Shared,
+    actor_tree::{CallStats, Tree, WriterStats},
     credentials::{Caller, SecretHash},
     error::BrokerError,
     gateway::CommandPayload,
-    introspection::{CallStats, Tree, WriterStats},
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
     requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},

@@ -4,7 +4,7 @@
 //! Supervisor ── starts and restarts the others, routes messages to live reviews
 //! ├─ Gateway ── turns calls into messages, hands changes to the store's one writer
 //! ├─ ReviewerPool ── starts and stops reviewer processes as the queue demands
-//! │  └─ ReviewerActor × n ── holds the life line of one process
+//! │  └─ ReviewerActor × n ── holds the pipe whose end kills one process
 //! └─ ReviewActor × n ── one per live review: decides, commits, then replaces its state
 //! ```
 //!
@@ -13,12 +13,12 @@
 //!
 //! Git and long-polls run in tasks of their own, outside of every mailbox.
 
+pub mod actor_tree;
 mod broker;
 mod clock;
 pub mod credentials;
 mod error;
 mod gateway;
-pub mod introspection;
 mod lease_wakeups;
 mod mailbox;
 pub mod metrics;

@@ -1,6 +1,6 @@
 //! Addresses of actors, and the counters of each actor that operators see. They cost a few atomic additions per message.
 
-use crate::introspection::Node;
+use crate::actor_tree::Node;
 use ractor::{ActorId, ActorRef, Message};
 use std::{
     sync::{

@@ -5,9 +5,9 @@
 
 use crate::{
     Shared,
+    actor_tree::{Node, ReviewTotals},
     error::BrokerError,
     gateway::{Gateway, GatewayMessage},
-    introspection::{Node, ReviewTotals},
     lease_wakeups::DeadlineWatermark,
     mailbox::{ActorSlot, ActorStats, Mailbox},
     review::{ReviewActor, ReviewMessage, Snapshot, SnapshotSender},

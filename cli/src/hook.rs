@@ -3,8 +3,8 @@
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
 //! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
 
-mod git;
 mod git_actions;
+mod git_hooks;
 mod index_simulation;
 mod pre_tool_use;
 mod protocol;
@@ -85,12 +85,12 @@ pub struct SessionStart {
 
 pub(crate) async fn run(hook: Hook) -> Result<(), CliError> {
     match hook {
-        Hook::PreCommit(args) => return git::pre_commit(args).await,
-        Hook::PrePush(args) => return git::pre_push(args).await,
+        Hook::PreCommit(args) => return git_hooks::pre_commit(args).await,
+        Hook::PrePush(args) => return git_hooks::pre_push(args).await,
         Hook::CommitMsg(args) | Hook::PrepareCommitMsg(args) => {
-            git::write_receipt(&args.config, Some(&args.file)).await
+            git_hooks::write_receipt(&args.config, Some(&args.file)).await
         }
-        Hook::PostCommit(config) => git::write_receipt(&config, None).await,
+        Hook::PostCommit(config) => git_hooks::write_receipt(&config, None).await,
         Hook::PreToolUse(args) => pre_tool_use::run(args).await,
         Hook::Stop(args) => respond(stop::decide(&args)).await,
         Hook::SessionStart(args) => respond(session_start::session_context(&args)).await,

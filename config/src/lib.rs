@@ -21,7 +21,7 @@ mod error;
 mod merge;
 mod personas;
 pub mod planning;
-pub mod reviewer_log;
+pub mod reviewer_log_files;
 mod reviewer_pool;
 mod schema;
 mod settings;

@@ -1,4 +1,5 @@
-//! The git repository of a project: opens it, resolves commits, and starts sessions of git processes.
+//! Opens the git repository of a project, resolves commits in it, and starts sessions: the git processes of one call, with
+//! one time limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

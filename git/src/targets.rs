@@ -1,7 +1,8 @@
 //! Resolves a branch, commit or range to commits and to the diff between them.
 //!
-//! Names and history are read from the registered repository, which knows its worktrees and shallow commits. No
-//! configuration of it can make these commands run a program. The diff is computed in the scratch repository.
+//! Names and history are read from the registered repository with commands that its configuration cannot make run a
+//! program. A diff could run one (textconv, external diff), so it is computed in the broker's scratch repository, which
+//! borrows the objects but not the configuration.
 
 use domain::review::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 use domain::text::is_hidden;

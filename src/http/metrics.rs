@@ -5,7 +5,7 @@ use super::problem::{problem, unavailable, with_text};
 use crate::{events::Events, webhooks::Webhooks};
 use actors::{
     Broker, BrokerError,
-    introspection::{Node, Tree},
+    actor_tree::{Node, Tree},
 };
 use axum::{extract::State, http::StatusCode, response::Response};
 use prometheus_client::{

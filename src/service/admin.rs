@@ -1,7 +1,7 @@
 //! Operations for operators: personas, settings and the actor tree.
 
 use super::{Call, error::CallError};
-use actors::introspection::MAX_LISTED_REVIEWS;
+use actors::actor_tree::MAX_LISTED_REVIEWS;
 use api::admin::{Actors, ListPersonasResponse, NoArguments, OpenApi, Persona};
 use config::Config;
 use domain::persona;

@@ -11,7 +11,7 @@ use api::{
         SpawnReviewerRequest, Waiting,
     },
 };
-use config::reviewer_log;
+use config::reviewer_log_files;
 use store::ReviewerRow;
 
 /// Ended reviewers that a list still contains.
@@ -128,10 +128,10 @@ pub(super) async fn log(call: &Call<'_>, request: ReviewerLogRequest) -> Result<
     let reading = tokio::task::spawn_blocking(move || {
         let path = match own {
             Some(id) => folder.join(format!("{id}.log")),
-            None => reviewer_log::find(&folder, &name)?,
+            None => reviewer_log_files::find(&folder, &name)?,
         };
-        let (text, _) = reviewer_log::read(&path).ok()?;
-        let end = reviewer_log::last_lines(&text, Some(lines));
+        let (text, _) = reviewer_log_files::read(&path).ok()?;
+        let end = reviewer_log_files::last_lines(&text, Some(lines));
         let end = &end[end.len().saturating_sub(MAX_LOG_BYTES)..];
         Some(ReviewerLogResponse {
             reviewer_id: path.file_stem()?.to_string_lossy().into_owned(),

@@ -6,7 +6,7 @@ use super::{
     spawn_health::SpawnTarget,
 };
 use crate::{
-    credentials::ReviewerCredential, introspection::Node, mailbox::Mailbox, reviewer_process::usage::Usage, workspace,
+    actor_tree::Node, credentials::ReviewerCredential, mailbox::Mailbox, reviewer_process::usage::Usage, workspace,
 };
 use domain::{
     ids::{ReviewId, ReviewNumber},

@@ -1,4 +1,4 @@
-//! `countersign revert`: reverts commits that landed before their review ended without an approval.
+//! `countersign revert`: reverts commits that landed first and whose review then ended without an approval.
 //!
 //! In optimistic mode a change is committed first and reviewed later. If it is not approved, this command reverts its
 //! commits and the later commits of its plan, and stages an accepted counter-patch.

@@ -14,7 +14,7 @@ use api::{
     operation::{KillReviewer, ListReviewers, SpawnReviewer},
     reviewers::{KillReviewerRequest, ListReviewersResponse, Reviewer, SpawnReviewerRequest},
 };
-use config::reviewer_log;
+use config::reviewer_log_files;
 use domain::text::escape;
 use serde_json::json;
 use std::{
@@ -104,9 +104,9 @@ async fn logs(args: LogsArgs) -> Result<(), CliError> {
     let folder = args.config.resolve(None)?.config.server.data_dir.reviewers();
     let name = &args.reviewer;
     let missing = || anyhow!("no log of {name:?} in {}; `countersign reviewer list` shows names", folder.display());
-    let path = reviewer_log::find(&folder, name).ok_or_else(missing)?;
-    let (text, file) = reviewer_log::read(&path).with_context(|| path.display().to_string())?;
-    let text = reviewer_log::last_lines(&text, args.lines);
+    let path = reviewer_log_files::find(&folder, name).ok_or_else(missing)?;
+    let (text, file) = reviewer_log_files::read(&path).with_context(|| path.display().to_string())?;
+    let text = reviewer_log_files::last_lines(&text, args.lines);
     if args.json {
         let lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
         let answer = json!({ "reviewer": path.file_stem().map(|name| name.to_string_lossy()), "lines": lines });

@@ -2,8 +2,8 @@
 
 use super::{
     Gated,
-    git::{fail_mode, is_required},
     git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
+    git_hooks::{fail_mode, is_required},
     index_simulation::{CommitOptions, IndexSimulation},
     protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},
     shell::Word,
