@@ -86,6 +86,8 @@ crate::string_enum! {
         Minutes = "max_minutes",
         Cost = "max_cost_usd",
         Oscillation = "oscillating_findings",
+        Exchanges = "max_exchanges",
+        CouldNotReview = "could_not_review",
     }
 }
 

@@ -13,6 +13,8 @@ crate::string_enum! {
         AutoRejected = "auto_rejected",
         ClaimEnded = "claim_ended",
         ReservationEnded = "reservation_ended",
+        ClaimRenewed = "claim_renewed",
+        SeatAdded = "seat_added",
         VerdictGiven = "verdict_given",
         FindingUpdated = "finding_updated",
         MessageAdded = "message_added",
@@ -37,7 +39,7 @@ impl EventKind {
 
     /// Kinds listed in the activity feed. The others matter only when debugging.
     pub const fn is_activity(self) -> bool {
-        !matches!(self, Self::ReservationEnded) && !self.is_reviewer_event()
+        !matches!(self, Self::ReservationEnded | Self::ClaimRenewed) && !self.is_reviewer_event()
     }
 
     const fn is_reviewer_event(self) -> bool {
@@ -73,6 +75,8 @@ impl Event {
             | Self::AutoRejected { .. }
             | Self::ClaimEnded { .. }
             | Self::ReservationEnded { .. }
+            | Self::ClaimRenewed { .. }
+            | Self::SeatAdded { .. }
             | Self::CounterPatchAccepted { .. }
             | Self::CounterPatchRejected { .. }
             | Self::Cancelled { .. }

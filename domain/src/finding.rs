@@ -61,7 +61,7 @@ crate::string_enum! {
 }
 
 /// The short number of a finding, written `I-41`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FindingNumber(pub i64);
 

@@ -13,6 +13,7 @@
 //! - [`credential`]: what a token lets its holder do
 //! - [`event_kind`]: the kinds of events in the log, and the topics subscribers filter by
 //! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
+//! - [`waiting_on`]: who must act next in a review, and why
 //! - [`text`]: escaping and shortening of text that others wrote
 //! - [`priority`], [`ids`], [`time`], [`verdict`]: basic types
 
@@ -37,6 +38,7 @@ pub mod stats;
 pub mod text;
 pub mod time;
 pub mod verdict;
+pub mod waiting_on;
 
 /// An enum whose variants have names, made by `string_enum!`.
 pub trait StringEnum: Copy + Send + Sync + 'static {

@@ -7,12 +7,13 @@ mod target;
 mod transition;
 
 pub use command::{
-    AcceptCounterPatch, AddMessage, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, Draft, GiveVerdict,
-    OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Revise, UpdateFinding,
+    AcceptCounterPatch, AddMessage, AddSeat, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, Draft,
+    GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Revise,
+    UpdateFinding,
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
-    Proposed, Requeued, VerdictGiven,
+    Proposed, Requeued, RequeuedSeat, VerdictGiven,
 };
 pub use reply::{Refusal, Reply};
 pub use target::{ReviewTarget, TargetCommit, TargetKind, TargetName};
@@ -21,11 +22,13 @@ pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, 
 use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
+    diff::AffectedFile,
     finding::{Finding, FindingNumber},
     ids::{ReviewId, ReviewNumber, VALIDATOR},
     priority::Priority,
     time::{Tick, Timestamp},
     verdict::Verdict,
+    waiting_on::TurnReason,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +73,55 @@ crate::string_enum! {
 
 crate::string_enum! {
     Role { Proposer = "proposer", Reviewer = "reviewer" }
+}
+
+crate::string_enum! {
+    /// Whom a message addresses if it does not name a seat.
+    Recipient { Proposer = "proposer", Reviewers = "reviewers", Everyone = "everyone" }
+}
+
+impl Recipient {
+    pub const fn includes_proposer(self) -> bool {
+        matches!(self, Self::Proposer | Self::Everyone)
+    }
+
+    pub const fn includes_reviewers(self) -> bool {
+        matches!(self, Self::Reviewers | Self::Everyone)
+    }
+}
+
+crate::string_enum! {
+    /// The side of a diff that lines are counted on.
+    #[derive(Default)]
+    DiffSide { Old = "old", #[default] New = "new" }
+}
+
+crate::string_enum! {
+    /// The text that lines belong to.
+    #[derive(Default)]
+    AnchoredText { #[default] Diff = "diff", Description = "description" }
+}
+
+/// What a message refers to.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageAnchor {
+    /// An issue of the review, for example I-41.
+    pub issue: Option<String>,
+    /// A file of the change.
+    pub file: Option<String>,
+    /// The first line, counted from 1.
+    #[schemars(range(min = 1))]
+    pub line_start: Option<u32>,
+    /// The last line. Default: line_start.
+    #[schemars(range(min = 1))]
+    pub line_end: Option<u32>,
+    /// Whether the lines are counted in the file before the change ("old") or after it ("new", the default).
+    pub side: Option<DiffSide>,
+    /// Whether the lines belong to the diff (the default) or to the description.
+    #[serde(rename = "in")]
+    pub text: Option<AnchoredText>,
 }
 
 crate::string_enum! {
@@ -132,6 +184,9 @@ pub struct Round {
     pub content_hash: ContentHash,
     pub intent: String,
     pub diff: Option<DiffFacts>,
+    /// What the proposer changed in this round, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_note: Option<String>,
     /// Identifies the call that submitted this round, so that a repeat of it is recognised.
     pub request_key: Option<String>,
     /// The commits that the active diff was taken from.
@@ -149,31 +204,42 @@ pub struct Claim {
     pub lease_ends: Option<Tick>,
 }
 
-/// A seat that is kept free for one reviewer after the proposer asked a question.
+/// A seat that is kept free for one reviewer, who is asked to look again or for whom the seat was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     pub reviewer: String,
+    /// [`Tick::NEVER`] for a seat that was requested for this reviewer.
     pub until: Tick,
 }
 
-/// A counter-patch that the proposer has not answered yet.
+crate::string_enum! {
+    /// What became of a counter-patch.
+    PatchStatus { Pending = "pending", Accepted = "accepted", Rejected = "rejected" }
+}
+
+/// The last counter-patch that a seat offered on the active round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PendingPatch {
+pub struct CounterPatch {
     /// The version of the review when it was offered.
     pub id: u64,
     pub by: String,
+    pub status: PatchStatus,
+    pub files: Vec<AffectedFile>,
 }
 
-/// The last message of a seat's discussion: decides whose turn it is and recognises repeats.
+/// The last message of a seat's discussion: decides who may write next and recognises repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: u64,
     pub role: Role,
-    /// Repeats are recognised within this round only.
+    pub by: String,
+    /// Turns and repeats are counted within this round only.
     pub round: u32,
     pub digest: String,
     /// The other side's last message in this round. Its sender may repeat it after a lost response.
     pub answers: Option<Answered>,
+    /// The other side has responded in another way, for example with a verdict, or has been replaced.
+    pub responded: bool,
 }
 
 /// A message that has been answered.
@@ -209,24 +275,68 @@ pub struct Reviewed {
     pub content_hash: ContentHash,
 }
 
+/// A request to one side of a seat's conversation, until that side responds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub why: TurnReason,
+    pub since: Timestamp,
+}
+
+/// A claim that ended because the content was replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Superseded {
+    pub by: String,
+    pub generation: u32,
+    /// The content that the reviewer was reading.
+    pub content_hash: ContentHash,
+}
+
 /// One required reviewer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     pub persona: String,
+    /// The only reviewer that may claim the seat, if it was requested for one by name.
+    pub assigned: Option<String>,
     pub claim: Option<Claim>,
     pub vote: Option<Verdict>,
     pub reservation: Option<Reservation>,
-    pub patch: Option<PendingPatch>,
+    pub patch: Option<CounterPatch>,
     pub last_message: Option<LastMessage>,
     pub last_verdict: Option<LastVerdict>,
     pub reviewed: Option<Reviewed>,
     /// Why a reviewer gave up in this round. Others can claim the seat.
     pub gave_up: Option<String>,
+    /// When the seat was last claimed, freed or voted.
+    pub since: Timestamp,
+    /// Why the reviewer must respond to the proposer or an operator.
+    pub asked_reviewer: Option<Asked>,
+    /// Why the proposer must respond to this seat's reviewer.
+    pub asked_proposer: Option<Asked>,
+    /// Messages of this round that answered a message of the other side.
+    pub exchanges: u32,
+    /// The version of the review at which a reviewer last wrote or gave a verdict from this seat.
+    pub last_act: Option<u64>,
+    pub superseded: Option<Superseded>,
 }
 
 impl Seat {
-    pub fn new(persona: impl Into<String>) -> Self {
-        Self { persona: persona.into(), ..Self::default() }
+    /// A free seat. `@ada` is a seat for ada alone.
+    pub fn new(persona: impl Into<String>, since: Timestamp) -> Self {
+        let persona = persona.into();
+        let assigned = persona.strip_prefix('@').map(str::to_owned);
+        let mut seat = Self { persona, assigned, since, ..Self::default() };
+        seat.reservation = seat.assignment();
+        seat
+    }
+
+    /// The reservation of a free seat that was requested for one reviewer.
+    pub(crate) fn assignment(&self) -> Option<Reservation> {
+        self.assigned.clone().map(|reviewer| Reservation { reviewer, until: Tick::NEVER })
+    }
+
+    /// The counter-patch that the proposer has not answered yet.
+    pub fn pending_patch(&self) -> Option<&CounterPatch> {
+        self.patch.as_ref().filter(|patch| patch.status == PatchStatus::Pending)
     }
 
     /// Neither claimed nor voted. The seat may still be reserved.
@@ -256,7 +366,9 @@ pub struct Review {
     pub priority: Priority,
     pub status: Status,
     pub round: Round,
-    /// Changes were requested at least once, so the proposer may revise while the review is pending.
+    /// When the status last changed.
+    pub status_since: Timestamp,
+    /// Changes were requested at least once.
     pub returned: bool,
     #[serde(skip)]
     pub seats: Vec<Seat>,
@@ -266,8 +378,12 @@ pub struct Review {
     pub decision: Option<Decision>,
     /// The approved content. `Some` exactly while the review is approved or was closed after an approval.
     pub approved_hash: Option<ContentHash>,
-    /// Why a person should look at the review.
-    pub escalated: Option<Escalation>,
+    /// Why an operator must look at the review, or had to.
+    pub escalated: Option<Escalated>,
+    /// An operator wrote to the proposer, who has not responded yet.
+    pub asked_proposer: Option<Asked>,
+    /// Messages of all rounds and seats.
+    pub messages: MessageCount,
     /// Oldest first. In an `Arc` because every transition copies the review and findings rarely change.
     #[serde(skip)]
     pub findings: Vec<Arc<Finding>>,
@@ -276,6 +392,25 @@ pub struct Review {
     pub cancel_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// An escalation to an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalated {
+    pub why: Escalation,
+    pub at: Timestamp,
+    /// An operator has acted since. The parties go on.
+    pub answered: bool,
+}
+
+/// How many messages a review has, and the last one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCount {
+    pub total: u32,
+    /// Its id is the version of the review when it was written.
+    pub last_id: Option<u64>,
+    pub last_by: Option<String>,
+    pub last_digest: Option<String>,
 }
 
 /// The latest verdict that carries a reason or moved the status.
@@ -332,6 +467,11 @@ impl Review {
         claimed.into_iter().find(|(_, _, claim)| is_meant(claim))
     }
 
+    /// Why the review waits for an operator.
+    pub fn escalation(&self) -> Option<Escalation> {
+        self.escalated.filter(|escalated| !escalated.answered).map(|escalated| escalated.why)
+    }
+
     /// The commit that the active diff is against.
     pub fn base_commit(&self) -> Option<&str> {
         self.round.diff.as_ref()?.base_commit.as_deref()
@@ -376,7 +516,8 @@ impl Review {
     pub fn next_deadline(&self) -> Option<Tick> {
         let lease = |seat: &Seat| seat.claim.as_ref().and_then(|claim| claim.lease_ends);
         let reserved = |seat: &Seat| seat.reservation.as_ref().map(|r| r.until);
-        self.seats.iter().flat_map(|seat| [lease(seat), reserved(seat)]).flatten().min()
+        let deadlines = self.seats.iter().flat_map(|seat| [lease(seat), reserved(seat)]).flatten();
+        deadlines.filter(|deadline| *deadline != Tick::NEVER).min()
     }
 
     /// No command can change the review any more.

@@ -1,10 +1,13 @@
 //! Commands: the changes that a caller can request of a review.
 
-use super::{Category, ClaimEndReason, DiffCheck, DiffFacts, Proposer, ReviewTarget, Role, Round};
+use super::{
+    Category, ClaimEndReason, DiffCheck, DiffFacts, MessageAnchor, Proposer, Recipient, ReviewTarget, Role, Round,
+};
 use crate::{
     consensus::Policy,
     content::ContentHash,
     credential::Authority,
+    diff::AffectedFile,
     finding::{Anchor, FindingNumber, Grounding, NewFinding, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
@@ -18,6 +21,11 @@ pub enum Command {
     Revise(Revise),
     Claim(ClaimSeat),
     Release(ReleaseSeat),
+    /// The holder of a seat is at work: its lease is renewed if less than half of it is left.
+    Renew {
+        by: String,
+    },
+    AddSeat(AddSeat),
     /// A reviewer will not come back: its claims and reservations end.
     ReviewerGone {
         reviewer: String,
@@ -51,14 +59,15 @@ pub struct Draft {
     pub content_hash: ContentHash,
     pub diff: Option<DiffFacts>,
     pub target: Option<Box<ReviewTarget>>,
+    pub change_note: Option<String>,
     /// Identifies the call, so that a repeat of it is recognised.
     pub request_key: Option<String>,
 }
 
 impl Draft {
     pub(super) fn into_round(self, number: u32) -> Round {
-        let Self { intent, content_hash, diff, target, request_key } = self;
-        Round { number, content_hash, intent, diff, request_key, target }
+        let Self { intent, content_hash, diff, target, change_note, request_key } = self;
+        Round { number, content_hash, intent, diff, change_note, request_key, target }
     }
 }
 
@@ -111,7 +120,18 @@ pub struct CheckedDiff {
 pub struct ClaimSeat {
     pub by: String,
     pub persona: Option<String>,
+    /// Also take a seat that is held: another reviewer's by an operator, or the caller's own from another client.
+    pub takes_over: bool,
     pub check: Option<CheckedDiff>,
+}
+
+/// One more required reviewer for a running review.
+#[derive(Debug, Clone)]
+pub struct AddSeat {
+    pub role: Authority,
+    pub by: Option<String>,
+    /// The persona, or `@name` for one reviewer.
+    pub persona: String,
 }
 
 /// A reviewer returns its claim, which it names as in a verdict.
@@ -143,6 +163,7 @@ pub struct GiveVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedPatch {
     pub check: Option<DiffCheck>,
+    pub files: Vec<AffectedFile>,
 }
 
 /// Findings of a verdict, checked against the files of one content.
@@ -174,10 +195,14 @@ pub struct UpdateFinding {
 
 #[derive(Debug, Clone)]
 pub struct AddMessage {
-    pub role: Role,
+    pub role: Authority,
     pub by: Option<String>,
+    /// The seat whose discussion is meant.
     pub persona: Option<String>,
+    /// Instead of a seat: all seats for a proposer, any party for an operator.
+    pub to: Option<Recipient>,
     pub body: String,
+    pub anchor: Option<MessageAnchor>,
     pub metadata: Option<serde_json::Value>,
 }
 
@@ -207,7 +232,7 @@ impl Command {
             self,
             Self::GiveVerdict(GiveVerdict { by: None, .. })
                 | Self::Release(ReleaseSeat { by: None, .. })
-                | Self::AddMessage(AddMessage { role: Role::Reviewer, by: None, .. })
+                | Self::AddMessage(AddMessage { role: Authority::Reviewer, by: None, .. })
         )
     }
 }
@@ -218,6 +243,7 @@ crate::string_enum! {
         Revise = "revise",
         Claim = "claim",
         Release = "release",
+        AddSeat = "add a seat",
         Verdict = "give a verdict",
         UpdateIssue = "update an issue",
         Message = "add a message",

@@ -1,10 +1,11 @@
 //! Events: the ordered record of a review. Every other row of a review can be derived from its events.
 
-use super::{Category, DiffFacts, Proposer, Reservation, Review, Role, Round, Status};
+use super::{Category, DiffFacts, MessageAnchor, Proposer, Recipient, Reservation, Review, Role, Round, Status};
 use crate::{
     consensus::{Escalation, Policy},
     content::ContentHash,
     credential::Authority,
+    diff::AffectedFile,
     event_kind::EventKind,
     finding::{Anchor, FindingNumber, FindingStatus, Grounding, NewFinding, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
@@ -34,6 +35,8 @@ crate::string_enum! {
         BrokerRestarted = "broker_restarted",
         /// The reviewer tried and failed.
         CouldNotReview = "could_not_review",
+        /// An operator, or the same reviewer from another client, took the seat over.
+        TakenOver = "taken_over",
     }
 }
 
@@ -75,20 +78,40 @@ pub enum Event {
         persona: String,
         reviewer: String,
     },
+    /// The holder of a seat was active.
+    ClaimRenewed {
+        persona: String,
+        by: String,
+        lease_ends: Tick,
+    },
+    SeatAdded {
+        persona: String,
+        role: Authority,
+        by: String,
+        /// The status of the review after the seat was added.
+        status: Status,
+    },
     VerdictGiven(VerdictGiven),
     FindingUpdated(FindingUpdated),
     MessageAdded {
-        persona: String,
-        role: Role,
+        /// The seat whose discussion it belongs to; `None` if it addresses `to`.
+        persona: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Recipient>,
+        role: Authority,
         by: String,
         round: u32,
         body: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        anchor: Option<MessageAnchor>,
         metadata: Option<serde_json::Value>,
         digest: String,
         /// New lease end of the holder.
         lease_ends: Option<Tick>,
         /// Set if a question of the proposer puts the review back into the queue.
         requeued: Option<Requeued>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalation: Option<Escalation>,
     },
     CounterPatchAccepted {
         by: String,
@@ -96,9 +119,8 @@ pub enum Event {
         patch: u64,
         content_hash: ContentHash,
         diff: DiffFacts,
-        /// Seats that are freed because they approved or were reviewing the old content.
-        freed: Vec<String>,
-        generation: u32,
+        /// Seats that are freed because they voted on the old content or were reviewing it.
+        requeued: Requeued,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         anchors: Vec<Anchored>,
     },
@@ -117,6 +139,9 @@ pub enum Event {
     Closed {
         by: Role,
         identity: String,
+        /// Findings that were still open. They are closed as wont_fix.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settled: Vec<FindingNumber>,
     },
 }
 
@@ -141,6 +166,9 @@ pub struct VerdictGiven {
     pub round: u32,
     /// The verdict brought a counter-patch. Its text is stored under this event's version.
     pub offers_patch: bool,
+    /// The files that the counter-patch changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patch_files: Vec<AffectedFile>,
     /// The status of the review after this verdict.
     pub status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,6 +229,9 @@ pub struct FindingUpdated {
     /// The status of the review after this update.
     pub status: Status,
     pub lease_ends: Option<Tick>,
+    /// Set if the proposer's answer puts the review back into the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requeued: Option<Requeued>,
 }
 
 /// A review as it was created.
@@ -216,10 +247,17 @@ pub struct Proposed {
     pub policy: Policy,
 }
 
+/// Seats that return to the queue, each reserved for the reviewer who should look again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Requeued {
-    pub reservation: Option<Reservation>,
+    pub seats: Vec<RequeuedSeat>,
     pub generation: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequeuedSeat {
+    pub persona: String,
+    pub reservation: Option<Reservation>,
 }
 
 impl Event {
@@ -231,6 +269,8 @@ impl Event {
             Self::AutoRejected { .. } => EventKind::AutoRejected,
             Self::ClaimEnded { .. } => EventKind::ClaimEnded,
             Self::ReservationEnded { .. } => EventKind::ReservationEnded,
+            Self::ClaimRenewed { .. } => EventKind::ClaimRenewed,
+            Self::SeatAdded { .. } => EventKind::SeatAdded,
             Self::VerdictGiven(_) => EventKind::VerdictGiven,
             Self::FindingUpdated(_) => EventKind::FindingUpdated,
             Self::MessageAdded { .. } => EventKind::MessageAdded,
@@ -245,7 +285,7 @@ impl Event {
     pub fn actor(&self) -> Option<&str> {
         match self {
             Self::Proposed(proposed) => Some(proposed.proposer.identity()),
-            Self::Claimed { by, .. } => Some(by),
+            Self::Claimed { by, .. } | Self::ClaimRenewed { by, .. } | Self::SeatAdded { by, .. } => Some(by),
             Self::VerdictGiven(given) => Some(&given.by),
             Self::FindingUpdated(updated) => Some(&updated.by),
             Self::ClaimEnded { by, reason: ClaimEndReason::Released | ClaimEndReason::CouldNotReview, .. } => Some(by),
@@ -271,6 +311,7 @@ impl Event {
                 let resolved = resolved.iter().map(|resolved| resolved.number);
                 findings.iter().map(|raised| raised.number).chain(repeated).chain(resolved).collect()
             }
+            Self::Closed { settled, .. } => settled.clone(),
             Self::FindingUpdated(FindingUpdated { number, duplicate_of: None, .. }) => vec![*number],
             Self::FindingUpdated(FindingUpdated { number, duplicate_of: Some(first), .. }) => {
                 let duplicates = review.findings.iter().filter(|other| other.duplicate_of == Some(*first));
@@ -281,10 +322,11 @@ impl Event {
             | Self::AutoRejected { .. }
             | Self::ClaimEnded { .. }
             | Self::ReservationEnded { .. }
+            | Self::ClaimRenewed { .. }
+            | Self::SeatAdded { .. }
             | Self::MessageAdded { .. }
             | Self::CounterPatchRejected { .. }
-            | Self::Cancelled { .. }
-            | Self::Closed { .. } => Vec::new(),
+            | Self::Cancelled { .. } => Vec::new(),
         }
     }
 }

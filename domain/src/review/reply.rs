@@ -1,8 +1,9 @@
 //! What a command returns to its caller beside the review: a reply, or a refusal that says what is allowed instead.
 
-use super::{CommandKind, Review, Role, Seat, Status};
+use super::{CommandKind, Review, Seat, Status};
 use crate::{
     content::ContentHash,
+    credential::Authority,
     finding::{FindingNumber, FindingStatus, RequestedStatus},
     ids::ReviewNumber,
     verdict::Verdict,
@@ -27,7 +28,8 @@ pub enum Reply {
         findings: Vec<FindingNumber>,
     },
     MessageAdded {
-        seat: usize,
+        /// `None` if the message is not part of one seat's discussion.
+        seat: Option<usize>,
         id: u64,
     },
     Done,
@@ -37,10 +39,10 @@ impl Reply {
     /// The seat that the caller acted for.
     pub fn seat<'a>(&self, review: &'a Review) -> Option<&'a Seat> {
         match self {
-            Self::Claimed { seat }
-            | Self::Released { seat }
-            | Self::VerdictTaken { seat, .. }
-            | Self::MessageAdded { seat, .. } => review.seats.get(*seat),
+            Self::Claimed { seat } | Self::Released { seat } | Self::VerdictTaken { seat, .. } => {
+                review.seats.get(*seat)
+            }
+            Self::MessageAdded { seat, .. } => review.seats.get((*seat)?),
             Self::Submitted | Self::AutoRejected | Self::Done => None,
         }
     }
@@ -58,7 +60,7 @@ pub enum Refusal {
     AlreadyClaimed { number: ReviewNumber, by: String },
     #[error("{number} is being claimed by {by} (git is checking its diff); try again in a moment or claim another")]
     BeingClaimed { number: ReviewNumber, by: String },
-    #[error("{number} is reserved for {reviewer}, who was asked to look again; claim another review")]
+    #[error("{number} is reserved for {reviewer}; claim another review")]
     Reserved { number: ReviewNumber, reviewer: String },
     #[error("{reviewer} proposed {number} and cannot review it; another reviewer_id must")]
     OwnProposal { number: ReviewNumber, reviewer: String },
@@ -66,6 +68,8 @@ pub enum Refusal {
     BadReviewerId { given: String },
     #[error("{reviewer} already holds the {persona} seat of {number}; a reviewer holds one seat at a time")]
     HoldsAnotherSeat { number: ReviewNumber, reviewer: String, persona: String },
+    #[error("the {persona} seat of {number} is for {reviewer}, who takes this seat and no other")]
+    HasOwnSeat { number: ReviewNumber, reviewer: String, persona: String },
     #[error("{number} has no seat for persona {persona:?}; its seats: {seats}")]
     NoSuchSeat { number: ReviewNumber, persona: String, seats: String },
     #[error("{number} has several seats; name one with persona: {seats}")]
@@ -84,6 +88,8 @@ pub enum Refusal {
     ReasonNeeded { verdict: Verdict },
     #[error("verdict {verdict} cannot carry a counter_patch; only changes_requested and comment can")]
     CounterPatchNotAllowed { verdict: Verdict },
+    #[error("{number} is approved; request changes to offer a counter_patch")]
+    CounterPatchOnApproved { number: ReviewNumber },
     #[error("the counter-patch does not apply: {message}")]
     CounterPatchFails { message: String },
     #[error("{number} has no pending counter-patch")]
@@ -104,8 +110,10 @@ pub enum Refusal {
     IssueSettled { issue: FindingNumber, status: FindingStatus },
     #[error("{issue}: duplicate needs duplicate_of, another open issue of this review")]
     DuplicateOfNeeded { issue: FindingNumber },
+    #[error("{number} has {limit} seats already, the most that a review can have")]
+    TooManySeats { number: ReviewNumber, limit: usize },
     #[error("not your turn: the last message came from the {role}; wait for the other side")]
-    OutOfTurn { role: Role },
+    OutOfTurn { role: Authority },
     #[error("only the proposer may {command}; use the proposer's role or id")]
     NotTheProposer { command: CommandKind },
     #[error("the content changed while git was checking; nothing was saved, try again")]

@@ -7,6 +7,7 @@ mod counter_patches;
 mod discussion;
 mod findings;
 mod proposals;
+mod seats;
 mod verdicts;
 
 pub use apply::{apply, replay};
@@ -15,7 +16,11 @@ pub use proposals::distinct_personas;
 use super::{
     CheckNeeded, Command, CommandKind, DiffCheck, Event, LoggedEvent, Refusal, Reply, Review, Role, Seat, Status,
 };
-use crate::time::Now;
+use crate::{
+    finding::FindingStatus,
+    review::{Requeued, RequeuedSeat, Reservation},
+    time::{Now, Tick},
+};
 use std::time::Duration;
 
 /// The settings that the rules depend on.
@@ -23,6 +28,8 @@ use std::time::Duration;
 pub struct Rules {
     /// How long a claim lasts without activity of its holder.
     pub lease: Duration,
+    /// This many answered messages of one seat in one round escalate the review.
+    pub max_exchanges: u32,
 }
 
 /// The result of a command. Without events the command repeats an earlier one and changes nothing.
@@ -63,10 +70,12 @@ pub fn check_needed(review: &Review, command: &Command, now: Now) -> Result<Opti
     match command {
         Command::Claim(claim) => claims::check_needed(review, claim, now.tick),
         Command::GiveVerdict(verdict) => verdicts::check_needed(review, verdict),
-        Command::AcceptCounterPatch(accept) => counter_patches::check_needed(review, accept).map(Some),
+        Command::AcceptCounterPatch(accept) => counter_patches::check_needed(review, accept),
         Command::Propose(_)
         | Command::Revise(_)
         | Command::Release(_)
+        | Command::Renew { .. }
+        | Command::AddSeat(_)
         | Command::ReviewerGone { .. }
         | Command::Expire
         | Command::UpdateFinding(_)
@@ -84,14 +93,16 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Decided
         Command::Revise(revise) => proposals::revise(review, revise),
         Command::Claim(claim) => claims::claim(review, claim, now.tick, lease_ends),
         Command::Release(release) => claims::release(review, &release),
+        Command::Renew { by } => Ok((claims::renew(review, &by, now.tick, rules.lease), Reply::Done)),
+        Command::AddSeat(add) => seats::add(review, add),
         Command::ReviewerGone { reviewer, why, detail } => {
             Ok((claims::reviewer_gone(review, &reviewer, why, detail.as_deref()), Reply::Done))
         }
         Command::Expire => Ok((claims::expire(review, now.tick), Reply::Done)),
         Command::GiveVerdict(verdict) => verdicts::give(review, verdict, now.at, lease_ends),
         Command::UpdateFinding(update) => findings::update(review, update, lease_ends),
-        Command::AddMessage(message) => discussion::add(review, message, lease_ends),
-        Command::AcceptCounterPatch(accept) => counter_patches::accept(review, accept),
+        Command::AddMessage(message) => discussion::add(review, message, lease_ends, rules.max_exchanges),
+        Command::AcceptCounterPatch(accept) => counter_patches::accept(review, accept, lease_ends),
         Command::RejectCounterPatch { by, persona } => counter_patches::reject(review, by, persona.as_deref()),
         Command::Cancel { by, reason } => cancel(review, by, reason),
         Command::Close { by, identity } => close(review, by, identity),
@@ -118,7 +129,9 @@ fn close(review: &Review, by: Role, identity: Option<String>) -> Decided {
     match review.status {
         Status::Closed => Ok((Vec::new(), Reply::Done)),
         Status::Approved | Status::Rejected | Status::Cancelled => {
-            Ok((vec![Event::Closed { by, identity: or_proposer(review, identity) }], Reply::Done))
+            let open = review.findings.iter().filter(|finding| finding.status == FindingStatus::Open);
+            let settled = open.map(|finding| finding.number).collect();
+            Ok((vec![Event::Closed { by, identity: or_proposer(review, identity), settled }], Reply::Done))
         }
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => {
             Err(wrong_status(review, CommandKind::Close))
@@ -150,14 +163,15 @@ fn wrong_status(review: &Review, command: CommandKind) -> Refusal {
 fn is_possible(review: &Review, command: CommandKind) -> bool {
     use Status::{Approved, Cancelled, ChangesRequested, Rejected};
     let any_seat = |test: fn(&Seat) -> bool| review.seats.iter().any(test);
-    let has_patch = || any_seat(|seat| seat.patch.is_some());
+    let has_patch = || any_seat(|seat| seat.pending_patch().is_some());
     match command {
         CommandKind::Revise => proposals::is_revisable(review),
         CommandKind::Claim => review.status.is_open() && any_seat(Seat::is_free),
         CommandKind::Release => false,
+        CommandKind::AddSeat => !review.status.has_ended() && review.seats.len() < seats::MAX_SEATS,
         CommandKind::Verdict => is_discussed(review) && any_seat(|seat| seat.claim.is_some()),
         CommandKind::UpdateIssue => !review.status.has_ended() && !review.findings.is_empty(),
-        CommandKind::Message => is_discussed(review),
+        CommandKind::Message => !review.status.has_ended(),
         CommandKind::AcceptCounterPatch => {
             (review.status.is_open() || review.status == ChangesRequested) && has_patch()
         }
@@ -167,9 +181,21 @@ fn is_possible(review: &Review, command: CommandKind) -> bool {
     }
 }
 
-/// Both sides can write messages, and a reviewer that holds a seat can vote.
+/// A reviewer that holds a seat can write and vote.
 const fn is_discussed(review: &Review) -> bool {
     matches!(review.status, Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved)
+}
+
+/// Returns a seat to the queue. It is reserved for the reviewer that holds it, unless the seat is for another.
+fn requeue(seat: &Seat, until: Tick) -> RequeuedSeat {
+    let holder = seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until });
+    RequeuedSeat { persona: seat.persona.clone(), reservation: seat.assignment().or(holder) }
+}
+
+/// The requeued seats of one command. They share a generation, which ends their claims.
+fn requeued(review: &Review, seats: Vec<RequeuedSeat>) -> Requeued {
+    let generation = review.claim_generation + u32::from(!seats.is_empty());
+    Requeued { seats, generation }
 }
 
 fn seat_names(review: &Review) -> String {

@@ -13,6 +13,8 @@ mod properties;
 mod refusals;
 #[path = "transition_tests/table.rs"]
 mod table;
+#[path = "transition_tests/turns.rs"]
+mod turns;
 #[path = "transition_tests/walk.rs"]
 mod walk;
 
@@ -20,20 +22,21 @@ use super::{Rules, Transition, transition};
 use crate::{
     consensus::{Policy, Rule},
     content::{ContentHash, digest_json},
+    credential::Authority,
     finding::{FindingKind, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
+        AcceptCounterPatch, AddMessage, AddSeat, AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
         DiffFacts, Draft, GiveVerdict, OfferedPatch, PatchedContent, Proposal, Proposer, Refusal, ReleaseSeat, Review,
-        Revise, Role,
+        Revise, Role, Seat,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
 };
 use std::time::Duration;
 
-const RULES: Rules = Rules { lease: LEASE };
+const RULES: Rules = Rules { lease: LEASE, max_exchanges: 8 };
 const LEASE: Duration = Duration::from_secs(20 * 60);
 const START: Now = now(1_000);
 
@@ -85,7 +88,7 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal 
 }
 
 fn draft(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Draft {
-    Draft { intent: intent.into(), content_hash, diff, target: None, request_key: None }
+    Draft { intent: intent.into(), content_hash, diff, target: None, change_note: None, request_key: None }
 }
 
 /// The review that a proposal creates.
@@ -146,7 +149,7 @@ fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
 
 fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
     let check = Some(CheckedDiff { content_hash, check });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), check })
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: false, check })
 }
 
 /// What `by` says as the holder of its seat, without a generation.
@@ -179,7 +182,7 @@ fn says(by: &str, word: Verdict) -> Command {
 }
 
 fn offers(by: &str, word: Verdict) -> Command {
-    give(GiveVerdict { patch: Some(OfferedPatch { check: Some(applies()) }), ..verdict(by, word) })
+    give(GiveVerdict { patch: Some(OfferedPatch { check: Some(applies()), files: Vec::new() }), ..verdict(by, word) })
 }
 
 fn found(title: &str, severity: Severity) -> NewFinding {
@@ -198,7 +201,11 @@ fn found(title: &str, severity: Severity) -> NewFinding {
 }
 
 fn message(role: Role, body: &str) -> AddMessage {
-    AddMessage { role, by: None, persona: None, body: body.into(), metadata: None }
+    let role = match role {
+        Role::Proposer => Authority::Proposer,
+        Role::Reviewer => Authority::Reviewer,
+    };
+    AddMessage { role, by: None, persona: None, to: None, body: body.into(), anchor: None, metadata: None }
 }
 
 fn writes(role: Role, body: &str) -> Command {
@@ -230,7 +237,7 @@ fn accept(review: &Review) -> Command {
 
 fn acceptance(review: &Review, persona: Option<&str>) -> AcceptCounterPatch {
     let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
-    let patch = review.seats.iter().filter(|seat| wanted(&seat.persona)).find_map(|seat| seat.patch.as_ref());
+    let patch = review.seats.iter().filter(|seat| wanted(&seat.persona)).find_map(Seat::pending_patch);
     AcceptCounterPatch {
         by: None,
         persona: persona.map(Into::into),
@@ -255,6 +262,21 @@ fn release(generation: u32) -> Command {
 fn gone(reviewer: &str) -> Command {
     let (why, detail) = (ClaimEndReason::ReviewerExited, Some("exit code 1".into()));
     Command::ReviewerGone { reviewer: reviewer.into(), why, detail }
+}
+
+fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {
+    let check = Some(CheckedDiff { content_hash: review.round.content_hash.clone(), check: applies() });
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: true, check })
+}
+
+fn add_seat(persona: &str) -> Command {
+    Command::AddSeat(AddSeat { role: Authority::Proposer, by: Some("paul".into()), persona: persona.into() })
+}
+
+/// To everyone.
+fn operator_writes(body: &str) -> Command {
+    let message = AddMessage { role: Authority::Operator, ..message(Role::Proposer, body) };
+    Command::AddMessage(AddMessage { by: Some("olga".into()), ..message })
 }
 
 fn cancel() -> Command {

@@ -5,17 +5,22 @@ mod findings;
 pub(super) use findings::{raise, resolve_own, update_finding};
 
 use super::super::{
-    Answered, Claim, ClaimEndReason, Decision, DiffCheck, Event, LastMessage, LastVerdict, LoggedEvent, PendingPatch,
-    Proposed, Review, Reviewed, Role, Seat, Status,
-    event::{Requeued, VerdictGiven},
+    Answered, Asked, Claim, ClaimEndReason, CounterPatch, Decision, DiffCheck, Escalated, Event, LastMessage,
+    LastVerdict, LoggedEvent, MessageCount, PatchStatus, Proposed, Recipient, Review, Reviewed, Role, Seat, Status,
+    Superseded,
+    event::{Requeued, RequeuedSeat, VerdictGiven},
 };
+use super::discussion::answers;
 use crate::{
     consensus::Escalation,
     content::ContentHash,
+    credential::Authority,
+    finding::Finding,
     time::{Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
+    waiting_on::TurnReason,
 };
-use findings::anchor;
+use findings::{anchor, settle_at_close};
 
 /// The review that a proposal creates.
 pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review {
@@ -27,14 +32,17 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         category: proposed.category,
         priority: proposed.priority,
         status: Status::Pending,
+        status_since: at,
         round: proposed.round.clone(),
         returned: false,
-        seats: proposed.personas.iter().map(Seat::new).collect(),
+        seats: proposed.personas.iter().map(|persona| Seat::new(persona, at)).collect(),
         policy: proposed.policy,
         claim_generation: 0,
         decision: None,
         approved_hash: None,
         escalated: None,
+        asked_proposer: None,
+        messages: MessageCount::default(),
         findings: Vec::new(),
         cost_micro_usd: 0,
         cancel_reason: None,
@@ -47,7 +55,11 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
 pub fn apply(mut review: Review, logged: &LoggedEvent) -> Review {
     review.version = logged.version;
     review.updated_at = logged.at;
+    let before = review.status;
     change(&mut review, &logged.event, logged.at);
+    if review.status != before {
+        review.status_since = logged.at;
+    }
     review
 }
 
@@ -63,17 +75,25 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
         // Always the first event, which `begin` handles.
         Event::Proposed(_) => {}
         Event::Revised { round, generation, anchors, .. } => {
-            review.round = round.clone();
+            let content_hash = std::mem::replace(&mut review.round, round.clone()).content_hash;
             review.claim_generation = *generation;
             review.decision = None;
             review.approved_hash = None;
+            review.cancel_reason = None;
+            review.asked_proposer = None;
             for seat in &mut review.seats {
+                seat.superseded = seat.claim.take().filter(|_| seat.vote.is_none()).map(|claim| Superseded {
+                    by: claim.by,
+                    generation: claim.generation,
+                    content_hash: content_hash.clone(),
+                });
                 seat.last_verdict = None;
                 seat.patch = None;
                 seat.gave_up = None;
-                // The revision counts as the proposer's turn.
-                seat.last_message.take_if(|last| last.role == Role::Reviewer);
-                vacate(seat);
+                seat.asked_reviewer = None;
+                seat.asked_proposer = None;
+                seat.exchanges = 0;
+                vacate(seat, at);
             }
             anchor(review, anchors);
             review.status = Status::Pending;
@@ -87,23 +107,44 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 seat.reservation.take_if(|reservation| reservation.reviewer == *by);
             }
             if let Some(seat) = seat_mut(review, persona) {
-                vacate(seat);
+                vacate(seat, at);
+                seat.reservation = None;
                 seat.gave_up = None;
+                seat.superseded = None;
+                // A seat that changes hands does not wait for an answer to its former reviewer.
+                if let Some(last) = &mut seat.last_message
+                    && last.role == Role::Reviewer
+                    && last.by != *by
+                {
+                    last.responded = true;
+                }
                 seat.claim = Some(Claim { by: by.clone(), generation: *generation, at, lease_ends: Some(*lease_ends) });
             }
+            // A seat that was taken over has no vote any more, so the decision does not stand.
+            review.approved_hash = None;
             review.status = open_status(review);
         }
         Event::AutoRejected { message, generation, .. } => {
             review.claim_generation = *generation;
-            auto_reject(review, message);
+            auto_reject(review, message, at);
         }
         Event::ClaimEnded { persona, reason, detail, generation, .. } => {
             review.claim_generation = *generation;
             if let Some(seat) = seat_mut(review, persona) {
-                vacate(seat);
+                vacate(seat, at);
+                seat.asked_proposer = None;
                 if *reason == ClaimEndReason::CouldNotReview {
                     seat.gave_up = Some(detail.clone().unwrap_or_default());
                 }
+            }
+            match reason {
+                ClaimEndReason::CouldNotReview => escalate(review, Some(Escalation::CouldNotReview), at),
+                ClaimEndReason::TakenOver => operator_acted(review),
+                ClaimEndReason::LeaseExpired
+                | ClaimEndReason::Released
+                | ClaimEndReason::ReviewerExited
+                | ClaimEndReason::ReviewerStopped
+                | ClaimEndReason::BrokerRestarted => {}
             }
             // A decision stands even if a reviewer leaves without a vote.
             if review.status.is_open() {
@@ -115,55 +156,91 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 seat.reservation = None;
             }
         }
-        Event::VerdictGiven(given) => give_verdict(review, given, at),
-        Event::FindingUpdated(updated) => update_finding(review, updated, at),
-        Event::MessageAdded { persona, role, round, digest, lease_ends, requeued, .. } => {
-            let id = review.version;
-            if let Some(seat) = seat_mut(review, persona) {
-                let before = seat.last_message.take().filter(|last| last.round == *round);
-                let answers = before.and_then(|last| match last.role == *role {
-                    true => last.answers,
-                    false => Some(Answered { id: last.id, digest: last.digest }),
-                });
-                let digest = digest.clone();
-                seat.last_message = Some(LastMessage { id, role: *role, round: *round, digest, answers });
-                if let (Some(claim), Some(ends)) = (&mut seat.claim, lease_ends) {
-                    claim.lease_ends = Some(*ends);
-                }
-            }
-            if let Some(Requeued { reservation, generation }) = requeued {
-                review.claim_generation = *generation;
-                if let Some(seat) = seat_mut(review, persona) {
-                    vacate(seat);
-                    seat.reservation.clone_from(reservation);
-                }
-                review.status = open_status(review);
+        Event::ClaimRenewed { persona, lease_ends, .. } => {
+            if let Some(claim) = seat_mut(review, persona).and_then(|seat| seat.claim.as_mut()) {
+                claim.lease_ends = Some(*lease_ends);
             }
         }
-        Event::CounterPatchAccepted { persona, content_hash, diff, freed, generation, anchors, .. } => {
+        Event::SeatAdded { persona, role, status, .. } => {
+            review.seats.push(Seat::new(persona, at));
+            if *role == Authority::Operator {
+                operator_acted(review);
+            }
+            if *status != Status::Approved {
+                review.approved_hash = None;
+            }
+            if !status.is_open() {
+                review.seats.iter_mut().for_each(|seat| seat.reservation = None);
+            }
+            review.status = *status;
+        }
+        Event::VerdictGiven(given) => give_verdict(review, given, at),
+        Event::FindingUpdated(updated) => {
+            update_finding(review, updated, at);
+            let persona = review.finding(updated.number).map(|finding| finding.persona.clone()).unwrap_or_default();
+            match updated.role {
+                Authority::Proposer if !updated.settles => {
+                    let asked = Asked { why: TurnReason::IssueAnswered, since: at };
+                    if let Some(seat) = seat_mut(review, &persona) {
+                        seat.asked_reviewer = Some(asked);
+                    }
+                }
+                Authority::Reviewer => {
+                    let is_answered = |finding: &Finding| finding.persona == persona && finding.reply.is_some();
+                    let is_done = !review.findings.iter().any(|finding| is_answered(finding));
+                    if let Some(seat) = seat_mut(review, &persona) {
+                        seat.asked_reviewer.take_if(|asked| is_done && asked.why == TurnReason::IssueAnswered);
+                    }
+                }
+                Authority::Operator => operator_acted(review),
+                Authority::Proposer => {}
+            }
+            if let Some(requeued) = &updated.requeued {
+                requeue(review, requeued, at);
+            }
+        }
+        Event::MessageAdded { role: Authority::Operator, persona, to, by, digest, .. } => {
+            count_message(review, by, digest);
+            operator_acted(review);
+            let asked = Asked { why: TurnReason::Message, since: at };
+            let everyone = to.unwrap_or(Recipient::Reviewers);
+            for seat in &mut review.seats {
+                if persona.as_ref().is_some_and(|persona| *persona == seat.persona)
+                    || (persona.is_none() && everyone.includes_reviewers())
+                {
+                    seat.asked_reviewer = Some(asked.clone());
+                }
+            }
+            if persona.is_none() && everyone.includes_proposer() {
+                review.asked_proposer = Some(asked);
+            }
+        }
+        Event::MessageAdded { persona, role, by, round, digest, lease_ends, requeued, escalation, .. } => {
+            let role = if *role == Authority::Proposer { Role::Proposer } else { Role::Reviewer };
+            count_message(review, by, digest);
+            for index in 0..review.seats.len() {
+                if persona.as_ref().is_none_or(|persona| *persona == review.seats[index].persona) {
+                    add_message(review, index, role, by, *round, digest, *lease_ends, at);
+                }
+            }
+            if role == Role::Proposer {
+                review.asked_proposer = None;
+            }
+            if let Some(requeued) = requeued {
+                requeue(review, requeued, at);
+            }
+            escalate(review, *escalation, at);
+        }
+        Event::CounterPatchAccepted { persona, content_hash, diff, requeued, anchors, .. } => {
             anchor(review, anchors);
-            review.claim_generation = *generation;
             review.round.content_hash = content_hash.clone();
             review.round.diff = Some(diff.clone());
             review.round.target = None;
-            if let Some(seat) = seat_mut(review, persona) {
-                seat.patch = None;
-            }
-            for persona in freed {
-                if let Some(seat) = seat_mut(review, persona) {
-                    vacate(seat);
-                }
-            }
-            review.decision.take_if(|decision| decision.verdict == Verdict::Approved);
-            if review.status != Status::ChangesRequested {
-                review.status = open_status(review);
-            }
+            decide_patch(review, persona, PatchStatus::Accepted, at);
+            review.decision.take_if(|d| d.verdict == Verdict::Approved || review.status == Status::ChangesRequested);
+            requeue(review, requeued, at);
         }
-        Event::CounterPatchRejected { persona, .. } => {
-            if let Some(seat) = seat_mut(review, persona) {
-                seat.patch = None;
-            }
-        }
+        Event::CounterPatchRejected { persona, .. } => decide_patch(review, persona, PatchStatus::Rejected, at),
         Event::Cancelled { reason, generation, .. } => {
             review.claim_generation = *generation;
             review.cancel_reason = Some(reason.clone());
@@ -175,7 +252,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             review.status = Status::Cancelled;
         }
-        Event::Closed { .. } => {
+        Event::Closed { by, identity, settled } => {
+            settle_at_close(review, *by, identity, settled, at);
             for seat in &mut review.seats {
                 seat.patch = None;
             }
@@ -184,18 +262,130 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
     }
 }
 
+/// Records a message of one side in a seat's discussion, and whom it asks.
+#[expect(clippy::too_many_arguments, reason = "the fields of one event")]
+fn add_message(
+    review: &mut Review,
+    index: usize,
+    role: Role,
+    by: &str,
+    round: u32,
+    digest: &str,
+    lease_ends: Option<Tick>,
+    at: Timestamp,
+) {
+    let (id, is_open) = (review.version, review.status.is_open());
+    let is_answer = answers(review, &review.seats[index], role);
+    let seat = &mut review.seats[index];
+    let before = seat.last_message.take().filter(|last| last.round == round);
+    let answered = before.and_then(|last| match last.role == role {
+        true => last.answers,
+        false => Some(Answered { id: last.id, digest: last.digest }),
+    });
+    let (by, digest) = (by.to_owned(), digest.to_owned());
+    seat.last_message = Some(LastMessage { id, role, by, round, digest, answers: answered, responded: false });
+    seat.exchanges += u32::from(is_answer);
+    let asked = Asked { why: TurnReason::Message, since: at };
+    // An answer ends the exchange. Only a reviewer that still owes a vote asks again with every message.
+    match role {
+        Role::Proposer => {
+            let answers_question = seat.asked_proposer.take().is_some();
+            if seat.vote.is_none() || !answers_question {
+                seat.asked_reviewer = Some(asked);
+            }
+        }
+        Role::Reviewer => {
+            seat.last_act = Some(id);
+            let answers_question = seat.asked_reviewer.take().is_some();
+            if is_open && (seat.vote.is_none() || !answers_question) {
+                seat.asked_proposer = Some(asked);
+            }
+        }
+    }
+    if let (Some(claim), Some(ends)) = (&mut seat.claim, lease_ends) {
+        claim.lease_ends = Some(ends);
+    }
+}
+
+fn count_message(review: &mut Review, by: &str, digest: &str) {
+    let total = review.messages.total + 1;
+    let (last_id, last_by) = (Some(review.version), Some(by.to_owned()));
+    review.messages = MessageCount { total, last_id, last_by, last_digest: Some(digest.to_owned()) };
+}
+
+/// Returns seats to the queue. The review is open again.
+fn requeue(review: &mut Review, requeued: &Requeued, at: Timestamp) {
+    review.claim_generation = requeued.generation;
+    for RequeuedSeat { persona, reservation } in &requeued.seats {
+        if let Some(seat) = seat_mut(review, persona) {
+            vacate(seat, at);
+            seat.reservation.clone_from(reservation);
+        }
+    }
+    review.approved_hash = None;
+    review.status = open_status(review);
+}
+
+/// The proposer has answered a counter-patch, so it is its reviewer's turn.
+fn decide_patch(review: &mut Review, persona: &str, status: PatchStatus, at: Timestamp) {
+    if let Some(seat) = seat_mut(review, persona) {
+        if let Some(patch) = &mut seat.patch {
+            patch.status = status;
+        }
+        seat.asked_proposer = None;
+        let why = match status {
+            PatchStatus::Accepted => Some(TurnReason::CounterPatchAccepted),
+            // After a request for changes the proposer goes on, not the reviewer.
+            PatchStatus::Rejected if seat.vote.is_none() => Some(TurnReason::CounterPatchRejected),
+            PatchStatus::Rejected | PatchStatus::Pending => None,
+        };
+        if let Some(why) = why {
+            seat.asked_reviewer = Some(Asked { why, since: at });
+        }
+    }
+}
+
+/// Hands the review to an operator, unless it waits for one already.
+fn escalate(review: &mut Review, why: Option<Escalation>, at: Timestamp) {
+    if let Some(why) = why.filter(|_| review.escalation().is_none()) {
+        review.escalated = Some(Escalated { why, at, answered: false });
+    }
+}
+
+/// An operator has looked at the review: the parties go on with fresh limits.
+fn operator_acted(review: &mut Review) {
+    if let Some(escalated) = &mut review.escalated {
+        escalated.answered = true;
+    }
+    for seat in &mut review.seats {
+        seat.exchanges = 0;
+        seat.gave_up = None;
+    }
+}
+
 fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
     let VerdictGiven { persona, by, verdict, content_hash, status, .. } = given;
     let version = review.version;
     if let Some(seat) = seat_mut(review, persona) {
         let (generation, digest) = (given.generation, given.digest.clone());
+        seat.last_act = Some(version);
+        seat.asked_reviewer = None;
+        if let Some(last) = &mut seat.last_message
+            && last.role == Role::Proposer
+        {
+            last.responded = true;
+        }
         seat.last_verdict = Some(LastVerdict { generation, verdict: *verdict, digest });
         if verdict.is_vote() {
             seat.vote = Some(*verdict);
+            seat.since = at;
+            seat.asked_proposer = None;
             seat.reviewed = Some(Reviewed { round: given.round, content_hash: content_hash.clone() });
         }
         if given.offers_patch {
-            seat.patch = Some(PendingPatch { id: version, by: by.clone() });
+            let (status, files) = (PatchStatus::Pending, given.patch_files.clone());
+            seat.patch = Some(CounterPatch { id: version, by: by.clone(), status, files });
+            seat.asked_proposer = Some(Asked { why: TurnReason::CounterPatchOffered, since: at });
         }
         if let Some(claim) = &mut seat.claim {
             claim.lease_ends = given.lease_ends.filter(|_| seat.vote.is_none());
@@ -211,7 +401,7 @@ fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
         review.decision = Some(Decision { verdict, reason: given.reason.clone(), by: by.clone() });
     }
     enter_status(review, *status, content_hash, given.lease_ends);
-    review.escalated = review.escalated.or(given.escalation);
+    escalate(review, given.escalation, at);
     let cost = given.metrics.as_ref().map_or(0, ReviewMetrics::cost_micro_usd);
     review.cost_micro_usd = review.cost_micro_usd.saturating_add(cost);
     raise(review, persona, by, at, &given.findings);
@@ -238,16 +428,17 @@ fn enter_status(review: &mut Review, status: Status, content_hash: &ContentHash,
 }
 
 /// The broker requests changes. All seats become free.
-fn auto_reject(review: &mut Review, message: &str) {
+fn auto_reject(review: &mut Review, message: &str, at: Timestamp) {
     for seat in &mut review.seats {
         seat.patch = None;
-        vacate(seat);
+        vacate(seat, at);
+        seat.reservation = None;
     }
     if let Some(diff) = &mut review.round.diff {
         diff.check = DiffCheck::Fails { message: message.into() };
     }
     if review.round.number >= review.policy.max_rounds {
-        review.escalated.get_or_insert(Escalation::Rounds);
+        escalate(review, Some(Escalation::Rounds), at);
     }
     review.decision = Some(Decision {
         verdict: Verdict::ChangesRequested,
@@ -260,10 +451,11 @@ fn auto_reject(review: &mut Review, message: &str) {
 }
 
 /// Frees a seat. Its counter-patch stays until the proposer answers it or revises.
-fn vacate(seat: &mut Seat) {
+fn vacate(seat: &mut Seat, at: Timestamp) {
     seat.claim = None;
     seat.vote = None;
-    seat.reservation = None;
+    seat.reservation = seat.assignment();
+    seat.since = at;
 }
 
 /// The status of an open review, by its seats.

@@ -1,40 +1,51 @@
 //! Claims: how a reviewer takes a seat, returns it or loses it.
 
 use super::{
-    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, seat_of_persona,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, seat_of_persona,
     verdicts::fenced_seat, wrong_status,
 };
 use crate::{
     ids::VALIDATOR,
-    review::{ClaimEndReason, ClaimSeat, DiffFacts, ReleaseSeat},
+    review::{ClaimEndReason, ClaimSeat, DiffFacts, ReleaseSeat, Reservation},
     time::Tick,
 };
+use std::time::Duration;
 
 /// The seat that a claim gets.
 enum Admission<'a> {
     /// The caller holds it already: a repeat after a lost response.
     Held(usize),
     Free(usize, &'a Seat),
+    /// It is held, and the caller takes it over.
+    TakenOver(usize, &'a Seat),
 }
 
 pub(super) fn check_needed(review: &Review, claim: &ClaimSeat, tick: Tick) -> Result<Option<CheckNeeded>, Refusal> {
-    let free = matches!(admit(review, claim, tick)?, Admission::Free(..));
-    Ok((free && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
+    let is_new = !matches!(admit(review, claim, tick)?, Admission::Held(_));
+    Ok((is_new && needs_check(review)).then_some(CheckNeeded::ActiveDiff))
 }
 
 pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: Tick) -> Decided {
+    let mut generation = review.claim_generation;
+    let mut events = Vec::new();
     let (index, seat) = match admit(review, &claim, tick)? {
         Admission::Held(index) => return Ok((Vec::new(), Reply::Claimed { seat: index })),
         Admission::Free(index, seat) => (index, seat),
+        Admission::TakenOver(index, seat) => {
+            generation += 1;
+            let detail = format!("by {}", claim.by);
+            events.extend(claim_ended(seat, ClaimEndReason::TakenOver, Some(&detail), generation));
+            (index, seat)
+        }
     };
-    let generation = review.claim_generation + 1;
+    generation += 1;
     // Git's answer counts only if it was needed, and only for the content that is claimed.
     let checked = claim.check.filter(|checked| checked.content_hash == review.round.content_hash);
     let check = match checked.map(|checked| checked.check) {
         _ if !needs_check(review) => None,
         Some(DiffCheck::Fails { message }) => {
-            let event = Event::AutoRejected { claimant: claim.by, message, generation };
-            return Ok((vec![event], Reply::AutoRejected));
+            events.push(Event::AutoRejected { claimant: claim.by, message, generation });
+            return Ok((events, Reply::AutoRejected));
         }
         Some(check @ DiffCheck::Applies { .. }) => Some(check),
         Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None => return Err(Refusal::ContentMoved),
@@ -43,8 +54,22 @@ pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: T
         (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),
         _ => None,
     };
-    let claimed = Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff };
-    Ok((vec![claimed], Reply::Claimed { seat: index }))
+    events.push(Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff });
+    Ok((events, Reply::Claimed { seat: index }))
+}
+
+/// Renewing only in the second half of a lease keeps reads cheap: most of them change nothing.
+pub(super) fn renew(review: &Review, by: &str, tick: Tick, lease: Duration) -> Vec<Event> {
+    let is_due = |seat: &&Seat| {
+        let ends = seat.claim.as_ref().filter(|claim| claim.by == by).and_then(|claim| claim.lease_ends);
+        ends.is_some_and(|ends| ends <= tick.plus(lease / 2))
+    };
+    let renewed = |seat: &Seat| Event::ClaimRenewed {
+        persona: seat.persona.clone(),
+        by: by.to_owned(),
+        lease_ends: tick.plus(lease),
+    };
+    review.seats.iter().filter(is_due).map(renewed).collect()
 }
 
 pub(super) fn release(review: &Review, release: &ReleaseSeat) -> Decided {
@@ -63,7 +88,8 @@ pub(super) fn reviewer_gone(review: &Review, reviewer: &str, why: ClaimEndReason
             generation += 1;
             events.extend(claim_ended(seat, why, detail, generation));
         }
-        if seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer) {
+        let is_kept = |r: &Reservation| r.reviewer == reviewer && r.until != Tick::NEVER;
+        if seat.reservation.as_ref().is_some_and(is_kept) {
             events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
         }
     }
@@ -102,7 +128,9 @@ fn needs_check(review: &Review) -> bool {
 
 fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admission<'a>, Refusal> {
     let number = review.number;
-    if !review.status.is_open() {
+    // A person can take a seat over that has asked for changes: its vote no longer counts.
+    let can_take_over = claim.takes_over && review.status == Status::ChangesRequested && !review.auto_rejected();
+    if !review.status.is_open() && !can_take_over {
         return Err(wrong_status(review, CommandKind::Claim));
     }
     // The broker's own name would turn a reviewer's request for changes into an automatic one.
@@ -116,14 +144,27 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
     let is_wanted = |index: usize| wanted.is_none_or(|(wanted, _)| wanted == index);
     let seats = || review.seats.iter().enumerate();
     if let Some((index, seat)) = seats().find(|(_, seat)| seat.is_held_by(&claim.by)) {
-        return if is_wanted(index) {
+        return if is_wanted(index) && claim.takes_over {
+            Ok(Admission::TakenOver(index, seat))
+        } else if is_wanted(index) {
             Ok(Admission::Held(index))
         } else {
             let persona = seat.persona.clone();
             Err(Refusal::HoldsAnotherSeat { number, reviewer: claim.by.clone(), persona })
         };
     }
+    // Otherwise the seat that was requested for this reviewer would stay empty.
+    if let Some((_, seat)) =
+        seats().find(|(index, seat)| !is_wanted(*index) && seat.assigned.as_ref() == Some(&claim.by))
+    {
+        return Err(Refusal::HasOwnSeat { number, reviewer: claim.by.clone(), persona: seat.persona.clone() });
+    }
     let candidates = || seats().filter(|(index, _)| is_wanted(*index));
+    if claim.takes_over
+        && let Some((index, seat)) = candidates().find(|(_, seat)| seat.claim.is_some())
+    {
+        return Ok(Admission::TakenOver(index, seat));
+    }
     let free = || candidates().filter(|(_, seat)| seat.is_free());
     let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(|reservation| reservation.reviewer.clone());
     let own = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| reviewer == claim.by);

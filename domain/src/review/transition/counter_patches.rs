@@ -2,20 +2,27 @@
 
 use super::{
     CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, or_proposer,
-    seat_of_persona, wrong_status,
+    requeue, requeued, seat_of_persona, wrong_status,
 };
 use crate::{
-    review::{AcceptCounterPatch, PendingPatch},
+    review::{AcceptCounterPatch, CounterPatch, PatchStatus, RequeuedSeat, Reservation},
+    time::Tick,
     verdict::Verdict,
 };
 
-pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<CheckNeeded, Refusal> {
+pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<Option<CheckNeeded>, Refusal> {
+    if was_decided(review, accept.persona.as_deref(), PatchStatus::Accepted) {
+        return Ok(None);
+    }
     let (_, patch) = admit(review, accept.persona.as_deref())?;
-    Ok(CheckNeeded::PendingPatch { id: patch.id })
+    Ok(Some(CheckNeeded::PendingPatch { id: patch.id }))
 }
 
-pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Decided {
-    let (persona, patch) = admit(review, accept.persona.as_deref())?;
+pub(super) fn accept(review: &Review, accept: AcceptCounterPatch, lease_ends: Tick) -> Decided {
+    if was_decided(review, accept.persona.as_deref(), PatchStatus::Accepted) {
+        return Ok((Vec::new(), Reply::Done));
+    }
+    let (offering, patch) = admit(review, accept.persona.as_deref())?;
     let is_current = |replaces, id| replaces == review.round.content_hash && id == patch.id;
     let patched = accept.patched.filter(|patched| is_current(patched.replaces.clone(), patched.patch));
     let patched = patched.ok_or(Refusal::ContentMoved)?;
@@ -26,22 +33,30 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch) -> Decided {
         DiffCheck::Skipped | DiffCheck::Applies { .. } => {}
     }
     // Approvals of the old content no longer count, so their seats are freed. So are the seats of reviewers that are
-    // reading the old content: their claims would let them approve the new one unseen.
-    let of_old_content = |seat: &&Seat| match seat.vote {
+    // reading the old content: their claims would let them approve the new one unseen. After a request for changes all
+    // seats look again, and the seat of the counter-patch is reserved for the reviewer that offered it.
+    let looks_again = |seat: &&Seat| match seat.vote {
+        _ if review.status == Status::ChangesRequested => true,
         Some(vote) => vote == Verdict::Approved,
         None => seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by),
     };
-    let freed: Vec<String> = review.seats.iter().filter(of_old_content).map(|seat| seat.persona.clone()).collect();
-    let generation = review.claim_generation + u32::from(!freed.is_empty());
+    let freed = review.seats.iter().filter(looks_again).map(|seat| {
+        let requeued = requeue(seat, lease_ends);
+        if seat.persona == offering.persona {
+            let offerer = Reservation { reviewer: patch.by.clone(), until: lease_ends };
+            return RequeuedSeat { reservation: requeued.reservation.or(Some(offerer)), ..requeued };
+        }
+        RequeuedSeat { reservation: seat.assignment(), ..requeued }
+    });
+    let freed = freed.collect();
     let by = or_proposer(review, accept.by);
     let accepted = Event::CounterPatchAccepted {
         by,
-        persona,
+        persona: offering.persona.clone(),
         patch: patch.id,
         content_hash: patched.content_hash,
         diff: patched.diff,
-        freed,
-        generation,
+        requeued: requeued(review, freed),
         anchors: findings::reanchor(review, &patched.anchors),
     };
     Ok((vec![accepted], Reply::Done))
@@ -51,12 +66,24 @@ pub(super) fn reject(review: &Review, by: Option<String>, persona: Option<&str>)
     if review.status.has_ended() {
         return Err(wrong_status(review, CommandKind::RejectCounterPatch));
     }
-    let (persona, patch) = pending(review, persona)?;
+    if was_decided(review, persona, PatchStatus::Rejected) {
+        return Ok((Vec::new(), Reply::Done));
+    }
+    let (seat, patch) = pending(review, persona)?;
+    let persona = seat.persona.clone();
     let rejected = Event::CounterPatchRejected { by: or_proposer(review, by), persona, patch: patch.id };
     Ok((vec![rejected], Reply::Done))
 }
 
-fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+/// Nothing is pending, and the last answer was this one: the call repeats it after a lost response.
+fn was_decided(review: &Review, persona: Option<&str>, status: PatchStatus) -> bool {
+    let patches = || wanted(review, persona).filter_map(|seat| seat.patch.as_ref());
+    !review.status.has_ended()
+        && patches().all(|patch| patch.status != PatchStatus::Pending)
+        && patches().any(|patch| patch.status == status)
+}
+
+fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(&'a Seat, &'a CounterPatch), Refusal> {
     match review.status {
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested => pending(review, persona),
         Status::Approved | Status::Rejected | Status::Cancelled | Status::Closed => {
@@ -65,21 +92,21 @@ fn admit<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a P
     }
 }
 
-fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(String, &'a PendingPatch), Refusal> {
+fn wanted<'a>(review: &'a Review, persona: Option<&str>) -> impl Iterator<Item = &'a Seat> {
+    review.seats.iter().filter(move |seat| persona.is_none_or(|persona| persona == seat.persona))
+}
+
+fn pending<'a>(review: &'a Review, persona: Option<&str>) -> Result<(&'a Seat, &'a CounterPatch), Refusal> {
     if let Some(persona) = persona {
         seat_of_persona(review, persona)?;
     }
-    let wanted = |name: &str| persona.is_none_or(|persona| persona == name);
-    let mut found = review
-        .seats
-        .iter()
-        .filter(|seat| wanted(&seat.persona))
-        .filter_map(|seat| seat.patch.as_ref().map(|patch| (seat.persona.clone(), patch)));
+    let mut found = wanted(review, persona).filter_map(|seat| Some((seat, seat.pending_patch()?)));
     match (found.next(), found.next()) {
         (None, _) => Err(Refusal::NoPendingCounterPatch { number: review.number }),
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
-            let offers: Vec<_> = review.seats.iter().filter(|seat| seat.patch.is_some()).map(|s| &*s.persona).collect();
+            let offers = review.seats.iter().filter(|seat| seat.pending_patch().is_some());
+            let offers: Vec<_> = offers.map(|seat| &*seat.persona).collect();
             Err(Refusal::PersonaNeeded { number: review.number, seats: offers.join(", ") })
         }
     }

@@ -1,79 +1,141 @@
-//! Rules of the discussion: on each seat proposer and reviewer take turns.
+//! Rules of the discussion: on each seat proposer and reviewer take turns. An operator can write at any time.
 
 use super::{
-    super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Role, Seat, Status, is_discussed,
-    proposer_only, seat_names, seat_of_persona, wrong_status,
+    super::AddMessage, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,
+    requeue, requeued, seat_names, seat_of_persona, wrong_status,
 };
 use crate::{
+    consensus::Escalation,
     content::digest,
-    review::{Requeued, Reservation},
+    credential::Authority,
+    review::{Recipient, Role},
     time::Tick,
 };
 
-pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick) -> Decided {
-    let addressed = addressed_seat(review, &message);
-    if let Ok((seat, addressed)) = &addressed
-        && let Some(id) = repeated_message(review, addressed, &message)
-    {
-        return Ok((Vec::new(), Reply::MessageAdded { seat: *seat, id }));
+pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick, max_exchanges: u32) -> Decided {
+    if message.role == Authority::Operator {
+        return add_as_operator(review, message);
     }
-    if !is_discussed(review) {
+    let role = if message.role == Authority::Proposer { Role::Proposer } else { Role::Reviewer };
+    let addressed = addressed_seats(review, &message);
+    if let Ok(seats) = &addressed
+        && let Some((seat, id)) = repeated_message(review, seats, &message, role)
+    {
+        return Ok((Vec::new(), Reply::MessageAdded { seat, id }));
+    }
+    if review.status.has_ended() {
         return Err(wrong_status(review, CommandKind::Message));
     }
-    let (index, seat) = addressed?;
-    let by = match message.role {
-        Role::Proposer => {
+    let seats = addressed?;
+    let by = match (role, seats.as_slice()) {
+        (Role::Reviewer, [(_, seat), ..]) => holder(review, seat, message.by.as_deref())?.into(),
+        (Role::Proposer, _) | (Role::Reviewer, []) => {
             proposer_only(review, message.by.as_deref(), CommandKind::Message)?;
-            message.by.clone().unwrap_or_else(|| review.proposer.identity().into())
+            or_proposer(review, message.by.clone())
         }
-        Role::Reviewer => holder(review, seat, message.by.as_deref())?.into(),
     };
-    let digest = message_digest(&message, &by);
-    let asks_back = message.role == Role::Proposer && review.status == Status::ChangesRequested;
-    // A request for changes was the reviewer's turn, even without a message.
-    if let Some(last) = seat.last_message.as_ref().filter(|last| last.role == message.role && !asks_back) {
-        return Err(Refusal::OutOfTurn { role: last.role });
+    if seats.iter().all(|(_, seat)| is_out_of_turn(review, seat, role)) {
+        return Err(Refusal::OutOfTurn { role: message.role });
     }
-    let requeued = asks_back.then(|| Requeued {
-        reservation: seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until: lease_ends }),
-        generation: review.claim_generation + 1,
-    });
-    let is_working = review.status.is_open() && message.role == Role::Reviewer && seat.vote.is_none();
+    let asks_back = role == Role::Proposer && review.status == Status::ChangesRequested;
+    let requeued =
+        asks_back.then(|| requeued(review, seats.iter().map(|(_, seat)| requeue(seat, lease_ends)).collect()));
+    let is_working = review.status.is_open() && role == Role::Reviewer && seats.iter().all(|(_, s)| s.vote.is_none());
+    let exceeds = |seat: &Seat| answers(review, seat, role) && seat.exchanges + 1 >= max_exchanges;
+    let escalation = seats.iter().any(|(_, seat)| exceeds(seat)).then_some(Escalation::Exchanges);
+    let only = match seats.as_slice() {
+        [(index, seat)] if message.to.is_none() => Some((*index, seat.persona.clone())),
+        _ => None,
+    };
     let added = Event::MessageAdded {
-        persona: seat.persona.clone(),
+        to: only.is_none().then_some(Recipient::Reviewers),
+        persona: only.as_ref().map(|(_, persona)| persona.clone()),
+        role: message.role,
+        round: review.round.number,
+        digest: message_digest(&message, &by),
+        by,
+        body: message.body,
+        anchor: message.anchor,
+        metadata: message.metadata,
+        lease_ends: is_working.then_some(lease_ends),
+        requeued,
+        escalation,
+    };
+    Ok((vec![added], Reply::MessageAdded { seat: only.map(|(index, _)| index), id: review.version + 1 }))
+}
+
+/// An operator holds no seat. Its message wakes those it addresses and changes no turn between the two sides.
+fn add_as_operator(review: &Review, message: AddMessage) -> Decided {
+    let by = message.by.clone().unwrap_or_else(|| Authority::Operator.as_str().into());
+    let digest = message_digest(&message, &by);
+    if review.messages.last_digest.as_ref() == Some(&digest) {
+        let id = review.messages.last_id.unwrap_or_default();
+        return Ok((Vec::new(), Reply::MessageAdded { seat: None, id }));
+    }
+    if review.is_final() {
+        return Err(wrong_status(review, CommandKind::Message));
+    }
+    let seat = message.persona.as_deref().map(|persona| seat_of_persona(review, persona)).transpose()?;
+    let to = seat.is_none().then(|| message.to.unwrap_or(Recipient::Everyone));
+    let added = Event::MessageAdded {
+        to,
+        persona: seat.map(|(_, seat)| seat.persona.clone()),
         role: message.role,
         by,
         round: review.round.number,
         body: message.body,
+        anchor: message.anchor,
         metadata: message.metadata,
         digest,
-        lease_ends: is_working.then_some(lease_ends),
-        requeued,
+        lease_ends: None,
+        requeued: None,
+        escalation: None,
     };
-    Ok((vec![added], Reply::MessageAdded { seat: index, id: review.version + 1 }))
+    Ok((vec![added], Reply::MessageAdded { seat: seat.map(|(index, _)| index), id: review.version + 1 }))
 }
 
-/// The id of the sender's last message in this round, if `message` repeats it after a lost response. The other side may
-/// have answered since, and the status may have changed.
-fn repeated_message(review: &Review, seat: &Seat, message: &AddMessage) -> Option<u64> {
-    let by = message.by.as_deref().or_else(|| match message.role {
+/// The sender wrote last in this round, and the other side, which is there, has not responded.
+fn is_out_of_turn(review: &Review, seat: &Seat, role: Role) -> bool {
+    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number && !last.responded);
+    let is_alone = role == Role::Proposer && seat.claim.is_none();
+    last.is_some_and(|last| last.role == role) && !is_alone
+}
+
+/// Whether a message of `role` answers one of the other side.
+pub(super) fn answers(review: &Review, seat: &Seat, role: Role) -> bool {
+    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number && !last.responded);
+    last.is_some_and(|last| last.role != role)
+}
+
+/// The seat and the id of the sender's last message in this round, if `message` repeats it after a lost response. The
+/// other side may have answered since, and the status may have changed.
+fn repeated_message(
+    review: &Review,
+    seats: &[(usize, &Seat)],
+    message: &AddMessage,
+    role: Role,
+) -> Option<(Option<usize>, u64)> {
+    let (index, seat) = seats.first()?;
+    let by = message.by.as_deref().or_else(|| match role {
         Role::Proposer => Some(review.proposer.identity()),
         Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.as_str()),
     })?;
     let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number)?;
-    let (id, digest) = last.last_of(message.role)?;
-    (digest == message_digest(message, by)).then_some(id)
+    let (id, digest) = last.last_of(role)?;
+    (digest == message_digest(message, by)).then_some((message.to.is_none().then_some(*index), id))
 }
 
-fn addressed_seat<'a>(review: &'a Review, message: &AddMessage) -> Result<(usize, &'a Seat), Refusal> {
-    let own = || {
-        let mut seats = review.seats.iter().enumerate();
-        seats.find(|(_, seat)| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)))
-    };
+fn addressed_seats<'a>(review: &'a Review, message: &AddMessage) -> Result<Vec<(usize, &'a Seat)>, Refusal> {
+    let seats = || review.seats.iter().enumerate();
+    let own = || seats().find(|(_, seat)| message.by.as_deref().is_some_and(|by| seat.is_held_by(by)));
     match (&message.persona, review.seats.as_slice()) {
-        (Some(persona), _) => seat_of_persona(review, persona),
-        (None, [only]) => Ok((0, only)),
-        (None, _) => own().ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) }),
+        (Some(persona), _) => Ok(vec![seat_of_persona(review, persona)?]),
+        (None, _) if message.to.is_some() && message.role == Authority::Proposer => Ok(seats().collect()),
+        (None, [only]) => Ok(vec![(0, only)]),
+        (None, _) => {
+            let own = own().map(|own| vec![own]);
+            own.ok_or_else(|| Refusal::PersonaNeeded { number: review.number, seats: seat_names(review) })
+        }
     }
 }
 
@@ -88,6 +150,8 @@ fn holder<'a>(review: &Review, seat: &'a Seat, id: Option<&str>) -> Result<&'a s
 }
 
 fn message_digest(message: &AddMessage, by: &str) -> String {
-    let metadata = message.metadata.as_ref().map(ToString::to_string).unwrap_or_default();
-    digest(&[message.role.as_str(), by, &message.body, &metadata])
+    let json = |value: Option<String>| value.unwrap_or_default();
+    let metadata = json(message.metadata.as_ref().map(ToString::to_string));
+    let anchor = json(message.anchor.as_ref().and_then(|anchor| serde_json::to_string(anchor).ok()));
+    digest(&[message.role.as_str(), by, &message.body, &metadata, &anchor])
 }

@@ -107,9 +107,9 @@ fn undoes_another(review: &Review, found: &NewFinding) -> bool {
 /// Shorter quotes match by accident.
 const MIN_QUOTE_CHARS: usize = 8;
 
-/// The findings that an approval resolves: open ones that its persona raised in an earlier round and that were not
-/// repeated in this one. They are fixed if their lines changed, else wont_fix. A critical issue on unchanged lines stays
-/// open until it is updated itself.
+/// The findings that an approval resolves: all open ones that its persona raised before and does not repeat. A finding
+/// that several personas raised is resolved when the last of them approves. It is fixed if its lines changed or could
+/// not be located, else wont_fix.
 pub(super) fn resolved_by(
     review: &Review,
     seat: &Seat,
@@ -119,22 +119,28 @@ pub(super) fn resolved_by(
     if verdict != Verdict::Approved {
         return Vec::new();
     }
+    let agrees = |persona: &str| {
+        let other = review.seats.iter().find(|other| other.persona == persona);
+        persona == seat.persona || other.is_none_or(|other| other.vote == Some(Verdict::Approved))
+    };
     let own = review.findings.iter().filter(|finding| {
         let repeats = |new: &FindingRaised| new.duplicate.is_some_and(|duplicate| duplicate.first == finding.number);
-        let earlier = finding.last_round < review.round.number && !raised.iter().any(repeats);
-        earlier && finding.persona == seat.persona && finding.status == FindingStatus::Open
+        let duplicates = review.findings.iter().filter(|other| other.duplicate_of == Some(finding.number));
+        let mut raisers = duplicates.map(|duplicate| duplicate.persona.as_str()).chain([finding.persona.as_str()]);
+        let is_own = raisers.clone().any(|persona| persona == seat.persona);
+        is_own && finding.status == FindingStatus::Open && !raised.iter().any(repeats) && raisers.all(agrees)
     });
-    own.filter_map(|finding| {
-        let (status, is_certain) = match finding.anchor.as_ref().map(|anchor| anchor.state) {
-            Some(AnchorState::Modified | AnchorState::Gone) => (FindingStatus::Fixed, true),
-            Some(AnchorState::Exact | AnchorState::Moved) => (FindingStatus::WontFix, false),
-            // It names no lines, or lines that could not be located.
-            None => (FindingStatus::Fixed, false),
+    let resolved = own.map(|finding| {
+        let is_earlier = finding.last_round < review.round.number;
+        let status = match finding.anchor.as_ref().map(|anchor| anchor.state) {
+            Some(AnchorState::Modified | AnchorState::Gone) => FindingStatus::Fixed,
+            // It names no lines, or lines that could not be located in a later round.
+            None if is_earlier => FindingStatus::Fixed,
+            Some(AnchorState::Exact | AnchorState::Moved) | None => FindingStatus::WontFix,
         };
-        let is_critical = finding.is_open_issue() && finding.found.severity == Severity::Critical;
-        (is_certain || !is_critical).then_some(FindingResolved { number: finding.number, status })
-    })
-    .collect()
+        FindingResolved { number: finding.number, status }
+    });
+    resolved.collect()
 }
 
 /// The anchors of the findings in a new content; `None` for a finding that could not be located.
@@ -146,7 +152,8 @@ pub(super) fn reanchor(review: &Review, anchors: &[(FindingNumber, crate::findin
 
 pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -> Decided {
     let UpdateFinding { number, role, by, requested, duplicate_of, note } = update;
-    if review.status.has_ended() {
+    // The record of an ended review can only be corrected.
+    if review.status.has_ended() && (role != Authority::Operator || requested == RequestedStatus::Open) {
         return Err(wrong_status(review, CommandKind::UpdateIssue));
     }
     let unknown = || Refusal::UnknownIssue { number: review.number, issue: number };
@@ -179,8 +186,14 @@ pub(super) fn update(review: &Review, update: UpdateFinding, lease_ends: Tick) -
         settles: settles && requested != RequestedStatus::Disputed,
         status: review.status,
         lease_ends: None,
+        requeued: None,
     };
     updated.status = status_after(review, &updated);
+    // The reviewer of the finding has to decide, so its seat returns to the queue.
+    let seat = review.seats.iter().find(|seat| seat.persona == finding.persona);
+    let asks_back = role == Authority::Proposer && !updated.settles && review.status == Status::ChangesRequested;
+    updated.requeued =
+        seat.filter(|_| asks_back).map(|seat| super::requeued(review, vec![super::requeue(seat, lease_ends)]));
     let reopens = updated.status.is_open() && !review.status.is_open();
     updated.lease_ends = reopens.then_some(lease_ends);
     Ok((vec![Event::FindingUpdated(updated)], Reply::Done))
@@ -292,7 +305,11 @@ pub(super) const fn status_of(requested: RequestedStatus) -> FindingStatus {
 
 /// The status of the review after the update. The votes stay; the findings that block an approval may change.
 fn status_after(review: &Review, updated: &FindingUpdated) -> Status {
-    if !updated.settles || review.auto_rejected() || review.seats.iter().all(|seat| seat.vote.is_none()) {
+    if !updated.settles
+        || review.status.has_ended()
+        || review.auto_rejected()
+        || review.seats.iter().all(|seat| seat.vote.is_none())
+    {
         return review.status;
     }
     let mut after = review.clone();

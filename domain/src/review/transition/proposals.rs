@@ -61,10 +61,12 @@ pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
     if !is_revisable(review) {
         return Err(wrong_status(review, CommandKind::Revise));
     }
-    // The active content again, without a request key: a repeat after a lost response.
+    // The active content again, without a request key: a repeat after a lost response. After a request for changes or a
+    // rejection it is a new round: the proposer insists.
     let skips = |diff: Option<&DiffFacts>| diff.map(|diff| diff.check == DiffCheck::Skipped);
     let same_check = skips(draft.diff.as_ref()) == skips(review.round.diff.as_ref());
-    if review.status == Status::Pending && draft.content_hash == review.round.content_hash && same_check {
+    let is_undisputed = review.status.is_open() || review.status == Status::Approved;
+    if is_undisputed && draft.content_hash == review.round.content_hash && same_check {
         return Ok((Vec::new(), Reply::Submitted));
     }
     proposer_only(review, proposer_id.as_deref(), CommandKind::Revise)?;
@@ -80,7 +82,7 @@ pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
     Ok((vec![revised], Reply::Submitted))
 }
 
-/// Changes were requested, and no reviewer is working on the content.
+/// As with a pull request, the proposer can submit a new round until the review is closed.
 pub(super) fn is_revisable(review: &Review) -> bool {
-    review.status == Status::ChangesRequested || (review.status == Status::Pending && review.returned)
+    !review.is_final()
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     consensus::{Escalation, Outcome},
-    review::{FindingRaised, FindingResolved, GiveVerdict, VerdictGiven},
+    review::{FindingRaised, FindingResolved, GiveVerdict, Superseded, VerdictGiven},
     time::{Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
@@ -66,6 +66,7 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
         content_hash: review.round.content_hash.clone(),
         round: review.round.number,
         offers_patch: verdict.patch.is_some(),
+        patch_files: verdict.patch.map(|patch| patch.files).unwrap_or_default(),
         status,
         escalation,
         findings: raised,
@@ -94,8 +95,17 @@ pub(super) fn fenced_seat<'a>(
         };
     }
     let number = review.number;
+    let is_superseded = |old: &&Superseded| match (generation, by) {
+        (Some(generation), _) => old.generation == generation,
+        (None, Some(by)) => old.by == by,
+        (None, None) => false,
+    };
+    let superseded = review.seats.iter().filter_map(|seat| seat.superseded.as_ref()).find(is_superseded);
     Err(match (generation, by) {
         _ if review.status.has_ended() => wrong_status(review, command),
+        _ if let Some(old) = superseded => {
+            Refusal::StaleContent { given: old.content_hash.0.clone(), current: review.round.content_hash.clone() }
+        }
         (_, Some(id)) if id == review.proposer.identity() => Refusal::OwnProposal { number, reviewer: id.into() },
         (Some(given), _) => {
             let own = review.claimed_seat(by, None);
@@ -125,6 +135,10 @@ fn admit(review: &Review, verdict: &GiveVerdict) -> Result<(), Refusal> {
     }
     if verdict.patch.is_some() && !verdict.verdict.may_offer_patch() {
         return Err(Refusal::CounterPatchNotAllowed { verdict: verdict.verdict });
+    }
+    // It could not be accepted: the approval is for the active content.
+    if verdict.patch.is_some() && review.status == Status::Approved && verdict.verdict == Verdict::Comment {
+        return Err(Refusal::CounterPatchOnApproved { number: review.number });
     }
     Ok(())
 }

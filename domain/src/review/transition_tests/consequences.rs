@@ -9,7 +9,7 @@ use crate::{
     consensus::{Escalation, Rule},
     ids::VALIDATOR,
     review::{
-        AddMessage, Command, DiffCheck, Event, Refusal, Reply, Review, Reviewed, Role, Seat, Status,
+        AddMessage, Command, DiffCheck, Event, PatchStatus, Refusal, Reply, Review, Reviewed, Role, Seat, Status,
         transition::{Transition, transition},
     },
     time::Tick,
@@ -121,7 +121,8 @@ fn a_revision_starts_over_and_keeps_the_rest() {
     assert_eq!(review.claim_generation, before.claim_generation + 1);
     assert_eq!((&review.decision, review.priority), (&None, before.priority));
     let reviewed = Some(Reviewed { round: 1, content_hash: hash(1) });
-    assert_eq!(review.seats, vec![Seat { reviewed, ..Seat::new("general") }]);
+    let last_act = before.seats[0].last_act;
+    assert_eq!(review.seats, vec![Seat { reviewed, last_act, ..Seat::new("general", START.at) }]);
     let again = after(&asked_back(), revise(&asked_back()));
     assert!(again.seats.iter().all(|seat| seat.claim.is_none() && seat.reservation.is_none()));
 }
@@ -162,9 +163,14 @@ fn an_accepted_counter_patch_becomes_the_content() {
     let before = with_patch();
     let review = after(&before, accept(&before));
     assert_eq!(review.round.content_hash, hash(2_000 + before.version));
-    assert_eq!((review.round.number, review.seats[0].patch.as_ref()), (1, None));
-    assert_eq!(review.claim_generation, before.claim_generation);
-    let reconsidered = after(&review, says("ada", Verdict::Approved));
+    assert_eq!((review.round.number, review.status), (1, Status::Pending));
+    assert_eq!(review.seats[0].patch.as_ref().map(|patch| patch.status), Some(PatchStatus::Accepted));
+    assert_eq!(review.claim_generation, before.claim_generation + 1);
+    assert_eq!(review.seats[0].reservation.as_ref().map(|kept| kept.reviewer.as_str()), Some("ada"));
+    assert_eq!(decide(&review, accept(&review)).map(|again| again.events), Ok(Vec::new()), "it is done already");
+    let content = review.round.content_hash.clone();
+    let reconsidered =
+        after_all(&review, [claim_of(content, "ada", None, super::applies()), says("ada", Verdict::Approved)]);
     assert_eq!(reconsidered.approved_hash, Some(review.round.content_hash));
 }
 
@@ -182,12 +188,15 @@ fn accepting_a_counter_patch_undoes_approvals_and_half_done_reviews() {
 #[test]
 fn a_rejected_counter_patch_changes_nothing_else() {
     let before = with_patch();
-    let mut review = after(&before, super::reject());
-    assert_eq!((review.seats[0].patch.take(), review.version), (None, before.version + 1));
+    let review = after(&before, super::reject());
     let mut expected = before;
     expected.version += 1;
-    expected.seats[0].patch = None;
+    expected.seats[0].asked_proposer = None;
+    if let Some(patch) = &mut expected.seats[0].patch {
+        patch.status = PatchStatus::Rejected;
+    }
     assert_eq!(review, expected);
+    assert_eq!(decide(&review, super::reject()).map(|again| again.events), Ok(Vec::new()), "it is done already");
 }
 
 #[test]
@@ -195,7 +204,7 @@ fn one_of_two_counter_patches_is_accepted_by_its_seat() {
     let both =
         after_all(&in_review(), [claim("bob"), offers("ada", Verdict::Comment), offers("bob", Verdict::Comment)]);
     let review = after(&both, Command::AcceptCounterPatch(acceptance(&both, Some("security"))));
-    assert_eq!(review.seats.iter().map(|seat| seat.patch.is_some()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(review.seats.iter().map(|seat| seat.pending_patch().is_some()).collect::<Vec<_>>(), [true, false]);
     assert_eq!(review.holders().collect::<Vec<_>>(), ["bob"]);
 }
 
@@ -242,11 +251,11 @@ fn from_the_last_round_on_a_person_is_asked_for() {
         proposal.policy.max_rounds = 1;
         propose(proposal)
     };
-    assert_eq!((changes_requested().escalated, auto_rejected().escalated), (None, None));
+    assert_eq!((changes_requested().escalation(), auto_rejected().escalation()), (None, None));
     let last = after(&in_last_round(), claim("ada"));
-    assert_eq!(after(&last, says("ada", Verdict::ChangesRequested)).escalated, Some(Escalation::Rounds));
-    assert_eq!(after(&last, says("ada", Verdict::Approved)).escalated, None);
-    assert_eq!(after(&in_last_round(), claim_with("ada", None, fails())).escalated, Some(Escalation::Rounds));
+    assert_eq!(after(&last, says("ada", Verdict::ChangesRequested)).escalation(), Some(Escalation::Rounds));
+    assert_eq!(after(&last, says("ada", Verdict::Approved)).escalation(), None);
+    assert_eq!(after(&in_last_round(), claim_with("ada", None, fails())).escalation(), Some(Escalation::Rounds));
 }
 
 #[test]

@@ -8,9 +8,9 @@ use crate::{
     finding::{FindingNumber, Grounding, Lines, Location, NewFinding, RequestedStatus, Severity},
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck, Draft, GiveVerdict,
-        OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Review, Revise, Role,
-        UpdateFinding,
+        AcceptCounterPatch, AddMessage, AddSeat, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck, Draft,
+        GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, Recipient, ReleaseSeat,
+        Review, Revise, Role, UpdateFinding,
     },
     verdict::{ReviewMetrics, Verdict},
 };
@@ -64,7 +64,10 @@ pub(super) enum Aim {
 #[derive(Debug, Clone)]
 pub(super) enum Move {
     Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
-    Claim { by: &'static str, persona: Aim, checked: Aim, check: DiffCheck },
+    Claim { by: &'static str, persona: Aim, takes_over: bool, checked: Aim, check: DiffCheck },
+    Renew { by: &'static str },
+    AddSeat { role: Authority, persona: &'static str },
+    OperatorMessage { persona: Aim, to: Option<Recipient>, words: u8 },
     Release { by: Aim, generation: Aim },
     Gone { reviewer: &'static str, why: ClaimEndReason },
     Expire,
@@ -106,12 +109,13 @@ pub(super) fn a_history() -> impl Strategy<Value = Vec<(u32, Move)>> {
 fn a_move() -> impl Strategy<Value = Move> {
     let revise = (option::weighted(0.5, a_name()), a_sure_aim(), a_diff(), option::of(0..2_u8), option::of(0..2_u8))
         .prop_map(|(by, completes, diff, key, content)| Move::Revise { by, completes, diff, key, content });
-    let claim = (a_name(), an_aim(), a_sure_aim(), a_check()).prop_map(|(by, persona, checked, check)| Move::Claim {
-        by,
-        persona,
-        checked,
-        check,
-    });
+    let takes_over = proptest::bool::weighted(0.1);
+    let claim = (a_name(), an_aim(), takes_over, a_sure_aim(), a_check())
+        .prop_map(|(by, persona, takes_over, checked, check)| Move::Claim { by, persona, takes_over, checked, check });
+    let add_seat = (select(Authority::ALL), select(vec!["docs", "@ada", "@eve", "general"]))
+        .prop_map(|(role, persona)| Move::AddSeat { role, persona });
+    let operator = (an_aim(), option::of(select(Recipient::ALL)), 0..3_u8)
+        .prop_map(|(persona, to, words)| Move::OperatorMessage { persona, to, words });
     let release = (an_aim(), an_aim()).prop_map(|(by, generation)| Move::Release { by, generation });
     let gone = (a_name(), select(ClaimEndReason::ALL)).prop_map(|(reviewer, why)| Move::Gone { reviewer, why });
     let message = (select(Role::ALL), an_aim(), an_aim(), 0..3_u8)
@@ -143,6 +147,9 @@ fn a_move() -> impl Strategy<Value = Move> {
         3 => release,
         2 => gone,
         3 => Just(Move::Expire),
+        3 => a_name().prop_map(|by| Move::Renew { by }),
+        1 => add_seat,
+        2 => operator,
         30 => a_verdict().prop_map(Move::Verdict),
         12 => update,
         15 => message,
@@ -247,9 +254,10 @@ impl Move {
                 },
                 ..revision(review)
             }),
-            Self::Claim { by, persona, checked, check } => Command::Claim(ClaimSeat {
+            Self::Claim { by, persona, takes_over, checked, check } => Command::Claim(ClaimSeat {
                 by: (*by).into(),
                 persona: seat(*persona),
+                takes_over: *takes_over,
                 check: content(*checked).map(|content_hash| CheckedDiff { content_hash, check: check.clone() }),
             }),
             Self::Release { by, generation: aim } => Command::Release(ReleaseSeat {
@@ -263,6 +271,15 @@ impl Move {
                 Command::ReviewerGone { reviewer: (*reviewer).into(), why: *why, detail }
             }
             Self::Expire => Command::Expire,
+            Self::Renew { by } => Command::Renew { by: (*by).into() },
+            Self::AddSeat { role, persona } => {
+                Command::AddSeat(AddSeat { role: *role, by: None, persona: (*persona).into() })
+            }
+            Self::OperatorMessage { persona, to, words } => {
+                let said = message(Role::Proposer, &format!("words {words}"));
+                let (role, by) = (Authority::Operator, Some("olga".into()));
+                Command::AddMessage(AddMessage { role, by, persona: seat(*persona), to: *to, ..said })
+            }
             Self::Verdict(given) => super::super::give(GiveVerdict {
                 by: holder(given.by),
                 generation: generation(given.generation),
@@ -271,7 +288,7 @@ impl Move {
                 reason: given.reason.map(Into::into),
                 summary: None,
                 metrics: given.metrics.clone(),
-                patch: given.patch.clone().map(|check| OfferedPatch { check: Some(check) }),
+                patch: given.patch.clone().map(|check| OfferedPatch { check: Some(check), files: Vec::new() }),
                 findings: (!given.findings.is_empty()).then(|| OfferedFindings {
                     content_hash: review.round.content_hash.clone(),
                     // Derived from the version, so that no other verdict has these numbers.
@@ -297,7 +314,8 @@ impl Move {
                 let by = if *role == Role::Reviewer || matches!(by, Aim::Wrong(_)) { holder(*by) } else { None };
                 let metadata = (*words == 2).then(|| serde_json::json!({ "files": ["a.rs"], "line": 3 }));
                 let said = message(*role, &format!("words {words}"));
-                Command::AddMessage(AddMessage { by, persona: seat(*persona), metadata, ..said })
+                let to = (*role == Role::Proposer && *words == 1).then_some(Recipient::Reviewers);
+                Command::AddMessage(AddMessage { by, persona: seat(*persona), to, metadata, ..said })
             }
             Self::Accept { persona, checked, check } => {
                 let right = acceptance(review, seat(*persona).as_deref());

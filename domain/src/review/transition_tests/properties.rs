@@ -7,9 +7,12 @@ use super::{
     RULES, applies,
     diagram::{explore, worlds},
     now,
+    turns::turns_can_be_taken,
 };
 use crate::{
     consensus::Outcome,
+    credential::Authority,
+    finding::FindingStatus,
     review::{
         AddMessage, CheckNeeded, CheckedDiff, Command, DiffCheck, Event, LoggedEvent, Refusal, Review, Role, Status,
         apply, check_needed, replay, transition,
@@ -17,6 +20,7 @@ use crate::{
     },
     time::Now,
     verdict::Verdict,
+    waiting_on::waiting_on,
 };
 use moves::{Move, World, a_history, a_world};
 use proptest::{
@@ -60,10 +64,14 @@ impl History {
                 for recorded in &events {
                     self.from_json = apply(self.from_json.clone(), &through_json(recorded)?);
                 }
+                if events.iter().any(|recorded| is_to_all_seats(&recorded.event)) {
+                    self.said.retain(|(_, role), _| *role == Role::Reviewer);
+                }
                 self.said.extend(events.iter().filter_map(|recorded| spoken(&recorded.event)));
                 self.log.extend(events);
                 self.review = next;
                 self.knows_what_was_said(moment)?;
+                turns_can_be_taken(&self.review, moment).map_err(TestCaseError::fail)?;
                 let replayed = replay(&self.log);
                 prop_assert_eq!(replayed.as_ref(), Some(&self.review), "the log tells another story");
                 prop_assert_eq!(&self.from_json, &self.review, "the log's JSON tells another story");
@@ -87,10 +95,21 @@ impl History {
 
 /// A message as its sender would repeat it, saying who it is and which seat it means.
 fn spoken(event: &Event) -> Option<((String, Role), (u32, AddMessage))> {
-    let Event::MessageAdded { persona, role, by, round, body, metadata, .. } = event else { return None };
-    let (by, body, metadata) = (Some(by.clone()), body.clone(), metadata.clone());
-    let message = AddMessage { role: *role, by, persona: Some(persona.clone()), body, metadata };
-    Some(((persona.clone(), *role), (*round, message)))
+    let Event::MessageAdded { persona, to, role, by, round, body, anchor, metadata, .. } = event else { return None };
+    let side = match role {
+        Authority::Proposer => Role::Proposer,
+        Authority::Reviewer => Role::Reviewer,
+        Authority::Operator => return None,
+    };
+    // A message to all seats is the last one of each.
+    let persona = persona.clone()?;
+    let (by, body, anchor, metadata) = (Some(by.clone()), body.clone(), anchor.clone(), metadata.clone());
+    let message = AddMessage { role: *role, by, persona: Some(persona.clone()), to: *to, body, anchor, metadata };
+    Some(((persona, side), (*round, message)))
+}
+
+fn is_to_all_seats(event: &Event) -> bool {
+    matches!(event, Event::MessageAdded { persona: None, role: Authority::Proposer, .. })
 }
 
 fn through_json(recorded: &LoggedEvent) -> Result<LoggedEvent, TestCaseError> {
@@ -125,25 +144,27 @@ fn moves_forward(before: &Review, next: &Review, events: &[LoggedEvent]) -> Chec
     prop_assert!(next.claim_generation as usize >= before.claim_generation as usize + seats_moved);
     let revised = count(|event| matches!(event, Event::Revised { .. }));
     prop_assert_eq!(next.round.number as usize, before.round.number as usize + revised);
+    let added = count(|event| matches!(event, Event::SeatAdded { .. }));
     let accepted = count(|event| matches!(event, Event::CounterPatchAccepted { .. }));
     prop_assert!(before.round.content_hash == next.round.content_hash || revised + accepted > 0);
 
     let may_become: &[Status] = match before.status {
-        Status::Closed => &[],
-        Status::Cancelled => &[Status::Closed],
-        Status::Rejected => &[Status::Closed, Status::Rejected],
+        Status::Closed => &[Status::Closed],
+        Status::Cancelled => &[Status::Closed, Status::Cancelled, Status::Pending],
+        Status::Rejected => &[Status::Closed, Status::Rejected, Status::Pending],
         Status::Pending | Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved => {
             Status::ALL
         }
     };
     prop_assert!(may_become.contains(&next.status), "{} became {}", before.status, next.status);
-    prop_assert!(next.returned >= before.returned && next.escalated >= before.escalated);
+    prop_assert!(next.returned >= before.returned && next.escalated.is_some() >= before.escalated.is_some());
 
     let fixed = |review: &Review| {
         (review.id, review.number, review.proposer.clone(), review.priority, review.policy, review.created_at)
     };
     prop_assert_eq!(fixed(before), fixed(next));
-    prop_assert_eq!(before.personas(), next.personas());
+    prop_assert_eq!(before.personas(), &next.personas()[..before.seats.len()]);
+    prop_assert_eq!(next.seats.len(), before.seats.len() + added);
     Ok(())
 }
 
@@ -181,22 +202,30 @@ fn agrees_with_itself(review: &Review) -> Checked {
     let outcome = review.policy.outcome(&votes, review.blocking().next().is_some());
     let all_free = claims.is_empty() && votes.iter().all(Option::is_none);
     match status {
-        Status::Pending => prop_assert!(all_free),
+        Status::Pending => prop_assert!(all_free && review.cancel_reason.is_none()),
         Status::Claimed => prop_assert!(!all_free && votes == [None]),
         Status::InReview => prop_assert!(!all_free && votes.len() > 1 && outcome == Outcome::Undecided),
         Status::ChangesRequested => prop_assert!(review.returned && outcome != Outcome::Approved),
         Status::Approved => prop_assert_eq!(outcome, Outcome::Approved),
         Status::Rejected => prop_assert_eq!(outcome, Outcome::Rejected),
         Status::Cancelled => prop_assert!(claims.is_empty() && review.cancel_reason.is_some()),
-        Status::Closed => prop_assert!(review.seats.iter().all(|seat| seat.patch.is_none())),
+        Status::Closed => {
+            prop_assert!(review.seats.iter().all(|seat| seat.patch.is_none()));
+            prop_assert!(review.findings.iter().all(|finding| finding.status != FindingStatus::Open));
+        }
     }
+    let turns = waiting_on(review);
+    prop_assert_eq!(turns.is_empty(), review.is_final(), "nobody is expected to act: {:?}", review);
     Ok(())
 }
 
 /// A call repeated because its answer was lost is answered, or refused; it never counts twice. A
 /// revision is known again by its key alone.
 fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Checked {
-    if matches!(&command, Command::Revise(revise) if revise.draft.request_key.is_none()) {
+    // Taking a seat over from another client of the same reviewer fences the first one each time.
+    if matches!(&command, Command::Revise(revise) if revise.draft.request_key.is_none())
+        || matches!(&command, Command::Claim(claim) if claim.takes_over)
+    {
         return Ok(());
     }
     let told_apart =
@@ -287,7 +316,7 @@ fn the_histories_reach_every_status_event_and_refusal() {
     let (mut statuses, mut events, mut refusals) = (HashSet::new(), HashSet::new(), HashSet::new());
     // As many as it takes, and no more than can be waited for.
     for _ in 0..5000 {
-        if (statuses.len(), events.len(), refusals.len()) == (Status::ALL.len(), 12, 27) {
+        if (statuses.len(), events.len(), refusals.len()) == (Status::ALL.len(), 14, 30) {
             break;
         }
         let Ok(tree) = (a_world(), a_history()).new_tree(&mut runner) else { panic!("no history") };
@@ -308,7 +337,7 @@ fn the_histories_reach_every_status_event_and_refusal() {
     }
     assert_eq!(statuses.len(), Status::ALL.len(), "{statuses:?}");
     // All but `proposed`, which is there before the first move.
-    assert_eq!(events.len(), 12, "{events:?}");
+    assert_eq!(events.len(), 14, "{events:?}");
     // All but `being_claimed`, which is the actor's to say, and `too_many_issues`, which takes longer.
-    assert_eq!(refusals.len(), 27, "{refusals:?}");
+    assert_eq!(refusals.len(), 30, "{refusals:?}");
 }

@@ -6,6 +6,7 @@ use super::{
     closed, fails, in_review, later, message, offers, pending, rejected, release, revise, says, verdict, with_patch,
 };
 use crate::{
+    credential::Authority,
     review::{
         AddMessage, CheckedDiff, ClaimSeat, Command, DiffCheck, GiveVerdict, OfferedPatch, Refusal, Review, Role,
         Status,
@@ -33,6 +34,13 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
         }
     }
     steps.push(now(super::claim_of(content(), "cyd", None, fails())));
+    for seat in &review.seats {
+        steps.push(now(super::take_over(review, "cyd", Some(&seat.persona))));
+    }
+    steps.extend(speakers().map(|by| (Command::Renew { by: by.into() }, halfway(review))));
+    if review.seats.len() < 2 {
+        steps.push(now(super::add_seat("tests")));
+    }
     steps.extend(held().map(|claim| now(release(claim.generation))));
     steps.extend(REVIEWERS.map(|reviewer| now(super::gone(reviewer))));
     steps.push((Command::Expire, later(review)));
@@ -43,7 +51,7 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
             let given = GiveVerdict { reason, summary: Some(review.version.to_string()), ..verdict(reviewer, word) };
             steps.push(now(super::give(given.clone())));
             if word.may_offer_patch() {
-                let patch = Some(OfferedPatch { check: Some(applies()) });
+                let patch = Some(OfferedPatch { check: Some(applies()), files: Vec::new() });
                 steps.push(now(super::give(GiveVerdict { patch, ..given })));
             }
         }
@@ -57,8 +65,15 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
         steps.push(now(Command::AcceptCounterPatch(acceptance(review, Some(&seat.persona)))));
         steps.push(now(Command::RejectCounterPatch { by: None, persona }));
     }
+    steps.push(now(super::operator_writes(&format!("at version {}", review.version))));
     steps.extend([now(super::cancel()), now(super::close())]);
     steps
+}
+
+/// Just before the next deadline.
+fn halfway(review: &Review) -> Now {
+    let deadline = later(review);
+    super::now(deadline.tick.0 - 1)
 }
 
 /// What a command is called in the docs. A new command does not compile until it has a name here;
@@ -70,8 +85,11 @@ pub(super) const fn name(command: &Command) -> &'static str {
         Command::Claim(ClaimSeat { check: Some(CheckedDiff { check: DiffCheck::Fails { .. }, .. }), .. }) => {
             "claim (diff does not apply)"
         }
+        Command::Claim(ClaimSeat { takes_over: true, .. }) => "take over",
         Command::Claim(_) => "claim",
         Command::Release(_) => "release",
+        Command::Renew { .. } => "renew",
+        Command::AddSeat(_) => "add a seat",
         Command::ReviewerGone { .. } => "reviewer gone",
         Command::Expire => "expire",
         Command::GiveVerdict(given) => match given.verdict {
@@ -81,8 +99,9 @@ pub(super) const fn name(command: &Command) -> &'static str {
             Verdict::Rejected => "reject",
         },
         Command::UpdateFinding(_) => "update an issue",
-        Command::AddMessage(AddMessage { role: Role::Proposer, .. }) => "proposer's message",
-        Command::AddMessage(AddMessage { role: Role::Reviewer, .. }) => "reviewer's message",
+        Command::AddMessage(AddMessage { role: Authority::Proposer, .. }) => "proposer's message",
+        Command::AddMessage(AddMessage { role: Authority::Reviewer, .. }) => "reviewer's message",
+        Command::AddMessage(AddMessage { role: Authority::Operator, .. }) => "operator's message",
         Command::AcceptCounterPatch(_) => "accept counter-patch",
         Command::RejectCounterPatch { .. } => "reject counter-patch",
         Command::Cancel { .. } => "cancel",
@@ -141,6 +160,9 @@ fn one_of_each(review: &Review) -> Vec<(String, Step)> {
         Command::AcceptCounterPatch(acceptance(review, None)),
         super::reject(),
         revise(review),
+        super::take_over(review, "cyd", None),
+        super::add_seat("tests"),
+        super::operator_writes("please go on"),
         super::cancel(),
         super::close(),
     ]);

@@ -7,7 +7,7 @@ use crate::{
         Anchor, AnchorState, Finding, FindingNumber, FindingStatus, Grounding, NewFinding, ProposerReply,
         ProposerResponse, RequestedStatus, Resolution,
     },
-    review::{Anchored, Decision, FindingRaised, FindingResolved, FindingUpdated, Review, Status},
+    review::{Anchored, Decision, FindingRaised, FindingResolved, FindingUpdated, Review, Role, Status},
     time::Timestamp,
     verdict::Verdict,
 };
@@ -101,6 +101,20 @@ pub(in super::super) fn resolve_own(review: &mut Review, by: &str, at: Timestamp
     }
 }
 
+/// Closes the findings that are still open when the review is closed.
+pub(super) fn settle_at_close(review: &mut Review, by: Role, name: &str, settled: &[FindingNumber], at: Timestamp) {
+    let round = review.round.number;
+    let role = if by == Role::Proposer { Authority::Proposer } else { Authority::Reviewer };
+    for number in settled {
+        let Some(mut finding) = review.finding(*number).cloned() else { continue };
+        finding.status = FindingStatus::WontFix;
+        finding.reply = None;
+        let note = Some("the review was closed".into());
+        finding.resolution = Some(Resolution { by: name.into(), role, note, at: at.into(), round });
+        put(review, finding);
+    }
+}
+
 /// Sets the anchors of findings in a new content.
 pub(super) fn anchor(review: &mut Review, anchors: &[Anchored]) {
     for Anchored { number, anchor } in anchors {
@@ -111,7 +125,7 @@ pub(super) fn anchor(review: &mut Review, anchors: &[Anchored]) {
 }
 
 pub(in super::super) fn update_finding(review: &mut Review, updated: &FindingUpdated, at: Timestamp) {
-    let FindingUpdated { number, role, by, requested, duplicate_of, note, round, settles, status, lease_ends } =
+    let FindingUpdated { number, role, by, requested, duplicate_of, note, round, settles, status, lease_ends, .. } =
         updated;
     let Some(mut finding) = review.finding(*number).cloned() else { return };
     let (by, note, round) = (by.clone(), note.clone(), *round);

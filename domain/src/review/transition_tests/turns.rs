@@ -1,0 +1,302 @@
+//! Whose turn it is: the list is never empty, what it names can be done, and following it leads to an end.
+
+use super::{
+    acceptance, add_seat, after, after_all, applies, approved, asked_back, cancel, changes_requested, claim, claim_of,
+    claimed, close, closed,
+    diagram::{explore, worlds},
+    in_review, later, message, offers, operator_writes, pending, proposal, propose, rejected, release, revise, says,
+    seats, take_over, with_patch, writes, writes_to,
+};
+use crate::{
+    consensus::{Escalation, Rule},
+    credential::Authority,
+    finding::RequestedStatus,
+    review::{
+        AddMessage, Command, CommandKind, GiveVerdict, OfferedPatch, Recipient, ReleaseSeat, Review, Role, Status,
+        UpdateFinding, transition,
+    },
+    time::Now,
+    verdict::Verdict,
+    waiting_on::{Asker, Turn, TurnReason, waiting_on},
+};
+use proptest::{collection::vec, prelude::*};
+
+/// Who must act, for which seat, why, and how.
+fn turns(review: &Review) -> Vec<String> {
+    let turn = |turn: Turn| {
+        let name = turn.name.as_deref().unwrap_or("any");
+        let seat = turn.seat.as_deref().unwrap_or("-");
+        format!("{} {name} {seat}: {} -> {}", turn.who, turn.why, turn.action)
+    };
+    waiting_on(review).into_iter().map(turn).collect()
+}
+
+#[track_caller]
+fn check(review: &Review, expected: &[&str]) {
+    assert_eq!(turns(review), expected);
+}
+
+/// What a party does that follows `turn`. `choice` decides between the verdicts.
+pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
+    let name = turn.name.clone();
+    let fresh = format!("at version {}", review.version);
+    match turn.action {
+        CommandKind::Claim => {
+            let free = || ["ada", "bob", "cyd", "dan"].into_iter().find(|by| !review.holders().any(|held| held == *by));
+            let by = name.unwrap_or_else(|| free().unwrap_or("zoe").into());
+            claim_of(review.round.content_hash.clone(), &by, turn.seat.as_deref(), applies())
+        }
+        CommandKind::Verdict => {
+            let by = name.unwrap_or_default();
+            let patch = || Some(OfferedPatch { check: Some(applies()), files: Vec::new() });
+            let given = |verdict, patch| {
+                let reason = Some(fresh.clone());
+                super::give(GiveVerdict { reason, patch, ..super::verdict(&by, verdict) })
+            };
+            match choice % 6 {
+                0 => given(Verdict::Approved, None),
+                1 => given(Verdict::ChangesRequested, patch()),
+                2 => given(Verdict::Comment, patch()),
+                3 => given(Verdict::Rejected, None),
+                4 => Command::AddMessage(AddMessage {
+                    by: Some(by),
+                    persona: turn.seat.clone(),
+                    ..message(Role::Reviewer, &fresh)
+                }),
+                _ => given(Verdict::ChangesRequested, None),
+            }
+        }
+        CommandKind::Message if turn.who == Authority::Operator => operator_writes(&fresh),
+        CommandKind::Message => {
+            let role = if turn.who == Authority::Proposer { Role::Proposer } else { Role::Reviewer };
+            let to = (turn.seat.is_none()).then_some(Recipient::Reviewers);
+            Command::AddMessage(AddMessage { by: name, persona: turn.seat.clone(), to, ..message(role, &fresh) })
+        }
+        CommandKind::UpdateIssue => {
+            let answered = |persona: &str| {
+                let mut findings = review.findings.iter();
+                findings.find(|finding| finding.persona == persona && finding.reply.is_some())
+            };
+            let number = turn.seat.as_deref().and_then(answered).map_or_else(Default::default, |found| found.number);
+            Command::UpdateFinding(UpdateFinding {
+                number,
+                role: Authority::Reviewer,
+                by: name,
+                requested: RequestedStatus::Open,
+                duplicate_of: None,
+                note: Some(fresh),
+            })
+        }
+        CommandKind::Revise => revise(review),
+        CommandKind::AcceptCounterPatch => Command::AcceptCounterPatch(acceptance(review, turn.seat.as_deref())),
+        CommandKind::Close => close(),
+        CommandKind::Release | CommandKind::AddSeat | CommandKind::RejectCounterPatch | CommandKind::Cancel => {
+            panic!("no turn names {}", turn.action)
+        }
+    }
+}
+
+/// Everything that [`waiting_on`] names would change the review.
+pub(super) fn turns_can_be_taken(review: &Review, moment: Now) -> Result<(), String> {
+    for turn in waiting_on(review) {
+        let taken = transition(Some(review), follow(review, &turn, 0), moment, &super::RULES);
+        match taken {
+            Ok(taken) if !taken.events.is_empty() => {}
+            Ok(_) => return Err(format!("{turn:?} changes nothing in {review:#?}")),
+            Err(refusal) => return Err(format!("{turn:?} is refused ({refusal}) in {review:#?}")),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_named_can_be_done_in_every_state() {
+    for world in worlds() {
+        explore(world, |review, _| {
+            assert_eq!(turns_can_be_taken(review, super::START), Ok(()));
+        });
+    }
+}
+
+proptest! {
+    /// Parties that do only what the list names, and an operator that cancels what escalates, reach the end.
+    #[test]
+    fn parties_that_follow_the_list_reach_an_end(
+        seats in 1..=3_usize,
+        choices in vec((proptest::num::u8::ANY, 0..4_usize), 0..60),
+    ) {
+        let mut review = propose(proposal(&["general", "security", "tests"][..seats], Rule::RequireAll, None));
+        let mut choices = choices.into_iter();
+        for _ in 0..400 {
+            let turns = waiting_on(&review);
+            if turns.is_empty() {
+                break;
+            }
+            // Later the reviewers only ever ask for changes, the worst that they can do.
+            let (choice, index) = choices.next().unwrap_or((5, 0));
+            let turn = &turns[index % turns.len()];
+            let command = if turn.who == Authority::Operator { cancel() } else { follow(&review, turn, choice) };
+            let taken = transition(Some(&review), command, super::START, &super::RULES);
+            prop_assert!(taken.is_ok(), "{turn:?}: {taken:?}");
+            review = taken.map(|taken| taken.next).unwrap_or(review);
+        }
+        prop_assert_eq!(review.status, Status::Closed);
+    }
+}
+
+#[test]
+fn each_status_names_its_party() {
+    check(&pending(), &["reviewer any general: unclaimed -> claim"]);
+    check(&claimed(), &["reviewer ada general: reviewing -> give a verdict"]);
+    check(&changes_requested(), &["proposer paul -: changes_requested -> revise"]);
+    check(&super::auto_rejected(), &["proposer paul -: diff_does_not_apply -> revise"]);
+    check(&approved(), &["proposer paul -: approved -> close"]);
+    check(&rejected(), &["proposer paul -: rejected -> close"]);
+    check(&super::cancelled(), &["proposer paul -: cancelled -> close"]);
+    check(&closed(), &[]);
+    let two = ["reviewer ada general: reviewing -> give a verdict", "reviewer any security: unclaimed -> claim"];
+    check(&in_review(), &two);
+}
+
+#[test]
+fn a_question_is_the_proposers_turn_and_its_answer_the_reviewers() {
+    let asked = after(&claimed(), writes(Role::Reviewer, "on purpose?"));
+    check(&asked, &["proposer paul general: message -> add a message"]);
+    let answered = after(&asked, writes(Role::Proposer, "yes"));
+    check(&answered, &["reviewer ada general: message -> give a verdict"]);
+    // A vote needs no answer.
+    check(&after(&asked, says("ada", Verdict::Approved)), &["proposer paul -: approved -> close"]);
+}
+
+#[test]
+fn a_question_after_a_request_for_changes_goes_to_the_same_reviewer() {
+    check(&asked_back(), &["reviewer ada general: message -> claim"]);
+    check(&after(&asked_back(), claim("ada")), &["reviewer ada general: message -> give a verdict"]);
+    let expired = transition(Some(&asked_back()), Command::Expire, later(&asked_back()), &super::RULES);
+    check(&expired.map(|t| t.next).unwrap_or_else(|_| pending()), &["reviewer any general: message -> claim"]);
+}
+
+#[test]
+fn a_counter_patch_is_the_proposers_turn_and_its_answer_the_reviewers() {
+    let offered = after(&claimed(), offers("ada", Verdict::Comment));
+    let decide = "proposer paul general: counter_patch_offered -> accept a counter-patch";
+    check(&offered, &[decide]);
+    check(&with_patch(), &[decide]);
+    let accepted = after(&offered, super::accept(&offered));
+    check(&accepted, &["reviewer ada general: counter_patch_accepted -> give a verdict"]);
+    let accepted = after(&with_patch(), super::accept(&with_patch()));
+    check(&accepted, &["reviewer ada general: counter_patch_accepted -> claim"]);
+    let rejected = after(&offered, super::reject());
+    check(&rejected, &["reviewer ada general: counter_patch_rejected -> give a verdict"]);
+    check(&after(&with_patch(), super::reject()), &["proposer paul -: changes_requested -> revise"]);
+}
+
+#[test]
+fn a_seat_that_changes_hands_resets_the_turn() {
+    let asked = after_all(&claimed(), [writes(Role::Reviewer, "on purpose?"), release(1)]);
+    check(&asked, &["reviewer any general: unclaimed -> claim"]);
+    let by_bob = after(&asked, claim("bob"));
+    check(&by_bob, &["reviewer bob general: reviewing -> give a verdict"]);
+    assert!(super::decide(&by_bob, writes(Role::Reviewer, "hello")).is_ok());
+}
+
+#[test]
+fn the_proposer_can_write_before_a_reviewer_is_there() {
+    let told = after_all(&pending(), [writes(Role::Proposer, "see line 3"), writes(Role::Proposer, "and line 4")]);
+    check(&told, &["reviewer any general: message -> claim"]);
+    check(&after(&told, claim("ada")), &["reviewer ada general: message -> give a verdict"]);
+}
+
+#[test]
+fn a_message_can_go_to_all_seats() {
+    let both = after(&in_review(), claim("bob"));
+    let to_all = AddMessage { to: Some(Recipient::Reviewers), ..message(Role::Proposer, "the base has moved") };
+    let told = after(&both, Command::AddMessage(to_all.clone()));
+    let expected = ["general", "security"].map(|seat| format!("{seat}: message -> give a verdict"));
+    assert!(turns(&told).iter().zip(&expected).all(|(turn, expected)| turn.ends_with(expected)), "{told:?}");
+    let again = super::decide(&told, Command::AddMessage(to_all));
+    assert_eq!(again.map(|again| again.events), Ok(Vec::new()));
+}
+
+#[test]
+fn an_escalation_is_the_operators_turn_until_it_acts() {
+    let gave_up = Command::Release(ReleaseSeat {
+        by: None,
+        generation: Some(1),
+        reason: Some("no answer".into()),
+        gave_up: true,
+    });
+    let escalated = after(&claimed(), gave_up);
+    assert_eq!(escalated.escalation(), Some(Escalation::CouldNotReview));
+    check(&escalated, &["operator any -: escalated -> add a message"]);
+    let answered = after(&escalated, operator_writes("try again"));
+    assert_eq!((answered.escalation(), answered.seats[0].gave_up.as_ref()), (None, None));
+    let both = ["reviewer any general: message -> claim", "proposer paul -: message -> add a message"];
+    check(&answered, &both);
+}
+
+#[test]
+fn exchanges_within_a_round_are_limited() {
+    let mut review = claimed();
+    for n in 0..4 {
+        let ask = writes(Role::Reviewer, &format!("question {n}"));
+        let answer = writes(Role::Proposer, &format!("answer {n}"));
+        review = after_all(&review, [ask, answer]);
+        assert_eq!(review.escalation().is_some(), review.seats[0].exchanges >= 8, "{n}");
+    }
+    let asked = after(&review, writes(Role::Reviewer, "one more"));
+    assert_eq!(asked.escalation(), Some(Escalation::Exchanges));
+    check(&asked, &["operator any -: escalated -> add a message"]);
+}
+
+#[test]
+fn a_vote_can_be_questioned_while_others_still_review() {
+    let voted = after_all(&in_review(), [claim("bob"), says("ada", Verdict::ChangesRequested)]);
+    let asked = after(&voted, writes_to("general", Role::Proposer, "why?"));
+    let bob = "reviewer bob security: reviewing -> give a verdict";
+    check(&asked, &["reviewer ada general: message -> add a message", bob]);
+    check(&after(&asked, writes_to("general", Role::Reviewer, "see line 3")), &[bob]);
+}
+
+#[test]
+fn a_person_takes_a_seat_over() {
+    let taken = after(&claimed(), take_over(&claimed(), "olga", None));
+    check(&taken, &["reviewer olga general: reviewing -> give a verdict"]);
+    assert_eq!(taken.claim_generation, 3, "the former holder's claim is fenced off");
+    let refused = super::decide(&taken, says("ada", Verdict::Approved)).map_err(|refusal| refusal.code());
+    assert_eq!(refused.map(|t| t.next.status), Err("not_your_seat"));
+    // The same reviewer from another client.
+    let again = after(&claimed(), take_over(&claimed(), "ada", None));
+    assert_eq!(again.seats[0].claim.as_ref().map(|claim| claim.generation), Some(3));
+    let of_vote = after(&changes_requested(), take_over(&changes_requested(), "olga", None));
+    assert_eq!((of_vote.status, of_vote.seats[0].vote), (Status::Claimed, None));
+}
+
+#[test]
+fn a_seat_can_be_added_and_is_required() {
+    let one_more = after(&approved(), add_seat("@olga"));
+    assert_eq!((one_more.status, one_more.approved_hash.as_ref()), (Status::InReview, None));
+    check(&one_more, &["reviewer olga @olga: unclaimed -> claim"]);
+    let others = super::decide(&one_more, super::claim_as("bob", "@olga")).map_err(|refusal| refusal.code());
+    assert_eq!(others.map(|t| t.next.status), Err("reserved"));
+    let hers = after_all(&one_more, [super::claim_as("olga", "@olga"), says("olga", Verdict::Approved)]);
+    assert_eq!(hers.status, Status::Approved);
+    assert_eq!(super::decide(&one_more, add_seat("@olga")).map(|again| again.events), Ok(Vec::new()));
+    let gone = after(&one_more, super::gone("olga")).seats[1].reservation.clone();
+    assert_eq!(gone.map(|kept| kept.reviewer).as_deref(), Some("olga"), "it stays hers");
+}
+
+#[test]
+fn a_turn_belongs_to_a_name_or_a_role() {
+    let named = |name| Asker { name: Some(name), role: None };
+    assert!(named("paul").must_act(&changes_requested()) && !named("ada").must_act(&changes_requested()));
+    assert!(named("ada").must_act(&claimed()) && !named("bob").must_act(&claimed()));
+    assert!(named("bob").must_act(&in_review()), "a seat is free");
+    assert!(!named("paul").must_act(&pending()), "the proposer cannot review");
+    let proposer = Asker { name: None, role: Some(Authority::Proposer) };
+    assert!(proposer.must_act(&changes_requested()) && !proposer.must_act(&pending()));
+    assert!(!Asker::default().must_act(&pending()));
+    let operator = Asker { name: Some("olga"), role: Some(Authority::Operator) };
+    assert!(!operator.must_act(&changes_requested()));
+    assert_eq!(waiting_on(&seats(2, Rule::RequireAll))[0].why, TurnReason::Unclaimed);
+}
