@@ -27,7 +27,7 @@ pub(crate) use error::CallError;
 pub(crate) use proposals::FullDiff;
 
 use crate::webhooks::Webhooks;
-use actors::{Broker, BrokerError, credentials::Scope, requests::Wait};
+use actors::{Broker, BrokerError, Wait, credentials::Scope};
 use api::{
     ErrorBody, ErrorCode, OperationId, decode::Malformed, placeholders::Placeholders, reviews::ReviewStatusResponse,
 };

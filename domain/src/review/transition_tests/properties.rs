@@ -196,7 +196,7 @@ fn agrees_with_itself(review: &Review) -> Checked {
 /// A call repeated because its answer was lost is answered, or refused; it never counts twice. A
 /// revision is known again by its key alone.
 fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Checked {
-    if matches!(&command, Command::Revise(revise) if revise.draft.request_key.is_none()) {
+    if matches!(&command, Command::Revise(revise) if revise.round.request_key.is_none()) {
         return Ok(());
     }
     let told_apart =
