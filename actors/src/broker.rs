@@ -2,6 +2,8 @@
 
 mod long_poll;
 
+pub use long_poll::{ListQuery, Listing, Wait, WaitResult};
+
 use crate::{
     Credentials, Shared,
     actor_tree::{CallStats, Tree, WriterStats},
@@ -10,23 +12,26 @@ use crate::{
     gateway::CommandPayload,
     mailbox::{ActorSlot, Mailbox},
     metrics::Metrics,
-    requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
+    request_checks::{self, PATH, Text, TextKind::Name, command_texts},
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
-    size_limits::{self, PATH, Text, TextKind::Name, command_texts},
     submission::{Changes, Submissions, front_matter},
     supervisor::SupervisorMessage,
 };
 use domain::{
     content::{Content, ContentHash},
     credential::Scope,
+    default_panel::DefaultPanel,
+    finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
     persona::Persona,
     query::{EventOrder, GroupBy},
-    review::{AddMessage, Command, Review, Role},
+    review::{AddMessage, Command, CreateReviewRequest, Proposer, Review, Role},
     stats::Stats,
     time::Timestamp,
+    verdict::VerdictRequest,
 };
+use git::ClientRepo;
 use long_poll::SharedLists;
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 use store::{
@@ -96,19 +101,29 @@ impl Broker {
         self.0.calls.try_acquire().map_err(|_| BrokerError::Busy { what: "too many calls are in flight" })
     }
 
-    pub async fn create(&self, proposal: NewProposal) -> Answer<Submitted> {
+    pub async fn create(
+        &self,
+        proposer: &Proposer,
+        client_repo: Option<&ClientRepo>,
+        request: &CreateReviewRequest,
+    ) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
-        self.0.submissions.create(proposal).await
+        self.0.submissions.create(proposer, client_repo, request).await
     }
 
-    pub async fn revise(&self, id: ReviewId, proposer_id: Option<String>, draft: DraftRequest) -> Answer<Submitted> {
+    pub async fn revise(&self, id: ReviewId, request: &CreateReviewRequest) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
-        self.0.submissions.revise(id, proposer_id, draft, self.1).await
+        self.0.submissions.revise(id, request, self.1).await
     }
 
-    pub async fn give_verdict(&self, id: ReviewId, request: VerdictRequest) -> Answer<CommandOutcome> {
+    pub async fn give_verdict(
+        &self,
+        id: ReviewId,
+        request: &VerdictRequest,
+        findings: &[NewFinding],
+    ) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
-        self.0.submissions.give_verdict(id, request, self.1).await
+        self.0.submissions.give_verdict(id, request, findings, self.1).await
     }
 
     /// Checks the texts of a command and sends it to its review. A claim is answered with
@@ -117,13 +132,13 @@ impl Broker {
     pub async fn execute(&self, id: ReviewId, command: Command) -> Answer<CommandOutcome> {
         let _call = self.admit()?;
         if let Command::Claim(claim) = &command {
-            size_limits::check_reviewer(&claim.by)?;
+            request_checks::check_reviewer(&claim.by)?;
         }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
-            && let Some(request) = self.verdict_in(id, message).await?
+            && let Some((request, findings)) = self.verdict_in(id, message).await?
         {
-            return self.give_verdict(id, request).await;
+            return self.give_verdict(id, &request, &findings).await;
         }
         let payload = CommandPayload { expected_version: self.1, ..CommandPayload::default() };
         self.0.submissions.reviews.apply(id, command, payload).await
@@ -131,7 +146,11 @@ impl Broker {
 
     /// The verdict in the front matter of a message, if the persona's settings allow it. The sender must hold the seat
     /// under its own name.
-    async fn verdict_in(&self, id: ReviewId, message: &AddMessage) -> Answer<Option<VerdictRequest>> {
+    async fn verdict_in(
+        &self,
+        id: ReviewId,
+        message: &AddMessage,
+    ) -> Answer<Option<(VerdictRequest, Vec<NewFinding>)>> {
         let personas = &self.0.shared.settings.personas;
         let (Role::Reviewer, Some(caller)) = (message.role, &message.by) else { return Ok(None) };
         if !personas.values().any(|persona| persona.front_matter) {
@@ -210,9 +229,9 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<ListedFinding>> {
         let limits = &self.0.shared.settings.limits;
-        let limit = size_limits::page(limits, limit)?;
+        let limit = request_checks::page(limits, limit)?;
         let (persona, file) = (filter.persona.as_ref(), filter.file.as_ref());
-        size_limits::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
+        request_checks::check(limits, &[Text::new("persona", Name, persona), Text::new("file", PATH, file)])?;
         Ok(self.reader().list_findings(filter, parse_cursor(cursor)?, limit).await?)
     }
 
@@ -225,7 +244,7 @@ impl Broker {
         limit: Option<u32>,
     ) -> Answer<Page<EventRecord>> {
         let _call = self.admit()?;
-        let limit = size_limits::page(&self.0.shared.settings.limits, limit)?;
+        let limit = request_checks::page(&self.0.shared.settings.limits, limit)?;
         self.check_name("actor", filter.actor.as_ref())?;
         Ok(self.reader().list_events_by(filter, order, parse_cursor(cursor)?, limit).await?)
     }
@@ -241,7 +260,7 @@ impl Broker {
 
     /// Checks that a name is allowed: not empty, one line, not too long.
     pub fn check_name(&self, field: &'static str, name: Option<&String>) -> Answer<()> {
-        size_limits::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
+        request_checks::check(&self.0.shared.settings.limits, &[Text::new(field, Name, name)])
     }
 
     /// Refuses a project that is not registered.
@@ -264,6 +283,11 @@ impl Broker {
     /// The configured persona of this name. A seat may have a name without one, for a person.
     pub fn persona(&self, name: &str) -> Option<&Arc<Persona>> {
         self.0.shared.settings.personas.get(name)
+    }
+
+    /// Chooses the personas of a proposal that names none.
+    pub fn default_panel(&self) -> &DefaultPanel {
+        &self.0.shared.settings.panel
     }
 
     /// The credentials of the reviewers of this run.

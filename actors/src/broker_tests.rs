@@ -4,17 +4,11 @@ use crate::reviewer_process::{
     ProcessSpec,
     runtime::{Runtime, RuntimeSettings, TOKEN_VARIABLE},
 };
-use crate::{
-    Broker, Projects, Running, Settings,
-    requests::{DraftRequest, NewProposal, Wait},
-    reviewer_pool::PoolSettings,
-    start,
-};
+use crate::{Broker, Projects, Running, Settings, Wait, reviewer_pool::PoolSettings, start};
 use domain::{
-    consensus::PolicyRequest,
     ids::ReviewId,
     limits::Limits,
-    review::{ClaimSeat, Command, Review, Rules, Status},
+    review::{ClaimSeat, Command, CreateReviewRequest, Review, Rules, Status},
     reviewer_pool::scaling,
 };
 use std::{path::Path, sync::Arc, time::Duration};
@@ -75,24 +69,8 @@ fn settings(folder: &Path) -> Settings {
 }
 
 async fn submit(broker: &Broker) -> ReviewId {
-    let proposal = NewProposal {
-        proposer: proposer(),
-        client_repo: None,
-        category: None,
-        priority: None,
-        draft: DraftRequest {
-            intent: "to be reviewed".into(),
-            description: None,
-            diff: None,
-            base: None,
-            target: None,
-            skip_diff_validation: None,
-            request_key: None,
-        },
-        personas: Vec::new(),
-        policy: PolicyRequest::default(),
-    };
-    broker.create(proposal).await.expect("saved").review.id
+    let request = CreateReviewRequest { intent: "to be reviewed".into(), ..Default::default() };
+    broker.create(&proposer(), None, &request).await.expect("saved").review.id
 }
 
 /// Name and secret of the last reviewer that was started, once there are `count`.

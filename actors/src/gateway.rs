@@ -131,7 +131,8 @@ impl Actor for Gateway {
         match message {
             GatewayMessage::Apply { id, pending } => {
                 // Without a request key the id is new, so there is no snapshot to load.
-                let fresh = matches!(&*pending.command, Command::Propose(new) if new.draft.request_key.is_none());
+                let fresh =
+                    matches!(&*pending.command, Command::Propose(new) if new.proposed.round.request_key.is_none());
                 let message = Box::new(ReviewMessage::Apply(pending));
                 self.supervisor.send(SupervisorMessage::Deliver { id, fresh, message });
             }

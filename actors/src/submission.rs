@@ -4,7 +4,6 @@
 mod drafts;
 mod findings;
 pub(crate) mod front_matter;
-mod panel;
 mod round_diff;
 
 pub use round_diff::{Bases, Changes};
@@ -14,24 +13,35 @@ use crate::{
     error::BrokerError,
     gateway::{CommandPayload, Reviews},
     projects::Projects,
-    requests::{DraftRequest, NewProposal, Submitted, VerdictRequest},
+    request_checks::{self, invalid, proposal_texts, submission_texts, verdict_texts},
     review::CommandOutcome,
-    size_limits,
 };
 use domain::{
-    content::{Content, digest_json},
-    default_panel::ChosenPanel,
-    finding::FindingNumber,
+    consensus::{Policy, PolicyRequest, Rule, RuleName},
+    content::digest_json,
+    default_panel::MAX_SEATS,
+    finding::{FindingNumber, NewFinding},
     ids::{ReviewId, ReviewNumber},
+    persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
     priority::Priority,
-    review::{Command, Draft, GiveVerdict, OfferedPatch, Proposal, Proposer, Refusal, Revise, check_needed},
+    review::{
+        Command, CreateReviewRequest, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Revise, Round,
+        check_needed, distinct_personas,
+    },
+    verdict::VerdictRequest,
 };
-use drafts::PreparedDraft;
+use drafts::Draft;
+use git::ClientRepo;
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering::Relaxed},
 };
 use uuid::Uuid;
+
+/// The longest `policy.max_minutes`: one week.
+const MAX_MINUTES: u32 = 7 * 24 * 60;
+/// The highest `policy.max_cost_usd`.
+const MAX_COST_USD: f64 = 1000.0;
 
 /// Prepares submissions and verdicts and sends them to their review.
 pub(crate) struct Submissions {
@@ -45,136 +55,125 @@ pub(crate) struct Submissions {
 }
 
 impl Submissions {
-    pub(crate) async fn create(&self, proposal: NewProposal) -> Result<Submitted, BrokerError> {
-        self.shared.check_texts(&proposal.texts()).await?;
+    /// Creates a review. Without a project of the proposer the repository of `client_repo` decides, or else the broker's
+    /// own project.
+    pub(crate) async fn create(
+        &self,
+        proposer: &Proposer,
+        client_repo: Option<&ClientRepo>,
+        request: &CreateReviewRequest,
+    ) -> Result<CommandOutcome, BrokerError> {
+        self.shared.check_texts(&proposal_texts(proposer, request)).await?;
         // Another call with this key may create the review in the meantime.
-        retry_if_moved(|| self.try_create(proposal.clone())).await
+        retry_if_moved(|| self.try_create(proposer, client_repo, request)).await
     }
 
-    async fn try_create(&self, proposal: NewProposal) -> Result<Submitted, BrokerError> {
-        let NewProposal { proposer, client_repo, category, priority, mut draft, personas, policy } = proposal;
+    async fn try_create(
+        &self,
+        proposer: &Proposer,
+        client_repo: Option<&ClientRepo>,
+        request: &CreateReviewRequest,
+    ) -> Result<CommandOutcome, BrokerError> {
         let settings = &self.shared.settings;
-        let named = panel::named(personas)?;
-        let project = self.projects.name_for(proposer.project.as_deref(), client_repo.as_ref())?;
-        let request_key = draft.request_key.take();
-        let id = review_id(project.as_deref(), request_key.as_deref());
-        let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request_key.is_some(), draft));
-        let (PreparedDraft { content, draft }, first_content) = self.shared.until_shutdown(preparing).await?;
-        let ChosenPanel { personas, reasons } = match named {
-            Some(personas) => ChosenPanel { personas, reasons: Vec::new() },
-            None => settings.panel.choose(category, &content.files),
-        };
-        let policy = panel::policy(policy, personas.len(), settings.max_rounds)?;
-        let command = Command::Propose(Box::new(Proposal {
+        let named = named_personas(request.personas.as_deref().unwrap_or_default())?;
+        let project = self.projects.name_for(proposer.project.as_deref(), client_repo)?;
+        let id = review_id(project.as_deref(), request.idempotency_key.as_deref());
+        let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request));
+        let (Draft { content, round }, first_content) = self.shared.until_shutdown(preparing).await?;
+        let personas = named.unwrap_or_else(|| settings.panel.choose(request.category, &content.files).personas);
+        let proposed = Proposed {
             id,
+            policy: policy(request.policy.unwrap_or_default(), personas.len(), settings.max_rounds)?,
             number: ReviewNumber(self.last_review.fetch_add(1, Relaxed) + 1),
-            priority: priority.unwrap_or_else(|| Priority::infer(&proposer)),
-            proposer: Proposer { project, ..proposer },
-            category,
+            priority: request.priority.unwrap_or_else(|| Priority::infer(proposer)),
+            proposer: Proposer { project, ..proposer.clone() },
+            category: request.category,
             personas,
-            policy,
-            draft: Draft { request_key, ..draft },
-            first_content,
-        }));
-        let (submitted, is_new) = self.submit(id, command, content, None).await?;
-        // A repeat keeps the panel of the first call, even if the settings have changed.
-        Ok(Submitted { panel_because: if is_new { reasons } else { Vec::new() }, ..submitted })
+            round: Round { request_key: request.idempotency_key.clone(), ..round },
+        };
+        let payload = CommandPayload { content: Some(content), ..CommandPayload::default() };
+        self.reviews.apply(id, Command::Propose(Box::new(Propose { proposed, first_content })), payload).await
     }
 
-    /// `expected_version`: the version that the review must have, if any.
+    /// Starts the next round of a review. `expected_version`: the version that the review must have, if any.
     pub(crate) async fn revise(
         &self,
         id: ReviewId,
-        proposer_id: Option<String>,
-        draft: DraftRequest,
+        request: &CreateReviewRequest,
         expected_version: Option<u64>,
-    ) -> Result<Submitted, BrokerError> {
-        self.shared.check_texts(&draft.texts(proposer_id.as_ref())).await?;
+    ) -> Result<CommandOutcome, BrokerError> {
+        self.shared.check_texts(&submission_texts(request)).await?;
         // The active content may change while the revision is completed from it.
-        retry_if_moved(|| self.try_revise(id, proposer_id.clone(), draft.clone(), expected_version)).await
+        retry_if_moved(|| self.try_revise(id, request, expected_version)).await
     }
 
     async fn try_revise(
         &self,
         id: ReviewId,
-        proposer_id: Option<String>,
-        mut draft: DraftRequest,
+        request: &CreateReviewRequest,
         expected_version: Option<u64>,
-    ) -> Result<Submitted, BrokerError> {
+    ) -> Result<CommandOutcome, BrokerError> {
         let review = self.shared.find_review(id).await?;
-        let request_key = draft.request_key.take();
+        let request_key = request.idempotency_key.clone();
         let repeats = request_key.is_some() && request_key == review.round.request_key;
-        let preparing = Box::pin(self.prepare_next(&review, draft, repeats));
-        let PreparedDraft { content, draft } = self.shared.until_shutdown(preparing).await?;
+        let preparing = Box::pin(self.prepare_next(&review, request, repeats));
+        let Draft { content, round } = self.shared.until_shutdown(preparing).await?;
         let command = Command::Revise(Revise {
-            proposer_id,
+            proposer_id: request.proposer_id.clone(),
             completes: review.round.content_hash.clone(),
-            draft: Draft { request_key, ..draft },
+            round: Round { request_key, ..round },
             anchors: self.shared.until_shutdown(self.reanchor_findings(&review, &content)).await?,
         });
-        let (submitted, _) = self.submit(id, command, content, expected_version).await?;
-        Ok(submitted)
-    }
-
-    /// Sends a submission. Returns `false` if it repeats an earlier one; the content is then the active one.
-    async fn submit(
-        &self,
-        id: ReviewId,
-        command: Command,
-        content: Arc<Content>,
-        expected_version: Option<u64>,
-    ) -> Result<(Submitted, bool), BrokerError> {
-        let payload = CommandPayload { content: Some(Arc::clone(&content)), expected_version, patch: None };
-        let CommandOutcome { review, changed, .. } = self.reviews.apply(id, command, payload).await?;
-        let content = if changed { content } else { self.shared.find_content(&review.round.content_hash).await? };
-        Ok((Submitted { review, content, panel_because: Vec::new() }, changed))
+        let payload = CommandPayload { content: Some(content), expected_version, patch: None };
+        self.reviews.apply(id, command, payload).await
     }
 
     /// Checks a verdict, grounds its findings in the files and sends it.
     pub(crate) async fn give_verdict(
         &self,
         id: ReviewId,
-        request: VerdictRequest,
+        request: &VerdictRequest,
+        findings: &[NewFinding],
         expected_version: Option<u64>,
     ) -> Result<CommandOutcome, BrokerError> {
         let limits = &self.shared.settings.limits;
-        self.shared.check_texts(&request.texts(limits)).await?;
-        size_limits::check_findings(limits, &request.findings)?;
-        size_limits::check_metrics(request.metrics.as_ref())?;
+        self.shared.check_texts(&verdict_texts(request, findings, limits)).await?;
+        request_checks::check_findings(limits, findings)?;
+        request_checks::check_metrics(request.metrics.as_ref())?;
         if let Some(patch) = &request.counter_patch {
             self.refuse_flagged_patch(patch).await?;
         }
-        let attempt = || self.try_verdict(id, request.clone(), expected_version);
+        let attempt = || self.try_verdict(id, request, findings, expected_version);
         // The findings may be checked against a content that is no longer active.
-        if request.findings.is_empty() { attempt().await } else { retry_if_moved(attempt).await }
+        if findings.is_empty() { attempt().await } else { retry_if_moved(attempt).await }
     }
 
     async fn try_verdict(
         &self,
         id: ReviewId,
-        request: VerdictRequest,
+        request: &VerdictRequest,
+        findings: &[NewFinding],
         expected_version: Option<u64>,
     ) -> Result<CommandOutcome, BrokerError> {
-        let digest = request.digest();
-        let patch: Option<Arc<str>> = request.counter_patch.map(Into::into);
+        let patch: Option<Arc<str>> = request.counter_patch.as_deref().map(Into::into);
         let mut verdict = GiveVerdict {
-            by: request.reviewer_id,
+            by: request.reviewer_id.clone(),
             generation: request.claim_generation,
-            content_hash: request.content_hash,
+            content_hash: request.content_hash.clone(),
             verdict: request.verdict,
-            reason: request.reason,
-            summary: request.summary,
-            metrics: request.metrics,
+            reason: request.reason.clone(),
+            summary: request.summary.clone(),
+            metrics: request.metrics.clone(),
             patch: patch.as_ref().map(|_| OfferedPatch { check: None }),
             findings: None,
-            digest,
+            digest: verdict_digest(request, findings),
         };
-        if !request.findings.is_empty() {
+        if !findings.is_empty() {
             let review = self.shared.find_review(id).await?;
             // A verdict that will be refused does not need its files read.
             check_needed(&review, &Command::GiveVerdict(verdict.clone()), self.shared.clock.now())?;
             let seat = review.claimed_seat(verdict.by.as_deref(), verdict.generation).map(|(_, seat, _)| seat);
-            let grounding = Box::pin(self.ground_findings(&review, seat, request.findings));
+            let grounding = Box::pin(self.ground_findings(&review, seat, findings.to_vec()));
             verdict.findings = Some(self.shared.until_shutdown(grounding).await?);
         }
         let payload = CommandPayload { content: None, patch, expected_version };
@@ -188,13 +187,11 @@ impl Submissions {
     }
 }
 
-impl VerdictRequest {
-    /// Fingerprint by which a repeated verdict is recognised: everything the reviewer says, without its name, its claim
-    /// and its metrics.
-    fn digest(&self) -> String {
-        let Self { verdict, reason, summary, content_hash, counter_patch, findings, .. } = self;
-        digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings))
-    }
+/// Fingerprint by which a repeated verdict is recognised: everything the reviewer says, without its name, its claim and
+/// its metrics.
+fn verdict_digest(request: &VerdictRequest, findings: &[NewFinding]) -> String {
+    let VerdictRequest { verdict, reason, summary, content_hash, counter_patch, .. } = request;
+    digest_json(&(verdict, reason, summary, content_hash, counter_patch, findings))
 }
 
 /// Repeats a call once if the content that it was prepared from is no longer active.
@@ -216,3 +213,81 @@ fn review_id(project: Option<&str>, request_key: Option<&str>) -> ReviewId {
     let project = project.unwrap_or_default();
     ReviewId(Uuid::new_v5(&NAMESPACE, format!("{project}\0{key}").as_bytes()))
 }
+
+/// The named personas without duplicates; `None` if the caller names none.
+fn named_personas(personas: &[String]) -> Result<Option<Vec<String>>, BrokerError> {
+    if personas.is_empty() {
+        return Ok(None);
+    }
+    for persona in personas {
+        let chars = persona.chars().count();
+        if chars > MAX_PERSONA_NAME_CHARS {
+            let (field, unit) = ("personas", "characters");
+            return Err(BrokerError::TooLong { field, actual: chars, limit: MAX_PERSONA_NAME_CHARS, unit });
+        }
+        if !is_persona_name(persona) {
+            let problem =
+                format!("{persona:?} is not a valid name; allowed: 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -");
+            return Err(invalid("personas", problem));
+        }
+    }
+    let seats = distinct_personas(personas.to_vec());
+    if seats.len() > MAX_SEATS {
+        return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
+    }
+    Ok(Some(seats))
+}
+
+/// The policy for a number of seats. `max_rounds` is the configured maximum.
+fn policy(asked: PolicyRequest, seats: usize, max_rounds: u32) -> Result<Policy, BrokerError> {
+    let rule = match (asked.rule.unwrap_or(RuleName::RequireAll), asked.min_approvals) {
+        (RuleName::MinApprovals, Some(n)) if n >= 1 && n as usize <= seats => Rule::MinApprovals(n),
+        (RuleName::MinApprovals, Some(n)) => {
+            let problem = format!("is {n}; allowed is 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::MinApprovals, None) => {
+            let problem = format!("is needed with rule min_approvals: 1 to {seats}, the number of seats");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (rule, Some(_)) => {
+            let problem = format!("only with rule min_approvals, not with {rule}");
+            return Err(invalid("policy.min_approvals", problem));
+        }
+        (RuleName::RequireAll, None) => Rule::RequireAll,
+        (RuleName::Majority, None) => Rule::Majority,
+    };
+    let max_rounds = match asked.max_rounds {
+        None => max_rounds,
+        Some(rounds) if (1..=max_rounds).contains(&rounds) => rounds,
+        Some(rounds) => {
+            let problem = format!(
+                "is {rounds}; allowed is 1 to {max_rounds}: a proposal may lower reviews.max_rounds, not raise it"
+            );
+            return Err(invalid("policy.max_rounds", problem));
+        }
+    };
+    if let Some(minutes) = asked.max_minutes.filter(|minutes| !(1..=MAX_MINUTES).contains(minutes)) {
+        return Err(invalid("policy.max_minutes", format!("is {minutes}; allowed is 1 to {MAX_MINUTES}")));
+    }
+    let max_cost_micro_usd = match asked.max_cost_usd {
+        None => None,
+        Some(cost) if (0.01..=MAX_COST_USD).contains(&cost) => Some((cost * 1e6).round() as u64),
+        Some(cost) => {
+            return Err(invalid("policy.max_cost_usd", format!("is {cost}; allowed is 0.01 to {MAX_COST_USD}")));
+        }
+    };
+    Ok(Policy {
+        rule,
+        max_rounds,
+        // With one reviewer its verdict decides alone.
+        block_on_critical: asked.block_on_critical.unwrap_or(seats > 1),
+        ungrounded_blocks: asked.ungrounded_blocks.unwrap_or(true),
+        max_minutes: asked.max_minutes,
+        max_cost_micro_usd,
+    })
+}
+
+#[cfg(test)]
+#[path = "submission_tests.rs"]
+mod tests;

@@ -4,7 +4,7 @@ pub(crate) mod discovery;
 pub(crate) mod event_stream;
 pub(crate) mod pagination;
 
-use crate::{CliError, NO_BROKER, config_overrides::ConfigArgs, progress};
+use crate::{CliError, NO_BROKER, config_overrides::ConfigArgs, terminal};
 use anyhow::{Context as _, anyhow};
 use api::{BROKER_PID_HEADER, ErrorBody, Operation, route::EncodedRequest};
 use config::DataDir;
@@ -102,7 +102,7 @@ impl Client {
 
     /// Calls an operation.
     pub(crate) async fn execute<O: Operation>(&self, request: &O::Request) -> Result<O::Response, CliError> {
-        progress::during(O::ID.name(), self.execute_quietly::<O, _>(request)).await
+        terminal::show_progress(O::ID.name(), self.execute_quietly::<O, _>(request)).await
     }
 
     /// Calls an operation without showing progress and reads the response as `T`.

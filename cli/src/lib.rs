@@ -10,7 +10,6 @@ mod hook;
 mod identity;
 mod init;
 mod mcp_bridge;
-mod progress;
 mod render;
 mod review_args;
 mod signals;

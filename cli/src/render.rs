@@ -10,7 +10,7 @@ mod time;
 pub(crate) use table::{Cell, table};
 pub(crate) use time::{duration, format_age, format_local, format_local_short};
 
-use crate::{CliError, client::Client, progress, terminal};
+use crate::{CliError, client::Client, terminal};
 use api::Operation;
 use domain::text::escape;
 pub(crate) use domain::text::one_line;
@@ -32,7 +32,7 @@ pub(crate) async fn execute_and_print<O: Operation>(
     render: impl Fn(&O::Response) -> String,
 ) -> Result<(), CliError> {
     if client.json {
-        let response = progress::during(O::ID.name(), client.execute_quietly::<O, Value>(request)).await?;
+        let response = terminal::show_progress(O::ID.name(), client.execute_quietly::<O, Value>(request)).await?;
         return terminal::write_pretty_json(&response);
     }
     terminal::write(&render(&client.execute::<O>(request).await?))

@@ -1,13 +1,22 @@
-//! Writes to stdout and stderr: handles the terminal width, colours and closed pipes.
+//! Writes to stdout and stderr: handles the terminal width, colours, closed pipes and a spinner for long calls.
 
-use crate::CliError;
+use crate::{CliError, render::style};
 use anstream::AutoStream;
 use domain::text::escape_json;
 use serde::Serialize;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    time::Duration,
+};
+use tokio::time::{Instant, interval_at};
 
 /// Output is not fitted to a narrower terminal.
 const MIN_WIDTH: usize = 20;
+
+/// A spinner appears after this time, on terminals only.
+const SHOW_AFTER: Duration = Duration::from_secs(1);
+const FRAME_INTERVAL: Duration = Duration::from_millis(120);
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// The reader of stdout has closed it, as in `countersign list | head -1`. The program ends silently.
 #[derive(Debug, thiserror::Error)]
@@ -66,4 +75,35 @@ fn check_pipe(written: io::Result<()>) -> Result<(), CliError> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         other => Ok(other?),
     }
+}
+
+/// Awaits `work` and shows `what` beside a spinner if that takes long.
+pub(crate) async fn show_progress<T>(what: &str, work: impl Future<Output = T>) -> T {
+    if !io::stderr().is_terminal() {
+        return work.await;
+    }
+    let start = Instant::now();
+    let mut frames = interval_at(start + SHOW_AFTER, FRAME_INTERVAL);
+    let mut work = std::pin::pin!(work);
+    let mut shown = 0;
+    loop {
+        tokio::select! {
+            done = &mut work => {
+                if shown > 0 {
+                    draw("\r\u{1b}[2K");
+                }
+                return done;
+            }
+            _ = frames.tick() => {
+                let frame = style::paint(style::BUSY, FRAMES[shown % FRAMES.len()]);
+                draw(&format!("\r\u{1b}[2K{frame} {what} ({}s)", start.elapsed().as_secs()));
+                shown += 1;
+            }
+        }
+    }
+}
+
+fn draw(text: &str) {
+    let mut err = io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }

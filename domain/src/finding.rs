@@ -5,7 +5,7 @@ pub mod duplicate;
 pub mod grounding;
 mod raw;
 
-pub use raw::{BadFinding, RawFinding};
+pub use raw::{BadFinding, RawFinding, validate_findings};
 
 use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
 use schemars::JsonSchema;

@@ -3,20 +3,19 @@
 mod command;
 mod event;
 mod reply;
-mod target;
+mod request;
 mod transition;
 
 pub use command::{
-    AcceptCounterPatch, AddMessage, AddSeat, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, Draft,
-    GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, ReleaseSeat, Revise,
-    UpdateFinding,
+    AcceptCounterPatch, AddMessage, AddSeat, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, GiveVerdict,
+    OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Propose, ReleaseSeat, Revise, UpdateFinding,
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
     Proposed, Requeued, RequeuedSeat, VerdictGiven,
 };
 pub use reply::{Refusal, Reply};
-pub use target::{ReviewTarget, TargetCommit, TargetKind, TargetName};
+pub use request::{CreateReviewRequest, ReviewTarget, TargetCommit, TargetKind, TargetName, TargetRequest};
 pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 
 use crate::{

@@ -8,7 +8,7 @@ use domain::diff::{ApplyPart, ZeroContext, apply_parts};
 use domain::review::{AppliesTo, DiffCheck};
 
 use crate::process::Output;
-use crate::session::Session;
+use crate::repository::Session;
 use crate::{GitError, Repository};
 
 impl Repository {

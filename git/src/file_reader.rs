@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::session::Session;
+use crate::repository::Session;
 use crate::{GitError, Repository};
 
 /// Larger files are not reviewed line by line, so they are not loaded.

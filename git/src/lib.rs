@@ -15,7 +15,6 @@ mod file_reader;
 mod process;
 mod repository;
 mod scratch_repo;
-mod session;
 mod targets;
 mod tree_diff;
 mod user_repo;

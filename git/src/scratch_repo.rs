@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::GitError;
 use crate::discovery::RepoLayout;
-use crate::session::Session;
+use crate::repository::Session;
 
 /// Distinguishes the folders of this process from those that an earlier process left.
 static RUN: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());

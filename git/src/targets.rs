@@ -8,7 +8,7 @@ use domain::review::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 use domain::text::is_hidden;
 
 use crate::discovery::{check_branch, check_name};
-use crate::session::Session;
+use crate::repository::Session;
 use crate::{GitError, Repository};
 
 /// More commits are counted but not listed.

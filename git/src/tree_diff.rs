@@ -6,7 +6,7 @@ use std::fs;
 use domain::diff;
 
 use crate::process::Output;
-use crate::session::Session;
+use crate::repository::Session;
 use crate::{GitError, Repository};
 
 const OPTIONS: [&str; 8] =

@@ -2,7 +2,7 @@
 
 use super::invalid_params;
 use crate::service::{CallError, Service};
-use actors::{Caller, requests::ListQuery};
+use actors::{Caller, ListQuery};
 use api::{ErrorBody, ErrorCode};
 use rmcp::{
     ErrorData,

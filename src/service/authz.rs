@@ -4,9 +4,8 @@
 //! under its name.
 
 use actors::{
-    BrokerError, Caller, Credentials, ReviewerCredential,
+    BrokerError, Caller, Credentials, ListQuery, ReviewerCredential,
     credentials::{Authority, Scope},
-    requests::ListQuery,
 };
 use api::{ErrorBody, ErrorCode, OperationId, RequiredRole};
 use domain::review::{Review, Role};

@@ -1,8 +1,7 @@
 use super::Authorization;
 use actors::{
-    Caller, Credentials,
+    Caller, Credentials, ListQuery,
     credentials::{Authority, Scope},
-    requests::ListQuery,
 };
 use api::{ErrorBody, OperationId, RequiredRole};
 use domain::review::Role;

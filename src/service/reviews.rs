@@ -1,16 +1,16 @@
 //! Creating, revising, listing, waiting for, closing and cancelling reviews, and answering their counter-patches.
 
 use super::{Authorization, Call, JsonText, Service, error::CallError, pagination::rows_that_fit, require_text};
-use actors::requests::{DraftRequest, ListQuery, Listing, NewProposal};
+use actors::{CommandOutcome, ListQuery, Listing};
 use api::{
     ErrorBody, ErrorCode, client_repo,
     decode::Malformed,
     reviews::{
         CancelReviewRequest, CloseReviewRequest, CounterPatchRequest, CreateReviewRequest, CreateReviewResponse,
-        ListReviewsRequest, ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse, TargetRequest,
+        ListReviewsRequest, ListReviewsResponse, ReviewRow, ReviewStatusRequest, ReviewStatusResponse,
     },
 };
-use domain::review::{AcceptCounterPatch, Command, Proposer, Status, TargetKind, TargetName};
+use domain::review::{AcceptCounterPatch, Command, Proposer, Status};
 use git::ClientRepo;
 
 pub(super) async fn create(
@@ -18,84 +18,63 @@ pub(super) async fn create(
     mut request: CreateReviewRequest,
 ) -> Result<CreateReviewResponse, CallError> {
     require_text("intent", &request.intent)?;
-    let target = parse_target(&mut request)?;
     call.broker.check_name("idempotency_key", request.idempotency_key.as_ref())?;
     // The id of a client's call begins with the client's name, so it never equals the key of a caller.
     let request_key = request.idempotency_key.take().map(|key| format!("key:{key}"));
-    let request_key = request_key.or_else(|| call.context.client_call_id.clone());
-    let proposer_id = call.authz.identity_for("proposer_id", request.proposer_id.take())?;
-    let draft = DraftRequest {
-        intent: request.intent,
-        description: request.description,
-        diff: request.diff,
-        base: request.base,
-        target,
-        skip_diff_validation: request.skip_diff_validation,
-        request_key,
+    request.idempotency_key = request_key.or_else(|| call.context.client_call_id.clone());
+    request.proposer_id = call.authz.identity_for("proposer_id", request.proposer_id.take())?;
+    let is_revision = request.review_id.is_some();
+    let CommandOutcome { review, changed, .. } = match &request.review_id {
+        Some(given) => revise(call, given, &request).await?,
+        None => propose(call, &request).await?,
     };
-    if let Some(given) = request.review_id.take() {
-        let id = call.resolve(&given).await?;
-        let fixed = [
-            ("personas", request.personas.is_some()),
-            ("policy", request.policy.is_some()),
-            ("priority", request.priority.is_some()),
-        ];
-        if let Some((field, _)) = fixed.iter().find(|(_, given)| *given) {
-            // An unknown review is the more useful error.
-            call.broker.review(id).await?;
-            let problem = "not allowed with review_id; a revision keeps the seats, policy and priority of its review";
-            return Err(ErrorBody::invalid(field, problem).into());
-        }
-        let submitted = call.broker.revise(id, proposer_id, draft).await?;
-        return Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, true, Vec::new()));
-    }
-    let own_project = call.broker.own_project();
-    let proposal = NewProposal {
-        client_repo: client_repo(call)?,
-        proposer: Proposer {
-            agent_type: required("agent_type", request.agent_type)?,
-            agent_role: required("agent_role", request.agent_role)?,
-            phase: required("phase", request.phase)?,
-            plan: request.plan,
-            task: request.task,
-            project: call.authz.proposal_project(request.project, own_project)?,
-            proposer_id,
-        },
-        category: request.category,
-        priority: request.priority,
-        draft,
-        personas: request.personas.unwrap_or_default(),
-        policy: request.policy.unwrap_or_default(),
+    let content = call.broker.content(&review.round.content_hash).await?;
+    let is_default_panel = !is_revision && request.personas.is_none_or(|personas| personas.is_empty());
+    // A repeat keeps the panel of the first call, even if the settings have changed.
+    let panel_because = if changed && is_default_panel {
+        call.broker.default_panel().choose(request.category, &content.files).reasons
+    } else {
+        Vec::new()
     };
-    let submitted = call.broker.create(proposal).await?;
-    call.review.get_or_init(|| submitted.review.id);
-    Ok(CreateReviewResponse::new(&submitted.review, &submitted.content, false, submitted.panel_because))
+    Ok(CreateReviewResponse::new(&review, &content, is_revision, panel_because))
 }
 
-fn required(field: &'static str, given: Option<String>) -> Result<String, CallError> {
+async fn revise(call: &Call<'_>, given: &str, request: &CreateReviewRequest) -> Result<CommandOutcome, CallError> {
+    let id = call.resolve(given).await?;
+    let fixed = [
+        ("personas", request.personas.is_some()),
+        ("policy", request.policy.is_some()),
+        ("priority", request.priority.is_some()),
+    ];
+    if let Some((field, _)) = fixed.iter().find(|(_, given)| *given) {
+        // An unknown review is the more useful error.
+        call.broker.review(id).await?;
+        let problem = "not allowed with review_id; a revision keeps the seats, policy and priority of its review";
+        return Err(ErrorBody::invalid(field, problem).into());
+    }
+    Ok(call.broker.revise(id, request).await?)
+}
+
+async fn propose(call: &Call<'_>, request: &CreateReviewRequest) -> Result<CommandOutcome, CallError> {
+    let client_repo = client_repo(call)?;
+    let proposer = Proposer {
+        agent_type: required("agent_type", request.agent_type.as_ref())?,
+        agent_role: required("agent_role", request.agent_role.as_ref())?,
+        phase: required("phase", request.phase.as_ref())?,
+        plan: request.plan.clone(),
+        task: request.task.clone(),
+        project: call.authz.proposal_project(request.project.clone(), call.broker.own_project())?,
+        proposer_id: request.proposer_id.clone(),
+    };
+    let outcome = call.broker.create(&proposer, client_repo.as_ref(), request).await?;
+    call.review.get_or_init(|| outcome.review.id);
+    Ok(outcome)
+}
+
+fn required(field: &'static str, given: Option<&String>) -> Result<String, CallError> {
     let text = given.ok_or_else(|| Malformed::missing(field, "required unless review_id names a review to revise"))?;
-    require_text(field, &text)?;
-    Ok(text)
-}
-
-/// Takes the target out of a request and checks that it is the only source of a diff.
-fn parse_target(request: &mut CreateReviewRequest) -> Result<Option<TargetName>, ErrorBody> {
-    let Some(target) = request.target.take() else { return Ok(None) };
-    let others = [("diff", request.diff.is_some()), ("base", request.base.is_some())];
-    if let Some((field, _)) = others.iter().find(|(_, given)| *given) {
-        let problem = "not allowed with target, which has its own diff; target.base names the commit to compare with";
-        return Err(ErrorBody::invalid(field, problem));
-    }
-    let TargetRequest { branch, commit, range, base } = target;
-    let named = [(TargetKind::Branch, branch), (TargetKind::Commit, commit), (TargetKind::Range, range)];
-    let mut named = named.into_iter().filter_map(|(kind, name)| Some((kind, name?)));
-    let (Some((kind, name)), None) = (named.next(), named.next()) else {
-        return Err(ErrorBody::invalid("target", "give exactly one of branch, commit and range"));
-    };
-    if kind == TargetKind::Range && base.is_some() {
-        return Err(ErrorBody::invalid("target.base", "not allowed with range, which names both ends"));
-    }
-    Ok(Some(TargetName { kind, name, base_name: base }))
+    require_text(field, text)?;
+    Ok(text.clone())
 }
 
 fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {

@@ -3,7 +3,6 @@
 mod discussion;
 mod events;
 mod findings;
-mod group_commit;
 mod reader;
 mod review_list;
 mod reviewers;

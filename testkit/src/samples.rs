@@ -6,7 +6,7 @@ use domain::{
     finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Draft, GiveVerdict, OfferedFinding, Proposal, Proposer, Rules},
+    review::{GiveVerdict, OfferedFinding, Propose, Proposed, Proposer, Round, Rules},
     verdict::Verdict,
 };
 use std::time::Duration;
@@ -39,24 +39,25 @@ pub fn content(intent: &str) -> Content {
     }
 }
 
-pub fn draft(content: &Content) -> Draft {
+/// The first round of a review, with `content`.
+pub fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Draft { intent, content_hash, diff: None, target: None, request_key: None }
+    Round { number: 1, content_hash, intent, diff: None, request_key: None, target: None }
 }
 
 /// The proposal of `content` as review `number`, with one seat per persona.
-pub fn proposal(number: i64, content: &Content, personas: &[&str]) -> Proposal {
-    Proposal {
+pub fn proposal(number: i64, content: &Content, personas: &[&str]) -> Propose {
+    let proposed = Proposed {
         id: ReviewId(uuid::Uuid::from_u128(number.unsigned_abs().into())),
         number: ReviewNumber(number),
         proposer: proposer(),
         category: None,
         priority: Priority::Normal,
-        draft: draft(content),
-        first_content: None,
+        round: round(content),
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy::default(),
-    }
+    };
+    Propose { proposed, first_content: None }
 }
 
 /// An approval of the current content by `reviewer`.

@@ -2,26 +2,68 @@
 //! and a caller that disconnects ends its wait.
 
 use super::{Answer, Broker};
-use crate::{
-    error::BrokerError,
-    requests::{ListQuery, Listing, Wait, WaitResult},
-    review::Snapshot,
-    size_limits,
-    supervisor::SupervisorMessage,
-};
+use crate::{error::BrokerError, request_checks, review::Snapshot, supervisor::SupervisorMessage};
 use domain::{
     ids::ReviewId,
-    review::{Review, Status},
+    review::{Category, Review, Status},
 };
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use store::{Page, Reader, ReviewFilter, StoreError};
 use tokio::{
     sync::{OnceCell, SemaphorePermit, oneshot, watch},
     time::Instant,
 };
+
+/// Filters of a list of reviews.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ListQuery {
+    pub status: Option<Status>,
+    /// Several statuses, newest first; empty: only `status` matters.
+    pub statuses: Vec<Status>,
+    pub branch: Option<String>,
+    /// Only reviews that this identity proposed or holds a seat of.
+    pub participant: Option<String>,
+    pub category: Option<Category>,
+    /// Empty: all projects.
+    pub projects: Vec<String>,
+    /// Only reviews that have no project; not together with `projects`.
+    pub without_project: bool,
+    /// The caller, for a list of pending reviews: hides reviews reserved for another reviewer, and adds reviews in
+    /// progress with a seat free for the caller.
+    pub caller_id: Option<String>,
+    /// Also hides the caller's own proposals, which it cannot claim.
+    pub for_work: bool,
+    pub limit: Option<u32>,
+    pub cursor: Option<String>,
+}
+
+/// A page of the list and the version to wait from.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    pub page: Arc<Page<Review>>,
+    /// The sequence number of the last event this page knows of.
+    pub version: u64,
+    pub timed_out: bool,
+}
+
+/// How long a call may wait, and for changes after which version. Dropping the future ends the wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    pub since: Option<u64>,
+    /// `None`: the configured default.
+    pub timeout: Option<Duration>,
+}
+
+/// A review, and whether the wait ended without a change.
+#[derive(Debug, Clone)]
+pub struct WaitResult {
+    pub review: Arc<Review>,
+    pub timed_out: bool,
+}
 
 impl Broker {
     /// The review as last committed.
@@ -78,7 +120,7 @@ impl Broker {
     }
 
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
-        let limit = size_limits::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = request_checks::page(&self.0.shared.settings.limits, query.limit)?;
         let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
         let (page, last_queued) = self.reader().list_reviews(&filters, query.cursor.as_deref(), limit).await?;
@@ -89,7 +131,7 @@ impl Broker {
     /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
     /// does not cover.
     pub async fn wait_list(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
-        let limit = size_limits::page(&self.0.shared.settings.limits, query.limit)?;
+        let limit = request_checks::page(&self.0.shared.settings.limits, query.limit)?;
         let query = ListQuery { status: Some(Status::Pending), cursor: None, for_work: true, ..query };
         let filters = self.filters(&query)?;
         let _waiter = self.admit_waiter()?;

@@ -3,14 +3,16 @@
 use super::Submissions;
 use crate::{
     error::BrokerError,
-    requests::DraftRequest,
-    size_limits::{Text, TextKind::Unlimited, target_field},
+    request_checks::{Text, TextKind::Unlimited, invalid, target_field},
 };
 use domain::{
     content::{Content, ContentHash},
     diff::{self, DiffSummary},
     ids::ReviewId,
-    review::{DiffCheck, DiffFacts, Draft, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
+    review::{
+        CreateReviewRequest, DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind,
+        TargetName, TargetRequest,
+    },
 };
 use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
@@ -18,21 +20,21 @@ use std::{sync::Arc, time::Instant};
 /// Longer diffs are parsed on a blocking thread.
 const INLINE_PARSE_BYTES: usize = 64 * 1024;
 
-/// A content that is ready to be submitted.
-pub(super) struct PreparedDraft {
+/// A content that is ready to be submitted, and its round.
+pub(super) struct Draft {
     pub(super) content: Arc<Content>,
-    pub(super) draft: Draft,
+    pub(super) round: Round,
 }
 
-impl PreparedDraft {
+impl Draft {
     fn new(content: Content, diff: Option<DiffFacts>, target: Option<Box<ReviewTarget>>) -> Self {
         let (intent, content_hash) = (content.intent.clone(), content.hash());
-        let draft = Draft { intent, content_hash, diff, target, request_key: None };
-        Self { content: Arc::new(content), draft }
+        let round = Round { number: 1, content_hash, intent, diff, request_key: None, target };
+        Self { content: Arc::new(content), round }
     }
 
     fn with_target(self, target: Option<Box<ReviewTarget>>) -> Self {
-        Self { draft: Draft { target, ..self.draft }, ..self }
+        Self { round: Round { target, ..self.round }, ..self }
     }
 }
 
@@ -40,30 +42,30 @@ impl Submissions {
     /// Prepares the first content of a review. A diff that does not apply is accepted: the base may move before a
     /// reviewer claims it. A repeat of an earlier call gets the content of that call, even if HEAD or a branch has moved
     /// since. Also returns the first content of the review, if it exists already, see
-    /// [`domain::review::Proposal::first_content`].
+    /// [`domain::review::Propose::first_content`].
     pub(super) async fn prepare_first(
         &self,
         project: Option<&str>,
         id: ReviewId,
-        is_keyed: bool,
-        request: DraftRequest,
-    ) -> Result<(PreparedDraft, Option<ContentHash>), BrokerError> {
-        let first = if is_keyed { self.find_first_round(id).await? } else { None };
+        request: &CreateReviewRequest,
+    ) -> Result<(Draft, Option<ContentHash>), BrokerError> {
+        let target = named_target(request)?;
+        let first = if request.idempotency_key.is_some() { self.find_first_round(id).await? } else { None };
         if let Some(round) = &first
-            && let Some(repeated) = self.repeat_round(round, &request).await?
+            && let Some(repeated) = self.repeat_round(round, request, target.as_ref()).await?
         {
             return Ok((repeated, first.map(|round| round.content_hash)));
         }
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, request_key: _ } = request;
-        let (texts, skip) = (text_only(intent, description), skip_diff_validation.unwrap_or(false));
-        let prepared = match (target, diff) {
+        let texts = text_only(&request.intent, request.description.as_ref());
+        let skip = request.skip_diff_validation.unwrap_or(false);
+        let prepared = match (target, &request.diff) {
             (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
             (None, Some(diff)) => {
                 let repository = self.projects.repository(project)?;
-                let base = resolve_base(repository, base.as_deref()).await?;
-                self.check_diff(repository, texts, diff, base, skip).await?
+                let base = resolve_base(repository, request.base.as_deref()).await?;
+                self.check_diff(repository, texts, diff.clone(), base, skip).await?
             }
-            (None, None) => PreparedDraft::new(texts, None, None),
+            (None, None) => Draft::new(texts, None, None),
         };
         Ok((prepared, first.map(|round| round.content_hash)))
     }
@@ -73,15 +75,16 @@ impl Submissions {
     pub(super) async fn prepare_next(
         &self,
         review: &Review,
-        request: DraftRequest,
+        request: &CreateReviewRequest,
         repeats: bool,
-    ) -> Result<PreparedDraft, BrokerError> {
+    ) -> Result<Draft, BrokerError> {
+        let target = named_target(request)?;
         let active = self.shared.find_content(&review.round.content_hash).await?;
-        let followed = followed_branch(review, &request);
-        let DraftRequest { intent, description, diff, base, target, skip_diff_validation, request_key: _ } = request;
-        let texts = text_only(intent, description.or_else(|| active.description.clone()));
+        let followed = followed_branch(review, request);
+        let (diff, base) = (request.diff.clone(), request.base.as_deref());
+        let texts = text_only(&request.intent, request.description.as_ref().or(active.description.as_ref()));
         let skipped = !review.checks_diffs();
-        let skip = skip_diff_validation.unwrap_or(skipped);
+        let skip = request.skip_diff_validation.unwrap_or(skipped);
         if let Some(target) = target.or(followed) {
             if repeats && names_target(&review.round, &target) {
                 return Ok(keep_diff(&active, &review.round, texts));
@@ -92,14 +95,13 @@ impl Submissions {
         let target = review.round.target.clone().filter(|_| diff.is_none() && base.is_none());
         let keeps_base = base.is_none() && (diff.is_none() || (repeats && active.diff.is_some()));
         let Some(diff) = diff.or_else(|| active.diff.clone()) else {
-            return Ok(PreparedDraft::new(texts, None, None));
+            return Ok(Draft::new(texts, None, None));
         };
         if keeps_base && skip == skipped && active.diff.as_deref() == Some(&diff) {
             return Ok(keep_diff(&active, &review.round, texts).with_target(target));
         }
         let repository = self.repository(review)?;
-        let base =
-            if keeps_base { active.base_commit.clone() } else { resolve_base(repository, base.as_deref()).await? };
+        let base = if keeps_base { active.base_commit.clone() } else { resolve_base(repository, base).await? };
         Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(target))
     }
 
@@ -112,15 +114,20 @@ impl Submissions {
     }
 
     /// The content of the first round, if `request` asks for it again.
-    async fn repeat_round(&self, round: &Round, request: &DraftRequest) -> Result<Option<PreparedDraft>, BrokerError> {
+    async fn repeat_round(
+        &self,
+        round: &Round,
+        request: &CreateReviewRequest,
+        target: Option<&TargetName>,
+    ) -> Result<Option<Draft>, BrokerError> {
         let stored = self.shared.find_content(&round.content_hash).await?;
         let same_texts = (&stored.intent, &stored.description) == (&request.intent, &request.description);
-        let same_diff = match &request.target {
+        let same_diff = match target {
             Some(target) => names_target(round, target),
             None => stored.diff == request.diff,
         };
         Ok((same_texts && same_diff)
-            .then(|| PreparedDraft::new(Content::clone(&stored), round.diff.clone(), round.target.clone())))
+            .then(|| Draft::new(Content::clone(&stored), round.diff.clone(), round.target.clone())))
     }
 
     /// Resolves the target to commits and takes the diff between them once, like a diff that the caller sends.
@@ -130,7 +137,7 @@ impl Submissions {
         texts: Content,
         target: &TargetName,
         skip: bool,
-    ) -> Result<PreparedDraft, BrokerError> {
+    ) -> Result<Draft, BrokerError> {
         let bad_target = |field, given: &str, why| BrokerError::BadTarget { field, given: given.to_owned(), why };
         let field = target_field(target.kind);
         let (target, diff) = match repository.resolve_target(target).await {
@@ -186,9 +193,9 @@ impl Submissions {
         };
         let repository = self.repository(review)?;
         let base = active_base(review, repository).await?;
-        let texts = text_only(active.intent.clone(), active.description.clone());
+        let texts = text_only(&active.intent, active.description.as_ref());
         let prepared = self.check_diff(repository, texts, text, base, !review.checks_diffs()).await?;
-        let Draft { content_hash, diff: Some(diff), .. } = prepared.draft else {
+        let Round { content_hash, diff: Some(diff), .. } = prepared.round else {
             return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
         };
         if let DiffCheck::Unknown { why } = diff.check {
@@ -211,7 +218,7 @@ impl Submissions {
         diff: String,
         base: Option<String>,
         skip: bool,
-    ) -> Result<PreparedDraft, BrokerError> {
+    ) -> Result<Draft, BrokerError> {
         let (summary, diff) = parse_diff(diff).await?;
         self.refuse_flags(&summary)?;
         let (check, patch_id) = if skip {
@@ -225,7 +232,7 @@ impl Submissions {
         let facts = DiffFacts { base_commit: base.clone(), patch_id: patch_id.unwrap_or_default(), check };
         let DiffSummary { files, flags, note: diff_note, .. } = summary;
         let content = Content { diff: Some(diff), base_commit: base, files, flags, diff_note, ..texts };
-        Ok(PreparedDraft::new(content, Some(facts), None))
+        Ok(Draft::new(content, Some(facts), None))
     }
 
     /// Applies `git.refuse` to a counter-patch when it is offered, not only when it is accepted.
@@ -250,19 +257,39 @@ impl Submissions {
     }
 }
 
-fn text_only(intent: String, description: Option<String>) -> Content {
-    Content { intent, description, ..Content::default() }
+fn text_only(intent: &str, description: Option<&String>) -> Content {
+    Content { intent: intent.to_owned(), description: description.cloned(), ..Content::default() }
+}
+
+/// The target of a request. It must be the only source of a diff.
+fn named_target(request: &CreateReviewRequest) -> Result<Option<TargetName>, BrokerError> {
+    let Some(target) = request.target.clone() else { return Ok(None) };
+    let others = [("diff", &request.diff), ("base", &request.base)];
+    if let Some((field, _)) = others.into_iter().find(|(_, given)| given.is_some()) {
+        let problem = "not allowed with target, which has its own diff; target.base names the commit to compare with";
+        return Err(invalid(field, problem.into()));
+    }
+    let TargetRequest { branch, commit, range, base: base_name } = target;
+    let named = [(TargetKind::Branch, branch), (TargetKind::Commit, commit), (TargetKind::Range, range)];
+    let mut named = named.into_iter().filter_map(|(kind, name)| Some((kind, name?)));
+    let (Some((kind, name)), None) = (named.next(), named.next()) else {
+        return Err(invalid("target", "give exactly one of branch, commit and range".into()));
+    };
+    if kind == TargetKind::Range && base_name.is_some() {
+        return Err(invalid("target.base", "not allowed with range, which names both ends".into()));
+    }
+    Ok(Some(TargetName { kind, name, base_name }))
 }
 
 /// The diff and target of an earlier round with the texts of another content.
-fn keep_diff(earlier: &Content, round: &Round, texts: Content) -> PreparedDraft {
+fn keep_diff(earlier: &Content, round: &Round, texts: Content) -> Draft {
     let content = Content { intent: texts.intent, description: texts.description, ..earlier.clone() };
-    PreparedDraft::new(content, round.diff.clone(), round.target.clone())
+    Draft::new(content, round.diff.clone(), round.target.clone())
 }
 
 /// The branch that a revision continues if it names neither target nor diff nor base. A commit or a range does not
 /// move, so it is not taken again.
-fn followed_branch(review: &Review, request: &DraftRequest) -> Option<TargetName> {
+fn followed_branch(review: &Review, request: &CreateReviewRequest) -> Option<TargetName> {
     let target = &review.round.target.as_ref()?.requested;
     let left_out = request.diff.is_none() && request.base.is_none();
     (left_out && target.kind == TargetKind::Branch).then(|| target.clone())

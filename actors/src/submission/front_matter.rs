@@ -1,11 +1,10 @@
 //! Verdicts in the front matter of a message, for clients that can write messages but not call tools. Off by default,
 //! because a text that a reviewer is made to repeat could then act as its verdict.
 
-use crate::requests::VerdictRequest;
 use domain::{
-    finding::{NewFinding, RawFinding},
+    finding::{NewFinding, RawFinding, validate_findings},
     review::{Review, Seat},
-    verdict::Verdict,
+    verdict::{Verdict, VerdictRequest},
 };
 use serde::Deserialize;
 
@@ -41,9 +40,22 @@ impl Default for Listed {
     }
 }
 
+impl Listed {
+    fn findings(self) -> Option<Vec<RawFinding>> {
+        match self {
+            Self::Findings(findings) => Some(findings),
+            Self::Count(_) => None,
+        }
+    }
+}
+
 /// The verdict in a message of the reviewer that holds `seat`; `None` for an ordinary message. A block that has a
 /// `decision` but is invalid is an error, because it was meant as a verdict.
-pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Result<VerdictRequest, String>> {
+pub(crate) fn verdict_in(
+    body: &str,
+    review: &Review,
+    seat: &Seat,
+) -> Option<Result<(VerdictRequest, Vec<NewFinding>), String>> {
     let claim = seat.claim.as_ref()?;
     let (block, rest) = split(body)?;
     if !block.lines().any(|line| line.starts_with("decision:")) {
@@ -51,23 +63,23 @@ pub(crate) fn verdict_in(body: &str, review: &Review, seat: &Seat) -> Option<Res
     }
     let read = || {
         let block: Block = serde_saphyr::from_str(block).map_err(|error| short(&error.to_string()))?;
-        let findings = checked(&block, review, seat)?;
+        check(&block, review, seat)?;
+        let findings = validate_findings(block.issues.findings(), block.suggestions.findings());
+        let findings = findings.map_err(|bad| bad.to_string())?;
         let verdict = Verdict::parse(&block.decision).ok_or_else(|| {
             let allowed: Vec<_> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
             format!("decision {:?} is not known; allowed: {}", short(&block.decision), allowed.join(", "))
         })?;
         let said = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(Into::into);
-        Ok(VerdictRequest {
+        let request = VerdictRequest {
             reviewer_id: Some(claim.by.clone()),
             claim_generation: Some(claim.generation),
             content_hash: Some(review.round.content_hash.0.clone()),
-            verdict,
             reason: said.or_else(|| block.summary.clone().filter(|_| verdict.needs_reason())),
             summary: block.summary,
-            metrics: None,
-            counter_patch: None,
-            findings,
-        })
+            ..VerdictRequest::new(review.id.to_string(), verdict)
+        };
+        Ok((request, findings))
     };
     Some(read())
 }
@@ -88,8 +100,8 @@ fn split(body: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Checks that the block names this review, round and reviewer, and parses its findings.
-fn checked(block: &Block, review: &Review, seat: &Seat) -> Result<Vec<NewFinding>, String> {
+/// Checks that the block names this review, round and reviewer.
+fn check(block: &Block, review: &Review, seat: &Seat) -> Result<(), String> {
     let named = block.review_id.trim();
     if !named.eq_ignore_ascii_case(&review.id.to_string()) && !named.eq_ignore_ascii_case(&review.number.to_string()) {
         return Err(format!("review_id is {:?}; this is {}", short(named), review.number));
@@ -101,15 +113,7 @@ fn checked(block: &Block, review: &Review, seat: &Seat) -> Result<Vec<NewFinding
     if let Some(other) = block.reviewer.as_deref().filter(|name| *name != seat.persona && Some(*name) != holder) {
         return Err(format!("reviewer is {:?}; you hold the seat {}", short(other), seat.persona));
     }
-    let issues = findings("issues", &block.issues, true)?;
-    Ok(issues.into_iter().chain(findings("suggestions", &block.suggestions, false)?).collect())
-}
-
-fn findings(list: &str, listed: &Listed, is_issue: bool) -> Result<Vec<NewFinding>, String> {
-    let Listed::Findings(told) = listed else { return Ok(Vec::new()) };
-    let read =
-        |(n, told): (usize, &RawFinding)| told.clone().validate(is_issue).map_err(|bad| format!("{list}[{n}].{bad}"));
-    told.iter().enumerate().map(read).collect()
+    Ok(())
 }
 
 fn short(text: &str) -> String {

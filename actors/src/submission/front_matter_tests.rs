@@ -1,8 +1,9 @@
 use super::{split, verdict_in};
 use domain::{
+    finding::NewFinding,
     review::{ClaimSeat, Command, Review, transition},
     time::{Now, Tick, Timestamp},
-    verdict::Verdict,
+    verdict::{Verdict, VerdictRequest},
 };
 use testkit::{RULES, content, proposal};
 
@@ -16,7 +17,7 @@ fn claimed() -> Review {
     transition(Some(&created), Command::Claim(claim), NOW, &RULES).unwrap().next
 }
 
-fn read(body: &str) -> Option<Result<super::VerdictRequest, String>> {
+fn read(body: &str) -> Option<Result<(VerdictRequest, Vec<NewFinding>), String>> {
     let review = claimed();
     verdict_in(body, &review, &review.seats[0])
 }
@@ -25,12 +26,12 @@ fn read(body: &str) -> Option<Result<super::VerdictRequest, String>> {
 fn a_block_at_the_beginning_is_the_verdict() {
     let body = "---\nreview_id: R-7\ndecision: request_changes\niteration: 1\nreviewer: security\nissues:\n  \
                 - type: bug\n    severity: high\n    title: it leaks\n    file: a.rs\n    line_start: 3\n---\nSee the issue.\n";
-    let request = read(body).unwrap().unwrap();
+    let (request, findings) = read(body).unwrap().unwrap();
     assert_eq!((request.verdict, request.reason.as_deref()), (Verdict::ChangesRequested, Some("See the issue.")));
     assert_eq!((request.reviewer_id.as_deref(), request.claim_generation), (Some("ada"), Some(1)));
-    assert_eq!(request.findings.len(), 1);
-    let old = read("---\r\nreview_id: r-7\r\ndecision: approve\r\nissues: 2\r\n---\r\n").unwrap().unwrap();
-    assert_eq!((old.verdict, old.reason, old.findings.len()), (Verdict::Approved, None, 0));
+    assert_eq!(findings.len(), 1);
+    let (old, findings) = read("---\r\nreview_id: r-7\r\ndecision: approve\r\nissues: 2\r\n---\r\n").unwrap().unwrap();
+    assert_eq!((old.verdict, old.reason, findings.len()), (Verdict::Approved, None, 0));
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use crate::{
     CliError, NO_BROKER,
     client::{Client, event_stream::RECONNECT_DELAY},
-    progress,
     render::{indented, print, review},
     review_args::ReviewArgs,
     terminal,
@@ -126,7 +125,7 @@ async fn poll(
     let timeout_seconds = Some(left.as_secs_f64().ceil().max(1.0) as u64);
     let request = ReviewStatusRequest { wait: Some(true), since, timeout_seconds, ..request };
     let call = client.execute_quietly::<GetReviewStatus, _>(&request);
-    progress::during(&format!("waiting for {review_id}"), call).await
+    terminal::show_progress(&format!("waiting for {review_id}"), call).await
 }
 
 /// The exit code for a decided review.

@@ -51,7 +51,7 @@ pub struct RawFinding {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct BadFinding {
-    pub field: &'static str,
+    pub field: String,
     /// A stable code for programs.
     pub code: &'static str,
     pub problem: String,
@@ -61,7 +61,7 @@ pub struct BadFinding {
 
 impl RawFinding {
     /// Checks the fields. An issue needs a severity; a suggestion is low by default.
-    pub fn validate(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
+    fn validate(self, is_issue: bool) -> Result<NewFinding, BadFinding> {
         let kind = match text(self.kind) {
             None => FindingKind::Other,
             Some(word) => FindingKind::parse(&word).ok_or_else(|| {
@@ -112,6 +112,21 @@ impl RawFinding {
     }
 }
 
+/// Checks the findings of one verdict. The field of an error begins with its list and its position in it.
+pub fn validate_findings(
+    issues: Option<Vec<RawFinding>>,
+    suggestions: Option<Vec<RawFinding>>,
+) -> Result<Vec<NewFinding>, BadFinding> {
+    let mut valid = Vec::new();
+    for (list, findings) in [("issues", issues), ("suggestions", suggestions)] {
+        for (n, finding) in findings.unwrap_or_default().into_iter().enumerate() {
+            let in_list = |bad: BadFinding| BadFinding { field: format!("{list}[{n}].{}", bad.field), ..bad };
+            valid.push(finding.validate(list == "issues").map_err(in_list)?);
+        }
+    }
+    Ok(valid)
+}
+
 /// `None` for a blank text.
 fn text(given: Option<String>) -> Option<String> {
     given.filter(|text| !text.trim().is_empty())
@@ -126,13 +141,13 @@ fn percent(given: f64) -> Result<u8, BadFinding> {
 }
 
 fn invalid(field: &'static str, problem: String) -> BadFinding {
-    BadFinding { field, code: "invalid_argument", problem, allowed: Vec::new() }
+    BadFinding { field: field.into(), code: "invalid_argument", problem, allowed: Vec::new() }
 }
 
 fn missing(field: &'static str, allowed: impl Iterator<Item = &'static str>) -> BadFinding {
     let allowed: Vec<_> = allowed.collect();
     BadFinding {
-        field,
+        field: field.into(),
         code: "invalid_argument",
         problem: format!("missing; allowed: {}", allowed.join(", ")),
         allowed,
@@ -148,7 +163,7 @@ fn unknown(
     let allowed: Vec<_> = allowed.collect();
     let word = crate::text::truncate(word, QUOTED_CHARS);
     let problem = format!("{word:?} is not known; allowed: {}", allowed.join(", "));
-    BadFinding { field, code, problem, allowed }
+    BadFinding { field: field.into(), code, problem, allowed }
 }
 
 #[cfg(test)]

@@ -1,23 +1,18 @@
 //! Commands: the changes that a caller can request of a review.
 
-use super::{
-    Category, ClaimEndReason, DiffCheck, DiffFacts, MessageAnchor, Proposer, Recipient, ReviewTarget, Role, Round,
-};
+use super::{ClaimEndReason, DiffCheck, DiffFacts, MessageAnchor, Proposed, Recipient, Role, Round};
 use crate::{
-    consensus::Policy,
     content::ContentHash,
     credential::Authority,
     diff::AffectedFile,
     finding::{Anchor, FindingNumber, Grounding, NewFinding, RequestedStatus},
-    ids::{ReviewId, ReviewNumber},
-    priority::Priority,
     verdict::{ReviewMetrics, Verdict},
 };
 
 #[derive(Debug, Clone)]
 pub enum Command {
     /// Creates the review.
-    Propose(Box<Proposal>),
+    Propose(Box<Propose>),
     Revise(Revise),
     Claim(ClaimSeat),
     Release(ReleaseSeat),
@@ -52,38 +47,12 @@ pub enum Command {
     },
 }
 
-/// The content of one round as the rules see it; the text is stored under its hash.
-#[derive(Debug, Clone)]
-pub struct Draft {
-    pub intent: String,
-    pub content_hash: ContentHash,
-    pub diff: Option<DiffFacts>,
-    pub target: Option<Box<ReviewTarget>>,
-    pub change_note: Option<String>,
-    /// Identifies the call, so that a repeat of it is recognised.
-    pub request_key: Option<String>,
-}
-
-impl Draft {
-    pub(super) fn into_round(self, number: u32) -> Round {
-        let Self { intent, content_hash, diff, target, change_note, request_key } = self;
-        Round { number, content_hash, intent, diff, change_note, request_key, target }
-    }
-}
-
 /// The first submission of a review.
 #[derive(Debug, Clone)]
-pub struct Proposal {
-    pub id: ReviewId,
-    pub number: ReviewNumber,
-    pub proposer: Proposer,
-    pub category: Option<Category>,
-    pub priority: Priority,
-    pub personas: Vec<String>,
-    pub policy: Policy,
-    pub draft: Draft,
+pub struct Propose {
+    pub proposed: Proposed,
     /// The first content of the review that this request key created earlier. `None` if there was no such review when
-    /// the draft was prepared.
+    /// the content was prepared.
     pub first_content: Option<ContentHash>,
 }
 
@@ -91,9 +60,10 @@ pub struct Proposal {
 #[derive(Debug, Clone)]
 pub struct Revise {
     pub proposer_id: Option<String>,
-    /// The active content that the draft was completed from. What a revision leaves out stays as it was.
+    /// The active content that the new one was completed from. What a revision leaves out stays as it was.
     pub completes: ContentHash,
-    pub draft: Draft,
+    /// The rules decide its number.
+    pub round: Round,
     /// Positions of the open findings in the new content. A finding that is missing here could not be located.
     pub anchors: Vec<(FindingNumber, Anchor)>,
 }

@@ -28,8 +28,8 @@ use crate::{
     priority::Priority,
     review::{
         AcceptCounterPatch, AddMessage, AddSeat, AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
-        DiffFacts, Draft, GiveVerdict, OfferedPatch, PatchedContent, Proposal, Proposer, Refusal, ReleaseSeat, Review,
-        Revise, Role, Seat,
+        DiffFacts, GiveVerdict, OfferedPatch, PatchedContent, Propose, Proposed, Proposer, Refusal, ReleaseSeat,
+        Review, Revise, Role, Round, Seat,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -65,8 +65,8 @@ fn fails() -> DiffCheck {
     DiffCheck::Fails { message: "error: patch failed: a.rs:1".into() }
 }
 
-fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal {
-    Proposal {
+fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Propose {
+    let proposed = Proposed {
         id: ReviewId(uuid::Uuid::from_u128(1)),
         number: ReviewNumber(1),
         proposer: Proposer {
@@ -82,21 +82,22 @@ fn proposal(personas: &[&str], rule: Rule, diff: Option<DiffFacts>) -> Proposal 
         priority: Priority::Normal,
         personas: personas.iter().map(ToString::to_string).collect(),
         policy: Policy { rule, ..Policy::default() },
-        draft: draft("rename the config key", hash(1), diff),
-        first_content: None,
-    }
+        round: round("rename the config key", hash(1), diff),
+    };
+    Propose { proposed, first_content: None }
 }
 
-fn draft(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Draft {
-    Draft { intent: intent.into(), content_hash, diff, target: None, change_note: None, request_key: None }
+fn round(intent: &str, content_hash: ContentHash, diff: Option<DiffFacts>) -> Round {
+    let (change_note, request_key, target) = (None, None, None);
+    Round { number: 1, content_hash, intent: intent.into(), diff, change_note, request_key, target }
 }
 
 /// The review that a proposal creates.
-fn propose(proposal: Proposal) -> Review {
+fn propose(proposal: Propose) -> Review {
     propose_at(proposal, START).next
 }
 
-fn propose_at(proposal: Proposal, moment: Now) -> Transition {
+fn propose_at(proposal: Propose, moment: Now) -> Transition {
     match transition(None, Command::Propose(Box::new(proposal)), moment, &RULES) {
         Ok(proposed) => proposed,
         Err(refusal) => panic!("refused: {refusal}"),
@@ -225,7 +226,7 @@ fn revision(review: &Review) -> Revise {
     Revise {
         proposer_id: Some("paul".into()),
         completes: review.round.content_hash.clone(),
-        draft: draft("rename it everywhere", hash(1_000 + review.version), review.round.diff.clone()),
+        round: round("rename it everywhere", hash(1_000 + review.version), review.round.diff.clone()),
         anchors: Vec::new(),
     }
 }

@@ -16,7 +16,7 @@ use domain::{
     verdict::{ReviewMetrics, Verdict},
 };
 use std::{path::Path, sync::Arc};
-use testkit::{RULES, content, draft, proposal};
+use testkit::{RULES, content, proposal, round};
 use tokio::sync::oneshot;
 
 /// One review, and the database it is stored in.
@@ -106,7 +106,7 @@ impl StoredReview {
         let revise = Revise {
             proposer_id: None,
             completes: self.review.round.content_hash.clone(),
-            draft: draft(&content),
+            round: round(&content),
             anchors: Vec::new(),
         };
         self.apply(Command::Revise(revise), Some(content)).await;

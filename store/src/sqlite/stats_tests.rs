@@ -6,15 +6,15 @@ use domain::{
     finding::Severity,
     query::GroupBy,
     review::{
-        Category, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Proposer, Review, Revise, Role, Status,
-        Transition, transition,
+        Category, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposer, Review, Revise, Role, Status, Transition,
+        transition,
     },
     stats::{DurationStats, Stats, StatusTime},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
 use std::{path::Path, sync::Arc};
-use testkit::{RULES, approval, content, draft, issue, proposal, proposer};
+use testkit::{RULES, approval, content, issue, proposal, proposer, round};
 use tokio::sync::oneshot;
 
 /// A midnight in UTC.
@@ -38,11 +38,10 @@ impl ReviewFixture {
 
     pub(crate) async fn propose(&self, number: i64, project: Option<&str>, when: i64) -> Review {
         let content = content(&format!("change {number}"));
-        let proposal = Proposal {
-            proposer: Proposer { project: project.map(Into::into), proposer_id: Some("eve".into()), ..proposer() },
-            category: (number % 2 == 1).then_some(Category::CodeChange),
-            ..proposal(number, &content, &["general"])
-        };
+        let mut proposal = proposal(number, &content, &["general"]);
+        proposal.proposed.proposer =
+            Proposer { project: project.map(Into::into), proposer_id: Some("eve".into()), ..proposer() };
+        proposal.proposed.category = (number % 2 == 1).then_some(Category::CodeChange);
         self.commit(
             transition(None, Command::Propose(Box::new(proposal)), at(when), &RULES).unwrap(),
             Some(content),
@@ -87,7 +86,7 @@ impl ReviewFixture {
         let revise = Revise {
             proposer_id: None,
             completes: review.round.content_hash.clone(),
-            draft: draft(&content),
+            round: round(&content),
             anchors: Vec::new(),
         };
         let transition = transition(Some(review), Command::Revise(revise), at(when), &RULES).unwrap();

@@ -12,7 +12,8 @@ use domain::{
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
-        AddMessage, ClaimSeat, Command, Draft, GiveVerdict, Proposal, Proposer, Review, Revise, Role, Rules, transition,
+        AddMessage, ClaimSeat, Command, GiveVerdict, Propose, Proposed, Proposer, Review, Revise, Role, Round, Rules,
+        transition,
     },
     time::Now,
     verdict::Verdict,
@@ -40,9 +41,9 @@ fn content(intent: &str, description: Option<String>) -> Content {
     }
 }
 
-fn draft(content: &Content) -> Draft {
+fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Draft { intent, content_hash, diff: None, target: None, request_key: None }
+    Round { number: 1, content_hash, intent, diff: None, request_key: None, target: None }
 }
 
 impl Model {
@@ -53,7 +54,7 @@ impl Model {
         let more = json!({ "proposer_id": proposer_id, "description": "why" });
         let answer = client.call("create_review", proposal_with(&intent, more)).await;
         let content = content(&intent, Some("why".into()));
-        let proposal = Proposal {
+        let proposed = Proposed {
             id: ReviewId(id(&answer).parse().unwrap()),
             number: ReviewNumber(answer["number"].as_str().unwrap()[2..].parse().unwrap()),
             proposer: Proposer {
@@ -67,12 +68,11 @@ impl Model {
             },
             category: None,
             priority: Priority::Normal,
-            draft: draft(&content),
-            first_content: None,
+            round: round(&content),
             personas: vec!["general".into()],
             policy: Policy { max_rounds: 3, ..Policy::default() },
         };
-        let command = Command::Propose(Box::new(proposal));
+        let command = Command::Propose(Box::new(Propose { proposed, first_content: None }));
         Self { review: transition(None, command, Now::default(), &RULES).unwrap().next, content }
     }
 
@@ -125,7 +125,7 @@ impl Model {
                 let revise = Revise {
                     proposer_id,
                     completes: self.review.round.content_hash.clone(),
-                    draft: draft(&content),
+                    round: round(&content),
                     anchors: Vec::new(),
                 };
                 (Command::Revise(revise), "create_review", arguments)

@@ -4,13 +4,13 @@ use domain::{
     content::Content,
     finding::Severity,
     ids::{DEFAULT_PERSONA, ReviewId},
-    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Proposal, Revise, Role, transition},
+    review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Revise, Role, transition},
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
 };
 use std::{path::Path, sync::Arc};
 use store::{Change, Writer};
-use testkit::{RULES, approval, content, draft, issue, proposal};
+use testkit::{RULES, approval, content, issue, proposal, round};
 use tokio::sync::oneshot;
 
 /// In milliseconds since 1970.
@@ -85,7 +85,7 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     let revise = Command::Revise(Revise {
         proposer_id: None,
         completes: first.review().round.content_hash.clone(),
-        draft: draft(&content),
+        round: round(&content),
         anchors: Vec::new(),
     });
     let issues = OfferedFindings {
@@ -148,7 +148,8 @@ fn tell_at(
 /// A proposal without a diff, `at` milliseconds after the first, as a change for the store.
 pub(crate) fn submission(number: i64, at: i64, intent: &str, personas: &[&str]) -> Change {
     let content = content(&format!("{intent} {number}"));
-    let proposal = Proposal { id: ReviewId(uuid::Uuid::new_v4()), ..proposal(number, &content, personas) };
+    let mut proposal = proposal(number, &content, personas);
+    proposal.proposed.id = ReviewId(uuid::Uuid::new_v4());
     let now = Now { at: Timestamp(FIRST_AT + at), tick: Tick(at) };
     let done = transition(None, Command::Propose(Box::new(proposal)), now, &RULES).unwrap();
     let mut change = Change::new(Arc::new(done.next), done.events, Tick(at)).unwrap();

@@ -3,7 +3,6 @@
 use super::{ClaimedSeat, OneShot, response::ReviewerResponse};
 use crate::{
     error::BrokerError,
-    requests::VerdictRequest,
     reviewer_pool::reviewer_actor::{Exit, Runner},
 };
 use domain::{
@@ -11,7 +10,7 @@ use domain::{
     finding::{FindingNumber, RequestedStatus},
     review::{Command, ReleaseSeat, UpdateFinding},
     text,
-    verdict::ReviewMetrics,
+    verdict::{ReviewMetrics, VerdictRequest},
 };
 use std::{sync::PoisonError, time::Duration};
 use tokio::time::sleep;
@@ -71,15 +70,14 @@ impl OneShot {
             reviewer_id: Some(runner.row.id.clone()),
             claim_generation: Some(seat.generation),
             content_hash: Some(seat.review.round.content_hash.0.clone()),
-            verdict: response.verdict,
             reason: response.reason,
             summary: response.summary,
             metrics: Some(metrics),
-            counter_patch: None,
-            findings: response.findings,
+            ..VerdictRequest::new(self.review.to_string(), response.verdict)
         };
         self.update_findings(runner, &response.settled).await;
-        match retry_transient(|| runner.submissions.give_verdict(self.review, request.clone(), None)).await {
+        let give = || runner.submissions.give_verdict(self.review, &request, &response.findings, None);
+        match retry_transient(give).await {
             Ok(_) => Ok("exit code 0".to_owned()),
             // The review has changed since, so the verdict no longer applies to it.
             Err(BrokerError::Refused(refusal)) if !self.still_holds(runner, seat).await => {

@@ -2,7 +2,7 @@
 //! response that does not match is refused with a message for the next attempt.
 
 use domain::{
-    finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity},
+    finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity, validate_findings},
     runtime::Runtime,
     verdict::Verdict,
 };
@@ -94,16 +94,12 @@ pub(crate) fn parse(text: &str) -> Result<ReviewerResponse, String> {
     if verdict.needs_reason() && reason.is_none() {
         return Err(format!("the verdict {verdict} needs a reason"));
     }
-    let (issues, suggestions) = (raw.issues.unwrap_or_default(), raw.suggestions.unwrap_or_default());
-    if issues.len() + suggestions.len() > MAX_FINDINGS {
+    let count = |findings: &Option<Vec<_>>| findings.as_ref().map_or(0, Vec::len);
+    if count(&raw.issues) + count(&raw.suggestions) > MAX_FINDINGS {
         return Err(format!("more than {MAX_FINDINGS} issues and suggestions; report only the most important ones"));
     }
-    let mut findings = Vec::new();
-    for (list, all) in [("issues", issues), ("suggestions", suggestions)] {
-        for (at, finding) in all.into_iter().enumerate() {
-            findings.push(clip(finding.validate(list == "issues").map_err(|bad| format!("{list}[{at}].{bad}"))?));
-        }
-    }
+    let findings = validate_findings(raw.issues, raw.suggestions).map_err(|bad| bad.to_string())?;
+    let findings = findings.into_iter().map(clip).collect();
     let settled = raw.settled.unwrap_or_default().into_iter().enumerate().map(|(at, raw)| {
         let status = RequestedStatus::parse(&raw.status).filter(|_| ALLOWED_STATUSES.contains(&raw.status.as_str()));
         FindingNumber::parse(raw.issue_id.trim()).zip(status).ok_or_else(|| {

@@ -1,35 +1,35 @@
 //! Submitting content: the proposal that creates a review, and its revisions.
 
 use super::{
-    super::{DiffFacts, Proposal, Proposed, Revise},
+    super::{DiffFacts, Propose, Revise, Round},
     CommandKind, Decided, DiffCheck, Event, LoggedEvent, Refusal, Reply, Review, Status, Transition, apply, findings,
     or_proposer, proposer_only, wrong_status,
 };
 use crate::{ids::DEFAULT_PERSONA, time::Now};
 
-pub(super) fn propose(proposal: Proposal, now: Now) -> Transition {
-    let Proposal { id, number, proposer, category, priority, personas, policy, draft, first_content: _ } = proposal;
-    let personas = distinct_personas(personas);
-    let proposed = Proposed { id, number, proposer, category, priority, round: draft.into_round(1), personas, policy };
+pub(super) fn propose(propose: Propose, now: Now) -> Transition {
+    let mut proposed = propose.proposed;
+    proposed.personas = distinct_personas(proposed.personas);
     let next = apply::begin(&proposed, now.at, 1);
     let events = vec![LoggedEvent { at: now.at, version: 1, event: Event::Proposed(proposed) }];
     Transition { next, events, reply: Reply::Submitted }
 }
 
 /// A proposal whose request key has created `review` already: a repeat if it is the same request.
-pub(super) fn repeat(review: &Review, proposal: &Proposal) -> Decided {
-    let same_origin = review.proposer == proposal.proposer
-        && review.category == proposal.category
-        && review.priority == proposal.priority
-        && review.policy == proposal.policy
-        && review.personas() == proposal.personas;
-    let content_hash = &proposal.draft.content_hash;
-    match &proposal.first_content {
+pub(super) fn repeat(review: &Review, propose: &Propose) -> Decided {
+    let Propose { proposed, first_content } = propose;
+    let same_origin = review.proposer == proposed.proposer
+        && review.category == proposed.category
+        && review.priority == proposed.priority
+        && review.policy == proposed.policy
+        && review.personas() == proposed.personas;
+    let content_hash = &proposed.round.content_hash;
+    match first_content {
         _ if !same_origin => Err(Refusal::IdempotencyKeyReused { number: review.number }),
         _ if review.round.content_hash == *content_hash => Ok((Vec::new(), Reply::Submitted)),
         Some(first) if first == content_hash => Ok((Vec::new(), Reply::Submitted)),
         Some(_) => Err(Refusal::IdempotencyKeyReused { number: review.number }),
-        // The review was created while this draft was prepared; the caller prepares it again.
+        // The review was created while this content was prepared; the caller prepares it again.
         None => Err(Refusal::ContentMoved),
     }
 }
@@ -49,9 +49,9 @@ pub fn distinct_personas(personas: Vec<String>) -> Vec<String> {
 }
 
 pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
-    let Revise { proposer_id, completes, draft, anchors } = revise;
-    if draft.request_key.is_some() && draft.request_key == review.round.request_key {
-        let same = draft.content_hash == review.round.content_hash;
+    let Revise { proposer_id, completes, round, anchors } = revise;
+    if round.request_key.is_some() && round.request_key == review.round.request_key {
+        let same = round.content_hash == review.round.content_hash;
         return if same {
             Ok((Vec::new(), Reply::Submitted))
         } else {
@@ -64,9 +64,9 @@ pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
     // The active content again, without a request key: a repeat after a lost response. After a request for changes or a
     // rejection it is a new round: the proposer insists.
     let skips = |diff: Option<&DiffFacts>| diff.map(|diff| diff.check == DiffCheck::Skipped);
-    let same_check = skips(draft.diff.as_ref()) == skips(review.round.diff.as_ref());
+    let same_check = skips(round.diff.as_ref()) == skips(review.round.diff.as_ref());
     let is_undisputed = review.status.is_open() || review.status == Status::Approved;
-    if is_undisputed && draft.content_hash == review.round.content_hash && same_check {
+    if is_undisputed && round.content_hash == review.round.content_hash && same_check {
         return Ok((Vec::new(), Reply::Submitted));
     }
     proposer_only(review, proposer_id.as_deref(), CommandKind::Revise)?;
@@ -75,7 +75,7 @@ pub(super) fn revise(review: &Review, revise: Revise) -> Decided {
     }
     let revised = Event::Revised {
         by: or_proposer(review, proposer_id),
-        round: draft.into_round(review.round.number + 1),
+        round: Round { number: review.round.number + 1, ..round },
         generation: review.claim_generation + 1,
         anchors: findings::reanchor(review, &anchors),
     };

@@ -248,7 +248,7 @@ fn from_the_last_round_on_a_person_is_asked_for() {
     let in_last_round = || {
         let diff = facts(DiffCheck::Unknown { why: "not asked yet".into() });
         let mut proposal = proposal(&["general"], Rule::RequireAll, Some(diff));
-        proposal.policy.max_rounds = 1;
+        proposal.proposed.policy.max_rounds = 1;
         propose(proposal)
     };
     assert_eq!((changes_requested().escalation(), auto_rejected().escalation()), (None, None));
@@ -338,19 +338,19 @@ fn a_command_without_a_name_is_known_by_its_generation() {
 fn a_repeated_proposal_is_answered_and_another_one_is_refused() {
     let first = proposal(&["general"], Rule::RequireAll, None);
     let created = propose(first.clone());
-    let again = |change: fn(&mut super::Proposal)| {
+    let again = |change: fn(&mut super::Propose)| {
         let mut again = first.clone();
         change(&mut again);
         decide(&created, Command::Propose(Box::new(again))).map(|taken| (taken.events.len(), taken.reply))
     };
     assert_eq!(again(|_| ()), Ok((0, Reply::Submitted)));
     let key_reused = Err(Refusal::IdempotencyKeyReused { number: created.number });
-    assert_eq!(again(|again| again.personas.push("security".into())), key_reused);
-    assert_eq!(again(|again| again.proposer.phase = "4".into()), key_reused);
+    assert_eq!(again(|again| again.proposed.personas.push("security".into())), key_reused);
+    assert_eq!(again(|again| again.proposed.proposer.phase = "4".into()), key_reused);
     // Prepared before the review existed: it must be prepared again.
-    assert_eq!(again(|again| again.draft.content_hash = hash(9)), Err(Refusal::ContentMoved));
-    let prepared_again = |again: &mut super::Proposal| {
-        again.draft.content_hash = hash(9);
+    assert_eq!(again(|again| again.proposed.round.content_hash = hash(9)), Err(Refusal::ContentMoved));
+    let prepared_again = |again: &mut super::Propose| {
+        again.proposed.round.content_hash = hash(9);
         again.first_content = Some(hash(1));
     };
     assert_eq!(again(prepared_again), key_reused);
@@ -364,7 +364,7 @@ fn a_proposal_is_recognised_after_a_revision() {
         [claim("ada"), says("ada", Verdict::ChangesRequested), super::revise(&propose(first.clone()))],
     );
     assert_eq!(revised.round.number, 2);
-    let again = super::Proposal { first_content: Some(hash(1)), ..first };
+    let again = super::Propose { first_content: Some(hash(1)), ..first };
     let answer = decide(&revised, Command::Propose(Box::new(again))).map(|taken| taken.events.len());
     assert_eq!(answer, Ok(0));
 }

@@ -391,8 +391,8 @@ proptest! {
     ) {
         let personas = ["general", "security", "tests"];
         let mut first = proposal(&personas[..scripts.len()], rule, None);
-        first.policy.max_rounds = max_rounds;
-        first.policy.block_on_critical = scripts.len() > 1;
+        first.proposed.policy.max_rounds = max_rounds;
+        first.proposed.policy.block_on_critical = scripts.len() > 1;
         let begun = super::propose_at(first, START);
         let (mut review, mut log) = (begun.next, begun.events);
         let mut say = |review: &mut Review, command: Command| -> Result<(), TestCaseError> {

@@ -8,9 +8,9 @@ use crate::{
     finding::{FindingNumber, Grounding, Lines, Location, NewFinding, RequestedStatus, Severity},
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, AddSeat, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck, Draft,
-        GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Proposal, Recipient, ReleaseSeat,
-        Review, Revise, Role, UpdateFinding,
+        AcceptCounterPatch, AddMessage, AddSeat, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
+        GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Propose, Recipient, ReleaseSeat,
+        Review, Revise, Role, Round, UpdateFinding,
     },
     verdict::{ReviewMetrics, Verdict},
 };
@@ -33,11 +33,11 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn into_proposal(self) -> Proposal {
+    pub(super) fn into_proposal(self) -> Propose {
         let mut proposal = proposal(&PERSONAS[..self.seats], self.rule, self.diff.map(facts));
-        proposal.policy.max_rounds = self.max_rounds;
-        proposal.policy.block_on_critical = self.block;
-        proposal.policy.ungrounded_blocks = self.max_rounds > 1;
+        proposal.proposed.policy.max_rounds = self.max_rounds;
+        proposal.proposed.policy.block_on_critical = self.block;
+        proposal.proposed.policy.ungrounded_blocks = self.max_rounds > 1;
         proposal
     }
 }
@@ -246,11 +246,11 @@ impl Move {
                 // The proposer, an unnamed caller, or a caller without permission.
                 proposer_id: by.map(|by| if may_review(by) { "paul".into() } else { by.into() }),
                 completes: content(*completes).unwrap_or_else(|| hash(9)),
-                draft: Draft {
-                    content_hash: same.map_or_else(|| revision(review).draft.content_hash, |n| hash(u64::from(n))),
+                round: Round {
+                    content_hash: same.map_or_else(|| revision(review).round.content_hash, |n| hash(u64::from(n))),
                     diff: diff.clone().map(facts),
                     request_key: key.map(|key| format!("call {key}")),
-                    ..revision(review).draft
+                    ..revision(review).round
                 },
                 ..revision(review)
             }),

@@ -10,8 +10,8 @@ use crate::{
     consensus::Rule,
     ids::VALIDATOR,
     review::{
-        AcceptCounterPatch, AddMessage, Command, DiffCheck, Draft, GiveVerdict, OfferedPatch, PatchedContent, Review,
-        Revise, Role, Status, transition,
+        AcceptCounterPatch, AddMessage, Command, DiffCheck, GiveVerdict, OfferedPatch, PatchedContent, Review, Revise,
+        Role, Round, Status, transition,
     },
     verdict::Verdict,
 };
@@ -79,7 +79,7 @@ fn claims_of_the_wrong_reviewer() {
 #[test]
 fn without_an_id_the_agent_type_is_the_proposer() {
     let mut proposal = super::proposal(&["general"], Rule::RequireAll, None);
-    proposal.proposer.proposer_id = None;
+    proposal.proposed.proposer.proposer_id = None;
     let review = super::propose(proposal);
     check(&review, claim("gsd-executor"), "own_proposal");
 }
@@ -189,12 +189,12 @@ fn revisions_that_come_too_late_or_from_another() {
     let by_another = Revise { proposer_id: Some("ada".into()), ..revision(&from) };
     check(&from, Command::Revise(by_another), "not_the_proposer");
 
-    let draft = Draft { request_key: Some("call 7".into()), ..revision(&from).draft };
-    let keyed = Revise { draft, ..revision(&from) };
+    let round = Round { request_key: Some("call 7".into()), ..revision(&from).round };
+    let keyed = Revise { round, ..revision(&from) };
     let revised = after(&from, Command::Revise(keyed.clone()));
     check(
         &revised,
-        Command::Revise(Revise { draft: Draft { content_hash: hash(9), ..keyed.draft.clone() }, ..keyed }),
+        Command::Revise(Revise { round: Round { content_hash: hash(9), ..keyed.round.clone() }, ..keyed }),
         "idempotency_key_reused",
     );
 }

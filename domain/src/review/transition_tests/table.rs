@@ -200,7 +200,7 @@ fn repeats() {
     check(&pending(), &cancel());
     check(&approved(), &close());
     let mut keyed = super::revision(&changes_requested());
-    keyed.draft.request_key = Some("call 7".into());
+    keyed.round.request_key = Some("call 7".into());
     check(&changes_requested(), &Command::Revise(keyed));
 }
 

@@ -42,7 +42,11 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
     let fresh = format!("at version {}", review.version);
     match turn.action {
         CommandKind::Claim => {
-            let free = || ["ada", "bob", "cyd", "dan"].into_iter().find(|by| !review.holders().any(|held| held == *by));
+            let is_free = |by: &&str| {
+                let holds = review.holders().any(|held| held == *by);
+                !holds && review.seats.iter().all(|seat| seat.assigned.as_deref() != Some(*by))
+            };
+            let free = || ["ada", "bob", "cyd", "dan"].into_iter().find(is_free);
             let by = name.unwrap_or_else(|| free().unwrap_or("zoe").into());
             claim_of(review.round.content_hash.clone(), &by, turn.seat.as_deref(), applies())
         }

@@ -1,14 +1,15 @@
-use super::{named, policy};
+use super::{named_personas, policy};
 use domain::consensus::{Policy, PolicyRequest, Rule, RuleName};
 
 fn seats_of(personas: &[&str]) -> Result<Vec<String>, String> {
-    let named = named(personas.iter().map(ToString::to_string).collect()).map_err(|error| error.to_string());
+    let personas: Vec<_> = personas.iter().map(ToString::to_string).collect();
+    let named = named_personas(&personas).map_err(|error| error.to_string());
     named.map(Option::unwrap_or_default)
 }
 
 #[test]
 fn a_seat_for_each_persona_that_is_named() {
-    assert_eq!(named(Vec::new()).unwrap(), None);
+    assert_eq!(named_personas(&[]).unwrap(), None);
     assert_eq!(seats_of(&["tests", "security", "tests"]).unwrap(), ["tests", "security"]);
     assert_eq!(seats_of(&["a.b_c-D9"]).unwrap(), ["a.b_c-D9"]);
     let ten: Vec<_> = (0..10).map(|n| n.to_string()).collect();

@@ -1,20 +1,18 @@
-//! Limits on what a caller may send, checked before anything else looks at it. Every request lists its texts, so that
-//! one function checks them all.
+//! Checks what a caller sends before anything else looks at it: limits, and that no text contains a live token of this
+//! broker, which readers of the text could use. Every request lists its texts, so that one function checks them all.
 
-use crate::{
-    error::BrokerError,
-    requests::{DraftRequest, NewProposal, VerdictRequest},
-};
+use crate::{Shared, credentials::SecretHash, error::BrokerError};
 use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
 use domain::{
     finding::NewFinding,
     ids::VALIDATOR,
     limits::Limits,
-    review::{Command, TargetKind},
+    review::{Command, CreateReviewRequest, Proposer, TargetKind, TargetRequest},
     text::is_hidden,
-    verdict::ReviewMetrics,
+    verdict::{ReviewMetrics, VerdictRequest},
 };
 use std::borrow::Cow;
+use store::{SECRET_DIGITS, SECRET_PREFIX};
 
 /// The most findings of one verdict.
 const MAX_FINDINGS: usize = 100;
@@ -99,51 +97,52 @@ pub(crate) const fn target_field(kind: TargetKind) -> &'static str {
     }
 }
 
-impl DraftRequest {
-    pub(crate) fn texts<'a>(&'a self, proposer_id: Option<&'a String>) -> Vec<Text<'a>> {
-        let target = self.target.as_ref();
-        vec![
-            Text::new("intent", Intent, Some(&self.intent)),
-            name("base", self.base.as_ref()),
-            name(target.map_or("target", |target| target_field(target.kind)), target.map(|target| &target.name)),
-            name("target.base", target.and_then(|target| target.base_name.as_ref())),
-            Text::new("idempotency_key", Unlimited, self.request_key.as_ref()),
-            Text::new("description", Prose, self.description.as_ref()),
-            Text::new("diff", Diff, self.diff.as_ref()),
-            name("proposer_id", proposer_id),
-        ]
-    }
+/// The texts of a request for a new round.
+pub(crate) fn submission_texts(request: &CreateReviewRequest) -> Vec<Text<'_>> {
+    let target = |part: fn(&TargetRequest) -> &Option<String>| request.target.as_ref().and_then(|it| part(it).as_ref());
+    vec![
+        Text::new("intent", Intent, Some(&request.intent)),
+        name("base", request.base.as_ref()),
+        name(target_field(TargetKind::Branch), target(|target| &target.branch)),
+        name(target_field(TargetKind::Commit), target(|target| &target.commit)),
+        name(target_field(TargetKind::Range), target(|target| &target.range)),
+        name("target.base", target(|target| &target.base)),
+        Text::new("idempotency_key", Unlimited, request.idempotency_key.as_ref()),
+        Text::new("description", Prose, request.description.as_ref()),
+        Text::new("diff", Diff, request.diff.as_ref()),
+        name("proposer_id", request.proposer_id.as_ref()),
+    ]
 }
 
-impl NewProposal {
-    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
-        let proposer = &self.proposer;
-        let mut texts = self.draft.texts(proposer.proposer_id.as_ref());
-        texts.extend([
-            name("agent_type", Some(&proposer.agent_type)),
-            name("agent_role", Some(&proposer.agent_role)),
-            name("phase", Some(&proposer.phase)),
-            name("plan", proposer.plan.as_ref()),
-            name("task", proposer.task.as_ref()),
-            name("project", proposer.project.as_ref()),
-        ]);
-        texts
-    }
+/// The texts of a request for a new review.
+pub(crate) fn proposal_texts<'a>(proposer: &'a Proposer, request: &'a CreateReviewRequest) -> Vec<Text<'a>> {
+    let mut texts = submission_texts(request);
+    texts.extend([
+        name("agent_type", Some(&proposer.agent_type)),
+        name("agent_role", Some(&proposer.agent_role)),
+        name("phase", Some(&proposer.phase)),
+        name("plan", proposer.plan.as_ref()),
+        name("task", proposer.task.as_ref()),
+        name("project", proposer.project.as_ref()),
+    ]);
+    texts
 }
 
-impl VerdictRequest {
-    pub(crate) fn texts(&self, limits: &Limits) -> Vec<Text<'_>> {
-        let mut texts = vec![
-            name("reviewer_id", self.reviewer_id.as_ref()),
-            name("content_hash", self.content_hash.as_ref()),
-            name("metrics.model", self.metrics.as_ref().and_then(|metrics| metrics.model.as_ref())),
-            Text::new("reason", Prose, self.reason.as_ref()),
-            Text::new("summary", Prose, self.summary.as_ref()),
-        ];
-        texts.extend(self.findings.iter().flat_map(|finding| finding_texts(finding, limits)));
-        texts.push(Text::new("counter_patch", Diff, self.counter_patch.as_ref()));
-        texts
-    }
+pub(crate) fn verdict_texts<'a>(
+    request: &'a VerdictRequest,
+    findings: &'a [NewFinding],
+    limits: &Limits,
+) -> Vec<Text<'a>> {
+    let mut texts = vec![
+        name("reviewer_id", request.reviewer_id.as_ref()),
+        name("content_hash", request.content_hash.as_ref()),
+        name("metrics.model", request.metrics.as_ref().and_then(|metrics| metrics.model.as_ref())),
+        Text::new("reason", Prose, request.reason.as_ref()),
+        Text::new("summary", Prose, request.summary.as_ref()),
+    ];
+    texts.extend(findings.iter().flat_map(|finding| finding_texts(finding, limits)));
+    texts.push(Text::new("counter_patch", Diff, request.counter_patch.as_ref()));
+    texts
 }
 
 fn finding_texts<'a>(finding: &'a NewFinding, limits: &Limits) -> [Text<'a>; 6] {
@@ -233,4 +232,74 @@ pub(crate) fn invalid(field: &'static str, problem: String) -> BrokerError {
 
 fn within(field: &'static str, actual: usize, limit: usize, unit: &'static str) -> Checked {
     if actual > limit { Err(BrokerError::TooLong { field, actual, limit, unit }) } else { Ok(()) }
+}
+
+impl Shared {
+    /// Checks the texts of a request: their limits, then whether they contain a token.
+    pub(crate) async fn check_texts(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
+        check(&self.settings.limits, texts)?;
+        self.refuse_secrets(texts).await
+    }
+
+    /// Refuses a text that contains a token. Most texts contain nothing that looks like one and cost one search.
+    pub(crate) async fn refuse_secrets(&self, texts: &[Text<'_>]) -> Result<(), BrokerError> {
+        for text in texts {
+            let hashes = hashes_in(text.value.as_deref().unwrap_or_default());
+            if hashes.is_empty() {
+                continue;
+            }
+            let is_reviewer = hashes.iter().any(|hash| self.credentials.find_hashed(hash).is_some());
+            if is_reviewer || self.reader.has_live_token(&hashes).await? {
+                return Err(BrokerError::ContainsSecret { field: text.field });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The hashes of everything in the text that has the form of a token.
+fn hashes_in(text: &str) -> Vec<SecretHash> {
+    // Faster than searching for every position.
+    if !text.contains(SECRET_PREFIX) {
+        return Vec::new();
+    }
+    let length = SECRET_PREFIX.len() + SECRET_DIGITS;
+    let found = text.match_indices(SECRET_PREFIX).filter_map(|(start, _)| text.get(start..start + length));
+    found
+        .filter(|word| word.bytes().skip(SECRET_PREFIX.len()).all(|byte| byte.is_ascii_hexdigit()))
+        .map(SecretHash::from_secret)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SecretHash, hashes_in};
+    use store::new_secret;
+
+    #[test]
+    fn a_secret_is_found_wherever_it_stands() {
+        let (one, two) = (new_secret(), new_secret());
+        let hashes =
+            |secrets: &[&String]| secrets.iter().map(|secret| SecretHash::from_secret(secret)).collect::<Vec<_>>();
+        for text in [
+            one.clone(),
+            format!("take {one}."),
+            format!("docs_{one}0123"),
+            format!("cs_cs_{one}"),
+            format!("+token = \"{one}\"\n"),
+            format!("ж{one}ж"),
+        ] {
+            assert_eq!(hashes_in(&text), hashes(&[&one]), "{text}");
+        }
+        assert_eq!(hashes_in(&format!("{one}{two}")), hashes(&[&one, &two]));
+    }
+
+    #[test]
+    fn what_only_begins_like_one_is_none() {
+        let secret = new_secret();
+        let cut = &secret[..secret.len() - 1];
+        for text in ["", "cs_", "docs_and_specs_", cut, &format!("{cut}ж"), &format!("{cut}g"), &secret[3..]] {
+            assert_eq!(hashes_in(text), [], "{text}");
+        }
+    }
 }
