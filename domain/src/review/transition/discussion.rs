@@ -94,11 +94,16 @@ fn add_as_operator(review: &Review, message: AddMessage) -> Decided {
     Ok((vec![added], Reply::MessageAdded { seat: seat.map(|(index, _)| index), id: review.version + 1 }))
 }
 
-/// The sender wrote last in this round, and the other side, which is there, has not responded.
+/// The sender wrote last in this round, and the other side, which is there, has not responded. A party that is asked
+/// can always write, for example to an operator.
 fn is_out_of_turn(review: &Review, seat: &Seat, role: Role) -> bool {
+    let is_asked = match role {
+        Role::Proposer => review.asked_proposer.is_some() || seat.asked_proposer.is_some(),
+        Role::Reviewer => seat.asked_reviewer.is_some(),
+    };
     let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number && !last.responded);
     let is_alone = role == Role::Proposer && seat.claim.is_none();
-    last.is_some_and(|last| last.role == role) && !is_alone
+    last.is_some_and(|last| last.role == role) && !is_alone && !is_asked
 }
 
 /// Whether a message of `role` answers one of the other side.
