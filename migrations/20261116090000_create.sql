@@ -47,7 +47,7 @@ CREATE TABLE reviews (
     patch_id             TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.patch_id') STORED,
     tree_id              TEXT    GENERATED ALWAYS AS (body ->> '$.round.diff.check.tree_id') STORED,
     approved_hash        TEXT    GENERATED ALWAYS AS (body ->> '$.approved_hash') STORED,
-    escalated_for        TEXT    GENERATED ALWAYS AS (body ->> '$.escalated') STORED,
+    escalated_for        TEXT    GENERATED ALWAYS AS (body ->> '$.escalated.why') STORED,
     cancel_reason        TEXT    GENERATED ALWAYS AS (body ->> '$.cancel_reason') STORED,
     created_at_ms        INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.created_at') STORED,
     updated_at_ms        INTEGER NOT NULL GENERATED ALWAYS AS (body ->> '$.updated_at') STORED,
@@ -110,7 +110,8 @@ CREATE TABLE seats (
     vote                TEXT    GENERATED ALWAYS AS (body ->> '$.vote') STORED
                         CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
     reserved_for        TEXT    GENERATED ALWAYS AS (body ->> '$.reservation.reviewer') STORED,
-    reserved_until_tick INTEGER GENERATED ALWAYS AS (body ->> '$.reservation.until') STORED,
+    -- null also for a seat that was requested for one reviewer, which is reserved without an end
+    reserved_until_tick INTEGER GENERATED ALWAYS AS (nullif(body ->> '$.reservation.until', 9223372036854775807)) STORED,
     patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,
     last_message_role   TEXT    GENERATED ALWAYS AS (body ->> '$.last_message.role') STORED
                         CHECK (last_message_role = 'proposer' OR last_message_role = 'reviewer'),
@@ -168,15 +169,18 @@ CREATE INDEX findings_by_status ON findings (status, severity, number);
 CREATE INDEX findings_by_file ON findings (file, number) WHERE file IS NOT NULL;
 
 CREATE TABLE messages (
-    review   INTEGER NOT NULL REFERENCES reviews (number),
-    id       INTEGER NOT NULL,
-    round    INTEGER NOT NULL,
-    persona  TEXT    NOT NULL,
-    role     TEXT    NOT NULL CHECK (role IN ('proposer', 'reviewer')),
-    sender   TEXT,
-    body     TEXT    NOT NULL,
-    metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
-    at_ms    INTEGER NOT NULL,
+    review    INTEGER NOT NULL REFERENCES reviews (number),
+    id        INTEGER NOT NULL,
+    round     INTEGER NOT NULL,
+    -- null: a message to `recipient` and not in the discussion of one seat
+    persona   TEXT,
+    recipient TEXT,
+    role      TEXT    NOT NULL CHECK (role = 'proposer' OR role = 'reviewer' OR role = 'operator'),
+    sender    TEXT,
+    body      TEXT    NOT NULL,
+    anchor    TEXT CHECK (anchor IS NULL OR json_valid(anchor)),
+    metadata  TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
+    at_ms     INTEGER NOT NULL,
     PRIMARY KEY (review, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -211,6 +215,8 @@ CREATE TABLE events (
     at_ms      INTEGER NOT NULL,
     tick       INTEGER NOT NULL,
     payload    TEXT    NOT NULL CHECK (json_valid(payload)),
+    -- who must act after the command that caused this, as JSON
+    waiting_on TEXT,
     UNIQUE (review, version),
     CONSTRAINT an_event_of_a_review_is_whole CHECK ((review IS NULL) = (version IS NULL)
                                                 AND (review IS NULL) = (status IS NULL)

@@ -4,10 +4,12 @@ use crate::{
     diffs::{DiffState, Files},
     excerpt::{excerpt, paged_excerpt},
     issues::Issue,
+    messages::Message,
     reviews::{ReviewHead, SeatState},
 };
 use domain::{
     content::{Content, ContentHash},
+    credential::Authority,
     finding::FindingStatus,
     review::{Review, Seat},
 };
@@ -29,6 +31,20 @@ pub struct ClaimRequest {
     pub reviewer_id: Option<String>,
     /// The seat to take if the review has several. Default: the first free seat.
     pub persona: Option<String>,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AddSeatRequest {
+    /// The review: its id, its number, or a unique prefix of the id.
+    pub review_id: String,
+    /// The persona of the new seat, for example "security", or "@name" for one person or agent, which only that name
+    /// can claim.
+    pub reviewer: String,
+    /// The role you act in: proposer or operator.
+    pub role: Option<Authority>,
+    /// Your own id. Optional for the proposer.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]
@@ -59,7 +75,7 @@ pub struct ClaimResponse {
     /// Only for a reviewer that the broker started: a folder with the changed project, for you alone, until you have
     /// voted.
     pub workspace: Option<String>,
-    /// Present if this persona voted in an earlier round: what to look at now.
+    /// Present if this seat has voted or written before: what is new since then.
     pub re_review: Option<ReReview>,
     /// The claim was not granted: the broker sent the review back because its diff does not apply (validation_error).
     pub auto_rejected: bool,
@@ -92,7 +108,7 @@ impl ClaimResponse {
             content_hash: review.round.content_hash.clone(),
             diff,
             workspace: None,
-            re_review: seat.and_then(|seat| ReReview::for_persona(review, &seat.persona)),
+            re_review: seat.and_then(|seat| ReReview::of_seat(review, seat)),
             auto_rejected,
             next: Cow::Borrowed(match seat {
                 _ if auto_rejected => {
@@ -120,11 +136,18 @@ pub struct PersonaBrief {
     pub ignore: Vec<String>,
 }
 
-/// What a reviewer needs to know when it reviews a later round.
+/// What a reviewer needs to know when it comes back to a review.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReReview {
-    /// The round in which this persona last voted. get_proposal(since_round=...) shows what changed since.
+    /// The round in which this seat last voted, or else the current one. If it is an earlier round,
+    /// get_proposal(since_round=...) shows what changed since.
     pub since_round: u32,
+    /// Messages since this seat last voted or wrote, oldest first. get_discussion returns them in full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Message>,
+    /// Issues of this seat that the proposer disputes or has answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<String>,
     /// The open issues of this persona, with their current location. Use update_issue to say of each whether it is
     /// fixed, wont_fix or still open.
     pub issues: Vec<Issue>,
@@ -132,17 +155,23 @@ pub struct ReReview {
 }
 
 impl ReReview {
-    fn for_persona(review: &Review, persona: &str) -> Option<Self> {
-        let seat = review.seats.iter().find(|seat| seat.persona == persona)?;
-        let reviewed = seat.reviewed.as_ref().filter(|reviewed| reviewed.round < review.round.number)?;
+    /// What a reviewer that takes a seat again has to look at. The service adds the messages.
+    pub fn of_seat(review: &Review, seat: &Seat) -> Option<Self> {
+        seat.last_act?;
         let own = review.findings.iter().map(AsRef::as_ref);
-        let own = own.filter(|finding| finding.persona == persona && finding.status == FindingStatus::Open);
+        let own = own.filter(|finding| finding.persona == seat.persona && finding.status == FindingStatus::Open);
+        let answered = own.clone().filter(|finding| finding.reply.is_some());
+        let since_round = seat.reviewed.as_ref().map_or(review.round.number, |reviewed| reviewed.round);
         Some(Self {
-            since_round: reviewed.round,
+            since_round,
+            messages: Vec::new(),
+            answered: answered.map(|finding| finding.number.to_string()).collect(),
             issues: Issue::most_severe(review, own),
-            hint: Cow::Borrowed(
-                "Read what changed with get_proposal(since_round=...) and the messages with get_discussion. Check each of these issues. Raise new issues only on lines that changed since, unless they are critical.",
-            ),
+            hint: Cow::Borrowed(if since_round < review.round.number {
+                "Read what changed with get_proposal(since_round=...) and these messages. Check each of these issues. Raise new issues only on lines that changed since, unless they are critical."
+            } else {
+                "The content is the one you have seen, unless a counter-patch was accepted. Read these messages, check each of these issues, and answer with submit_verdict."
+            }),
         })
     }
 }

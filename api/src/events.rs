@@ -6,13 +6,16 @@ use domain::{
     finding::{FindingStatus, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, Role, Status},
+    review::{
+        Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, MessageAnchor, Recipient, Role, Status,
+    },
     reviewer_pool::{
         PoolEvent,
         scaling::{DrainReason, SpawnReason},
     },
     text::{count, ellipsize, escape},
     verdict::Verdict,
+    waiting_on::Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +46,9 @@ pub struct Event {
     /// The review's status after the event.
     pub status: Option<Status>,
     pub round: Option<u32>,
+    /// Who must act after the event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_on: Vec<Turn>,
     /// The review's version after the event.
     pub version: Option<u64>,
     #[serde(flatten)]
@@ -64,6 +70,7 @@ pub enum EventData {
     },
     Revised {
         intent: String,
+        change_note: Option<String>,
     },
     Claimed {
         persona: String,
@@ -84,6 +91,14 @@ pub enum EventData {
     ReservationEnded {
         persona: String,
         reviewer_id: String,
+    },
+    ClaimRenewed {
+        persona: String,
+        reviewer_id: String,
+    },
+    SeatAdded {
+        persona: String,
+        by_role: Authority,
     },
     VerdictGiven {
         persona: String,
@@ -112,9 +127,13 @@ pub enum EventData {
         note: Option<String>,
     },
     MessageAdded {
-        persona: String,
-        role: Role,
+        persona: Option<String>,
+        /// Whom it addresses, if it does not belong to one seat.
+        to: Option<Recipient>,
+        role: Authority,
         body: String,
+        anchor: Option<MessageAnchor>,
+        escalate: bool,
         /// The message put the review back into the queue.
         requeued: bool,
     },
@@ -187,7 +206,10 @@ impl From<&ReviewEvent> for EventData {
                 phase: shorten(&proposed.proposer.phase),
                 personas: shorten_all(&proposed.personas),
             },
-            ReviewEvent::Revised { round, .. } => Self::Revised { intent: shorten(&round.intent) },
+            ReviewEvent::Revised { round, .. } => Self::Revised {
+                intent: shorten(&round.intent),
+                change_note: round.change_note.as_deref().map(shorten),
+            },
             ReviewEvent::Claimed { persona, by, generation, .. } => {
                 Self::Claimed { persona: shorten(persona), reviewer_id: shorten(by), claim_generation: *generation }
             }
@@ -202,6 +224,12 @@ impl From<&ReviewEvent> for EventData {
             },
             ReviewEvent::ReservationEnded { persona, reviewer } => {
                 Self::ReservationEnded { persona: shorten(persona), reviewer_id: shorten(reviewer) }
+            }
+            ReviewEvent::ClaimRenewed { persona, by, .. } => {
+                Self::ClaimRenewed { persona: shorten(persona), reviewer_id: shorten(by) }
+            }
+            ReviewEvent::SeatAdded { persona, role, .. } => {
+                Self::SeatAdded { persona: shorten(persona), by_role: *role }
             }
             ReviewEvent::VerdictGiven(given) => Self::VerdictGiven {
                 persona: shorten(&given.persona),
@@ -224,15 +252,22 @@ impl From<&ReviewEvent> for EventData {
                 duplicate_of: updated.duplicate_of.map(|number| number.to_string()),
                 note: updated.note.as_deref().map(shorten),
             },
-            ReviewEvent::MessageAdded { persona, role, body, requeued, .. } => Self::MessageAdded {
-                persona: shorten(persona),
-                role: *role,
-                body: shorten(body),
-                requeued: requeued.is_some(),
-            },
-            ReviewEvent::CounterPatchAccepted { persona, patch, freed, .. } => {
-                Self::CounterPatchAccepted { persona: shorten(persona), patch: *patch, freed: shorten_all(freed) }
+            ReviewEvent::MessageAdded { persona, to, role, body, anchor, requeued, escalation, .. } => {
+                Self::MessageAdded {
+                    persona: persona.as_deref().map(shorten),
+                    to: *to,
+                    role: *role,
+                    body: shorten(body),
+                    anchor: anchor.clone(),
+                    escalate: escalation.is_some(),
+                    requeued: requeued.is_some(),
+                }
             }
+            ReviewEvent::CounterPatchAccepted { persona, patch, requeued, .. } => Self::CounterPatchAccepted {
+                persona: shorten(persona),
+                patch: *patch,
+                freed: requeued.seats.iter().take(MAX_ITEMS).map(|seat| shorten(&seat.persona)).collect(),
+            },
             ReviewEvent::CounterPatchRejected { persona, patch, .. } => {
                 Self::CounterPatchRejected { persona: shorten(persona), patch: *patch }
             }
@@ -296,9 +331,10 @@ impl Event {
         let project = self.project.as_ref().map_or(String::new(), |project| format!(" for {project}"));
         match &self.data {
             EventData::Proposed { intent, .. } => (format!("{actor} proposed {number}"), Some(intent.clone())),
-            EventData::Revised { intent } => {
-                (format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()), Some(intent.clone()))
-            }
+            EventData::Revised { intent, change_note } => (
+                format!("{actor} revised {number}: round {}", self.round.unwrap_or_default()),
+                Some(change_note.as_ref().unwrap_or(intent).clone()),
+            ),
             EventData::Claimed { persona, .. } => (format!("{actor} claimed {number} as {persona}"), None),
             EventData::AutoRejected { message, .. } => {
                 (format!("{number} went back to its proposer: the diff does not apply"), Some(message.clone()))
@@ -309,6 +345,10 @@ impl Event {
             EventData::ReservationEnded { reviewer_id, .. } => {
                 (format!("the reservation of {number} for {reviewer_id} ended"), None)
             }
+            EventData::ClaimRenewed { reviewer_id, .. } => {
+                (format!("the claim of {reviewer_id} on {number} was renewed"), None)
+            }
+            EventData::SeatAdded { persona, .. } => (format!("{actor} added the seat {persona} to {number}"), None),
             EventData::VerdictGiven { persona, verdict, reason, summary, counter_patch, issue_count, .. } => {
                 let verb = match verdict {
                     Verdict::Approved => "approved",
@@ -329,8 +369,13 @@ impl Event {
                 let verb = if *settles { "set" } else { "asked to set" };
                 (format!("{actor} {verb} {issue_id} of {number} to {wish}"), note.clone())
             }
-            EventData::MessageAdded { role, persona, body, .. } => {
-                (format!("{actor} wrote on {number} as the {role}, seat {persona}"), Some(body.clone()))
+            EventData::MessageAdded { role, persona, to, body, .. } => {
+                let place = match (persona, to) {
+                    (Some(persona), _) => format!(", seat {persona}"),
+                    (None, Some(to)) => format!(", to the {to}").replace("the everyone", "everyone"),
+                    (None, None) => String::new(),
+                };
+                (format!("{actor} wrote on {number} as the {role}{place}"), Some(body.clone()))
             }
             EventData::CounterPatchAccepted { persona, .. } => {
                 (format!("{actor} accepted the counter-patch of {persona} on {number}"), None)

@@ -4,8 +4,9 @@ pub use domain::query::Message;
 
 use crate::reviews::ReviewHead;
 use domain::{
+    credential::Authority,
     ids::{ReviewId, ReviewNumber},
-    review::Role,
+    review::{MessageAnchor, Recipient},
     verdict::Verdict,
 };
 use schemars::JsonSchema;
@@ -19,15 +20,20 @@ use std::borrow::Cow;
 pub struct MessageRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
-    /// The role you act in.
-    pub sender_role: Option<Role>,
+    /// The role you act in. An operator is a person who writes without a seat and out of turn.
+    pub sender_role: Option<Authority>,
     /// The message.
     pub body: String,
+    /// What the message refers to: an issue, a file with lines, or lines of the description.
+    pub anchor: Option<MessageAnchor>,
     /// A JSON object to store with the message, for example {"files": [...], "lines": [...]}.
     pub metadata: Option<Map<String, Value>>,
     /// The seat whose discussion is meant, if the review has several seats.
     pub persona: Option<String>,
-    /// Your own id. A reviewer gives the id that holds the seat. Optional.
+    /// Instead of persona. A proposer writes to all "reviewers". An operator writes to the "proposer", the "reviewers",
+    /// or "everyone" (the default).
+    pub to: Option<Recipient>,
+    /// Your own id. A reviewer gives the id that holds the seat. Required for an operator without a token.
     pub caller_id: Option<String>,
 }
 
@@ -39,7 +45,7 @@ pub struct MessageResponse {
     pub message_id: Option<u64>,
     /// The message started with a decision and was recorded as this verdict (front matter, if the persona allows it).
     pub verdict: Option<Verdict>,
-    pub sender_role: Role,
+    pub sender_role: Authority,
     /// What to do next.
     pub next: Cow<'static, str>,
 }

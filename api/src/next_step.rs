@@ -1,46 +1,78 @@
-//! Computes the `next` field of responses: the tools that the proposer or the reviewers can call now.
+//! Computes the `next` field of responses from [`waiting_on`]: what each party that must act can call now.
 
-use crate::reviews::has_counter_patch;
-use domain::review::{Review, Status};
+use domain::{
+    credential::Authority,
+    review::{Review, Status},
+    waiting_on::{Turn, TurnReason, TurnTool, waiting_on},
+};
 use std::borrow::Cow;
 
-/// One sentence about the next call, which is what a model needs most.
+/// A sentence for each party that must act, which is what a model needs most.
 pub fn next_step(review: &Review) -> Cow<'static, str> {
-    let several = review.seats.len() > 1;
-    Cow::Borrowed(match review.status {
-        Status::Pending if several && review.returned => {
-            "Back in the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true) or revise."
+    let turns = waiting_on(review);
+    let mut sentences: Vec<&'static str> = Vec::new();
+    for sentence in turns.iter().map(|turn| sentence(review, turn)) {
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
         }
-        Status::Pending if several => {
-            "In the queue. Each seat is for a different reviewer, who takes it with claim_review. The proposer can wait with get_review_status(wait=true)."
+    }
+    let waits_for_proposer = turns.iter().any(|turn| turn.who == Authority::Proposer);
+    if turns.is_empty() {
+        sentences.push("Closed. A further change needs a new proposal with create_review.");
+    } else if !waits_for_proposer {
+        sentences.push("The proposer waits with get_review_status(wait=true).");
+    }
+    match sentences.as_slice() {
+        [only] => Cow::Borrowed(only),
+        several => Cow::Owned(several.join(" ")),
+    }
+}
+
+fn sentence(review: &Review, turn: &Turn) -> &'static str {
+    let is_panel = review.seats.len() > 1;
+    match (turn.who, turn.tool) {
+        (Authority::Operator, _) => {
+            "Escalated (escalate_why): an operator looks at the review and writes with add_message(sender_role=\"operator\"), takes a seat with take_over, or cancels it. Until then, proposer and reviewers wait."
         }
-        Status::InReview if review.free_seats().next().is_some() => {
-            "Under review, with a free seat: a reviewer without a seat can call claim_review. A reviewer with a seat reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        (_, TurnTool::ClaimReview) if turn.name.is_some() => {
+            "The reviewer that the seat is reserved for takes it with claim_review."
         }
-        Status::InReview => {
-            "Under review. Reviewers who have not voted read with get_proposal and answer with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        (_, TurnTool::ClaimReview) if is_panel => {
+            "In the queue: each free seat is for a different reviewer, who takes it with claim_review."
         }
-        Status::ChangesRequested if several && !review.auto_rejected() => {
-            "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), decides a counter-patch with accept_counter_patch or reject_counter_patch, or asks one of them with add_message(persona=...)."
+        (_, TurnTool::ClaimReview) => "In the queue: a reviewer takes it with claim_review.",
+        (_, TurnTool::SubmitVerdict) => match turn.why {
+            TurnReason::Message => {
+                "The reviewer reads the new message with get_discussion and answers with submit_verdict, or with add_message."
+            }
+            TurnReason::CounterPatchAccepted => {
+                "The counter-patch was accepted: the reviewer reads the content with get_proposal and answers with submit_verdict."
+            }
+            TurnReason::CounterPatchRejected => {
+                "The counter-patch was rejected: the reviewer answers with submit_verdict."
+            }
+            _ => "Under review: the reviewer reads with get_proposal and answers with submit_verdict.",
+        },
+        (_, TurnTool::UpdateIssue) => {
+            "The proposer answered an issue: its reviewer decides with update_issue, and may vote again with submit_verdict."
         }
-        Status::Pending if review.returned => {
-            "Back in the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true) or revise."
+        (Authority::Proposer, TurnTool::AddMessage) => {
+            "The proposer reads the question with get_discussion and answers with add_message, or revises with create_review(review_id=...)."
         }
-        Status::Pending => {
-            "In the queue: a reviewer can call claim_review. The proposer can wait with get_review_status(wait=true)."
+        (_, TurnTool::AddMessage) => "The reviewer reads the question with get_discussion and answers with add_message.",
+        (_, TurnTool::AcceptCounterPatch) => {
+            "The proposer reads the counter-patch with get_proposal and calls accept_counter_patch or reject_counter_patch, revises with create_review(review_id=...), or asks with add_message."
         }
-        Status::Claimed => {
-            "Under review. The reviewer reads with get_proposal and answers with submit_verdict. The proposer waits with get_review_status(wait=true)."
+        (_, TurnTool::CreateReview) if is_panel && !review.auto_rejected() => {
+            "The proposer reads what each reviewer wants (iterations in get_proposal), then revises with create_review(review_id=...), answers an issue with update_issue, or asks one of them with add_message(persona=...)."
         }
-        Status::ChangesRequested if has_counter_patch(review) => {
-            "The proposer can call accept_counter_patch or reject_counter_patch, revise with create_review(review_id=...), or ask with add_message."
+        (_, TurnTool::CreateReview) => {
+            "The proposer reads verdict_reason, then revises with create_review(review_id=...), answers an issue with update_issue, or asks with add_message."
         }
-        Status::ChangesRequested => {
-            "The proposer reads verdict_reason, then revises with create_review(review_id=...) or asks with add_message."
-        }
-        Status::Approved => "Approved. The proposer lands exactly this content, then calls close_review.",
-        Status::Rejected => "Rejected as a whole. The proposer calls close_review and tries another approach.",
-        Status::Cancelled => "Cancelled. The only call left is close_review.",
-        Status::Closed => "Closed. A further change needs a new proposal with create_review.",
-    })
+        (_, TurnTool::CloseReview) => match review.status {
+            Status::Rejected => "Rejected as a whole. The proposer calls close_review and tries another approach.",
+            Status::Cancelled => "Cancelled. The proposer calls close_review.",
+            _ => "Approved. The proposer lands exactly this content, then calls close_review.",
+        },
+    }
 }

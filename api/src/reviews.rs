@@ -12,11 +12,13 @@ use crate::{
 use domain::{
     consensus::Escalation,
     content::{Content, ContentHash},
+    diff::AffectedFile,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{Category, Proposer, Review, Role, Seat, Status},
+    review::{Category, CounterPatch, PatchStatus, Proposer, Review, Role, Seat, Status},
     text::truncate,
     verdict::Verdict,
+    waiting_on::{Turn, waiting_on},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,9 @@ use std::borrow::Cow;
 const FEW_COMMITS: usize = 20;
 
 const INTENT_CHARS: usize = 160;
+
+/// Files listed beside a pending counter-patch. get_proposal returns its diff.
+const MAX_PATCH_FILES: usize = 20;
 
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -67,8 +72,8 @@ impl CreateReviewResponse {
             panel_because,
             policy: review.policy.into(),
             revised,
-            escalate: review.escalated.is_some(),
-            escalate_why: review.escalated,
+            escalate: review.escalation().is_some(),
+            escalate_why: review.escalation(),
             next: next_step(review),
         }
     }
@@ -96,9 +101,12 @@ pub struct ListReviewsRequest {
     pub limit: Option<u32>,
     /// The next_cursor of the previous page.
     pub cursor: Option<String>,
-    /// Wait until there is a review to claim. Requires status "pending". Default false.
+    /// Only reviews in which it is your turn (waiting_on). Requires caller_id or a token.
+    pub my_turn: Option<bool>,
+    /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). Default
+    /// false.
     pub wait: Option<bool>,
-    /// The version of your last response: only a newer event ends the wait. Default: any pending review ends it.
+    /// The seq of your last response: only a newer event ends the wait. Default: any pending review ends it.
     pub since: Option<u64>,
     /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
     #[schemars(range(min = 1))]
@@ -114,8 +122,8 @@ pub struct ListReviewsResponse {
     /// With status "pending" in queue order: critical, normal, low; oldest first. Otherwise newest first. With a
     /// caller_id also reviews in_review that have a free seat.
     pub reviews: Vec<ReviewRow>,
-    /// Pass it as `since` when you wait again.
-    pub version: u64,
+    /// The position in the broker's log. Pass it as `since` when you wait again.
+    pub seq: u64,
     /// Pass it as `cursor` for the next page. Absent on the last page.
     pub next_cursor: Option<String>,
     /// Only after a wait: whether it ended without news.
@@ -147,13 +155,17 @@ pub struct ReviewRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub free_seats: Vec<String>,
     pub has_diff: bool,
+    #[serde(flatten)]
+    pub messages: MessageTotals,
+    #[serde(flatten)]
+    pub counter_patch: CounterPatchState,
     pub created_at: jiff::Timestamp,
     pub updated_at: jiff::Timestamp,
 }
 
 impl ReviewRow {
-    /// `caller` can claim the free seats that are listed.
-    pub fn new(review: &Review, caller: Option<&str>) -> Self {
+    /// `claimant` can claim the free seats that are listed; `caller` has unread messages.
+    pub fn new(review: &Review, claimant: Option<&str>, caller: Option<&str>) -> Self {
         Self {
             id: review.id,
             head: review.into(),
@@ -163,8 +175,10 @@ impl ReviewRow {
             priority: review.priority,
             claimed_by: review.claimed_by().map(str::to_owned),
             reserved_for: review.reserved_for().map(str::to_owned),
-            free_seats: review.claimable_by(caller),
+            free_seats: review.claimable_by(claimant),
             has_diff: review.round.diff.is_some(),
+            messages: MessageTotals::new(review, caller),
+            counter_patch: review.into(),
             created_at: review.created_at.into(),
             updated_at: review.updated_at.into(),
         }
@@ -176,15 +190,65 @@ impl ReviewRow {
 pub struct ReviewStatusRequest {
     /// The review: its id, its number, or a unique prefix of the id.
     pub review_id: String,
-    /// Wait until the review changes. Default false.
+    /// Wait until the review changes. Returns at once if it is your turn (waiting_on). Default false.
     pub wait: Option<bool>,
     /// The version of your last response: only a newer version ends the wait, so no change is missed.
     pub since: Option<u64>,
     /// How long to wait, in seconds, from 1 to {wait_max}. Default {wait_default}.
     #[schemars(range(min = 1))]
     pub timeout_seconds: Option<u64>,
-    /// Your own id. Optional.
+    /// Your own id. With it the broker knows when it is your turn, and counts your unread messages.
     pub caller_id: Option<String>,
+}
+
+/// How many messages a review has, and which are new to the caller.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MessageTotals {
+    /// Messages of all rounds and seats. get_discussion returns them.
+    pub message_count: u32,
+    pub last_message_by: Option<String>,
+    pub last_message_id: Option<u64>,
+    /// Messages since you last wrote or decided in this review. Only with caller_id or a token.
+    pub unread_messages: Option<u32>,
+}
+
+impl MessageTotals {
+    fn new(review: &Review, caller: Option<&str>) -> Self {
+        let messages = &review.messages;
+        Self {
+            message_count: messages.total,
+            last_message_by: messages.last_by.clone(),
+            last_message_id: messages.last_id,
+            unread_messages: caller.and_then(|caller| review.unread(caller)),
+        }
+    }
+}
+
+/// The last counter-patch of the active round.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CounterPatchState {
+    /// A counter-patch waits for the proposer's decision.
+    pub has_counter_patch: bool,
+    /// What became of the last counter-patch.
+    pub counter_patch_status: Option<PatchStatus>,
+    /// The files that a pending counter-patch changes.
+    pub counter_patch_affected_files: Option<Vec<AffectedFile>>,
+}
+
+impl From<&Review> for CounterPatchState {
+    fn from(review: &Review) -> Self {
+        let pending = review.seats.iter().find_map(Seat::pending_patch);
+        let offered = review.seats.iter().filter_map(|seat| seat.patch.as_ref());
+        let last = pending.or_else(|| offered.max_by_key(|patch| patch.id));
+        let files = |patch: &CounterPatch| patch.files.iter().take(MAX_PATCH_FILES).cloned().collect();
+        Self {
+            has_counter_patch: pending.is_some(),
+            counter_patch_status: last.map(|patch| patch.status),
+            counter_patch_affected_files: pending.map(files),
+        }
+    }
 }
 
 /// What every response about a review starts with.
@@ -196,6 +260,8 @@ pub struct ReviewHead {
     /// Grows with every change. Pass it as `since` to get_review_status(wait=true).
     pub version: u64,
     pub current_round: u32,
+    /// Who must act next, and why. Empty once the review is closed.
+    pub waiting_on: Vec<Turn>,
 }
 
 impl From<&Review> for ReviewHead {
@@ -206,6 +272,7 @@ impl From<&Review> for ReviewHead {
             status: review.status,
             version: review.version,
             current_round: review.round.number,
+            waiting_on: waiting_on(review),
         }
     }
 }
@@ -254,7 +321,7 @@ impl From<&Review> for ReviewState {
             approved_hash: review.approved_hash.clone(),
             diff: DiffState::new(review, 0),
             auto_rejected: review.auto_rejected(),
-            escalate: review.escalated.is_some(),
+            escalate: review.escalation().is_some(),
             issues: IssueTotals::of_review(review),
             created_at: review.created_at.into(),
             updated_at: review.updated_at.into(),
@@ -280,15 +347,18 @@ pub struct ReviewStatusResponse {
     pub escalate_why: Option<Escalation>,
     /// Cost of the verdicts so far, as far as reviewers report it.
     pub cost_usd: Option<f64>,
-    /// A counter-patch waits for the proposer's decision.
-    pub has_counter_patch: bool,
+    #[serde(flatten)]
+    pub counter_patch: CounterPatchState,
+    #[serde(flatten)]
+    pub messages: MessageTotals,
     pub cancel_reason: Option<String>,
     /// Only after a wait: whether it ended without a change.
     pub timed_out: Option<bool>,
 }
 
-impl From<&Review> for ReviewStatusResponse {
-    fn from(review: &Review) -> Self {
+impl ReviewStatusResponse {
+    /// `caller` has unread messages.
+    pub fn new(review: &Review, caller: Option<&str>) -> Self {
         let decision = review.decision.as_ref();
         Self {
             head: review.into(),
@@ -298,9 +368,10 @@ impl From<&Review> for ReviewStatusResponse {
             verdict_reason: decision.and_then(|decision| decision.reason.as_deref()).map(paged_excerpt),
             verdict_by: decision.map(|decision| decision.by.clone()),
             content_hash: review.round.content_hash.clone(),
-            escalate_why: review.escalated,
+            escalate_why: review.escalation(),
             cost_usd: (review.cost_micro_usd > 0).then(|| dollars(review.cost_micro_usd)),
-            has_counter_patch: has_counter_patch(review),
+            counter_patch: review.into(),
+            messages: MessageTotals::new(review, caller),
             cancel_reason: review.cancel_reason.as_deref().map(excerpt),
             timed_out: None,
         }
@@ -362,11 +433,8 @@ impl From<&Seat> for SeatState {
             verdict: seat.vote,
             reserved_for: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
             could_not_review: seat.gave_up.as_deref().map(excerpt),
-            has_counter_patch: seat.patch.is_some(),
+            has_counter_patch: seat.pending_patch().is_some(),
         }
     }
 }
 
-pub(crate) fn has_counter_patch(review: &Review) -> bool {
-    review.seats.iter().any(|seat| seat.patch.is_some())
-}

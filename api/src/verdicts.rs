@@ -6,7 +6,7 @@ use crate::{
     consensus::Consensus,
     issues::Issue,
     next_step::next_step,
-    reviews::{ReviewHead, SeatState, has_counter_patch},
+    reviews::{CounterPatchState, ReviewHead, SeatState},
 };
 use domain::{consensus::Escalation, content::ContentHash, finding::FindingNumber, review::Review, verdict::Verdict};
 use schemars::JsonSchema;
@@ -31,7 +31,8 @@ pub struct VerdictResponse {
     /// A person should look at the review.
     pub escalate: bool,
     pub escalate_why: Option<Escalation>,
-    pub has_counter_patch: bool,
+    #[serde(flatten)]
+    pub counter_patch: CounterPatchState,
     /// What to do next.
     pub next: Cow<'static, str>,
 }
@@ -48,9 +49,9 @@ impl VerdictResponse {
             seats: review.seats.iter().map(SeatState::from).collect(),
             content_hash: review.round.content_hash.clone(),
             approved_hash: review.approved_hash.clone(),
-            escalate: review.escalated.is_some(),
-            escalate_why: review.escalated,
-            has_counter_patch: has_counter_patch(review),
+            escalate: review.escalation().is_some(),
+            escalate_why: review.escalation(),
+            counter_patch: review.into(),
             next: next_step(review),
         }
     }

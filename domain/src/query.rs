@@ -1,8 +1,9 @@
 //! Arguments and rows of queries. The store executes them, and the API returns the rows as they are.
 
 use crate::{
+    credential::Authority,
     ids::ReviewNumber,
-    review::Role,
+    review::{MessageAnchor, Recipient},
     verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
@@ -31,12 +32,18 @@ crate::string_enum! {
 pub struct Message {
     pub id: u64,
     pub round: u32,
-    pub persona: String,
-    pub sender_role: Role,
+    /// The seat whose discussion it belongs to.
+    pub persona: Option<String>,
+    /// Whom it addresses, if it does not belong to one seat.
+    pub to: Option<Recipient>,
+    /// An operator is a person who holds no seat.
+    pub sender_role: Authority,
     pub caller_id: Option<String>,
     pub body: String,
     /// The length of the whole body in characters, if it does not fit on one page. The next page continues it.
     pub body_total: Option<usize>,
+    /// What it refers to.
+    pub anchor: Option<MessageAnchor>,
     #[schemars(with = "Option<Map<String, Value>>")]
     pub metadata: Option<Value>,
     pub at: jiff::Timestamp,

@@ -313,6 +313,10 @@ pub struct Seat {
     pub asked_proposer: Option<Asked>,
     /// Messages of this round that answered a message of the other side.
     pub exchanges: u32,
+    /// Messages that this seat's reviewer can read: of its discussion, to all seats, of operators.
+    pub messages: u32,
+    /// How many of them there were when a reviewer last wrote or gave a verdict from this seat.
+    pub messages_seen: u32,
     /// The version of the review at which a reviewer last wrote or gave a verdict from this seat.
     pub last_act: Option<u64>,
     pub superseded: Option<Superseded>,
@@ -410,6 +414,8 @@ pub struct MessageCount {
     pub last_id: Option<u64>,
     pub last_by: Option<String>,
     pub last_digest: Option<String>,
+    /// How many there were when the proposer last wrote, revised or answered a counter-patch.
+    pub seen_by_proposer: u32,
 }
 
 /// The latest verdict that carries a reason or moved the status.
@@ -464,6 +470,14 @@ impl Review {
         let claimed =
             self.seats.iter().enumerate().filter_map(|(index, seat)| Some((index, seat, seat.claim.as_ref()?)));
         claimed.into_iter().find(|(_, _, claim)| is_meant(claim))
+    }
+
+    /// Messages that were written since `name` last acted in this review; `None` for a stranger.
+    pub fn unread(&self, name: &str) -> Option<u32> {
+        if name == self.proposer.identity() {
+            return Some(self.messages.total - self.messages.seen_by_proposer);
+        }
+        self.seats.iter().find(|seat| seat.is_held_by(name)).map(|seat| seat.messages - seat.messages_seen)
     }
 
     /// Why the review waits for an operator.

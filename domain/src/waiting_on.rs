@@ -3,9 +3,11 @@
 
 use crate::{
     credential::Authority,
-    review::{Asked, CommandKind, Review, Seat, Status},
-    time::Timestamp,
+    review::{Asked, Review, Seat, Status},
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 crate::string_enum! {
     /// Why a party must act.
@@ -31,18 +33,32 @@ crate::string_enum! {
     }
 }
 
-/// One party that must act.
-#[derive(Debug, Clone, PartialEq, Eq)]
+crate::string_enum! {
+    /// The operation that a party is expected to call.
+    TurnTool {
+        ClaimReview = "claim_review",
+        SubmitVerdict = "submit_verdict",
+        AddMessage = "add_message",
+        UpdateIssue = "update_issue",
+        CreateReview = "create_review",
+        AcceptCounterPatch = "accept_counter_patch",
+        CloseReview = "close_review",
+    }
+}
+
+/// A party that must act.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     pub who: Authority,
-    /// The persona of the seat that the turn is about; `None` if it is about the whole review.
+    /// The persona of the seat that it is about. Absent if it is about the whole review.
     pub seat: Option<String>,
-    /// The name of the party; `None` if any reviewer or operator can act.
+    /// The party's name. Absent if any reviewer or operator can act.
     pub name: Option<String>,
     pub why: TurnReason,
-    pub since: Timestamp,
-    /// What the party is expected to do. Other commands may be allowed as well.
-    pub action: CommandKind,
+    pub since: jiff::Timestamp,
+    /// The expected call. Other calls may be allowed as well.
+    pub tool: TurnTool,
 }
 
 /// Who asks whether it is their turn. `None` leaves open what the caller did not say.
@@ -88,25 +104,25 @@ pub fn waiting_on(review: &Review) -> Vec<Turn> {
             seat: None,
             name: None,
             why: TurnReason::Escalated,
-            since: escalated.at,
-            action: CommandKind::Message,
+            since: escalated.at.into(),
+            tool: TurnTool::AddMessage,
         }];
     }
     let mut turns: Vec<Turn> = review.seats.iter().flat_map(|seat| seat_turns(review, seat)).collect();
     let asked = review.asked_proposer.as_ref().filter(|_| is_undecided(review));
-    turns.extend(asked.map(|asked| proposer(review, None, asked, CommandKind::Message)));
+    turns.extend(asked.map(|asked| proposer(review, None, asked, TurnTool::AddMessage)));
     let is_answering = turns.iter().any(|turn| turn.who == Authority::Proposer && turn.why != TurnReason::Message);
-    let (why, action) = match review.status {
+    let (why, tool) = match review.status {
         Status::Pending | Status::Claimed | Status::InReview | Status::Closed => return turns,
         // A counter-patch is on offer.
         Status::ChangesRequested if is_answering => return turns,
-        Status::ChangesRequested if review.auto_rejected() => (TurnReason::DiffDoesNotApply, CommandKind::Revise),
-        Status::ChangesRequested => (TurnReason::ChangesRequested, CommandKind::Revise),
-        Status::Approved => (TurnReason::Approved, CommandKind::Close),
-        Status::Rejected => (TurnReason::Rejected, CommandKind::Close),
-        Status::Cancelled => (TurnReason::Cancelled, CommandKind::Close),
+        Status::ChangesRequested if review.auto_rejected() => (TurnReason::DiffDoesNotApply, TurnTool::CreateReview),
+        Status::ChangesRequested => (TurnReason::ChangesRequested, TurnTool::CreateReview),
+        Status::Approved => (TurnReason::Approved, TurnTool::CloseReview),
+        Status::Rejected => (TurnReason::Rejected, TurnTool::CloseReview),
+        Status::Cancelled => (TurnReason::Cancelled, TurnTool::CloseReview),
     };
-    turns.insert(0, proposer(review, None, &Asked { why, since: review.status_since }, action));
+    turns.insert(0, proposer(review, None, &Asked { why, since: review.status_since }, tool));
     turns
 }
 
@@ -123,9 +139,9 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     if offers.is_some() {
         let since = seat.asked_proposer.as_ref().map_or(seat.since, |asked| asked.since);
         let asked = Asked { why: TurnReason::CounterPatchOffered, since };
-        turns.push(proposer(review, Some(seat), &asked, CommandKind::AcceptCounterPatch));
+        turns.push(proposer(review, Some(seat), &asked, TurnTool::AcceptCounterPatch));
     } else if let Some(asked) = asked_proposer {
-        turns.push(proposer(review, Some(seat), asked, CommandKind::Message));
+        turns.push(proposer(review, Some(seat), asked, TurnTool::AddMessage));
     }
     let must_vote = is_open && seat.vote.is_none();
     let asked_reviewer = seat.asked_reviewer.as_ref();
@@ -136,8 +152,8 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
             seat: Some(seat.persona.clone()),
             name: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
             why: why.unwrap_or(TurnReason::Unclaimed),
-            since: seat.since,
-            action: CommandKind::Claim,
+            since: seat.since.into(),
+            tool: TurnTool::ClaimReview,
         }),
         // The reviewer waits for an answer.
         Some(_) if must_vote && !turns.is_empty() => {}
@@ -146,8 +162,8 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
             seat: Some(seat.persona.clone()),
             name: Some(claim.by.clone()),
             why: why.unwrap_or(TurnReason::Reviewing),
-            since: asked_reviewer.map_or(claim.at, |asked| asked.since),
-            action: CommandKind::Verdict,
+            since: asked_reviewer.map_or(claim.at, |asked| asked.since).into(),
+            tool: TurnTool::SubmitVerdict,
         }),
         Some(claim) if is_undecided(review) || review.status == Status::Approved => {
             turns.extend(asked_reviewer.map(|asked| Turn {
@@ -155,10 +171,10 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
                 seat: Some(seat.persona.clone()),
                 name: Some(claim.by.clone()),
                 why: asked.why,
-                since: asked.since,
-                action: match asked.why {
-                    TurnReason::IssueAnswered => CommandKind::UpdateIssue,
-                    _ => CommandKind::Message,
+                since: asked.since.into(),
+                tool: match asked.why {
+                    TurnReason::IssueAnswered => TurnTool::UpdateIssue,
+                    _ => TurnTool::AddMessage,
                 },
             }));
         }
@@ -167,13 +183,13 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     turns
 }
 
-fn proposer(review: &Review, seat: Option<&Seat>, asked: &Asked, action: CommandKind) -> Turn {
+fn proposer(review: &Review, seat: Option<&Seat>, asked: &Asked, tool: TurnTool) -> Turn {
     Turn {
         who: Authority::Proposer,
         seat: seat.map(|seat| seat.persona.clone()),
         name: Some(review.proposer.identity().into()),
         why: asked.why,
-        since: asked.since,
-        action,
+        since: asked.since.into(),
+        tool,
     }
 }

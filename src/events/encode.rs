@@ -61,6 +61,7 @@ pub(crate) fn to_event(record: &EventRecord) -> Event {
         actor: record.actor.as_deref().map(|actor| ellipsize(actor, MAX_ACTOR_CHARS).into_owned()),
         status: record.status,
         round: record.round,
+        waiting_on: record.waiting_on.clone(),
         version: review.map(|(.., version)| version),
         data: match &record.entry {
             LogEntry::Review { recorded, .. } => EventData::from(&recorded.event),

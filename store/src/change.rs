@@ -7,6 +7,7 @@ use domain::{
     review::{LoggedEvent, Review},
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
+    waiting_on::waiting_on,
 };
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
@@ -20,6 +21,7 @@ pub struct Change {
     pub(crate) seats: Vec<String>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) payloads: Vec<String>,
+    pub(crate) waiting_on: String,
     pub(crate) tick: Tick,
     /// The content of the review's round, if the events bring a new one.
     pub content: Option<Arc<Content>>,
@@ -41,7 +43,8 @@ impl Change {
         let body = |finding: &Arc<Finding>| Ok((finding.number.0, serde_json::to_string(finding.as_ref())?));
         let findings = touched.map(body).collect::<Result<_, serde_json::Error>>()?;
         let body = serde_json::to_string(&*review)?;
-        Ok(Self { review, body, seats, events, payloads, tick, content: None, patch: None, findings })
+        let waiting_on = serde_json::to_string(&waiting_on(&review))?;
+        Ok(Self { review, body, seats, events, payloads, waiting_on, tick, content: None, patch: None, findings })
     }
 
     pub fn review(&self) -> &Arc<Review> {

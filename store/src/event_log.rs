@@ -7,6 +7,7 @@ use domain::{
     review::{LoggedEvent, Status},
     reviewer_pool::PoolEvent,
     time::{Tick, Timestamp},
+    waiting_on::Turn,
 };
 use prometheus_client::metrics::histogram::Histogram;
 use std::{
@@ -29,6 +30,8 @@ pub struct EventRecord {
     /// Status and round of the review after the command that caused this.
     pub status: Option<Status>,
     pub round: Option<u32>,
+    /// Who had to act after that command.
+    pub waiting_on: Vec<Turn>,
     /// The review's current intent.
     pub intent: Option<String>,
     /// The project it belongs to. The outer `None` means unknown: the pool's reviewer has no row.

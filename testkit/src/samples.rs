@@ -12,7 +12,7 @@ use domain::{
 use std::time::Duration;
 
 /// The rules of the default settings.
-pub const RULES: Rules = Rules { lease: Duration::from_secs(1200) };
+pub const RULES: Rules = Rules { lease: Duration::from_secs(1200), max_exchanges: 8 };
 
 pub fn proposer() -> Proposer {
     Proposer {
@@ -42,7 +42,7 @@ pub fn content(intent: &str) -> Content {
 /// The first round of a review, with `content`.
 pub fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Round { number: 1, content_hash, intent, diff: None, request_key: None, target: None }
+    Round { number: 1, content_hash, intent, diff: None, change_note: None, request_key: None, target: None }
 }
 
 /// The proposal of `content` as review `number`, with one seat per persona.

@@ -7,9 +7,10 @@ use crate::{
     query_types::{CounterPatchRow, Page, RoundRow},
 };
 use domain::{
+    credential::Authority,
     ids::ReviewNumber,
     query::{Iteration, Message, ReviewerEffort},
-    review::Role,
+    review::Recipient,
     time::Timestamp,
     verdict::Verdict,
 };
@@ -39,7 +40,7 @@ impl Reader {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let one_more = i64::from(limit) + 1;
         let rows = sqlx::query!(
-            "SELECT id, round, persona, role, sender, body, metadata, at_ms FROM messages
+            "SELECT id, round, persona, recipient, role, sender, body, anchor, metadata, at_ms FROM messages
              WHERE review = ?1 AND id > ?2 AND (?3 IS NULL OR round = ?3) ORDER BY id LIMIT ?4",
             number.0,
             after,
@@ -57,10 +58,12 @@ impl Reader {
                     id: to_u64(row.id)?,
                     round: to_u32(row.round)?,
                     persona: row.persona,
-                    sender_role: parse_word(&row.role, Role::parse)?,
+                    to: row.recipient.as_deref().map(|word| parse_word(word, Recipient::parse)).transpose()?,
+                    sender_role: parse_word(&row.role, Authority::parse)?,
                     caller_id: row.sender,
                     body: row.body,
                     body_total: None,
+                    anchor: row.anchor.as_deref().map(serde_json::from_str).transpose()?,
                     metadata: row.metadata.as_deref().map(serde_json::from_str).transpose()?,
                     at: Timestamp(row.at_ms).into(),
                 })

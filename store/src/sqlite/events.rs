@@ -212,7 +212,7 @@ const fn order_by(filter: &EventFilter, order: EventOrder) -> &'static str {
 /// The query of [`EventRow`]s without order and limit. `times` is [`TIMES`] or empty. `walk` is the range of sequence numbers it looks at, without the end.
 fn select(times: &str, filter: &EventFilter, walk: (i64, i64)) -> QueryBuilder<Sqlite> {
     let mut sql = QueryBuilder::<Sqlite>::new(
-        "SELECT e.seq, e.at_ms, e.tick, e.actor, e.status, e.round, e.version, e.payload, r.number, r.id, r.intent,
+        "SELECT e.seq, e.at_ms, e.tick, e.actor, e.status, e.round, e.version, e.payload, e.waiting_on, r.number, r.id, r.intent,
                 coalesce(r.project, p.project) AS project, p.id IS NOT NULL AS has_reviewer",
     );
     sql.push(times).push(" FROM events e ");
@@ -270,6 +270,7 @@ struct EventRow {
     round: Option<i64>,
     version: Option<i64>,
     payload: String,
+    waiting_on: Option<String>,
     number: Option<i64>,
     id: Option<String>,
     intent: Option<String>,
@@ -313,6 +314,7 @@ impl EventRow {
             actor: self.actor,
             status: self.status.map(|status| parse_word(&status, Status::parse)).transpose()?,
             round: self.round.map(to_u32).transpose()?,
+            waiting_on: self.waiting_on.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default(),
             intent: self.intent,
             project,
             entry,

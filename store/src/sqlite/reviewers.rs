@@ -137,7 +137,8 @@ impl Reader {
     }
 
     /// Seats of `personas` in a project that a one-shot reviewer may claim now, at most `limit`, in the order of the
-    /// queue. Excludes seats that were given up in this round, and escalated reviews.
+    /// queue. Excludes seats that were given up in this round, and reviews that wait for
+    /// an operator.
     pub async fn list_one_shot_seats(
         &self,
         project: Option<&str>,
@@ -152,7 +153,8 @@ impl Reader {
             let rows = sqlx::query!(
                 r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
                  FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
-                 WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2 AND r.escalated_for IS NULL
+                 WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2
+                 AND (r.escalated_for IS NULL OR r.body ->> '$.escalated.answered')
                  AND s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL AND s.gave_up IS NULL
                  AND s.persona IN (SELECT value FROM json_each(?3))
                  ORDER BY r.priority, r.number LIMIT ?4"#,

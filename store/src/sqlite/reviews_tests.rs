@@ -55,19 +55,20 @@ impl StoredReview {
     }
 
     async fn claim(&mut self) {
-        let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
+        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: false, check: None };
         self.apply(Command::Claim(claim), None).await;
     }
 
-    async fn add_message(&mut self, role: Role, body: &str) {
-        let message = AddMessage { role, by: None, persona: None, body: body.into(), metadata: None };
+    async fn add_message(&mut self, role: Authority, body: &str) {
+        let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
+        let message = AddMessage { role, by, persona, to, body: body.into(), anchor, metadata };
         self.apply(Command::AddMessage(message), None).await;
     }
 
     /// Requests changes with a counter-patch, which the proposer then accepts.
     async fn replace_content(&mut self, intent: &str) {
         let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
-        self.give_verdict(Some(OfferedPatch { check: Some(applies.clone()) })).await;
+        self.give_verdict(Some(OfferedPatch { check: Some(applies.clone()), files: Vec::new() })).await;
         let content = content(intent);
         let patch = self.review.seats[0].patch.as_ref().unwrap().id;
         let patched = PatchedContent {
@@ -148,7 +149,7 @@ async fn a_stored_review_has_the_last_message_of_either_side() {
     let path = folder.path().join("countersign.db");
     let mut stored = StoredReview::propose(&path).await;
     stored.claim().await;
-    for (role, body) in [(Role::Proposer, "read this"), (Role::Reviewer, "why?"), (Role::Proposer, "for you")] {
+    for (role, body) in [(Authority::Proposer, "read this"), (Authority::Reviewer, "why?"), (Authority::Proposer, "for you")] {
         stored.add_message(role, body).await;
     }
     let before = stored.review.clone();
@@ -163,12 +164,12 @@ async fn a_message_of_an_earlier_round_is_not_taken_for_an_answer() {
     let path = folder.path().join("countersign.db");
     let mut stored = StoredReview::propose(&path).await;
     stored.claim().await;
-    stored.add_message(Role::Reviewer, "why?").await;
+    stored.add_message(Authority::Reviewer, "why?").await;
     stored.request_changes().await;
-    stored.add_message(Role::Proposer, "what do you mean?").await;
+    stored.add_message(Authority::Proposer, "what do you mean?").await;
     stored.revise("the second").await;
     stored.claim().await;
-    stored.add_message(Role::Reviewer, "better").await;
+    stored.add_message(Authority::Reviewer, "better").await;
     let before = stored.review.clone();
     stored.end().await;
     assert_eq!(reload(&path).await, before);
@@ -242,6 +243,6 @@ async fn a_stored_review_has_its_cost_and_what_was_voted_on() {
     let before = stored.review.clone();
     stored.end().await;
     assert_eq!(reload(&path).await, before);
-    assert_eq!((before.escalated, before.cost_micro_usd), (Some(Escalation::Rounds), 300_000));
+    assert_eq!((before.escalation(), before.cost_micro_usd), (Some(Escalation::Rounds), 300_000));
     assert_eq!(before.seats[0].reviewed.as_ref().map(|reviewed| reviewed.round), Some(3));
 }

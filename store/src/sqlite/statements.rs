@@ -39,7 +39,7 @@ const UPSERT_SEAT: &str = "INSERT INTO seats (review, position, body) VALUES (?1
     ON CONFLICT (review, position) DO UPDATE SET body = excluded.body WHERE body <> excluded.body";
 
 const APPEND_EVENT: &str = "INSERT INTO events (seq, review, version, kind, actor, status, round, generation, at_ms,
-    tick, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    tick, payload, waiting_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
 const UPSERT_ROUND: &str = "INSERT INTO rounds (review, round, content_hash, submitted_at_ms, target)
     VALUES (?1, ?2, ?3, ?4, ?5)
@@ -50,8 +50,8 @@ const INSERT_VERDICT: &str = "INSERT INTO verdicts (review, id, round, persona, 
     summary, metrics, content_hash, at_ms, claimed_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
-const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, role, sender, body, metadata, at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const INSERT_MESSAGE: &str = "INSERT INTO messages (review, id, round, persona, recipient, role, sender, body,
+    anchor, metadata, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 const INSERT_PATCH: &str = "INSERT INTO counter_patches (review, id, round, persona, reviewer, diff, status, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7)";
@@ -192,6 +192,7 @@ pub(super) fn append_event(
         recorded.at.0,
         change.tick.0,
         payload,
+        change.waiting_on,
     ])?;
     Ok(())
 }
@@ -210,16 +211,19 @@ pub(super) fn write_event_rows(
             drop_patches(connection, review)
         }
         Event::VerdictGiven(given) => insert_verdict(connection, change, recorded, given),
-        Event::MessageAdded { persona, role, by, round, body, metadata, requeued, .. } => {
+        Event::MessageAdded { persona, to, role, by, round, body, anchor, metadata, requeued, .. } => {
+            let anchor = anchor.as_ref().map(serde_json::to_string).transpose()?;
             let metadata = metadata.as_ref().map(ToString::to_string);
             connection.prepare_cached(INSERT_MESSAGE)?.execute(params![
                 review,
                 recorded.version,
                 round,
                 persona,
+                to.map(|to| to.as_str()),
                 role.as_str(),
                 by,
                 body,
+                anchor,
                 metadata,
                 recorded.at.0,
             ])?;
@@ -251,7 +255,11 @@ pub(super) fn write_event_rows(
             drop_patches(connection, review)
         }
         Event::ClaimEnded { .. } | Event::Cancelled { .. } | Event::Closed { .. } => drop_patches(connection, review),
-        Event::Claimed { .. } | Event::ReservationEnded { .. } | Event::FindingUpdated(_) => Ok(()),
+        Event::Claimed { .. }
+        | Event::ReservationEnded { .. }
+        | Event::ClaimRenewed { .. }
+        | Event::SeatAdded { .. }
+        | Event::FindingUpdated(_) => Ok(()),
     }
 }
 

@@ -302,12 +302,14 @@ fn enters_queue(recorded: &LoggedEvent, review: &Review) -> bool {
     match &recorded.event {
         Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
         Event::MessageAdded { requeued, .. } => requeued.is_some(),
-        Event::CounterPatchAccepted { freed, .. } => !freed.is_empty(),
+        Event::CounterPatchAccepted { requeued, .. } => !requeued.seats.is_empty(),
+        Event::SeatAdded { status, .. } => status.is_open(),
         // While git checked the diff for this claim, other claims had to retry.
         Event::Claimed { .. } => review.free_seats().next().is_some(),
         Event::VerdictGiven(given) => given.reopens,
-        Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
+        Event::FindingUpdated(updated) => updated.lease_ends.is_some() || updated.requeued.is_some(),
         Event::AutoRejected { .. }
+        | Event::ClaimRenewed { .. }
         | Event::CounterPatchRejected { .. }
         | Event::Cancelled { .. }
         | Event::Closed { .. } => false,

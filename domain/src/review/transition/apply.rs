@@ -81,6 +81,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.approved_hash = None;
             review.cancel_reason = None;
             review.asked_proposer = None;
+            review.messages.seen_by_proposer = review.messages.total;
             for seat in &mut review.seats {
                 seat.superseded = seat.claim.take().filter(|_| seat.vote.is_none()).map(|claim| Superseded {
                     by: claim.by,
@@ -209,6 +210,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                     || (persona.is_none() && everyone.includes_reviewers())
                 {
                     seat.asked_reviewer = Some(asked.clone());
+                    seat.messages += 1;
                 }
             }
             if persona.is_none() && everyone.includes_proposer() {
@@ -225,6 +227,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             if role == Role::Proposer {
                 review.asked_proposer = None;
+                review.messages.seen_by_proposer = review.messages.total;
             }
             if let Some(requeued) = requeued {
                 requeue(review, requeued, at);
@@ -285,6 +288,7 @@ fn add_message(
     let (by, digest) = (by.to_owned(), digest.to_owned());
     seat.last_message = Some(LastMessage { id, role, by, round, digest, answers: answered, responded: false });
     seat.exchanges += u32::from(is_answer);
+    seat.messages += 1;
     let asked = Asked { why: TurnReason::Message, since: at };
     // An answer ends the exchange. Only a reviewer that still owes a vote asks again with every message.
     match role {
@@ -296,6 +300,7 @@ fn add_message(
         }
         Role::Reviewer => {
             seat.last_act = Some(id);
+            seat.messages_seen = seat.messages;
             let answers_question = seat.asked_reviewer.take().is_some();
             if is_open && (seat.vote.is_none() || !answers_question) {
                 seat.asked_proposer = Some(asked);
@@ -310,7 +315,8 @@ fn add_message(
 fn count_message(review: &mut Review, by: &str, digest: &str) {
     let total = review.messages.total + 1;
     let (last_id, last_by) = (Some(review.version), Some(by.to_owned()));
-    review.messages = MessageCount { total, last_id, last_by, last_digest: Some(digest.to_owned()) };
+    let seen_by_proposer = review.messages.seen_by_proposer;
+    review.messages = MessageCount { total, last_id, last_by, last_digest: Some(digest.to_owned()), seen_by_proposer };
 }
 
 /// Returns seats to the queue. The review is open again.
@@ -328,6 +334,7 @@ fn requeue(review: &mut Review, requeued: &Requeued, at: Timestamp) {
 
 /// The proposer has answered a counter-patch, so it is its reviewer's turn.
 fn decide_patch(review: &mut Review, persona: &str, status: PatchStatus, at: Timestamp) {
+    review.messages.seen_by_proposer = review.messages.total;
     if let Some(seat) = seat_mut(review, persona) {
         if let Some(patch) = &mut seat.patch {
             patch.status = status;
@@ -369,6 +376,7 @@ fn give_verdict(review: &mut Review, given: &VerdictGiven, at: Timestamp) {
     if let Some(seat) = seat_mut(review, persona) {
         let (generation, digest) = (given.generation, given.digest.clone());
         seat.last_act = Some(version);
+        seat.messages_seen = seat.messages;
         seat.asked_reviewer = None;
         if let Some(last) = &mut seat.last_message
             && last.role == Role::Proposer

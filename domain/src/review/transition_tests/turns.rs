@@ -12,12 +12,12 @@ use crate::{
     credential::Authority,
     finding::RequestedStatus,
     review::{
-        AddMessage, Command, CommandKind, GiveVerdict, OfferedPatch, Recipient, ReleaseSeat, Review, Role, Status,
-        UpdateFinding, transition,
+        AddMessage, Command, GiveVerdict, OfferedPatch, Recipient, ReleaseSeat, Review, Role, Status, UpdateFinding,
+        transition,
     },
     time::Now,
     verdict::Verdict,
-    waiting_on::{Asker, Turn, TurnReason, waiting_on},
+    waiting_on::{Asker, Turn, TurnReason, TurnTool, waiting_on},
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -26,7 +26,7 @@ fn turns(review: &Review) -> Vec<String> {
     let turn = |turn: Turn| {
         let name = turn.name.as_deref().unwrap_or("any");
         let seat = turn.seat.as_deref().unwrap_or("-");
-        format!("{} {name} {seat}: {} -> {}", turn.who, turn.why, turn.action)
+        format!("{} {name} {seat}: {} -> {}", turn.who, turn.why, turn.tool)
     };
     waiting_on(review).into_iter().map(turn).collect()
 }
@@ -40,8 +40,8 @@ fn check(review: &Review, expected: &[&str]) {
 pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
     let name = turn.name.clone();
     let fresh = format!("at version {}", review.version);
-    match turn.action {
-        CommandKind::Claim => {
+    match turn.tool {
+        TurnTool::ClaimReview => {
             let is_free = |by: &&str| {
                 let holds = review.holders().any(|held| held == *by);
                 !holds && review.seats.iter().all(|seat| seat.assigned.as_deref() != Some(*by))
@@ -50,7 +50,7 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
             let by = name.unwrap_or_else(|| free().unwrap_or("zoe").into());
             claim_of(review.round.content_hash.clone(), &by, turn.seat.as_deref(), applies())
         }
-        CommandKind::Verdict => {
+        TurnTool::SubmitVerdict => {
             let by = name.unwrap_or_default();
             let patch = || Some(OfferedPatch { check: Some(applies()), files: Vec::new() });
             let given = |verdict, patch| {
@@ -70,13 +70,13 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
                 _ => given(Verdict::ChangesRequested, None),
             }
         }
-        CommandKind::Message if turn.who == Authority::Operator => operator_writes(&fresh),
-        CommandKind::Message => {
+        TurnTool::AddMessage if turn.who == Authority::Operator => operator_writes(&fresh),
+        TurnTool::AddMessage => {
             let role = if turn.who == Authority::Proposer { Role::Proposer } else { Role::Reviewer };
             let to = (turn.seat.is_none()).then_some(Recipient::Reviewers);
             Command::AddMessage(AddMessage { by: name, persona: turn.seat.clone(), to, ..message(role, &fresh) })
         }
-        CommandKind::UpdateIssue => {
+        TurnTool::UpdateIssue => {
             let answered = |persona: &str| {
                 let mut findings = review.findings.iter();
                 findings.find(|finding| finding.persona == persona && finding.reply.is_some())
@@ -91,12 +91,9 @@ pub(super) fn follow(review: &Review, turn: &Turn, choice: u8) -> Command {
                 note: Some(fresh),
             })
         }
-        CommandKind::Revise => revise(review),
-        CommandKind::AcceptCounterPatch => Command::AcceptCounterPatch(acceptance(review, turn.seat.as_deref())),
-        CommandKind::Close => close(),
-        CommandKind::Release | CommandKind::AddSeat | CommandKind::RejectCounterPatch | CommandKind::Cancel => {
-            panic!("no turn names {}", turn.action)
-        }
+        TurnTool::CreateReview => revise(review),
+        TurnTool::AcceptCounterPatch => Command::AcceptCounterPatch(acceptance(review, turn.seat.as_deref())),
+        TurnTool::CloseReview => close(),
     }
 }
 
@@ -150,65 +147,65 @@ proptest! {
 
 #[test]
 fn each_status_names_its_party() {
-    check(&pending(), &["reviewer any general: unclaimed -> claim"]);
-    check(&claimed(), &["reviewer ada general: reviewing -> give a verdict"]);
-    check(&changes_requested(), &["proposer paul -: changes_requested -> revise"]);
-    check(&super::auto_rejected(), &["proposer paul -: diff_does_not_apply -> revise"]);
-    check(&approved(), &["proposer paul -: approved -> close"]);
-    check(&rejected(), &["proposer paul -: rejected -> close"]);
-    check(&super::cancelled(), &["proposer paul -: cancelled -> close"]);
+    check(&pending(), &["reviewer any general: unclaimed -> claim_review"]);
+    check(&claimed(), &["reviewer ada general: reviewing -> submit_verdict"]);
+    check(&changes_requested(), &["proposer paul -: changes_requested -> create_review"]);
+    check(&super::auto_rejected(), &["proposer paul -: diff_does_not_apply -> create_review"]);
+    check(&approved(), &["proposer paul -: approved -> close_review"]);
+    check(&rejected(), &["proposer paul -: rejected -> close_review"]);
+    check(&super::cancelled(), &["proposer paul -: cancelled -> close_review"]);
     check(&closed(), &[]);
-    let two = ["reviewer ada general: reviewing -> give a verdict", "reviewer any security: unclaimed -> claim"];
+    let two = ["reviewer ada general: reviewing -> submit_verdict", "reviewer any security: unclaimed -> claim_review"];
     check(&in_review(), &two);
 }
 
 #[test]
 fn a_question_is_the_proposers_turn_and_its_answer_the_reviewers() {
     let asked = after(&claimed(), writes(Role::Reviewer, "on purpose?"));
-    check(&asked, &["proposer paul general: message -> add a message"]);
+    check(&asked, &["proposer paul general: message -> add_message"]);
     let answered = after(&asked, writes(Role::Proposer, "yes"));
-    check(&answered, &["reviewer ada general: message -> give a verdict"]);
+    check(&answered, &["reviewer ada general: message -> submit_verdict"]);
     // A vote needs no answer.
-    check(&after(&asked, says("ada", Verdict::Approved)), &["proposer paul -: approved -> close"]);
+    check(&after(&asked, says("ada", Verdict::Approved)), &["proposer paul -: approved -> close_review"]);
 }
 
 #[test]
 fn a_question_after_a_request_for_changes_goes_to_the_same_reviewer() {
-    check(&asked_back(), &["reviewer ada general: message -> claim"]);
-    check(&after(&asked_back(), claim("ada")), &["reviewer ada general: message -> give a verdict"]);
+    check(&asked_back(), &["reviewer ada general: message -> claim_review"]);
+    check(&after(&asked_back(), claim("ada")), &["reviewer ada general: message -> submit_verdict"]);
     let expired = transition(Some(&asked_back()), Command::Expire, later(&asked_back()), &super::RULES);
-    check(&expired.map(|t| t.next).unwrap_or_else(|_| pending()), &["reviewer any general: message -> claim"]);
+    check(&expired.map(|t| t.next).unwrap_or_else(|_| pending()), &["reviewer any general: message -> claim_review"]);
 }
 
 #[test]
 fn a_counter_patch_is_the_proposers_turn_and_its_answer_the_reviewers() {
     let offered = after(&claimed(), offers("ada", Verdict::Comment));
-    let decide = "proposer paul general: counter_patch_offered -> accept a counter-patch";
+    let decide = "proposer paul general: counter_patch_offered -> accept_counter_patch";
     check(&offered, &[decide]);
     check(&with_patch(), &[decide]);
     let accepted = after(&offered, super::accept(&offered));
-    check(&accepted, &["reviewer ada general: counter_patch_accepted -> give a verdict"]);
+    check(&accepted, &["reviewer ada general: counter_patch_accepted -> submit_verdict"]);
     let accepted = after(&with_patch(), super::accept(&with_patch()));
-    check(&accepted, &["reviewer ada general: counter_patch_accepted -> claim"]);
+    check(&accepted, &["reviewer ada general: counter_patch_accepted -> claim_review"]);
     let rejected = after(&offered, super::reject());
-    check(&rejected, &["reviewer ada general: counter_patch_rejected -> give a verdict"]);
-    check(&after(&with_patch(), super::reject()), &["proposer paul -: changes_requested -> revise"]);
+    check(&rejected, &["reviewer ada general: counter_patch_rejected -> submit_verdict"]);
+    check(&after(&with_patch(), super::reject()), &["proposer paul -: changes_requested -> create_review"]);
 }
 
 #[test]
 fn a_seat_that_changes_hands_resets_the_turn() {
     let asked = after_all(&claimed(), [writes(Role::Reviewer, "on purpose?"), release(1)]);
-    check(&asked, &["reviewer any general: unclaimed -> claim"]);
+    check(&asked, &["reviewer any general: unclaimed -> claim_review"]);
     let by_bob = after(&asked, claim("bob"));
-    check(&by_bob, &["reviewer bob general: reviewing -> give a verdict"]);
+    check(&by_bob, &["reviewer bob general: reviewing -> submit_verdict"]);
     assert!(super::decide(&by_bob, writes(Role::Reviewer, "hello")).is_ok());
 }
 
 #[test]
 fn the_proposer_can_write_before_a_reviewer_is_there() {
     let told = after_all(&pending(), [writes(Role::Proposer, "see line 3"), writes(Role::Proposer, "and line 4")]);
-    check(&told, &["reviewer any general: message -> claim"]);
-    check(&after(&told, claim("ada")), &["reviewer ada general: message -> give a verdict"]);
+    check(&told, &["reviewer any general: message -> claim_review"]);
+    check(&after(&told, claim("ada")), &["reviewer ada general: message -> submit_verdict"]);
 }
 
 #[test]
@@ -216,7 +213,7 @@ fn a_message_can_go_to_all_seats() {
     let both = after(&in_review(), claim("bob"));
     let to_all = AddMessage { to: Some(Recipient::Reviewers), ..message(Role::Proposer, "the base has moved") };
     let told = after(&both, Command::AddMessage(to_all.clone()));
-    let expected = ["general", "security"].map(|seat| format!("{seat}: message -> give a verdict"));
+    let expected = ["general", "security"].map(|seat| format!("{seat}: message -> submit_verdict"));
     assert!(turns(&told).iter().zip(&expected).all(|(turn, expected)| turn.ends_with(expected)), "{told:?}");
     let again = super::decide(&told, Command::AddMessage(to_all));
     assert_eq!(again.map(|again| again.events), Ok(Vec::new()));
@@ -232,10 +229,10 @@ fn an_escalation_is_the_operators_turn_until_it_acts() {
     });
     let escalated = after(&claimed(), gave_up);
     assert_eq!(escalated.escalation(), Some(Escalation::CouldNotReview));
-    check(&escalated, &["operator any -: escalated -> add a message"]);
+    check(&escalated, &["operator any -: escalated -> add_message"]);
     let answered = after(&escalated, operator_writes("try again"));
     assert_eq!((answered.escalation(), answered.seats[0].gave_up.as_ref()), (None, None));
-    let both = ["reviewer any general: message -> claim", "proposer paul -: message -> add a message"];
+    let both = ["reviewer any general: message -> claim_review", "proposer paul -: message -> add_message"];
     check(&answered, &both);
 }
 
@@ -250,22 +247,22 @@ fn exchanges_within_a_round_are_limited() {
     }
     let asked = after(&review, writes(Role::Reviewer, "one more"));
     assert_eq!(asked.escalation(), Some(Escalation::Exchanges));
-    check(&asked, &["operator any -: escalated -> add a message"]);
+    check(&asked, &["operator any -: escalated -> add_message"]);
 }
 
 #[test]
 fn a_vote_can_be_questioned_while_others_still_review() {
     let voted = after_all(&in_review(), [claim("bob"), says("ada", Verdict::ChangesRequested)]);
     let asked = after(&voted, writes_to("general", Role::Proposer, "why?"));
-    let bob = "reviewer bob security: reviewing -> give a verdict";
-    check(&asked, &["reviewer ada general: message -> add a message", bob]);
+    let bob = "reviewer bob security: reviewing -> submit_verdict";
+    check(&asked, &["reviewer ada general: message -> add_message", bob]);
     check(&after(&asked, writes_to("general", Role::Reviewer, "see line 3")), &[bob]);
 }
 
 #[test]
 fn a_person_takes_a_seat_over() {
     let taken = after(&claimed(), take_over(&claimed(), "olga", None));
-    check(&taken, &["reviewer olga general: reviewing -> give a verdict"]);
+    check(&taken, &["reviewer olga general: reviewing -> submit_verdict"]);
     assert_eq!(taken.claim_generation, 3, "the former holder's claim is fenced off");
     let refused = super::decide(&taken, says("ada", Verdict::Approved)).map_err(|refusal| refusal.code());
     assert_eq!(refused.map(|t| t.next.status), Err("not_your_seat"));
@@ -280,7 +277,7 @@ fn a_person_takes_a_seat_over() {
 fn a_seat_can_be_added_and_is_required() {
     let one_more = after(&approved(), add_seat("@olga"));
     assert_eq!((one_more.status, one_more.approved_hash.as_ref()), (Status::InReview, None));
-    check(&one_more, &["reviewer olga @olga: unclaimed -> claim"]);
+    check(&one_more, &["reviewer olga @olga: unclaimed -> claim_review"]);
     let others = super::decide(&one_more, super::claim_as("bob", "@olga")).map_err(|refusal| refusal.code());
     assert_eq!(others.map(|t| t.next.status), Err("reserved"));
     let hers = after_all(&one_more, [super::claim_as("olga", "@olga"), says("olga", Verdict::Approved)]);
