@@ -18,15 +18,15 @@ use crate::{
 };
 use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
-    content::digest_json,
+    content::{CreateReviewRequest, digest_json},
     default_panel::MAX_SEATS,
     finding::{FindingNumber, NewFinding},
     ids::{ReviewId, ReviewNumber},
     persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
     priority::Priority,
     review::{
-        Command, CreateReviewRequest, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Revise, Round,
-        check_needed, distinct_personas,
+        Command, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Revise, Round, check_needed,
+        distinct_personas,
     },
     verdict::VerdictRequest,
 };

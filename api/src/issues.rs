@@ -1,9 +1,8 @@
 //! Requests and responses for the findings of reviews (issues and suggestions): listing and updating them.
 
 use crate::{
-    consensus::Consensus,
+    consensus::{Consensus, next_step},
     excerpt::{excerpt, fitting},
-    next_step::next_step,
 };
 use domain::{
     credential::Authority,

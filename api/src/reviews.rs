@@ -1,13 +1,12 @@
 //! Requests and responses for creating, revising, listing, waiting for, closing and cancelling reviews.
 
-pub use domain::review::{CreateReviewRequest, TargetRequest};
+pub use domain::content::{CreateReviewRequest, TargetRequest};
 
 use crate::{
-    consensus::{Consensus, Policy, dollars},
+    consensus::{Consensus, Policy, dollars, next_step},
     diffs::{DiffState, Files},
     excerpt::{excerpt, paged_excerpt},
     issues::IssueTotals,
-    next_step::next_step,
 };
 use domain::{
     consensus::Escalation,

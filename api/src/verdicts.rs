@@ -3,9 +3,8 @@
 pub use domain::verdict::VerdictRequest;
 
 use crate::{
-    consensus::Consensus,
+    consensus::{Consensus, next_step},
     issues::Issue,
-    next_step::next_step,
     reviews::{ReviewHead, SeatState, has_counter_patch},
 };
 use domain::{consensus::Escalation, content::ContentHash, finding::FindingNumber, review::Review, verdict::Verdict};

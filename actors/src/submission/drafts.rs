@@ -6,13 +6,10 @@ use crate::{
     request_checks::{Text, TextKind::Unlimited, invalid, target_field},
 };
 use domain::{
-    content::{Content, ContentHash},
+    content::{Content, ContentHash, CreateReviewRequest, TargetRequest},
     diff::{self, DiffSummary},
     ids::ReviewId,
-    review::{
-        CreateReviewRequest, DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind,
-        TargetName, TargetRequest,
-    },
+    review::{DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
 };
 use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
