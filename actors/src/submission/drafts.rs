@@ -203,10 +203,6 @@ impl Submissions {
         Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors }))
     }
 
-    pub(crate) fn repository(&self, review: &Review) -> Result<&Repository, BrokerError> {
-        self.projects.repository(review.proposer.project.as_deref())
-    }
-
     /// Adds a diff to `texts`, a content without one.
     async fn check_diff(
         &self,
