@@ -177,6 +177,24 @@ impl Call<'_> {
         Ok(id)
     }
 
+    /// The name that a call about a claim is made under, and its review.
+    ///
+    /// A pool reviewer may have been replaced without knowing it, so its name alone proves nothing: it has to give the
+    /// generation of its claim.
+    async fn identify_claim(
+        &self,
+        review: &str,
+        reviewer_id: Option<String>,
+        generation: Option<u32>,
+    ) -> Result<(Option<String>, ReviewId), CallError> {
+        let reviewer_id = self.authz.identity_for("reviewer_id", reviewer_id)?;
+        if self.authz.credential().is_some() && generation.is_none() {
+            let error = "claim_generation: a pool reviewer must pass the claim_generation of its claim_review";
+            return Err(ErrorBody::new(ErrorCode::GenerationNeeded, error).with("field", "claim_generation").into());
+        }
+        Ok((reviewer_id, self.resolve(review).await?))
+    }
+
     /// Executes a command and returns the state of the review after it.
     async fn execute(&self, review: &str, command: Command) -> Result<ReviewStatusResponse, CallError> {
         let id = self.resolve(review).await?;

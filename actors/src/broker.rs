@@ -19,14 +19,14 @@ use crate::{
     supervisor::SupervisorMessage,
 };
 use domain::{
-    content::{Content, ContentHash},
+    content::{Content, ContentHash, CreateReviewRequest},
     credential::Scope,
     default_panel::DefaultPanel,
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
     persona::Persona,
     query::{EventOrder, GroupBy},
-    review::{AddMessage, Command, CreateReviewRequest, Proposer, Review, Role},
+    review::{AddMessage, Command, Proposer, Review, Role},
     stats::Stats,
     time::Timestamp,
     verdict::VerdictRequest,

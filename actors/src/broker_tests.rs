@@ -6,9 +6,10 @@ use crate::reviewer_process::{
 };
 use crate::{Broker, Projects, Running, Settings, Wait, reviewer_pool::PoolSettings, start};
 use domain::{
+    content::CreateReviewRequest,
     ids::ReviewId,
     limits::Limits,
-    review::{ClaimSeat, Command, CreateReviewRequest, Review, Rules, Status},
+    review::{ClaimSeat, Command, Review, Rules, Status},
     reviewer_pool::scaling,
 };
 use std::{path::Path, sync::Arc, time::Duration};

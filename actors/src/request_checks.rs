@@ -4,10 +4,11 @@
 use crate::{Shared, credentials::SecretHash, error::BrokerError};
 use TextKind::{Diff, Intent, Line, Metadata, Name, Prose, RequiredProse, Unlimited};
 use domain::{
+    content::{CreateReviewRequest, TargetRequest},
     finding::NewFinding,
     ids::VALIDATOR,
     limits::Limits,
-    review::{Command, CreateReviewRequest, Proposer, TargetKind, TargetRequest},
+    review::{Command, Proposer, TargetKind},
     text::is_hidden,
     verdict::{ReviewMetrics, VerdictRequest},
 };

@@ -18,20 +18,20 @@ use crate::{
 };
 use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
-    content::digest_json,
+    content::{CreateReviewRequest, digest_json},
     default_panel::MAX_SEATS,
     finding::{FindingNumber, NewFinding},
     ids::{ReviewId, ReviewNumber},
     persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
     priority::Priority,
     review::{
-        Command, CreateReviewRequest, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Revise, Round,
-        check_needed, distinct_personas,
+        Command, GiveVerdict, OfferedPatch, Propose, Proposed, Proposer, Refusal, Review, Revise, Round, check_needed,
+        distinct_personas,
     },
     verdict::VerdictRequest,
 };
 use drafts::Draft;
-use git::ClientRepo;
+use git::{ClientRepo, Repository};
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering::Relaxed},
@@ -178,6 +178,11 @@ impl Submissions {
         }
         let payload = CommandPayload { content: None, patch, expected_version };
         self.reviews.apply(id, Command::GiveVerdict(verdict), payload).await
+    }
+
+    /// The repository of the review's project.
+    pub(crate) fn repository(&self, review: &Review) -> Result<&Repository, BrokerError> {
+        self.projects.repository(review.proposer.project.as_deref())
     }
 
     /// Reserves consecutive numbers for `count` findings.

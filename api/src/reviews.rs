@@ -1,6 +1,6 @@
 //! Requests and responses for creating, revising, listing, waiting for, closing and cancelling reviews.
 
-pub use domain::review::{CreateReviewRequest, TargetRequest};
+pub use domain::content::{CreateReviewRequest, TargetRequest};
 
 use crate::{
     consensus::{Consensus, Policy, dollars},

@@ -1,11 +1,80 @@
-//! The content of a round, and the hash that an approval is bound to.
+//! What a proposer submits: the request, the content of a round that follows from it, and the hash that an approval is
+//! bound to.
 
-use crate::diff::{AffectedFile, Flag};
-use crate::text::hex;
+use crate::{
+    consensus::PolicyRequest,
+    diff::{AffectedFile, Flag},
+    priority::Priority,
+    review::Category,
+    text::hex,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
+
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CreateReviewRequest {
+    /// What the change is for, in one or two sentences. Required, also in a revision.
+    pub intent: String,
+    /// The kind of agent that proposes, for example "gsd-executor". Required unless review_id is given.
+    pub agent_type: Option<String>,
+    /// The role the agent acts in, for example "proposer". Required unless review_id is given.
+    pub agent_role: Option<String>,
+    /// The phase of the work, for example "3" or "verify". Required unless review_id is given.
+    pub phase: Option<String>,
+    /// The plan the change belongs to.
+    pub plan: Option<String>,
+    /// The task the change belongs to.
+    pub task: Option<String>,
+    /// A project registered with the broker. Default: the repository you work in, if the client names it (the stdio
+    /// bridge does), else the repository the broker was started in.
+    pub project: Option<String>,
+    /// Your own stable id. A reviewer cannot use this name. Default: agent_type.
+    pub proposer_id: Option<String>,
+    /// The kind of proposal.
+    pub category: Option<Category>,
+    /// The position in the queue. Default: inferred (critical for a planner's proposals, low for verifications). Not
+    /// allowed with review_id.
+    pub priority: Option<Priority>,
+    /// The plan, report or reasoning, as long as needed. Markdown is fine.
+    pub description: Option<String>,
+    /// A unified diff as `git diff` prints it, against `base`.
+    pub diff: Option<String>,
+    /// The commit the diff applies to. Default: the current HEAD of the project's repository.
+    pub base: Option<String>,
+    /// Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In
+    /// a revision the branch is read again at its current head, also if neither target nor diff is given.
+    pub target: Option<TargetRequest>,
+    /// The review to revise. Starts a new round; everything you leave out stays as it was.
+    pub review_id: Option<String>,
+    /// Skips the check that the diff applies. Reviewers see that it was skipped. Default false.
+    pub skip_diff_validation: Option<bool>,
+    /// The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64
+    /// letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with
+    /// review_id.
+    pub personas: Option<Vec<String>>,
+    /// How the votes of several seats are counted. Default: all must approve. Not allowed with review_id.
+    pub policy: Option<PolicyRequest>,
+    /// Any string of your own. Repeating the call with this key returns the existing review.
+    pub idempotency_key: Option<String>,
+}
+
+/// The commits to review: exactly one of branch, commit and range.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TargetRequest {
+    /// All commits of this branch that are not in `base`, since the two diverged.
+    pub branch: Option<String>,
+    /// This commit against its first parent.
+    pub commit: Option<String>,
+    /// "A..B": from A to B. "A...B": from the merge base of A and B to B.
+    pub range: Option<String>,
+    /// The commit to compare with. Default for a branch: origin/HEAD, else main, else master. Not allowed with range.
+    pub base: Option<String>,
+}
 
 /// SHA-256 of the canonical content, in lowercase hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 mod command;
 mod event;
 mod reply;
-mod request;
+mod target;
 mod transition;
 
 pub use command::{
@@ -15,7 +15,7 @@ pub use event::{
     Proposed, Requeued, RequeuedSeat, VerdictGiven,
 };
 pub use reply::{Refusal, Reply};
-pub use request::{CreateReviewRequest, ReviewTarget, TargetCommit, TargetKind, TargetName, TargetRequest};
+pub use target::{ReviewTarget, TargetCommit, TargetKind, TargetName};
 pub use transition::{Rules, Transition, apply, check_needed, distinct_personas, replay, transition};
 
 use crate::{

@@ -10,7 +10,6 @@ use api::{
     reviews::ReviewStatusResponse,
 };
 use domain::{
-    ids::ReviewId,
     persona::Persona,
     review::{ClaimSeat, Command, ReleaseSeat},
 };
@@ -74,25 +73,7 @@ fn without_middle(prompt: &str, max_chars: usize) -> String {
 
 pub(super) async fn release(call: &Call<'_>, request: ReleaseRequest) -> Result<ReviewStatusResponse, CallError> {
     let generation = request.claim_generation;
-    let (by, id) = identify_claim(call, &request.review_id, request.reviewer_id, generation).await?;
+    let (by, id) = call.identify_claim(&request.review_id, request.reviewer_id, generation).await?;
     let release = ReleaseSeat { by, generation, reason: request.reason, gave_up: false };
     Ok(ReviewStatusResponse::from(&*call.broker.execute(id, Command::Release(release)).await?.review))
-}
-
-/// The name that a call about a claim is made under, and its review.
-///
-/// A pool reviewer may have been replaced without knowing it, so its name alone proves nothing: it has to give the
-/// generation of its claim.
-pub(super) async fn identify_claim(
-    call: &Call<'_>,
-    review: &str,
-    reviewer_id: Option<String>,
-    generation: Option<u32>,
-) -> Result<(Option<String>, ReviewId), CallError> {
-    let reviewer_id = call.authz.identity_for("reviewer_id", reviewer_id)?;
-    if call.authz.credential().is_some() && generation.is_none() {
-        let error = "claim_generation: a pool reviewer must pass the claim_generation of its claim_review";
-        return Err(ErrorBody::new(ErrorCode::GenerationNeeded, error).with("field", "claim_generation").into());
-    }
-    Ok((reviewer_id, call.resolve(review).await?))
 }

@@ -1,6 +1,6 @@
 //! The operation that submits a verdict.
 
-use super::{Call, claims::identify_claim, error::CallError};
+use super::{Call, error::CallError};
 use actors::CommandOutcome;
 use api::{
     ErrorBody, ErrorCode,
@@ -10,7 +10,7 @@ use domain::{finding::BadFinding, review::Reply};
 
 pub(super) async fn submit(call: &Call<'_>, mut request: VerdictRequest) -> Result<VerdictResponse, CallError> {
     let (given, generation) = (request.reviewer_id.take(), request.claim_generation);
-    let (reviewer_id, id) = identify_claim(call, &request.review_id, given, generation).await?;
+    let (reviewer_id, id) = call.identify_claim(&request.review_id, given, generation).await?;
     request.reviewer_id = reviewer_id;
     let findings = request.take_findings().map_err(refuse_finding)?;
     let CommandOutcome { review, reply, .. } = call.broker.give_verdict(id, &request, &findings).await?;

@@ -6,13 +6,10 @@ use crate::{
     request_checks::{Text, TextKind::Unlimited, invalid, target_field},
 };
 use domain::{
-    content::{Content, ContentHash},
+    content::{Content, ContentHash, CreateReviewRequest, TargetRequest},
     diff::{self, DiffSummary},
     ids::ReviewId,
-    review::{
-        CreateReviewRequest, DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind,
-        TargetName, TargetRequest,
-    },
+    review::{DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
 };
 use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
@@ -204,10 +201,6 @@ impl Submissions {
         let anchors = self.reanchor_findings(review, &prepared.content).await?;
         let replaces = review.round.content_hash.clone();
         Ok((prepared.content, PatchedContent { patch, replaces, content_hash, diff, anchors }))
-    }
-
-    pub(crate) fn repository(&self, review: &Review) -> Result<&Repository, BrokerError> {
-        self.projects.repository(review.proposer.project.as_deref())
     }
 
     /// Adds a diff to `texts`, a content without one.
