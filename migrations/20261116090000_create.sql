@@ -113,9 +113,6 @@ CREATE TABLE seats (
     -- null also for a seat that was requested for one reviewer, which is reserved without an end
     reserved_until_tick INTEGER GENERATED ALWAYS AS (nullif(body ->> '$.reservation.until', 9223372036854775807)) STORED,
     patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,
-    last_message_role   TEXT    GENERATED ALWAYS AS (body ->> '$.last_message.role') STORED
-                        CHECK (last_message_role = 'proposer' OR last_message_role = 'reviewer'),
-    last_message_round  INTEGER GENERATED ALWAYS AS (body ->> '$.last_message.round') STORED,
     -- why a one-shot reviewer gave the seat up
     gave_up             TEXT    GENERATED ALWAYS AS (body ->> '$.gave_up') STORED,
     PRIMARY KEY (review, position)

@@ -200,7 +200,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
 
 fn settings(config: &Config, pool: PoolSettings) -> Settings {
     Settings {
-        rules: Rules { lease: config.claims.lease },
+        rules: Rules { lease: config.claims.lease, max_exchanges: config.reviews.max_exchanges },
         max_rounds: config.reviews.max_rounds,
         idle_after: config.reviews.idle_after,
         max_live: config.reviews.max_live,

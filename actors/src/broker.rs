@@ -15,18 +15,18 @@ use crate::{
     request_checks::{self, PATH, Text, TextKind::Name, command_texts},
     review::CommandOutcome,
     reviewer_pool::{LiveReviewer, PoolMessage, PoolStatus},
-    submission::{Changes, Submissions, front_matter},
+    submission::{Changes, Submissions, check_seat_name, front_matter},
     supervisor::SupervisorMessage,
 };
 use domain::{
     content::{Content, ContentHash, CreateReviewRequest},
-    credential::Scope,
+    credential::{Authority, Scope},
     default_panel::DefaultPanel,
     finding::NewFinding,
     ids::{ReviewId, ReviewNumber},
     persona::Persona,
     query::{EventOrder, GroupBy},
-    review::{AddMessage, Command, Proposer, Review, Role},
+    review::{AddMessage, Command, Proposer, Review, transition},
     stats::Stats,
     time::Timestamp,
     verdict::VerdictRequest,
@@ -134,6 +134,9 @@ impl Broker {
         if let Command::Claim(claim) = &command {
             request_checks::check_reviewer(&claim.by)?;
         }
+        if let Command::AddSeat(add) = &command {
+            check_seat_name("reviewer", &add.persona, true)?;
+        }
         self.0.shared.check_texts(&command_texts(&command)).await?;
         if let Command::AddMessage(message) = &command
             && let Some((request, findings)) = self.verdict_in(id, message).await?
@@ -144,6 +147,20 @@ impl Broker {
         self.0.submissions.reviews.apply(id, command, payload).await
     }
 
+    /// Renews the claim of `name` on a review that it reads, if less than half of the lease is left.
+    pub async fn renew_claim(&self, review: &Review, name: &str) -> Answer<()> {
+        let command = Command::Renew { by: name.to_owned() };
+        let is_due = || {
+            let renewed =
+                transition(Some(review), command.clone(), self.0.shared.clock.now(), &self.0.shared.settings.rules);
+            renewed.is_ok_and(|renewed| !renewed.events.is_empty())
+        };
+        if review.holders().any(|holder| holder == name) && is_due() {
+            self.0.submissions.reviews.apply(review.id, command, CommandPayload::default()).await?;
+        }
+        Ok(())
+    }
+
     /// The verdict in the front matter of a message, if the persona's settings allow it. The sender must hold the seat
     /// under its own name.
     async fn verdict_in(
@@ -152,7 +169,7 @@ impl Broker {
         message: &AddMessage,
     ) -> Answer<Option<(VerdictRequest, Vec<NewFinding>)>> {
         let personas = &self.0.shared.settings.personas;
-        let (Role::Reviewer, Some(caller)) = (message.role, &message.by) else { return Ok(None) };
+        let (Authority::Reviewer, Some(caller)) = (message.role, &message.by) else { return Ok(None) };
         if !personas.values().any(|persona| persona.front_matter) {
             return Ok(None);
         }

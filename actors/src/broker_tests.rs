@@ -11,6 +11,7 @@ use domain::{
     limits::Limits,
     review::{ClaimSeat, Command, Review, Rules, Status},
     reviewer_pool::scaling,
+    waiting_on::Asker,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use testkit::proposer;
@@ -55,7 +56,7 @@ fn settings(folder: &Path) -> Settings {
         waiters: 10,
     };
     Settings {
-        rules: Rules { lease: LONG },
+        rules: Rules { lease: LONG, max_exchanges: 8 },
         max_rounds: 3,
         idle_after: LONG,
         max_live: 10,
@@ -70,7 +71,7 @@ fn settings(folder: &Path) -> Settings {
 }
 
 async fn submit(broker: &Broker) -> ReviewId {
-    let request = CreateReviewRequest { intent: "to be reviewed".into(), ..Default::default() };
+    let request = CreateReviewRequest { intent: Some("to be reviewed".into()), ..Default::default() };
     broker.create(&proposer(), None, &request).await.expect("saved").review.id
 }
 
@@ -92,11 +93,14 @@ async fn started(broker: &Broker, folder: &Path, count: usize) -> (String, Strin
 }
 
 fn claim(by: &str) -> Command {
-    Command::Claim(ClaimSeat { by: by.into(), persona: None, check: None })
+    Command::Claim(ClaimSeat { by: by.into(), persona: None, takes_over: false, check: None })
 }
 
 async fn changed(broker: &Broker, seen: &Review) -> Arc<Review> {
-    let seen = broker.wait_review(seen.id, Wait { since: Some(seen.version), timeout: None }).await.expect("read");
+    let seen = broker
+        .wait_review(seen.id, Wait { since: Some(seen.version), timeout: None }, Asker::default())
+        .await
+        .expect("read");
     assert!(!seen.timed_out);
     seen.review
 }

@@ -73,8 +73,11 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
             name("caller_id", message.by.as_ref()),
             name("persona", message.persona.as_ref()),
             Text::new("body", RequiredProse, Some(&message.body)),
+            name("anchor.issue", message.anchor.as_ref().and_then(|anchor| anchor.issue.as_ref())),
+            Text::new("anchor.file", PATH, message.anchor.as_ref().and_then(|anchor| anchor.file.as_ref())),
             Text::new("metadata", Metadata, message.metadata.as_ref().map(ToString::to_string)),
         ],
+        Command::AddSeat(add) => vec![name("caller_id", add.by.as_ref()), name("reviewer", Some(&add.persona))],
         Command::AcceptCounterPatch(accept) => vec![name("persona", accept.persona.as_ref())],
         Command::RejectCounterPatch { persona, .. } => vec![name("persona", persona.as_ref())],
         Command::Cancel { by, reason } => {
@@ -83,6 +86,7 @@ pub(crate) fn command_texts(command: &Command) -> Vec<Text<'_>> {
         Command::Propose(_)
         | Command::Revise(_)
         | Command::GiveVerdict(_)
+        | Command::Renew { .. }
         | Command::ReviewerGone { .. }
         | Command::Expire
         | Command::Close { .. } => Vec::new(),
@@ -102,7 +106,8 @@ pub(crate) const fn target_field(kind: TargetKind) -> &'static str {
 pub(crate) fn submission_texts(request: &CreateReviewRequest) -> Vec<Text<'_>> {
     let target = |part: fn(&TargetRequest) -> &Option<String>| request.target.as_ref().and_then(|it| part(it).as_ref());
     vec![
-        Text::new("intent", Intent, Some(&request.intent)),
+        Text::new("intent", Intent, request.intent.as_ref()),
+        Text::new("change_note", Prose, request.change_note.as_ref()),
         name("base", request.base.as_ref()),
         name(target_field(TargetKind::Branch), target(|target| &target.branch)),
         name(target_field(TargetKind::Commit), target(|target| &target.commit)),

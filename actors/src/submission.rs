@@ -20,6 +20,7 @@ use domain::{
     consensus::{Policy, PolicyRequest, Rule, RuleName},
     content::{CreateReviewRequest, digest_json},
     default_panel::MAX_SEATS,
+    diff::AffectedFile,
     finding::{FindingNumber, NewFinding},
     ids::{ReviewId, ReviewNumber},
     persona::{MAX_PERSONA_NAME_CHARS, is_persona_name},
@@ -75,7 +76,7 @@ impl Submissions {
         request: &CreateReviewRequest,
     ) -> Result<CommandOutcome, BrokerError> {
         let settings = &self.shared.settings;
-        let named = named_personas(request.personas.as_deref().unwrap_or_default())?;
+        let named = named_seats(request)?;
         let project = self.projects.name_for(proposer.project.as_deref(), client_repo)?;
         let id = review_id(project.as_deref(), request.idempotency_key.as_deref());
         let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request));
@@ -89,7 +90,11 @@ impl Submissions {
             proposer: Proposer { project, ..proposer.clone() },
             category: request.category,
             personas,
-            round: Round { request_key: request.idempotency_key.clone(), ..round },
+            round: Round {
+                request_key: request.idempotency_key.clone(),
+                change_note: request.change_note.clone(),
+                ..round
+            },
         };
         let payload = CommandPayload { content: Some(content), ..CommandPayload::default() };
         self.reviews.apply(id, Command::Propose(Box::new(Propose { proposed, first_content })), payload).await
@@ -121,7 +126,7 @@ impl Submissions {
         let command = Command::Revise(Revise {
             proposer_id: request.proposer_id.clone(),
             completes: review.round.content_hash.clone(),
-            round: Round { request_key, ..round },
+            round: Round { request_key, change_note: request.change_note.clone(), ..round },
             anchors: self.shared.until_shutdown(self.reanchor_findings(&review, &content)).await?,
         });
         let payload = CommandPayload { content: Some(content), expected_version, patch: None };
@@ -140,10 +145,11 @@ impl Submissions {
         self.shared.check_texts(&verdict_texts(request, findings, limits)).await?;
         request_checks::check_findings(limits, findings)?;
         request_checks::check_metrics(request.metrics.as_ref())?;
-        if let Some(patch) = &request.counter_patch {
-            self.refuse_flagged_patch(patch).await?;
-        }
-        let attempt = || self.try_verdict(id, request, findings, expected_version);
+        let files = match &request.counter_patch {
+            Some(patch) => self.patch_files(patch).await?,
+            None => Vec::new(),
+        };
+        let attempt = || self.try_verdict(id, request, findings, &files, expected_version);
         // The findings may be checked against a content that is no longer active.
         if findings.is_empty() { attempt().await } else { retry_if_moved(attempt).await }
     }
@@ -153,6 +159,7 @@ impl Submissions {
         id: ReviewId,
         request: &VerdictRequest,
         findings: &[NewFinding],
+        patch_files: &[AffectedFile],
         expected_version: Option<u64>,
     ) -> Result<CommandOutcome, BrokerError> {
         let patch: Option<Arc<str>> = request.counter_patch.as_deref().map(Into::into);
@@ -164,7 +171,7 @@ impl Submissions {
             reason: request.reason.clone(),
             summary: request.summary.clone(),
             metrics: request.metrics.clone(),
-            patch: patch.as_ref().map(|_| OfferedPatch { check: None }),
+            patch: patch.as_ref().map(|_| OfferedPatch { check: None, files: patch_files.to_vec() }),
             findings: None,
             digest: verdict_digest(request, findings),
         };
@@ -219,28 +226,43 @@ fn review_id(project: Option<&str>, request_key: Option<&str>) -> ReviewId {
     ReviewId(Uuid::new_v5(&NAMESPACE, format!("{project}\0{key}").as_bytes()))
 }
 
-/// The named personas without duplicates; `None` if the caller names none.
-fn named_personas(personas: &[String]) -> Result<Option<Vec<String>>, BrokerError> {
-    if personas.is_empty() {
+/// The named seats without duplicates; `None` if the caller names none.
+fn named_seats(request: &CreateReviewRequest) -> Result<Option<Vec<String>>, BrokerError> {
+    let (field, names) = match (&request.reviewers, &request.personas) {
+        (Some(_), Some(_)) => {
+            return Err(invalid("personas", "not allowed with reviewers, which names the seats".into()));
+        }
+        (Some(reviewers), None) => ("reviewers", reviewers.as_slice()),
+        (None, personas) => ("personas", personas.as_deref().unwrap_or_default()),
+    };
+    if names.is_empty() {
         return Ok(None);
     }
-    for persona in personas {
-        let chars = persona.chars().count();
-        if chars > MAX_PERSONA_NAME_CHARS {
-            let (field, unit) = ("personas", "characters");
-            return Err(BrokerError::TooLong { field, actual: chars, limit: MAX_PERSONA_NAME_CHARS, unit });
-        }
-        if !is_persona_name(persona) {
-            let problem =
-                format!("{persona:?} is not a valid name; allowed: 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -");
-            return Err(invalid("personas", problem));
-        }
+    for name in names {
+        check_seat_name(field, name, field == "reviewers")?;
     }
-    let seats = distinct_personas(personas.to_vec());
+    let seats = distinct_personas(names.to_vec());
     if seats.len() > MAX_SEATS {
-        return Err(invalid("personas", format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
+        return Err(invalid(field, format!("are {} different ones; allowed are 1 to {MAX_SEATS}", seats.len())));
     }
     Ok(Some(seats))
+}
+
+/// Checks the name of a seat: a persona or, if `is_directed`, also `@` and the name of a reviewer.
+pub(crate) fn check_seat_name(field: &'static str, given: &str, is_directed: bool) -> Result<(), BrokerError> {
+    let name = given.strip_prefix('@').filter(|_| is_directed).unwrap_or(given);
+    let chars = name.chars().count();
+    if chars > MAX_PERSONA_NAME_CHARS {
+        return Err(BrokerError::TooLong { field, actual: chars, limit: MAX_PERSONA_NAME_CHARS, unit: "characters" });
+    }
+    if !is_persona_name(name) {
+        let directed = if is_directed { ", or @ and such a name" } else { "" };
+        let problem = format!(
+            "{given:?} is not a valid name; allowed: 1 to {MAX_PERSONA_NAME_CHARS} of a-z A-Z 0-9 . _ -{directed}"
+        );
+        return Err(invalid(field, problem));
+    }
+    Ok(())
 }
 
 /// The policy for a number of seats. `max_rounds` is the configured maximum.

@@ -1,15 +1,19 @@
-use super::{named_personas, policy};
-use domain::consensus::{Policy, PolicyRequest, Rule, RuleName};
+use super::{check_seat_name, named_seats, policy};
+use domain::{
+    consensus::{Policy, PolicyRequest, Rule, RuleName},
+    content::CreateReviewRequest,
+};
 
 fn seats_of(personas: &[&str]) -> Result<Vec<String>, String> {
-    let personas: Vec<_> = personas.iter().map(ToString::to_string).collect();
-    let named = named_personas(&personas).map_err(|error| error.to_string());
+    let personas = Some(personas.iter().map(ToString::to_string).collect());
+    let request = CreateReviewRequest { personas, ..CreateReviewRequest::default() };
+    let named = named_seats(&request).map_err(|error| error.to_string());
     named.map(Option::unwrap_or_default)
 }
 
 #[test]
 fn a_seat_for_each_persona_that_is_named() {
-    assert_eq!(named_personas(&[]).unwrap(), None);
+    assert_eq!(named_seats(&CreateReviewRequest::default()).unwrap(), None);
     assert_eq!(seats_of(&["tests", "security", "tests"]).unwrap(), ["tests", "security"]);
     assert_eq!(seats_of(&["a.b_c-D9"]).unwrap(), ["a.b_c-D9"]);
     let ten: Vec<_> = (0..10).map(|n| n.to_string()).collect();
@@ -28,6 +32,21 @@ fn a_persona_is_a_short_plain_word() {
     for bad in ["", " ", "a b", "a/b", "a\n", "prüfer", "\u{202e}x"] {
         assert!(seats_of(&["fine", bad]).unwrap_err().contains("is not a valid name; allowed:"), "{bad:?}");
     }
+}
+
+#[test]
+fn a_seat_can_be_for_one_reviewer() {
+    let request = |reviewers: &[&str]| CreateReviewRequest {
+        reviewers: Some(reviewers.iter().map(ToString::to_string).collect()),
+        ..CreateReviewRequest::default()
+    };
+    assert_eq!(named_seats(&request(&["@ada", "security"])).unwrap().unwrap(), ["@ada", "security"]);
+    let both = CreateReviewRequest { personas: Some(vec!["tests".into()]), ..request(&["@ada"]) };
+    assert!(named_seats(&both).unwrap_err().to_string().contains("not allowed with reviewers"));
+    for bad in ["@", "@@ada", "@a b"] {
+        assert!(named_seats(&request(&[bad])).unwrap_err().to_string().contains("is not a valid name"), "{bad:?}");
+    }
+    assert!(check_seat_name("personas", "@ada", false).is_err(), "a persona is not a person");
 }
 
 #[track_caller]

@@ -6,9 +6,7 @@ use domain::{
     finding::{FindingStatus, RequestedStatus},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{
-        Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, MessageAnchor, Recipient, Role, Status,
-    },
+    review::{Category, ClaimEndReason, Event as ReviewEvent, FindingResolved, MessageAnchor, Recipient, Role, Status},
     reviewer_pool::{
         PoolEvent,
         scaling::{DrainReason, SpawnReason},
@@ -206,10 +204,9 @@ impl From<&ReviewEvent> for EventData {
                 phase: shorten(&proposed.proposer.phase),
                 personas: shorten_all(&proposed.personas),
             },
-            ReviewEvent::Revised { round, .. } => Self::Revised {
-                intent: shorten(&round.intent),
-                change_note: round.change_note.as_deref().map(shorten),
-            },
+            ReviewEvent::Revised { round, .. } => {
+                Self::Revised { intent: shorten(&round.intent), change_note: round.change_note.as_deref().map(shorten) }
+            }
             ReviewEvent::Claimed { persona, by, generation, .. } => {
                 Self::Claimed { persona: shorten(persona), reviewer_id: shorten(by), claim_generation: *generation }
             }

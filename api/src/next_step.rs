@@ -59,7 +59,9 @@ fn sentence(review: &Review, turn: &Turn) -> &'static str {
         (Authority::Proposer, TurnTool::AddMessage) => {
             "The proposer reads the question with get_discussion and answers with add_message, or revises with create_review(review_id=...)."
         }
-        (_, TurnTool::AddMessage) => "The reviewer reads the question with get_discussion and answers with add_message.",
+        (_, TurnTool::AddMessage) => {
+            "The reviewer reads the question with get_discussion and answers with add_message."
+        }
         (_, TurnTool::AcceptCounterPatch) => {
             "The proposer reads the counter-patch with get_proposal and calls accept_counter_patch or reject_counter_patch, revises with create_review(review_id=...), or asks with add_message."
         }

@@ -437,4 +437,3 @@ impl From<&Seat> for SeatState {
         }
     }
 }
-

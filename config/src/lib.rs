@@ -115,6 +115,7 @@ pub struct Reviews {
     pub idle_after: Duration,
     pub max_live: usize,
     pub max_rounds: u32,
+    pub max_exchanges: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -17,8 +17,11 @@ use std::fmt;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CreateReviewRequest {
-    /// What the change is for, in one or two sentences. Required, also in a revision.
-    pub intent: String,
+    /// What the change is for, in one or two sentences: the title of the review. Required unless review_id is given;
+    /// a revision keeps it.
+    pub intent: Option<String>,
+    /// In a revision: what you changed in this round, and why.
+    pub change_note: Option<String>,
     /// The kind of agent that proposes, for example "gsd-executor". Required unless review_id is given.
     pub agent_type: Option<String>,
     /// The role the agent acts in, for example "proposer". Required unless review_id is given.
@@ -48,10 +51,15 @@ pub struct CreateReviewRequest {
     /// Commits to review. The broker reads their diff from the project's repository. Not allowed with diff or base. In
     /// a revision the branch is read again at its current head, also if neither target nor diff is given.
     pub target: Option<TargetRequest>,
-    /// The review to revise. Starts a new round; everything you leave out stays as it was.
+    /// The review to revise, in any status before closed. Starts a new round; everything you leave out stays as it was.
     pub review_id: Option<String>,
+    /// In a revision: parts of the content to remove.
+    pub remove: Option<Vec<RemovablePart>>,
     /// Skips the check that the diff applies. Reviewers see that it was skipped. Default false.
     pub skip_diff_validation: Option<bool>,
+    /// The reviewers to ask for: one seat each, for example ["@ada", "security"]. "@name" is a seat that only this person
+    /// or agent can claim, any other entry is a persona. Not allowed with personas or review_id.
+    pub reviewers: Option<Vec<String>>,
     /// The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64
     /// letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with
     /// review_id.
@@ -60,6 +68,11 @@ pub struct CreateReviewRequest {
     pub policy: Option<PolicyRequest>,
     /// Any string of your own. Repeating the call with this key returns the existing review.
     pub idempotency_key: Option<String>,
+}
+
+crate::string_enum! {
+    /// A part of the content that a revision can remove.
+    RemovablePart { Diff = "diff", Description = "description" }
 }
 
 /// The commits to review: exactly one of branch, commit and range.

@@ -4,8 +4,8 @@ use super::{Call, check_round, error::CallError, pagination::page_end, require_t
 use actors::CommandOutcome;
 use api::{
     ErrorBody,
-    next_step::next_step,
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
+    next_step::next_step,
 };
 use domain::review::{AddMessage, Command, Reply};
 use serde_json::Value;

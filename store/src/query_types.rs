@@ -53,6 +53,8 @@ pub struct ReviewFilter {
     pub branch: Option<String>,
     /// Only reviews that this identity proposed or holds a seat of.
     pub participant: Option<String>,
+    /// Leaves out reviews in which it cannot be the turn of this identity.
+    pub turn_of: Option<String>,
     pub category: Option<Category>,
     pub project: Option<String>,
     /// Only reviews without a project.

@@ -76,16 +76,12 @@ pub struct ReviewFiles {
     pub files: Vec<AffectedFile>,
 }
 
-/// An open review, and what in it waits for its proposer. Seats and findings are not read.
+/// An open review with its seats. Findings are not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenReview {
     pub review: Review,
-    /// The review's version at the latest verdict, message or counter-patch of a reviewer.
+    /// The review's version at the latest verdict or counter-patch of a reviewer, or message to the proposer.
     pub feedback_version: u64,
-    /// In some seat the last message is the reviewer's.
-    pub has_open_message: bool,
-    /// A counter-patch is neither accepted nor rejected.
-    pub has_open_patch: bool,
 }
 
 impl ReadOnlyStore {
@@ -254,13 +250,11 @@ impl ReadOnlyStore {
             r#"SELECT r.body,
                       max(coalesce((SELECT max(id) FROM verdicts v WHERE v.review = r.number), 0),
                           coalesce((SELECT max(id) FROM messages m
-                                    WHERE m.review = r.number AND m.role = 'reviewer'), 0),
+                                    WHERE m.review = r.number AND m.role <> 'proposer'), 0),
                           coalesce((SELECT max(id) FROM counter_patches p WHERE p.review = r.number), 0))
                           AS "feedback_version!: i64",
-                      EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.last_message_role = 'reviewer'
-                              AND s.last_message_round = r.round) AS "has_open_message!: bool",
-                      EXISTS (SELECT 1 FROM counter_patches p WHERE p.review = r.number AND p.status = 'pending')
-                          AS "has_open_patch!: bool"
+                      (SELECT json_group_array(json(s.body) ORDER BY s.position) FROM seats s
+                       WHERE s.review = r.number) AS "seats!: String"
                FROM reviews r
                WHERE r.status IN ('pending', 'claimed', 'in_review', 'changes_requested', 'approved', 'rejected')
                  AND r.updated_at_ms >= ?1
@@ -271,12 +265,9 @@ impl ReadOnlyStore {
         .fetch_all(&mut self.0)
         .await?;
         let reviews = rows.into_iter().map(|row| {
-            Ok(OpenReview {
-                review: serde_json::from_str(&row.body)?,
-                feedback_version: to_u64(row.feedback_version)?,
-                has_open_message: row.has_open_message,
-                has_open_patch: row.has_open_patch,
-            })
+            let review: Review = serde_json::from_str(&row.body)?;
+            let review = Review { seats: serde_json::from_str(&row.seats)?, ..review };
+            Ok(OpenReview { review, feedback_version: to_u64(row.feedback_version)? })
         });
         reviews.collect()
     }

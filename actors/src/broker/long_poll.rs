@@ -4,8 +4,10 @@
 use super::{Answer, Broker};
 use crate::{error::BrokerError, request_checks, review::Snapshot, supervisor::SupervisorMessage};
 use domain::{
+    credential::Authority,
     ids::ReviewId,
     review::{Category, Review, Status},
+    waiting_on::{Asker, waiting_on},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,6 +19,9 @@ use tokio::{
     sync::{OnceCell, SemaphorePermit, oneshot, watch},
     time::Instant,
 };
+
+/// How long a wait for a turn gathers changes before it looks again.
+const TURN_DELAY: Duration = Duration::from_millis(20);
 
 /// Filters of a list of reviews.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -37,16 +42,20 @@ pub struct ListQuery {
     pub caller_id: Option<String>,
     /// Also hides the caller's own proposals, which it cannot claim.
     pub for_work: bool,
+    /// Only reviews in which it is the caller's turn.
+    pub my_turn: bool,
+    /// The role that the caller acts in, if it is known.
+    pub role: Option<Authority>,
     pub limit: Option<u32>,
     pub cursor: Option<String>,
 }
 
-/// A page of the list and the version to wait from.
+/// A page of the list and the position in the log to wait from.
 #[derive(Debug, Clone)]
 pub struct Listing {
     pub page: Arc<Page<Review>>,
     /// The sequence number of the last event this page knows of.
-    pub version: u64,
+    pub seq: u64,
     pub timed_out: bool,
 }
 
@@ -82,21 +91,20 @@ impl Broker {
         answer.await.map_err(|_| BrokerError::ShuttingDown)
     }
 
-    /// Returns when the review's version is above `since`. Without `since` it returns at once unless the review waits for
-    /// reviewers, else at the next change.
-    pub async fn wait_review(&self, id: ReviewId, wait: Wait) -> Answer<WaitResult> {
+    /// Returns at once if it is the caller's turn, if the review's version is not `since`, or if the review is closed;
+    /// else at the next change. Without `since` it also returns at once unless the review waits for reviewers.
+    pub async fn wait_review(&self, id: ReviewId, wait: Wait, asker: Asker<'_>) -> Answer<WaitResult> {
         let review = self.review(id).await?;
         let since = match wait.since {
             Some(since) => since,
             None if awaits_reviewer(&review) => review.version,
             None => return Ok(WaitResult { review, timed_out: false }),
         };
-        if review.version > since || review.is_final() {
+        if review.version != since || review.is_final() || asker.must_act(&review) {
             return Ok(WaitResult { review, timed_out: false });
         }
         let _waiter = self.admit_waiter()?;
         let deadline = self.wait_until(wait);
-        let mut last = review;
         loop {
             let Some(mut snapshot) = self.watch(id, true).await? else {
                 return Err(BrokerError::Busy { what: "as many reviews are awake as reviews.max_live allows" });
@@ -106,9 +114,9 @@ impl Broker {
                     Some(review) => return Ok(WaitResult { review, timed_out: false }),
                     // Its actor was replaced, or the review is closed: read it again.
                     None => {
-                        last = self.review(id).await?;
-                        if last.version > since || last.is_final() {
-                            return Ok(WaitResult { review: last, timed_out: false });
+                        let review = self.review(id).await?;
+                        if review.version > since || review.is_final() {
+                            return Ok(WaitResult { review, timed_out: false });
                         }
                     }
                 },
@@ -116,16 +124,59 @@ impl Broker {
                 () = self.0.shared.closing.cancelled() => break,
             }
         }
-        Ok(WaitResult { review: last, timed_out: true })
+        let review = self.review(id).await?;
+        let timed_out = review.version == since;
+        Ok(WaitResult { review, timed_out })
     }
 
     pub async fn list(&self, query: ListQuery) -> Answer<Listing> {
         let limit = request_checks::page(&self.0.shared.settings.limits, query.limit)?;
         let filters = self.filters(&query)?;
         let known = *self.0.feed.committed.borrow();
+        if query.my_turn {
+            let page = self.list_turns(&query, &filters, limit).await?;
+            return Ok(Listing { page: Arc::new(page), seq: known, timed_out: false });
+        }
         let (page, last_queued) = self.reader().list_reviews(&filters, query.cursor.as_deref(), limit).await?;
         // A caller that has seen the event of a row has seen all earlier ones.
-        Ok(Listing { page: Arc::new(page), version: known.max(last_queued), timed_out: false })
+        Ok(Listing { page: Arc::new(page), seq: known.max(last_queued), timed_out: false })
+    }
+
+    /// The reviews of a list in which it is the caller's turn. A page may be short although more pages follow.
+    async fn list_turns(&self, query: &ListQuery, filters: &[ReviewFilter], limit: u32) -> Answer<Page<Review>> {
+        let asker = Asker { name: query.caller_id.as_deref(), role: query.role };
+        let mut cursor = query.cursor.clone();
+        loop {
+            let (mut page, _) = self.reader().list_reviews(filters, cursor.as_deref(), limit).await?;
+            page.items.retain(|review| asker.must_act(review));
+            if !page.items.is_empty() || page.next_cursor.is_none() {
+                return Ok(page);
+            }
+            cursor = page.next_cursor;
+        }
+    }
+
+    /// Like [`Self::list`] with `my_turn`, but waits until there is such a review.
+    pub async fn wait_turn(&self, query: ListQuery, wait: Wait) -> Answer<Listing> {
+        let _waiter = self.admit_waiter()?;
+        let deadline = self.wait_until(wait);
+        let mut committed = self.0.feed.committed.clone();
+        loop {
+            committed.borrow_and_update();
+            let listing = self.list(query.clone()).await?;
+            let timed_out = |listing| Ok(Listing { timed_out: true, ..listing });
+            if !listing.page.items.is_empty() {
+                return Ok(listing);
+            }
+            tokio::select! {
+                // Many changes that are committed together are looked at once.
+                changed = async { committed.changed().await?; tokio::time::sleep(TURN_DELAY).await; Ok::<_, watch::error::RecvError>(()) } => {
+                    if changed.is_err() { return timed_out(listing) }
+                }
+                () = tokio::time::sleep_until(deadline) => return timed_out(listing),
+                () = self.0.shared.closing.cancelled() => return timed_out(listing),
+            }
+        }
     }
 
     /// Like [`Self::list`] for pending reviews, but waits until there is one that the caller may claim and that `since`
@@ -141,7 +192,7 @@ impl Broker {
             queued.borrow_and_update();
             let known = *self.0.feed.committed.borrow();
             let (page, last_queued) = self.0.lists.first_page(self.reader(), filters.clone(), limit, known).await?;
-            let listing = |timed_out| Listing { page: Arc::clone(&page), version: known.max(last_queued), timed_out };
+            let listing = |timed_out| Listing { page: Arc::clone(&page), seq: known.max(last_queued), timed_out };
             let news = match wait.since {
                 None => !page.items.is_empty(),
                 Some(since) if last_queued > since => true,
@@ -179,13 +230,14 @@ impl Broker {
         let pending = query.status == Some(Status::Pending);
         let filter = |project: Option<String>, status: Option<Status>| ReviewFilter {
             status,
-            newest_first: !query.statuses.is_empty(),
+            newest_first: !query.statuses.is_empty() || query.my_turn,
+            turn_of: query.caller_id.clone().filter(|_| query.my_turn),
             branch: query.branch.clone(),
             participant: query.participant.clone(),
             category: query.category,
             project,
             without_project: query.without_project,
-            open_to: query.caller_id.clone().filter(|_| pending),
+            open_to: query.caller_id.clone().filter(|_| pending && !query.my_turn),
             not_by: query.caller_id.clone().filter(|_| query.for_work),
             queued_after: None,
         };
@@ -194,7 +246,9 @@ impl Broker {
             projects.insert(None);
         }
         let mut statuses: BTreeSet<_> = query.statuses.iter().copied().map(Some).collect();
-        if statuses.is_empty() {
+        if statuses.is_empty() && query.status.is_none() && query.my_turn {
+            statuses.extend(Status::ALL.iter().filter(|status| **status != Status::Closed).map(|status| Some(*status)));
+        } else if statuses.is_empty() {
             statuses.insert(query.status);
         }
         let pairs = projects.iter().flat_map(|project| statuses.iter().map(move |status| (project.clone(), *status)));
@@ -211,9 +265,9 @@ impl Broker {
     }
 }
 
-/// Reviewers are expected to act, so a proposer has to wait.
+/// Only reviewers or operators are expected to act, so a proposer has to wait.
 fn awaits_reviewer(review: &Review) -> bool {
-    matches!(review.status, Status::Pending | Status::Claimed | Status::InReview)
+    review.status.is_open() && waiting_on(review).iter().all(|turn| turn.who != Authority::Proposer)
 }
 
 /// The snapshot of a live review after loading; `None` if the actor stopped before.

@@ -4,7 +4,7 @@
 use super::{ReviewerPool, State, exited_reviewers, reviewer_registry::HeldClaim};
 use domain::{
     ids::{ReviewId, ReviewNumber},
-    review::{ClaimEndReason, Event, Requeued, Status, VerdictGiven},
+    review::{ClaimEndReason, Event, FindingUpdated, Requeued, Status, VerdictGiven},
     reviewer_pool::scaling::DrainReason,
     time::Tick,
 };
@@ -57,7 +57,9 @@ impl ReviewerPool {
                     reviewer.claim_ended(review, at);
                     match reason {
                         ClaimEndReason::LeaseExpired => self.stop_one_shot(reviewer, review, DrainReason::Ttl),
-                        ClaimEndReason::Released => self.stop_one_shot(reviewer, review, DrainReason::NotNeeded),
+                        ClaimEndReason::Released | ClaimEndReason::TakenOver => {
+                            self.stop_one_shot(reviewer, review, DrainReason::NotNeeded)
+                        }
                         // The reviewer gave the claim up itself or has exited.
                         ClaimEndReason::CouldNotReview
                         | ClaimEndReason::ReviewerExited
@@ -67,27 +69,38 @@ impl ReviewerPool {
                 }
             }
             // These events free seats without naming the reviewer.
-            Event::Revised { .. }
-            | Event::CounterPatchAccepted { .. }
-            | Event::Cancelled { .. }
-            | Event::Closed { .. } => {
+            Event::Revised { .. } | Event::Cancelled { .. } | Event::Closed { .. } => {
                 self.check_claims(state, review, at).await;
             }
-            Event::MessageAdded { requeued: Some(Requeued { reservation: Some(reservation), .. }), .. } => {
-                let id = &reservation.reviewer;
-                let is_leaving = match state.reviewers.get(id) {
-                    Some(reviewer) => reviewer.is_leaving(),
-                    None => self.is_former_reviewer(state, id).await,
-                };
-                if is_leaving {
-                    self.release(review, id.clone());
-                }
+            Event::CounterPatchAccepted { requeued, .. } => {
+                self.check_claims(state, review, at).await;
+                self.release_reservations(state, review, requeued).await;
+            }
+            Event::MessageAdded { requeued: Some(requeued), .. }
+            | Event::FindingUpdated(FindingUpdated { requeued: Some(requeued), .. }) => {
+                self.release_reservations(state, review, requeued).await;
             }
             Event::Proposed(_)
             | Event::FindingUpdated(_)
+            | Event::ClaimRenewed { .. }
+            | Event::SeatAdded { .. }
             | Event::ReservationEnded { .. }
             | Event::MessageAdded { .. }
             | Event::CounterPatchRejected { .. } => {}
+        }
+    }
+
+    /// Ends the reservations of requeued seats for reviewers that will not come back.
+    async fn release_reservations(&self, state: &State, review: ReviewId, requeued: &Requeued) {
+        for reservation in requeued.seats.iter().filter_map(|seat| seat.reservation.as_ref()) {
+            let id = &reservation.reviewer;
+            let is_leaving = match state.reviewers.get(id) {
+                Some(reviewer) => reviewer.is_leaving(),
+                None => self.is_former_reviewer(state, id).await,
+            };
+            if is_leaving {
+                self.release(review, id.clone());
+            }
         }
     }
 
@@ -124,14 +137,15 @@ impl ReviewerPool {
 const fn changes_demand(event: &Event) -> bool {
     match event {
         Event::MessageAdded { requeued, .. } => requeued.is_some(),
-        Event::FindingUpdated(updated) => updated.lease_ends.is_some(),
-        Event::CounterPatchRejected { .. } | Event::Closed { .. } => false,
+        Event::FindingUpdated(updated) => updated.lease_ends.is_some() || updated.requeued.is_some(),
+        Event::CounterPatchRejected { .. } | Event::ClaimRenewed { .. } | Event::Closed { .. } => false,
         Event::Proposed(_)
         | Event::Revised { .. }
         | Event::Claimed { .. }
         | Event::AutoRejected { .. }
         | Event::ClaimEnded { .. }
         | Event::ReservationEnded { .. }
+        | Event::SeatAdded { .. }
         | Event::VerdictGiven(_)
         | Event::CounterPatchAccepted { .. }
         | Event::Cancelled { .. } => true,

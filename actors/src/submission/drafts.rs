@@ -6,8 +6,8 @@ use crate::{
     request_checks::{Text, TextKind::Unlimited, invalid, target_field},
 };
 use domain::{
-    content::{Content, ContentHash, CreateReviewRequest, TargetRequest},
-    diff::{self, DiffSummary},
+    content::{Content, ContentHash, CreateReviewRequest, RemovablePart, TargetRequest},
+    diff::{self, AffectedFile, DiffSummary},
     ids::ReviewId,
     review::{DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
 };
@@ -26,7 +26,7 @@ pub(super) struct Draft {
 impl Draft {
     fn new(content: Content, diff: Option<DiffFacts>, target: Option<Box<ReviewTarget>>) -> Self {
         let (intent, content_hash) = (content.intent.clone(), content.hash());
-        let round = Round { number: 1, content_hash, intent, diff, request_key: None, target };
+        let round = Round { number: 1, content_hash, intent, diff, change_note: None, request_key: None, target };
         Self { content: Arc::new(content), round }
     }
 
@@ -53,7 +53,7 @@ impl Submissions {
         {
             return Ok((repeated, first.map(|round| round.content_hash)));
         }
-        let texts = text_only(&request.intent, request.description.as_ref());
+        let texts = text_only(request.intent.as_deref().unwrap_or_default(), request.description.as_ref());
         let skip = request.skip_diff_validation.unwrap_or(false);
         let prepared = match (target, &request.diff) {
             (Some(target), _) => self.diff_target(self.projects.repository(project)?, texts, &target, skip).await?,
@@ -79,7 +79,13 @@ impl Submissions {
         let active = self.shared.find_content(&review.round.content_hash).await?;
         let followed = followed_branch(review, request);
         let (diff, base) = (request.diff.clone(), request.base.as_deref());
-        let texts = text_only(&request.intent, request.description.as_ref().or(active.description.as_ref()));
+        let removes = |part| request.remove.as_ref().is_some_and(|parts| parts.contains(&part));
+        let description = active.description.as_ref().filter(|_| !removes(RemovablePart::Description));
+        let intent = request.intent.as_ref().unwrap_or(&active.intent);
+        let texts = text_only(intent, request.description.as_ref().or(description));
+        if removes(RemovablePart::Diff) {
+            return Ok(Draft::new(texts, None, None));
+        }
         let skipped = !review.checks_diffs();
         let skip = request.skip_diff_validation.unwrap_or(skipped);
         if let Some(target) = target.or(followed) {
@@ -118,7 +124,7 @@ impl Submissions {
         target: Option<&TargetName>,
     ) -> Result<Option<Draft>, BrokerError> {
         let stored = self.shared.find_content(&round.content_hash).await?;
-        let same_texts = (&stored.intent, &stored.description) == (&request.intent, &request.description);
+        let same_texts = Some(&stored.intent) == request.intent.as_ref() && stored.description == request.description;
         let same_diff = match target {
             Some(target) => names_target(round, target),
             None => stored.diff == request.diff,
@@ -229,12 +235,10 @@ impl Submissions {
     }
 
     /// Applies `git.refuse` to a counter-patch when it is offered, not only when it is accepted.
-    pub(super) async fn refuse_flagged_patch(&self, patch: &str) -> Result<(), BrokerError> {
-        if self.shared.settings.refuse.is_empty() {
-            return Ok(());
-        }
+    pub(super) async fn patch_files(&self, patch: &str) -> Result<Vec<AffectedFile>, BrokerError> {
         let (summary, _) = parse_diff(patch.to_owned()).await?;
-        self.refuse_flags(&summary)
+        self.refuse_flags(&summary)?;
+        Ok(summary.files)
     }
 
     fn refuse_flags(&self, summary: &DiffSummary) -> Result<(), BrokerError> {

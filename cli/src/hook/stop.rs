@@ -11,8 +11,10 @@ use crate::{commands::gate::load_config, config_overrides::ConfigArgs, render::c
 use anyhow::Context as _;
 use domain::{
     content::digest,
+    credential::Authority,
     review::{Review, Status},
     time::Timestamp,
+    waiting_on::{Turn, TurnReason, TurnTool, waiting_on},
 };
 use git::UserRepo;
 use std::{
@@ -76,45 +78,44 @@ async fn belongs_to(review: &Review, repo: &UserRepo) -> anyhow::Result<bool> {
     }
 }
 
+/// Whether the review waits for its proposer, other than to land and close what was approved.
 pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
-    match review.review.status {
-        Status::ChangesRequested | Status::Rejected => true,
-        Status::Pending | Status::Claimed | Status::InReview | Status::Approved => {
-            review.has_open_message || review.has_open_patch
-        }
-        Status::Cancelled | Status::Closed => false,
-    }
+    proposer_turn(review).is_some_and(|turn| !matches!(turn.why, TurnReason::Approved | TurnReason::Cancelled))
+}
+
+fn proposer_turn(review: &OpenReview) -> Option<Turn> {
+    waiting_on(&review.review).into_iter().find(|turn| turn.who == Authority::Proposer)
 }
 
 /// One line about a review: its state, the feedback and the next step.
-pub(super) fn summary(review: &OpenReview) -> String {
-    let OpenReview { review, has_open_message, has_open_patch, .. } = review;
+pub(super) fn summary(open: &OpenReview) -> String {
+    let review = &open.review;
     let (number, status, intent) = (review.number, review.status, &review.round.intent);
     let reason = review.reason().map(|reason| format!(": {}", clipped(reason, MAX_REASON_COLUMNS))).unwrap_or_default();
-    let (state, next) = match (status, has_open_patch, has_open_message) {
-        (_, true, _) => (
+    let (state, next) = match proposer_turn(open).map(|turn| turn.tool) {
+        Some(TurnTool::AcceptCounterPatch) => (
             "a reviewer offers a counter-patch".to_owned(),
             format!("read it (get_proposal), then accept_counter_patch or reject_counter_patch; or revise {number}"),
         ),
-        (Status::ChangesRequested, ..) => (
+        Some(TurnTool::CreateReview) => (
             format!("changes requested{reason}"),
             format!("`countersign show {number}`, then `countersign resubmit {number}`, or answer the reviewer"),
         ),
-        (Status::Rejected, ..) => (
+        Some(TurnTool::AddMessage) => {
+            ("unanswered message".to_owned(), format!("`countersign show {number}`, then answer with add_message"))
+        }
+        Some(TurnTool::CloseReview) if status == Status::Rejected => (
             format!("rejected{reason}"),
             format!("do not commit it; if it is committed, `countersign revert {number}`; then close it"),
         ),
-        (_, _, true) => (
-            "unanswered message from a reviewer".to_owned(),
-            format!("`countersign show {number}`, then answer with add_message"),
-        ),
-        (Status::Approved, ..) => {
+        Some(TurnTool::CloseReview) if status == Status::Approved => {
             ("approved".to_owned(), format!("commit exactly the approved change, then `countersign close {number}`"))
         }
-        (Status::Pending | Status::Claimed | Status::InReview, ..) => {
-            (status.to_string(), format!("`countersign wait {number}`"))
+        Some(TurnTool::CloseReview) => (status.to_string(), format!("`countersign close {number}`")),
+        Some(TurnTool::ClaimReview | TurnTool::SubmitVerdict | TurnTool::UpdateIssue) | None => {
+            let state = if review.escalation().is_some() { "waits for an operator".into() } else { status.to_string() };
+            (state, format!("`countersign wait {number}`"))
         }
-        (Status::Cancelled | Status::Closed, ..) => (status.to_string(), "nothing".to_owned()),
     };
     format!("{number} ({}): {state}. Next: {next}.", clipped(intent, MAX_INTENT_COLUMNS))
 }

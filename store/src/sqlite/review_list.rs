@@ -155,6 +155,12 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
         sql.push(" OR EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
         sql.push_bind(name.clone()).push("))");
     }
+    if let Some(name) = &filter.turn_of {
+        sql.push(" AND (r.proposer = ").push_bind(name.clone());
+        sql.push(" OR r.free_seats > 0 OR r.escalated_for IS NOT NULL");
+        sql.push(" OR EXISTS (SELECT 1 FROM seats s WHERE s.review = r.number AND s.claimed_by = ");
+        sql.push_bind(name.clone()).push("))");
+    }
     if let Some(seq) = filter.queued_after {
         sql.push(" AND r.queued_seq > ").push_bind(i64::try_from(seq).unwrap_or(i64::MAX));
     }

@@ -7,6 +7,7 @@ use crate::{
 use domain::{
     consensus::Escalation,
     content::Content,
+    credential::Authority,
     ids::{ReviewId, ReviewNumber},
     review::{
         AcceptCounterPatch, AddMessage, AppliesTo, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict, OfferedPatch,
@@ -149,7 +150,9 @@ async fn a_stored_review_has_the_last_message_of_either_side() {
     let path = folder.path().join("countersign.db");
     let mut stored = StoredReview::propose(&path).await;
     stored.claim().await;
-    for (role, body) in [(Authority::Proposer, "read this"), (Authority::Reviewer, "why?"), (Authority::Proposer, "for you")] {
+    for (role, body) in
+        [(Authority::Proposer, "read this"), (Authority::Reviewer, "why?"), (Authority::Proposer, "for you")]
+    {
         stored.add_message(role, body).await;
     }
     let before = stored.review.clone();

@@ -214,10 +214,9 @@ fn render_discussion(messages: &[Message]) -> String {
     let mut room = MAX_TEXT_BYTES;
     for message in messages.iter().rev() {
         let by = message.caller_id.as_deref().map(|by| format!(" {by}")).unwrap_or_default();
-        let line = format!(
-            "[round {}, {}{by}, about the seat {}] {}",
-            message.round, message.sender_role, message.persona, message.body
-        );
+        let place =
+            message.persona.as_ref().map_or_else(|| "to all".to_owned(), |seat| format!("about the seat {seat}"));
+        let line = format!("[round {}, {}{by}, {place}] {}", message.round, message.sender_role, message.body);
         let Some(left) = room.checked_sub(line.len()) else { break };
         room = left;
         lines.push(line);

@@ -1,6 +1,6 @@
 use super::*;
 use domain::persona::Mode;
-use domain::{review::Role, time::Timestamp};
+use domain::{credential::Authority, time::Timestamp};
 use std::time::Duration;
 
 const MARK: &str = "0123456789abcdef";
@@ -34,15 +34,17 @@ fn context() -> PromptContext {
 }
 
 fn message(id: u64, body: &str) -> Message {
-    let (role, at) = (Role::Proposer, Timestamp(0));
+    let (role, at) = (Authority::Proposer, Timestamp(0));
     Message {
         id,
         round: 1,
-        persona: "security".into(),
+        persona: Some("security".into()),
+        to: None,
         sender_role: role,
         caller_id: None,
         body: body.into(),
         body_total: None,
+        anchor: None,
         metadata: None,
         at: at.into(),
     }
