@@ -35,8 +35,10 @@ use api::{
 };
 use axum::http::HeaderValue;
 use domain::{
+    credential::Authority,
     ids::ReviewId,
     review::{Command, Review, Role},
+    waiting_on::Asker,
 };
 use futures::FutureExt as _;
 use serde_json::{Map, Value};
@@ -198,7 +200,59 @@ impl Call<'_> {
     /// Executes a command and returns the state of the review after it.
     async fn execute(&self, review: &str, command: Command) -> Result<ReviewStatusResponse, CallError> {
         let id = self.resolve(review).await?;
-        Ok(ReviewStatusResponse::from(&*self.broker.execute(id, command).await?.review))
+        let outcome = self.broker.execute(id, command).await?;
+        Ok(ReviewStatusResponse::new(&outcome.review, self.authz.name().as_deref()))
+    }
+
+    /// Renews the claim of the caller, if it holds one on the review that it reads.
+    async fn touch(&self, review: &Review, name: Option<&str>) {
+        let own = self.authz.name();
+        if let Some(name) = name.or(own.as_deref())
+            && let Err(error) = self.broker.renew_claim(review, name).await
+        {
+            tracing::warn!(review.id = %review.id, %error, "a claim was not renewed");
+        }
+    }
+
+    /// The party that the caller belongs to, as far as it is known.
+    fn asker<'b>(&'b self, name: Option<&'b str>) -> Asker<'b> {
+        let side = self.context.endpoint_role.or(self.authz.role()).map(|role| match role {
+            Role::Proposer => Authority::Proposer,
+            Role::Reviewer => Authority::Reviewer,
+        });
+        Asker { name, role: side.or(self.authz.authority()) }
+    }
+
+    /// The role that the caller acts in: operator if it says so and may, else proposer or reviewer.
+    fn acting_role(&self, field: &'static str, given: Option<Authority>) -> Result<Authority, CallError> {
+        let (authority, endpoint) = (self.authz.authority(), self.context.endpoint_role);
+        let side = match given {
+            Some(Authority::Proposer) => Some(Role::Proposer),
+            Some(Authority::Reviewer) => Some(Role::Reviewer),
+            None if authority != Some(Authority::Operator) || endpoint.is_some() => None,
+            Some(Authority::Operator) | None => {
+                let own = match (endpoint, authority) {
+                    (None, None | Some(Authority::Operator)) => return Ok(Authority::Operator),
+                    (Some(role), _) => role.as_str(),
+                    (None, Some(authority)) => authority.as_str(),
+                };
+                let error = format!("{field}: you act as the {own} here, not as an operator");
+                return Err(wrong_role(field, error, own).into());
+            }
+        };
+        Ok(match self.role(field, side)? {
+            Role::Proposer => Authority::Proposer,
+            Role::Reviewer => Authority::Reviewer,
+        })
+    }
+
+    /// The name of the caller. An operator without a token must give one.
+    fn acting_name(&self, role: Authority, given: Option<String>) -> Result<Option<String>, CallError> {
+        let by = self.authz.identity_for("caller_id", given)?;
+        if role == Authority::Operator && by.is_none() && self.authz.authority().is_none() {
+            return Err(Malformed::missing("caller_id", "an operator without a token must give its name").into());
+        }
+        Ok(by)
     }
 
     /// The role that the caller acts in: that of the endpoint or the token if either has one, else the given one.
@@ -289,6 +343,8 @@ async fn run(call: &Call<'_>, arguments: Map<String, Value>) -> Result<JsonText,
         OperationId::CloseReview => run!(CloseReview, reviews::close),
         OperationId::CancelReview => run!(CancelReview, reviews::cancel),
         OperationId::ReleaseClaim => run!(ReleaseClaim, claims::release),
+        OperationId::AddSeat => run!(AddSeat, claims::add_seat),
+        OperationId::TakeOver => run!(TakeOver, claims::take_over),
         OperationId::ListIssues => run!(ListIssues, issues::list),
         OperationId::UpdateIssue => run!(UpdateIssue, issues::update),
         OperationId::GetReviewTimeline => run!(GetReviewTimeline, history::timeline),

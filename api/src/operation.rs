@@ -154,17 +154,18 @@ macro_rules! operations {
 }
 
 /// Arguments that a revision cannot change.
-const FIXED: [&str; 9] =
-    ["agent_type", "agent_role", "phase", "plan", "task", "project", "category", "personas", "policy"];
+const FIXED: [&str; 10] =
+    ["agent_type", "agent_role", "phase", "plan", "task", "project", "category", "personas", "reviewers", "policy"];
 
 operations! {
     // First, because it needs no arguments: clients that probe a server call the first tool.
     /// Lists reviews: pending ones in queue order (critical, normal, low; oldest first), others newest first; 50 per
     /// page by default; continue with cursor=next_cursor. A reviewer waits for work with status="pending", wait=true,
-    /// caller_id=<its reviewer_id> and since=<version of the last response>. It then also sees reviews that other
+    /// caller_id=<its reviewer_id> and since=<seq of the last response>. It then also sees reviews that other
     /// reviewers have started and that have a free seat for it (status in_review, free_seats). The call returns as soon
     /// as there is something to claim, else after timeout_seconds (default {wait_default}, 1 to {wait_max}) with
-    /// timed_out=true; then call it again with the new version. Next: claim_review.
+    /// timed_out=true; then call it again with the new seq. my_turn=true lists the reviews in which it is your turn
+    /// (waiting_on), in any status and for any role, and can be waited for as well. Next: claim_review.
     ListReviews(reviews::ListReviewsRequest) -> reviews::ListReviewsResponse {
         tool "list_reviews", "List reviews", Any, Read,
         GET "/reviews" as "list_reviews",
@@ -176,9 +177,11 @@ operations! {
     /// usually ["general"]; panel_because names the rules that asked for more). policy says how votes are counted: rule
     /// require_all (default), min_approvals with min_approvals=<n>, or majority; with several seats an open critical
     /// issue blocks approval (block_on_critical). Returns review_id, status "pending", content_hash, affected_files and,
-    /// with a diff, applies. With review_id the call is a revision: a new round of that review, possible after changes
-    /// were requested. It requires only intent; everything left out stays as it was, and seats and policy never change
-    /// (a target branch is read again at its current head). Next: wait with get_review_status(wait=true).
+    /// with a diff, applies. reviewers=["@ada", "security"] reserves a seat for one name. With review_id the call is a
+    /// revision: a new round of that review, possible until it is closed; a reviewer in the middle of it has to read it
+    /// again, and an approval no longer counts. Say what you changed in change_note. Everything left out stays as it
+    /// was (remove=["diff"] takes a part away), and seats and policy never change (a target branch is read again at its
+    /// current head). Next: wait with get_review_status(wait=true).
     CreateReview(reviews::CreateReviewRequest) -> reviews::CreateReviewResponse {
         tool "create_review", "Propose a change", Proposer, Create,
         POST "/reviews" as "create_review" without ["review_id"],
@@ -188,7 +191,8 @@ operations! {
     /// A reviewer can hold one seat of a review. Returns your seat, claim_generation and content_hash (keep both for
     /// submit_verdict), intent, description and affected_files; read the diff with get_proposal. Repeating your own
     /// claim returns it again. If the diff does not apply, the broker sends the review back: auto_rejected=true, with
-    /// git's message in validation_error. A claim expires after {claim_lease} without a message or verdict.
+    /// git's message in validation_error. re_review tells a seat that has voted or written before what is new. A claim
+    /// expires after {claim_lease} without a call of its holder about this review; reading renews it.
     ClaimReview(claims::ClaimRequest) -> claims::ClaimResponse {
         tool "claim_review", "Claim a review", Reviewer, Change,
         POST "/reviews/{review_id}/claim" as "claim_review",
@@ -220,19 +224,22 @@ operations! {
         POST "/reviews/{review_id}/verdict" as "submit_verdict",
     }
     /// Returns the state of a review: status, verdict, verdict_reason, the seats and who holds them, the votes and the
-    /// missing ones (consensus), round, hashes, and in `next` what can be done now. With wait=true it returns as soon as
-    /// something changes, else after timeout_seconds (default {wait_default}, 1 to {wait_max}) with timed_out=true.
+    /// missing ones (consensus), round, hashes, who must act and why (waiting_on), and in `next` what can be done now.
+    /// With wait=true it returns as soon as something changes, and at once if it is your turn (give your caller_id),
+    /// else after timeout_seconds (default {wait_default}, 1 to {wait_max}) with timed_out=true.
     /// Pass since=<version of your last response> so that no change is missed, and call again with the new version
     /// while it times out.
     GetReviewStatus(reviews::ReviewStatusRequest) -> reviews::ReviewStatusResponse {
         tool "get_review_status", "Status of a review", Any, Read,
         GET "/reviews/{review_id}/status" as "get_review_status",
     }
-    /// Adds a message to the discussion of a review that is claimed, in review, approved or has changes requested.
-    /// Proposer and reviewer take turns, separately in each seat's discussion (persona; by default a reviewer's own
-    /// seat); either side may start. A proposer's message after changes were requested (a question or an objection
-    /// instead of a revision) puts the review back into the queue for the same reviewer. Repeating your side's last
-    /// message of a round changes nothing.
+    /// Adds a message to the discussion of a review. Proposer and reviewer take turns, separately in each seat's
+    /// discussion (persona; by default a reviewer's own seat); either side may start, and the proposer may write before
+    /// a reviewer is there, also to all seats (to="reviewers"). A reviewer's question makes it the proposer's turn; a
+    /// proposer's message after changes were requested (a question or an objection instead of a revision) puts the
+    /// review back into the queue for the same reviewer. A person who holds no seat writes with sender_role="operator",
+    /// at any time, to="proposer", "reviewers" or "everyone". anchor says what the message is about: an issue, a file
+    /// with lines, or lines of the description. Repeating your side's last message of a round changes nothing.
     AddMessage(messages::MessageRequest) -> messages::MessageResponse {
         tool "add_message", "Add a message", Any, Change,
         POST "/reviews/{review_id}/messages" as "add_message",
@@ -246,7 +253,8 @@ operations! {
     }
     /// Proposer: accepts the reviewer's pending counter-patch (get_proposal shows it). If several seats offered one,
     /// name the persona. The counter-patch becomes the active diff if it still applies; otherwise nothing changes and
-    /// git's message is returned. An approval of the previous content becomes void.
+    /// git's message is returned. An approval of the previous content becomes void. After a request for changes the
+    /// review returns to the queue, reserved for the reviewer that offered the counter-patch.
     AcceptCounterPatch(reviews::CounterPatchRequest) -> reviews::ReviewStatusResponse {
         tool "accept_counter_patch", "Accept a counter-patch", Proposer, Change,
         POST "/reviews/{review_id}/counter-patch/accept" as "accept_counter_patch",
@@ -276,6 +284,20 @@ operations! {
         tool "release_claim", "Release a claim", Reviewer, Change,
         POST "/reviews/{review_id}/release" as "release_claim",
     }
+    /// Proposer or operator: asks for one more reviewer of a running review, by persona ("security") or by name
+    /// ("@ada", whose seat only ada can claim). The new seat is required like the others: an approval waits for its vote.
+    /// Repeating the call changes nothing.
+    AddSeat(claims::AddSeatRequest) -> reviews::ReviewStatusResponse {
+        tool "add_seat", "Add a reviewer", Proposer, Change,
+        POST "/reviews/{review_id}/seats" as "add_seat",
+    }
+    /// Takes a held seat over in one step: its claim ends and you hold it, with a new claim_generation. For an operator
+    /// (a person), and for the seat's own reviewer from another client. Until the review is approved it also takes a
+    /// seat that has voted, whose vote then no longer counts. Returns what claim_review returns.
+    TakeOver(claims::ClaimRequest) -> claims::ClaimResponse {
+        tool "take_over", "Take a seat over", Reviewer, Change,
+        POST "/reviews/{review_id}/take-over" as "take_over",
+    }
     /// Lists issues that reviewers have raised, newest first: of one review (review_id) or of all, by status (open,
     /// fixed, wont_fix, duplicate), severity or file; suggestions only with include_suggestions=true; 50 per page by
     /// default, continue with cursor=next_cursor. Each issue has its location in the current content (anchor: exact,
@@ -289,8 +311,8 @@ operations! {
     /// Changes the status of an issue, or responds to it. Reviewer of the seat that raised it: status fixed, wont_fix
     /// (withdraw), open (confirm or reopen) or duplicate with duplicate_of. Proposer: fixed, wont_fix or disputed, the
     /// last two with a note; the issue stays open until its reviewer agrees or an operator decides. Returns the issue,
-    /// the review's status, which may change with it, and the consensus. When a persona approves a later round, its
-    /// earlier issues are resolved automatically, except critical ones whose lines have not changed.
+    /// the review's status, which may change with it, and the consensus. A proposer's answer makes it the reviewer's
+    /// turn. When a persona approves, its earlier issues are resolved automatically.
     UpdateIssue(issues::UpdateIssueRequest) -> issues::UpdateIssueResponse {
         tool "update_issue", "Update an issue", Any, Change,
         PATCH "/reviews/{review_id}/issues/{issue_id}" as "update_review_issue",

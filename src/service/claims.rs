@@ -4,20 +4,35 @@ use super::{Call, error::CallError, proposals::page_budget, require_text};
 use actors::{CommandOutcome, ReviewerCredential};
 use api::{
     ErrorBody, ErrorCode,
-    claims::{ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
+    claims::{AddSeatRequest, ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
     decode::Malformed,
     diffs::Files,
+    messages::Message,
     reviews::ReviewStatusResponse,
 };
 use domain::{
+    credential::Authority,
     persona::Persona,
-    review::{ClaimSeat, Command, ReleaseSeat},
+    review::{AddSeat, ClaimSeat, Command, ReleaseSeat},
 };
 
 /// The end of a prompt holds the broker's instructions on how to report, so that much of it is never cut.
 const PROMPT_END_CHARS: usize = 4_000;
 
+/// Messages that a claim shows to a seat that comes back, and how much of each.
+const MAX_NEW_MESSAGES: u32 = 20;
+const MAX_MESSAGE_CHARS: usize = 500;
+
 pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<ClaimResponse, CallError> {
+    claim_seat(call, request, false).await
+}
+
+/// An operator may take any seat over, every other caller only its own.
+pub(super) async fn take_over(call: &Call<'_>, request: ClaimRequest) -> Result<ClaimResponse, CallError> {
+    claim_seat(call, request, true).await
+}
+
+async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) -> Result<ClaimResponse, CallError> {
     let reviewer_id = call.authz.identity_for("reviewer_id", request.reviewer_id)?;
     let missing = || Malformed::missing("reviewer_id", "required unless a token says who you are");
     let reviewer_id = reviewer_id.ok_or_else(missing)?;
@@ -32,11 +47,22 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
         let error = "the broker is stopping this reviewer; claim nothing new and end now";
         return Err(ErrorBody::new(ErrorCode::Draining, error).into());
     }
-    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, check: None };
+    let is_operator = call.context.endpoint_role.is_none()
+        && call.authz.authority().is_none_or(|authority| authority == Authority::Operator);
+    if takes_over && !is_operator && !broker.review(id).await?.holders().any(|by| by == reviewer_id) {
+        let error = "only an operator can take over the seat of another reviewer; claim a free seat with claim_review";
+        return Err(ErrorBody::new(ErrorCode::WrongRole, error).into());
+    }
+    let claim = ClaimSeat { by: reviewer_id, persona: request.persona, takes_over, check: None };
     let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
+    if let (Some(re_review), Some(last_act)) = (&mut response.re_review, seat.and_then(|seat| seat.last_act)) {
+        let page = broker.reader().list_messages(review.number, None, last_act, MAX_NEW_MESSAGES).await?;
+        let concerns = |message: &Message| message.persona.is_none() || message.persona == response.seat;
+        re_review.messages = page.items.into_iter().filter(concerns).map(shortened).collect();
+    }
     if let (Some(_), Some(_), Some(identity)) = (credential, seat, call.authz.identity()) {
         let workspace = broker.check_out(&review, identity).await;
         response.workspace = workspace.map(|folder| folder.display().to_string());
@@ -51,6 +77,28 @@ pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<Clai
         });
     }
     Ok(response)
+}
+
+/// The start of a message. get_discussion returns the rest.
+fn shortened(mut message: Message) -> Message {
+    let total = message.body.chars().count();
+    if total > MAX_MESSAGE_CHARS {
+        message.body = domain::text::truncate(&message.body, MAX_MESSAGE_CHARS).to_owned();
+        message.body_total = Some(total);
+    }
+    message
+}
+
+pub(super) async fn add_seat(call: &Call<'_>, request: AddSeatRequest) -> Result<ReviewStatusResponse, CallError> {
+    require_text("reviewer", &request.reviewer)?;
+    // Without a token and a role the caller is the proposer, as in the other calls about its review.
+    let given = match (request.role, call.authz.authority()) {
+        (None, None) => Some(Authority::Proposer),
+        (role, _) => role,
+    };
+    let role = call.acting_role("role", given)?;
+    let by = call.acting_name(role, request.caller_id)?;
+    call.execute(&request.review_id, Command::AddSeat(AddSeat { role, by, persona: request.reviewer })).await
 }
 
 /// The listed files that a persona does not review. A renamed file counts by its new name.
@@ -75,5 +123,7 @@ pub(super) async fn release(call: &Call<'_>, request: ReleaseRequest) -> Result<
     let generation = request.claim_generation;
     let (by, id) = call.identify_claim(&request.review_id, request.reviewer_id, generation).await?;
     let release = ReleaseSeat { by, generation, reason: request.reason, gave_up: false };
-    Ok(ReviewStatusResponse::from(&*call.broker.execute(id, Command::Release(release)).await?.review))
+    let name = release.by.clone();
+    let outcome = call.broker.execute(id, Command::Release(release)).await?;
+    Ok(ReviewStatusResponse::new(&outcome.review, name.as_deref()))
 }

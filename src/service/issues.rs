@@ -15,7 +15,11 @@ use store::FindingFilter;
 
 pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
     let review = match &request.review_id {
-        Some(given) => Some(call.broker.review(call.resolve(given).await?).await?.number),
+        Some(given) => {
+            let review = call.broker.review(call.resolve(given).await?).await?;
+            call.touch(&review, None).await;
+            Some(review.number)
+        }
         None => None,
     };
     let filter = FindingFilter {
@@ -43,14 +47,13 @@ pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<
 pub(super) async fn update(call: &Call<'_>, request: UpdateIssueRequest) -> Result<UpdateIssueResponse, CallError> {
     let number = parse_number("issue_id", &request.issue_id)?;
     let duplicate_of = request.duplicate_of.as_deref().map(|given| parse_number("duplicate_of", given)).transpose()?;
-    let role = acting_role(call, request.role)?;
-    let by = call.authz.identity_for("caller_id", request.caller_id)?;
-    if role == Authority::Operator && by.is_none() && call.authz.authority().is_none() {
-        return Err(Malformed::missing("caller_id", "an operator without a token must give its name").into());
-    }
+    let role = call.acting_role("role", request.role)?;
+    let by = call.acting_name(role, request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
     let update = UpdateFinding { number, role, by, requested: request.status, duplicate_of, note: request.note };
+    let holder = update.by.clone();
     let outcome = call.broker.execute(id, Command::UpdateFinding(update)).await?;
+    call.touch(&outcome.review, holder.as_deref()).await;
     Ok(UpdateIssueResponse::new(&outcome.review, number))
 }
 
@@ -58,28 +61,5 @@ fn parse_number(field: &str, given: &str) -> Result<FindingNumber, ErrorBody> {
     FindingNumber::parse(given.trim()).ok_or_else(|| {
         let given: String = given.chars().take(40).collect();
         ErrorBody::invalid(field, &format!("{given:?} is not an issue id; expected for example I-41"))
-    })
-}
-
-/// The role that the caller acts in: operator if it says so and may, else proposer or reviewer.
-fn acting_role(call: &Call<'_>, given: Option<Authority>) -> Result<Authority, CallError> {
-    let (authority, endpoint) = (call.authz.authority(), call.context.endpoint_role);
-    let side = match given {
-        Some(Authority::Proposer) => Some(Role::Proposer),
-        Some(Authority::Reviewer) => Some(Role::Reviewer),
-        None if authority != Some(Authority::Operator) || endpoint.is_some() => None,
-        Some(Authority::Operator) | None => {
-            let own = match (endpoint, authority) {
-                (None, None | Some(Authority::Operator)) => return Ok(Authority::Operator),
-                (Some(role), _) => role.as_str(),
-                (None, Some(authority)) => authority.as_str(),
-            };
-            let error = format!("role: you act as the {own} here, not as an operator");
-            return Err(wrong_role("role", error, own).into());
-        }
-    };
-    Ok(match call.role("role", side)? {
-        Role::Proposer => Authority::Proposer,
-        Role::Reviewer => Authority::Reviewer,
     })
 }

@@ -7,7 +7,11 @@ use api::{
     messages::{DiscussionRequest, DiscussionResponse, Message, MessageRequest, MessageResponse},
     next_step::next_step,
 };
-use domain::review::{AddMessage, Command, Reply};
+use domain::{
+    credential::Authority,
+    finding::FindingNumber,
+    review::{AddMessage, AnchoredText, Command, MessageAnchor, Recipient, Reply},
+};
 use serde_json::Value;
 
 /// Messages read at once. Fewer are returned if they are long.
@@ -17,15 +21,23 @@ const MAX_MESSAGES: u32 = 100;
 const ROW_CHARS: usize = 200;
 
 pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<MessageResponse, CallError> {
-    let role = call.role("sender_role", request.sender_role)?;
+    let role = call.acting_role("sender_role", request.sender_role)?;
     require_text("body", &request.body)?;
-    let by = call.authz.identity_for("caller_id", request.caller_id)?;
+    let by = call.acting_name(role, request.caller_id)?;
+    if let Some(to) = request.to {
+        check_recipient(role, to, request.persona.as_deref())?;
+    }
+    if let Some(anchor) = &request.anchor {
+        check_anchor(anchor)?;
+    }
     let id = call.resolve(&request.review_id).await?;
     let message = AddMessage {
         role,
         by,
         persona: request.persona,
+        to: request.to,
         body: request.body,
+        anchor: request.anchor,
         metadata: request.metadata.map(Value::Object),
     };
     let CommandOutcome { review, reply, .. } = call.broker.execute(id, Command::AddMessage(message)).await?;
@@ -38,6 +50,38 @@ pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<Mess
         }
     };
     Ok(MessageResponse { head: (&*review).into(), message_id, verdict, sender_role: role, next: next_step(&review) })
+}
+
+fn check_recipient(role: Authority, to: Recipient, persona: Option<&str>) -> Result<(), ErrorBody> {
+    match (role, to) {
+        _ if persona.is_some() => Err(ErrorBody::invalid("to", "not allowed with persona, which names one seat")),
+        (Authority::Operator, _) | (Authority::Proposer, Recipient::Reviewers) => Ok(()),
+        (Authority::Proposer, _) => Err(ErrorBody::invalid("to", "a proposer writes to \"reviewers\"")),
+        (Authority::Reviewer, _) => {
+            Err(ErrorBody::invalid("to", "a reviewer writes in the discussion of its own seat"))
+        }
+    }
+}
+
+fn check_anchor(anchor: &MessageAnchor) -> Result<(), ErrorBody> {
+    let is_description = anchor.text == Some(AnchoredText::Description);
+    let (start, end) = (anchor.line_start, anchor.line_end);
+    if anchor.issue.as_deref().is_some_and(|issue| FindingNumber::parse(issue).is_none()) {
+        return Err(ErrorBody::invalid("anchor.issue", "expected the id of an issue, for example I-41"));
+    }
+    if is_description && anchor.file.is_some() {
+        return Err(ErrorBody::invalid("anchor.file", "not allowed with in=\"description\""));
+    }
+    if start.is_some() && anchor.file.is_none() && !is_description {
+        return Err(ErrorBody::invalid("anchor.line_start", "needs anchor.file, or in=\"description\""));
+    }
+    if start == Some(0) || (end.is_some() && start.is_none_or(|start| end < Some(start))) {
+        return Err(ErrorBody::invalid(
+            "anchor.line_end",
+            "lines are counted from 1, and line_end is not before line_start",
+        ));
+    }
+    Ok(())
 }
 
 /// Where a page starts: after a message, or inside one.

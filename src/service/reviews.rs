@@ -17,7 +17,9 @@ pub(super) async fn create(
     call: &Call<'_>,
     mut request: CreateReviewRequest,
 ) -> Result<CreateReviewResponse, CallError> {
-    require_text("intent", &request.intent)?;
+    if let Some(intent) = &request.intent {
+        require_text("intent", intent)?;
+    }
     call.broker.check_name("idempotency_key", request.idempotency_key.as_ref())?;
     // The id of a client's call begins with the client's name, so it never equals the key of a caller.
     let request_key = request.idempotency_key.take().map(|key| format!("key:{key}"));
@@ -29,7 +31,8 @@ pub(super) async fn create(
         None => propose(call, &request).await?,
     };
     let content = call.broker.content(&review.round.content_hash).await?;
-    let is_default_panel = !is_revision && request.personas.is_none_or(|personas| personas.is_empty());
+    let names_seats = [&request.personas, &request.reviewers].into_iter().flatten().any(|names| !names.is_empty());
+    let is_default_panel = !is_revision && !names_seats;
     // A repeat keeps the panel of the first call, even if the settings have changed.
     let panel_because = if changed && is_default_panel {
         call.broker.default_panel().choose(request.category, &content.files).reasons
@@ -43,6 +46,7 @@ async fn revise(call: &Call<'_>, given: &str, request: &CreateReviewRequest) -> 
     let id = call.resolve(given).await?;
     let fixed = [
         ("personas", request.personas.is_some()),
+        ("reviewers", request.reviewers.is_some()),
         ("policy", request.policy.is_some()),
         ("priority", request.priority.is_some()),
     ];
@@ -57,6 +61,7 @@ async fn revise(call: &Call<'_>, given: &str, request: &CreateReviewRequest) -> 
 
 async fn propose(call: &Call<'_>, request: &CreateReviewRequest) -> Result<CommandOutcome, CallError> {
     let client_repo = client_repo(call)?;
+    required("intent", request.intent.as_ref())?;
     let proposer = Proposer {
         agent_type: required("agent_type", request.agent_type.as_ref())?,
         agent_role: required("agent_role", request.agent_role.as_ref())?,
@@ -90,7 +95,17 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
     let (since, wait) = (request.since, call.wait(request.since, request.timeout_seconds));
     let caller_id = request.caller_id.clone();
     let query = list_query(request)?;
-    let query = call.authz.limit_list(ListQuery { caller_id: call.authz.queue_identity(caller_id)?, ..query })?;
+    let caller_id = match query.my_turn {
+        true => call.authz.identity_for("caller_id", caller_id)?,
+        false => call.authz.queue_identity(caller_id)?,
+    };
+    if query.my_turn && caller_id.is_none() {
+        return Err(
+            Malformed::missing("caller_id", "my_turn needs your own id, unless a token says who you are").into()
+        );
+    }
+    let role = call.asker(None).role;
+    let query = call.authz.limit_list(ListQuery { caller_id, role, ..query })?;
     let (wait, broker) = (wait?, &call.broker);
     let is_anonymous = waits && query.caller_id.is_none();
     let credential = call.authz.credential().filter(|_| query.status == Some(Status::Pending));
@@ -100,6 +115,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
             listing = broker.wait_list(query.clone(), wait) => listing?,
             () = credential.drained() => return Ok(draining(since)),
         },
+        None if waits && query.my_turn => broker.wait_turn(query.clone(), wait).await?,
         None if waits => broker.wait_list(query.clone(), wait).await?,
         Some(_) | None => broker.list(query.clone()).await?,
     };
@@ -115,8 +131,9 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
 
 fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
     let waits = request.wait.unwrap_or(false);
-    if waits && request.status != Some(Status::Pending) {
-        let error = "wait: only a list with status \"pending\" can be waited for";
+    let my_turn = request.my_turn.unwrap_or(false);
+    if waits && request.status != Some(Status::Pending) && !my_turn {
+        let error = "wait: only a list with status \"pending\" or with my_turn can be waited for";
         return Err(ErrorBody::new(ErrorCode::WaitNeedsPending, error).with("field", "wait"));
     }
     if waits && request.cursor.is_some() {
@@ -144,6 +161,7 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
         category: request.category,
         projects,
         for_work: waits,
+        my_turn,
         limit: request.limit,
         cursor: request.cursor,
         ..ListQuery::default()
@@ -154,7 +172,7 @@ fn list_query(request: ListReviewsRequest) -> Result<ListQuery, ErrorBody> {
 fn draining(since: Option<u64>) -> ListReviewsResponse {
     ListReviewsResponse {
         reviews: Vec::new(),
-        version: since.unwrap_or_default(),
+        seq: since.unwrap_or_default(),
         next_cursor: None,
         timed_out: None,
         draining: Some(true),
@@ -166,12 +184,13 @@ fn draining(since: Option<u64>) -> ListReviewsResponse {
 
 /// The response to a list, with fewer rows if they are too long for one response.
 async fn fit(service: &Service, query: ListQuery, listing: Listing) -> Result<ListReviewsResponse, CallError> {
-    let Listing { mut page, version, timed_out } = listing;
-    let caller = query.caller_id.as_deref().filter(|_| query.status == Some(Status::Pending));
+    let Listing { mut page, seq, timed_out } = listing;
+    let caller = query.caller_id.as_deref();
+    let claimant = caller.filter(|_| query.status == Some(Status::Pending) || query.my_turn);
     loop {
         let response = ListReviewsResponse {
-            reviews: page.items.iter().map(|review| ReviewRow::new(review, caller)).collect(),
-            version,
+            reviews: page.items.iter().map(|review| ReviewRow::new(review, claimant, caller)).collect(),
+            seq,
             next_cursor: page.next_cursor.clone(),
             timed_out: Some(timed_out),
             draining: None,
@@ -199,13 +218,17 @@ impl Service {
 
 pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Result<ReviewStatusResponse, CallError> {
     let wait = call.wait(request.since, request.timeout_seconds)?;
-    call.authz.identity_for("caller_id", request.caller_id)?;
+    let name = call.authz.identity_for("caller_id", request.caller_id)?;
+    let name = name.as_deref();
     let id = call.resolve(&request.review_id).await?;
     if !request.wait.unwrap_or(false) {
-        return Ok(ReviewStatusResponse::from(&*call.broker.review(id).await?));
+        let review = call.broker.review(id).await?;
+        call.touch(&review, name).await;
+        return Ok(ReviewStatusResponse::new(&review, name));
     }
-    let seen = call.broker.wait_review(id, wait).await?;
-    Ok(ReviewStatusResponse { timed_out: Some(seen.timed_out), ..ReviewStatusResponse::from(&*seen.review) })
+    let seen = call.broker.wait_review(id, wait, call.asker(name)).await?;
+    call.touch(&seen.review, name).await;
+    Ok(ReviewStatusResponse { timed_out: Some(seen.timed_out), ..ReviewStatusResponse::new(&seen.review, name) })
 }
 
 pub(super) async fn close(call: &Call<'_>, request: CloseReviewRequest) -> Result<ReviewStatusResponse, CallError> {
