@@ -1,11 +1,12 @@
 //! Requests and responses for reading the past: the timeline of a review, the activity feed and the audit log.
 
 use domain::{
+    credential::Authority,
     event_kind::EventKind,
     finding::{FindingStatus, RequestedStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     query::EventOrder,
-    review::{ClaimEndReason, Role, Status},
+    review::{ClaimEndReason, MessageAnchor, Recipient, Status},
     verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
@@ -155,6 +156,8 @@ pub struct TimelineEvent {
     /// The seat's persona.
     pub persona: Option<String>,
     pub intent: Option<String>,
+    /// What a revision changed.
+    pub change_note: Option<String>,
     pub content_hash: Option<String>,
     pub claim_generation: Option<u32>,
     /// Milliseconds from the claim to this verdict, or to its end without one.
@@ -171,9 +174,13 @@ pub struct TimelineEvent {
     pub counter_patch: Option<Cow<'static, str>>,
     /// The review escalated to a person.
     pub escalate: Option<bool>,
-    pub sender_role: Option<Role>,
+    pub sender_role: Option<Authority>,
+    /// Whom a message addresses, if it does not belong to one seat.
+    pub to: Option<Recipient>,
     /// The text of a message.
     pub body: Option<String>,
+    /// What a message refers to.
+    pub anchor: Option<MessageAnchor>,
     /// Issues and suggestions raised by a verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raised: Vec<RaisedIssue>,

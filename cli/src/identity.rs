@@ -9,7 +9,7 @@ use api::{
     operation::GetReviewStatus,
     reviews::{ReviewStatusRequest, ReviewStatusResponse, SeatState},
 };
-use domain::review::Role;
+use domain::credential::Authority;
 use git::UserRepo;
 use std::path::{Path, PathBuf};
 
@@ -89,8 +89,14 @@ impl Caller {
         self.client.execute::<GetReviewStatus>(&ReviewStatusRequest { review_id, ..Default::default() }).await
     }
 
-    /// The role of the caller in this review.
-    pub(crate) fn role(&self, review: &ReviewStatusResponse) -> Role {
-        if self.is(review.state.proposer.identity()) { Role::Proposer } else { Role::Reviewer }
+    /// The role of the caller in this review. A person who neither proposed it nor holds a seat writes as an operator.
+    pub(crate) fn role(&self, review: &ReviewStatusResponse) -> Authority {
+        if self.is(review.state.proposer.identity()) {
+            Authority::Proposer
+        } else if self.seat(review).is_some() || self.has_token {
+            Authority::Reviewer
+        } else {
+            Authority::Operator
+        }
     }
 }

@@ -57,6 +57,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     /// Reviewer: claim a seat of a review
     Claim(review_actions::ClaimArgs),
+    /// Ask for one more reviewer of a running review
+    AddSeat(review_actions::AddSeatArgs),
     /// Reviewer: give a claimed review back without a verdict
     Release(review_actions::ReleaseArgs),
     /// Reviewer: give a verdict with findings; claims a seat if needed
@@ -146,6 +148,7 @@ pub fn run(command: Command, json: bool, definition: clap::Command) -> ExitCode 
         Command::Wait(args) => small(wait::run(args)),
         Command::Diff(args) => small(diff::diff(args)),
         Command::Claim(args) => small(review_actions::claim(args)),
+        Command::AddSeat(args) => small(review_actions::add_seat(args)),
         Command::Release(args) => small(review_actions::release(args)),
         Command::Respond(args) => small(respond::run(*args)),
         Command::Comment(args) => small(review_actions::comment(args)),

@@ -129,12 +129,13 @@ fn refusal_details(refusal: &Refusal) -> Value {
         }
         Refusal::NoteNeeded { .. } => json!({ "field": "note" }),
         Refusal::DuplicateOfNeeded { .. } => json!({ "field": "duplicate_of" }),
+        Refusal::TooManySeats { limit, .. } => json!({ "field": "reviewer", "limit": limit }),
         Refusal::TooManyIssues { limit, .. } => json!({ "field": "issues", "limit": limit }),
         Refusal::IssueSettled { status, .. } => json!({ "status": status }),
         Refusal::WrongStatus { status, possible, .. } => json!({ "status": status, "possible": possible }),
         Refusal::AlreadyClaimed { by, .. } | Refusal::BeingClaimed { by, .. } => json!({ "claimed_by": by }),
         Refusal::Reserved { reviewer, .. } => json!({ "reserved_for": reviewer }),
-        Refusal::HoldsAnotherSeat { persona, .. } => json!({ "seat": persona }),
+        Refusal::HoldsAnotherSeat { persona, .. } | Refusal::HasOwnSeat { persona, .. } => json!({ "seat": persona }),
         Refusal::NoSuchSeat { seats, .. } | Refusal::PersonaNeeded { seats, .. } => json!({ "possible_seats": seats }),
         Refusal::StaleClaim { given, current } => json!({ "given": given, "current": current }),
         Refusal::StaleContent { given, current } => json!({ "given": given, "current": current }),
@@ -147,6 +148,7 @@ fn refusal_details(refusal: &Refusal) -> Value {
         | Refusal::NoFence
         | Refusal::ReasonNeeded { .. }
         | Refusal::CounterPatchNotAllowed { .. }
+        | Refusal::CounterPatchOnApproved { .. }
         | Refusal::NoPendingCounterPatch { .. }
         | Refusal::NotTheProposer { .. }
         | Refusal::ContentMoved

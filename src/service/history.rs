@@ -15,7 +15,7 @@ use api::{
     },
 };
 use domain::{
-    finding::FindingStatus,
+    finding::{FindingNumber, FindingStatus},
     query::EventOrder,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
     text::{ellipsize, escape},
@@ -197,7 +197,9 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             reason: detail.as_deref().map(shorten),
             ..base
         },
-        Event::ReservationEnded { persona, .. } => TimelineEvent { persona: Some(persona.clone()), ..base },
+        Event::ReservationEnded { persona, .. }
+        | Event::ClaimRenewed { persona, .. }
+        | Event::SeatAdded { persona, .. } => TimelineEvent { persona: Some(persona.clone()), ..base },
         Event::VerdictGiven(given) => TimelineEvent {
             persona: Some(given.persona.clone()),
             claim_generation: Some(given.generation),
@@ -214,10 +216,13 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
         Event::FindingUpdated(updated) => {
             TimelineEvent { settled: vec![requested(updated)], note: updated.note.as_deref().map(shorten), ..base }
         }
-        Event::MessageAdded { persona, role, body, .. } => TimelineEvent {
-            persona: Some(persona.clone()),
+        Event::MessageAdded { persona, to, role, body, anchor, escalation, .. } => TimelineEvent {
+            persona: persona.clone(),
+            to: *to,
             sender_role: Some(*role),
             body: Some(shorten(body)),
+            anchor: anchor.clone(),
+            escalate: escalation.map(|_| true),
             ..base
         },
         Event::CounterPatchAccepted { persona, content_hash, .. } => TimelineEvent {
@@ -230,12 +235,21 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             TimelineEvent { persona: Some(persona.clone()), counter_patch: Some("rejected".into()), ..base }
         }
         Event::Cancelled { reason, .. } => TimelineEvent { reason: Some(shorten(reason)), ..base },
-        Event::Closed { .. } => base,
+        Event::Closed { settled, .. } => {
+            let status = FindingStatus::WontFix;
+            let closed = |number: &FindingNumber| resolved(&FindingResolved { number: *number, status });
+            TimelineEvent { settled: settled.iter().take(MAX_FINDINGS).map(closed).collect(), ..base }
+        }
     }
 }
 
 fn submitted(base: TimelineEvent, round: &Round) -> TimelineEvent {
-    TimelineEvent { intent: Some(shorten(&round.intent)), content_hash: Some(round.content_hash.0.clone()), ..base }
+    TimelineEvent {
+        intent: Some(shorten(&round.intent)),
+        change_note: round.change_note.as_deref().map(shorten),
+        content_hash: Some(round.content_hash.0.clone()),
+        ..base
+    }
 }
 
 fn raised(raised: &FindingRaised) -> RaisedIssue {

@@ -1,15 +1,13 @@
 //! Lists findings (issues and suggestions) and updates their status.
 
-use super::{Call, error::CallError, pagination::rows_that_fit, wrong_role};
-use actors::credentials::Authority;
+use super::{Call, error::CallError, pagination::rows_that_fit};
 use api::{
     ErrorBody,
-    decode::Malformed,
     issues::{Issue, ListIssuesRequest, ListIssuesResponse, UpdateIssueRequest, UpdateIssueResponse},
 };
 use domain::{
     finding::FindingNumber,
-    review::{Command, Role, UpdateFinding},
+    review::{Command, UpdateFinding},
 };
 use store::FindingFilter;
 

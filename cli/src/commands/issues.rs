@@ -13,7 +13,7 @@ use api::{
     issues::{ListIssuesRequest, UpdateIssueRequest, UpdateIssueResponse},
     operation::UpdateIssue,
 };
-use domain::{credential::Authority, finding::RequestedStatus, review::Role};
+use domain::{credential::Authority, finding::RequestedStatus};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -143,8 +143,9 @@ async fn update(args: UpdateArgs, status: RequestedStatus, duplicate_of: Option<
     };
     let review = caller.review(review_id).await?;
     let role = args.role.unwrap_or_else(|| match caller.role(&review) {
-        Role::Proposer => Authority::Proposer,
-        Role::Reviewer => Authority::Reviewer,
+        Authority::Proposer => Authority::Proposer,
+        // To overrule a reviewer, an operator says so.
+        Authority::Reviewer | Authority::Operator => Authority::Reviewer,
     });
     let request = UpdateIssueRequest {
         review_id: review.head.review_id.to_string(),

@@ -6,7 +6,7 @@ use crate::{
     commands::watch::print_or_watch,
     error::{parse_optional, parse_variant},
     identity::{Caller, IdentityArgs},
-    render::{Cell, format_age, next_page, one_line, style, table},
+    render::{Cell, format_age, next_page, one_line, review, style, table},
 };
 use api::{
     operation::ListReviews,
@@ -28,6 +28,9 @@ pub struct Args {
     /// Only reviews that you could claim now, in queue order
     #[arg(long, conflicts_with_all = ["status", "mine", "all"])]
     claimable: bool,
+    /// Only reviews that wait for you
+    #[arg(long, conflicts_with_all = ["all", "claimable"])]
+    my_turn: bool,
     /// Only of this project; repeatable
     #[arg(long, value_name = "PROJECT")]
     project: Vec<String>,
@@ -68,6 +71,7 @@ impl Args {
         let (status, statuses) = match given.as_slice() {
             [only] => (Some(*only), None),
             [] if self.claimable => (Some(Status::Pending), None),
+            [] if self.my_turn => (None, None),
             [] if self.all => (None, None),
             [] => (None, Some(not_closed())),
             _ => (None, Some(given)),
@@ -76,7 +80,8 @@ impl Args {
             status,
             statuses,
             participant: if self.mine { Some(caller.name()?) } else { None },
-            caller_id: if self.claimable { caller.acting_name()? } else { None },
+            my_turn: self.my_turn.then_some(true),
+            caller_id: if self.claimable || self.my_turn { caller.acting_name()? } else { None },
             category: parse_optional("category", self.category.as_deref())?,
             projects: Some(self.project.clone()).filter(|projects| !projects.is_empty()),
             ..Default::default()
@@ -88,26 +93,26 @@ fn render(list: &ListReviewsResponse) -> String {
     if list.reviews.is_empty() {
         return "no reviews\n".into();
     }
-    let line = |review: &ReviewRow| {
-        let free_seats = review.free_seats.len();
-        let reviewer = match (&review.claimed_by, &review.reserved_for) {
-            (Some(name), _) => one_line(name),
-            (None, Some(name)) => format!("for {}", one_line(name)),
-            (None, None) if free_seats > 1 => format!("{free_seats} seats free"),
-            (None, None) => String::new(),
+    let line = |row: &ReviewRow| {
+        let mut parties: Vec<String> = row.head.waiting_on.iter().map(review::party).collect();
+        parties.dedup();
+        let turn = match parties.as_slice() {
+            [] => String::new(),
+            [only] => only.clone(),
+            [first, others @ ..] => format!("{first} +{}", others.len()),
         };
         [
-            Cell::styled(review.head.number.to_string(), style::BOLD),
-            style::status(review.head.status),
-            review.head.current_round.to_string().into(),
-            priority(review.priority),
-            one_line(review.proposer.identity()).into(),
-            reviewer.into(),
-            format_age(review.updated_at).into(),
-            one_line(&review.intent).into(),
+            Cell::styled(row.head.number.to_string(), style::BOLD),
+            style::status(row.head.status),
+            row.head.current_round.to_string().into(),
+            priority(row.priority),
+            one_line(row.proposer.identity()).into(),
+            turn.into(),
+            format_age(row.updated_at).into(),
+            one_line(&row.intent).into(),
         ]
     };
-    let table = table(["ID", "STATUS", "R", "", "BY", "REVIEWER", "AGE", "WHAT"], list.reviews.iter().map(line));
+    let table = table(["ID", "STATUS", "R", "", "BY", "WAITS FOR", "AGE", "WHAT"], list.reviews.iter().map(line));
     table + &next_page(list.next_cursor.as_deref())
 }
 

@@ -6,7 +6,7 @@ pub(crate) mod source;
 use crate::{
     CliError,
     commands::wait::{self, WaitArgs},
-    error::{parse_optional, parse_variant},
+    error::{parse_optional, parse_variant, possible_values},
     identity::{Caller, IdentityArgs},
     render::{
         indented, one_line, print, review,
@@ -23,6 +23,7 @@ use api::{
 };
 use domain::{
     consensus::{PolicyRequest, RuleName},
+    content::RemovablePart,
     priority::Priority,
     review::{Status, TargetKind},
     text::escape,
@@ -38,10 +39,13 @@ pub struct RequestArgs {
     source: Source,
     #[command(flatten)]
     text: DescriptionArgs,
-    /// Propose only what is new since the last review of this branch: revises the open review, or starts after the last approval
+    /// Propose only what is new since the last approved review of this branch
     #[arg(long, conflicts_with = "source")]
     incremental: bool,
-    /// Personas that review it, one seat each [default: the default panel of the broker]
+    /// Create a new review even if this branch has an open one [default: the next round of the open review]
+    #[arg(long)]
+    new: bool,
+    /// Personas that review it, or @NAME for one person or agent; one seat each [default: the default panel of the broker]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     reviewers: Vec<String>,
     /// Consensus policy: require_all, majority, or the number of required approvals
@@ -100,24 +104,31 @@ struct DescriptionArgs {
 impl DescriptionArgs {
     /// Replaces the texts of `proposal` by the given ones. An intent is required.
     fn describe(&self, proposal: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
-        let intent = self.title.clone().unwrap_or(proposal.intent);
-        if intent.trim().is_empty() {
+        let intent = self.title.clone().or(proposal.intent);
+        if intent.as_deref().is_none_or(|intent| intent.trim().is_empty()) {
             return Err(CliError::usage(anyhow!("no intent given; describe the change in a sentence with -m")));
         }
-        let description = match (&self.description, &self.file) {
+        let description = self.description()?.or(proposal.description);
+        Ok(CreateReviewRequest { intent, description, ..proposal })
+    }
+
+    fn description(&self) -> Result<Option<String>, CliError> {
+        Ok(match (&self.description, &self.file) {
             (Some(text), _) => Some(text.clone()),
             (None, Some(file)) => Some(read_file(file)?),
-            (None, None) => proposal.description,
-        };
-        Ok(CreateReviewRequest { intent, description, ..proposal })
+            (None, None) => None,
+        })
     }
 }
 
 pub(crate) async fn request(args: RequestArgs) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
     let change = args.source.read(&caller.dir).await?;
-    let request =
-        if args.incremental { args.incremental(&caller, change).await? } else { args.new_review(&caller, change)? };
+    let request = match args.next_round(&caller, &change).await? {
+        Some(request) => request,
+        None if args.incremental => args.incremental(&caller, change).await?,
+        None => args.new_review(&caller, change)?,
+    };
     submit(&caller, &request, &args.wait).await
 }
 
@@ -133,7 +144,7 @@ impl RequestArgs {
             proposer_id: caller.acting_name()?,
             category: parse_optional("category", self.category.as_deref())?.or(change.category),
             priority: parse_optional("priority", self.priority.as_deref())?,
-            personas: Some(self.reviewers.clone()).filter(|reviewers| !reviewers.is_empty()),
+            reviewers: Some(self.reviewers.clone()).filter(|reviewers| !reviewers.is_empty()),
             policy: self.policy.as_deref().map(policy).transpose()?,
             idempotency_key: self.idempotency_key.clone(),
             skip_diff_validation: self.skip_diff_validation.then_some(true),
@@ -141,24 +152,39 @@ impl RequestArgs {
         })
     }
 
+    /// The next round of the open review of this branch, if there is one.
+    async fn next_round(
+        &self,
+        caller: &Caller,
+        change: &CreateReviewRequest,
+    ) -> Result<Option<CreateReviewRequest>, CliError> {
+        let branch = change.target.as_ref().and_then(|target| target.branch.as_deref());
+        let Some(branch) = branch.filter(|_| !self.new && self.idempotency_key.is_none()) else { return Ok(None) };
+        let is_open =
+            |status: Status| status.is_open() || matches!(status, Status::ChangesRequested | Status::Approved);
+        let reviews = proposals_of_branch(caller, branch).await?;
+        let Some(open) = reviews.iter().find(|review| is_open(review.head.status)) else { return Ok(None) };
+        terminal::remark(&format!(
+            "{branch} has an open review, {}: this is its next round (--new creates another review)",
+            open.head.number
+        ));
+        warn_if_escalated(&caller.review(open.head.review_id.to_string()).await?);
+        Ok(Some(CreateReviewRequest {
+            review_id: Some(open.head.review_id.to_string()),
+            proposer_id: caller.acting_name()?,
+            target: change.target.clone(),
+            change_note: self.text.title.clone(),
+            description: self.text.description()?,
+            ..CreateReviewRequest::default()
+        }))
+    }
+
     /// Limits the proposal to commits that have not been reviewed.
     async fn incremental(&self, caller: &Caller, change: CreateReviewRequest) -> Result<CreateReviewRequest, CliError> {
         let Some(branch) = change.target.as_ref().and_then(|target| target.branch.clone()) else {
             return Err(CliError::usage(anyhow!("--incremental needs a branch, but none is checked out")));
         };
-        let reviews = proposals_of_branch(caller, &branch).await?;
-        let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
-        if let Some(open) = reviews.iter().find(|review| is_open(review.head.status)) {
-            terminal::remark(&format!("a new round of {}, which is open for {branch}", open.head.number));
-            let review = caller.review(open.head.review_id.to_string()).await?;
-            return self.text.describe(CreateReviewRequest {
-                review_id: Some(review.head.review_id.to_string()),
-                proposer_id: caller.acting_name()?,
-                intent: review.state.intent,
-                ..change
-            });
-        }
-        for row in reviews {
+        for row in proposals_of_branch(caller, &branch).await? {
             let review = caller.review(row.head.review_id.to_string()).await?;
             if let (Some(_), Some(target)) = (review.state.approved_hash, review.state.diff.target) {
                 let (head, number) = (target.head, review.head.number);
@@ -185,8 +211,21 @@ fn policy(given: &str) -> Result<PolicyRequest, CliError> {
 pub struct ResubmitArgs {
     #[command(flatten)]
     source: Source,
-    #[command(flatten)]
-    text: DescriptionArgs,
+    /// What changed in this round, and why
+    #[arg(long, short = 'm', visible_alias = "message", value_name = "TEXT")]
+    note: Option<String>,
+    /// New title of the review [default: stays as it is]
+    #[arg(long, visible_alias = "intent", value_name = "TEXT")]
+    title: Option<String>,
+    /// New description [default: stays as it is]
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    description: Option<String>,
+    /// Read the new description from a file, or from stdin with -
+    #[arg(long, short = 'F', value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Remove a part of the content: diff or description; repeatable
+    #[arg(long, value_name = "PART", value_parser = possible_values::<RemovablePart>())]
+    remove: Vec<RemovablePart>,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -198,17 +237,38 @@ pub(crate) async fn resubmit(args: ResubmitArgs) -> Result<(), CliError> {
     let change = if args.source.is_named() {
         args.source.read(&caller.dir).await?
     } else {
-        check_unchanged(&caller, &review).await?;
+        if args.remove.is_empty() {
+            check_unchanged(&caller, &review).await?;
+        }
         CreateReviewRequest::default()
     };
-    let request = args.text.describe(CreateReviewRequest {
+    warn_if_escalated(&review);
+    let description = match (args.description, &args.file) {
+        (None, Some(file)) => Some(read_file(file)?),
+        (description, _) => description,
+    };
+    let request = CreateReviewRequest {
         review_id: Some(review.head.review_id.to_string()),
-        intent: review.state.intent,
+        intent: args.title,
+        change_note: args.note,
+        description,
+        remove: Some(args.remove).filter(|parts| !parts.is_empty()),
         proposer_id: caller.acting_name()?,
         category: None,
         ..change
-    })?;
+    };
     submit(&caller, &request, &args.wait).await
+}
+
+/// A new round does not end an escalation.
+fn warn_if_escalated(review: &ReviewStatusResponse) {
+    if let Some(why) = review.escalate_why {
+        let why = style::spaced(why.as_str());
+        terminal::remark(&format!(
+            "warning: {} waits for an operator ({why}), also after this round",
+            review.head.number
+        ));
+    }
 }
 
 /// Without a source the broker reads the branch again. Other proposals would be resubmitted unchanged, which makes sense
@@ -233,7 +293,7 @@ async fn check_unchanged(caller: &Caller, review: &ReviewStatusResponse) -> Resu
 async fn submit(caller: &Caller, request: &CreateReviewRequest, wait: &WaitArgs) -> Result<(), CliError> {
     let client = &caller.client;
     let submitted = client.execute::<CreateReview>(request).await?;
-    let next = || review::next(&submitted.head, false);
+    let next = || review::waiting_on(&submitted.head.waiting_on) + &review::next(&submitted.head);
     let Some(limit) = wait.wait else {
         return print(client.json, &submitted, |submitted| render(submitted) + &next());
     };

@@ -1,4 +1,4 @@
-//! The short commands about one review: `status`, `claim`, `release`, `comment`, `cancel` and `close`.
+//! The short commands about one review: `status`, `claim`, `add-seat`, `release`, `comment`, `cancel` and `close`.
 
 use crate::{
     CliError,
@@ -10,12 +10,16 @@ use crate::{
     text_input::TextArgs,
 };
 use api::{
-    claims::{ClaimRequest, ClaimResponse, ReleaseRequest},
+    claims::{AddSeatRequest, ClaimRequest, ClaimResponse, ReleaseRequest},
     messages::{MessageRequest, MessageResponse},
-    operation::{AddMessage, CancelReview, ClaimReview, CloseReview, ReleaseClaim},
+    operation::{AddMessage, AddSeat, CancelReview, ClaimReview, CloseReview, ReleaseClaim, TakeOver},
     reviews::{CancelReviewRequest, CloseReviewRequest, ReviewStatusResponse},
 };
-use domain::{review::Role, text::escape};
+use domain::{
+    credential::Authority,
+    review::{MessageAnchor, Recipient, Role},
+    text::escape,
+};
 
 /// Files that are listed after a claim.
 const MAX_FILES: usize = 20;
@@ -33,6 +37,9 @@ pub struct ClaimArgs {
     /// Seat to take, if there are several [default: the first free one]
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
+    /// Take a seat over that is held: another reviewer's as an operator, or your own from another client
+    #[arg(long)]
+    take_over: bool,
     #[command(flatten)]
     identity: IdentityArgs,
 }
@@ -41,7 +48,31 @@ pub(crate) async fn claim(args: ClaimArgs) -> Result<(), CliError> {
     let caller = args.identity.connect().await?;
     let (review_id, reviewer_id) = (review_args::id(&args.review), caller.acting_name()?);
     let request = ClaimRequest { review_id, reviewer_id, persona: args.persona };
+    if args.take_over {
+        return execute_and_print::<TakeOver>(&caller.client, &request, render_claim).await;
+    }
     execute_and_print::<ClaimReview>(&caller.client, &request, render_claim).await
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AddSeatArgs {
+    /// Persona of the new seat, or @NAME for one person or agent
+    #[arg(long, value_name = "REVIEWER")]
+    reviewer: String,
+    #[command(flatten)]
+    review: ReviewArgs,
+}
+
+pub(crate) async fn add_seat(args: AddSeatArgs) -> Result<(), CliError> {
+    let (caller, review_id) = args.review.find(Some(Role::Proposer)).await?;
+    let review = caller.review(review_id.clone()).await?;
+    let role = match caller.role(&review) {
+        Authority::Proposer => Authority::Proposer,
+        Authority::Reviewer | Authority::Operator => Authority::Operator,
+    };
+    let caller_id = caller.acting_name()?;
+    let request = AddSeatRequest { review_id, reviewer: args.reviewer, role: Some(role), caller_id };
+    execute_and_print::<AddSeat>(&caller.client, &request, review::status).await
 }
 
 fn render_claim(claim: &ClaimResponse) -> String {
@@ -80,9 +111,18 @@ pub struct CommentArgs {
     /// Seat of the discussion, if there are several
     #[arg(long, value_name = "PERSONA")]
     persona: Option<String>,
-    /// Role to write in [default: proposer for your own proposal, else reviewer]
-    #[arg(long, value_name = "ROLE", value_parser = possible_values::<Role>())]
-    role: Option<Role>,
+    /// Write to all seats as the proposer, or to these parties as an operator
+    #[arg(long, value_name = "PARTY", value_parser = possible_values::<Recipient>(), conflicts_with = "persona")]
+    to: Option<Recipient>,
+    /// Issue that the message is about
+    #[arg(long, value_name = "I-41")]
+    issue: Option<String>,
+    /// File and lines that the message is about: PATH, PATH:3 or PATH:3-5
+    #[arg(long, value_name = "PATH[:LINES]")]
+    on: Option<String>,
+    /// Role to write in [default: proposer for your own proposal, reviewer with a seat, else operator]
+    #[arg(long, value_name = "ROLE", value_parser = possible_values::<Authority>())]
+    role: Option<Authority>,
     #[command(flatten)]
     review: ReviewArgs,
 }
@@ -92,8 +132,28 @@ pub(crate) async fn comment(args: CommentArgs) -> Result<(), CliError> {
     let review = caller.review(review_id).await?;
     let mut request = message(&caller, &review, args.text.read("the message").await?)?;
     request.sender_role = args.role.or(request.sender_role);
-    request.persona = args.persona.or(request.persona);
+    request.to = args.to;
+    request.persona = args.persona.or(request.persona).filter(|_| args.to.is_none());
+    request.anchor = anchor(args.issue, args.on.as_deref());
     execute_and_print::<AddMessage>(&caller.client, &request, render_message).await
+}
+
+fn anchor(issue: Option<String>, on: Option<&str>) -> Option<MessageAnchor> {
+    let (file, line_start, line_end) = match on {
+        None => (None, None, None),
+        Some(place) => {
+            let lines = |text: &str| {
+                let (start, end) = text.split_once('-').unwrap_or((text, text));
+                Some((start.parse().ok()?, end.parse().ok()?))
+            };
+            match place.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
+                Some((file, (start, end))) => (Some(file.to_owned()), Some(start), Some(end)),
+                None => (Some(place.to_owned()), None, None),
+            }
+        }
+    };
+    let anchor = MessageAnchor { issue, file, line_start, line_end, ..MessageAnchor::default() };
+    (anchor != MessageAnchor::default()).then_some(anchor)
 }
 
 /// A message to a review's discussion, from the caller's role and seat.
@@ -107,6 +167,8 @@ pub(crate) fn message(
         sender_role: Some(caller.role(review)),
         body,
         persona: caller.seat(review).map(|seat| seat.persona.clone()),
+        to: None,
+        anchor: None,
         caller_id: caller.acting_name()?,
         metadata: None,
     })

@@ -17,7 +17,10 @@ use api::{
     proposals::{Iteration, ProposalRequest, ProposalResponse},
     reviews::ReviewStatusResponse,
 };
-use domain::text::escape;
+use domain::{
+    review::{AnchoredText, DiffSide, MessageAnchor},
+    text::escape,
+};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -63,7 +66,8 @@ async fn fetch(caller: &Caller, review_id: &str) -> Result<ReviewDetails, CliErr
 fn render(details: &ReviewDetails) -> String {
     let ReviewDetails { review, proposal, .. } = details;
     let files = proposal.details.as_ref().map(|details| &details.files);
-    let mut out = review::head(review, files) + &review::decision(review);
+    let mut out =
+        review::head(review, files) + &review::decision(review) + &review::waiting_on(&review.head.waiting_on);
     let description = proposal.description.as_deref().map(|description| indented(description, 2));
     let sections = [
         ("seats", review::seats(&review.state.seats)),
@@ -77,7 +81,7 @@ fn render(details: &ReviewDetails) -> String {
     for (title, section) in sections.into_iter().filter(|(_, section)| !section.is_empty()) {
         let _ = write!(out, "{}{section}", review::heading(title));
     }
-    out + &review::next(&review.head, review.has_counter_patch)
+    out + &review::next(&review.head)
 }
 
 fn verdict(given: &Iteration) -> String {
@@ -91,9 +95,32 @@ fn verdict(given: &Iteration) -> String {
 fn message(message: &Message) -> String {
     let role = message.sender_role;
     let author = message.caller_id.as_deref().map(|name| format!("{} ({role})", one_line(name)));
-    let (author, seat) = (author.unwrap_or_else(|| role.to_string()), escape(&message.persona));
-    let when = format!("{seat}, round {}, {} ago", message.round, format_age(message.at));
+    let author = author.unwrap_or_else(|| role.to_string());
+    let place = match (&message.persona, message.to) {
+        (Some(seat), _) => escape(seat).into_owned(),
+        (None, Some(to)) => format!("to {to}"),
+        (None, None) => String::new(),
+    };
+    let anchor = message.anchor.as_ref().map(anchor).unwrap_or_default();
+    let when = format!("{place}, round {}, {} ago{anchor}", message.round, format_age(message.at));
     format!("  {author}  {}\n{}", paint(DIM, &when), indented(&message.body, 4))
+}
+
+/// `, on src/a.rs:3-4 (old)` or `, on I-4`
+fn anchor(anchor: &MessageAnchor) -> String {
+    let lines = match (anchor.line_start, anchor.line_end) {
+        (Some(start), Some(end)) if end > start => format!(":{start}-{end}"),
+        (Some(start), _) => format!(":{start}"),
+        (None, _) => String::new(),
+    };
+    let file = match (&anchor.file, anchor.text) {
+        (Some(file), _) => Some(format!("{}{lines}", one_line(file))),
+        (None, Some(AnchoredText::Description)) => Some(format!("the description{lines}")),
+        (None, _) => None,
+    };
+    let side = if anchor.side == Some(DiffSide::Old) { " (old)" } else { "" };
+    let parts: Vec<_> = [anchor.issue.as_deref().map(one_line), file].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(", on {}{side}", parts.join(", ")) }
 }
 
 fn counter_patch(proposal: &ProposalResponse) -> String {

@@ -1,4 +1,4 @@
-//! `countersign wait`: blocks until a review is decided. The exit code is the result. It uses long polls and survives
+//! `countersign wait`: blocks until a review is decided or waits for its proposer. The exit code is the result. It uses long polls and survives
 //! restarts of the broker.
 
 use crate::{
@@ -14,6 +14,7 @@ use api::{
     reviews::{ReviewStatusRequest, ReviewStatusResponse},
 };
 use domain::{
+    credential::Authority,
     review::{Role, Status},
     text::escape,
 };
@@ -24,9 +25,11 @@ pub(crate) const CHANGES_REQUESTED: u8 = 10;
 pub(crate) const REJECTED: u8 = 11;
 pub(crate) const WITHOUT_APPROVAL: u8 = 12;
 pub(crate) const UNDECIDED: u8 = 13;
+pub(crate) const YOUR_TURN: u8 = 14;
 
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 approved, 10 changes requested, 11 rejected, 12 cancelled or closed \
-                                     without an approval, 13 not decided within the time";
+                                     without an approval, 13 not decided within the time, 14 a reviewer's question or \
+                                     counter-patch waits for the proposer";
 
 /// Longest wait of one call.
 const POLL_TIMEOUT: Duration = Duration::from_secs(50);
@@ -128,7 +131,7 @@ async fn poll(
     terminal::show_progress(&format!("waiting for {review_id}"), call).await
 }
 
-/// The exit code for a decided review.
+/// The exit code for a review that is decided or waits for its proposer.
 fn outcome(review: &ReviewStatusResponse) -> Option<u8> {
     match review.head.status {
         Status::Approved => Some(0),
@@ -136,7 +139,9 @@ fn outcome(review: &ReviewStatusResponse) -> Option<u8> {
         Status::Rejected => Some(REJECTED),
         Status::Closed if review.state.approved_hash.is_some() => Some(0),
         Status::Cancelled | Status::Closed => Some(WITHOUT_APPROVAL),
-        Status::Pending | Status::Claimed | Status::InReview => None,
+        Status::Pending | Status::Claimed | Status::InReview => {
+            review.head.waiting_on.iter().any(|turn| turn.who == Authority::Proposer).then_some(YOUR_TURN)
+        }
     }
 }
 

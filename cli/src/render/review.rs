@@ -11,16 +11,18 @@ use api::{
 };
 use domain::{
     consensus::Escalation,
+    credential::Authority,
     ids::ReviewNumber,
     priority::Priority,
     review::{Status, TargetKind},
     text::{count, escape},
+    waiting_on::{Turn, TurnTool},
 };
 use std::fmt::Write as _;
 
 /// The status of a review in a few lines.
 pub(crate) fn status(review: &ReviewStatusResponse) -> String {
-    head(review, None) + &decision(review) + &next(&review.head, review.has_counter_patch)
+    head(review, None) + &decision(review) + &waiting_on(&review.head.waiting_on) + &next(&review.head)
 }
 
 /// `R-12  ▲ changes requested  round 2`, the intent, and the origin of the change.
@@ -97,14 +99,46 @@ pub(crate) fn consensus(why: &str, escalate: bool, escalate_why: Option<Escalati
     let mut out = indented(&one_line(why), 2);
     if escalate {
         let why = escalate_why.map(|why| format!(" ({})", style::spaced(why.as_str()))).unwrap_or_default();
-        out.push_str(&paint(style::CARE, &indented(&format!("! a person should look at it{why}"), 2)));
+        out.push_str(&paint(style::CARE, &indented(&format!("! escalated to an operator{why}"), 2)));
     }
     out
 }
 
-/// The commands that are possible now, for the proposer or for others.
-pub(crate) fn next(head: &ReviewHead, has_counter_patch: bool) -> String {
+/// Who must act, one line each: `waits for ada (general) since 3m: reviewing`.
+pub(crate) fn waiting_on(turns: &[Turn]) -> String {
+    let line = |turn: &Turn| {
+        let seat = turn.seat.as_deref().map(|seat| format!(" ({})", one_line(seat))).unwrap_or_default();
+        let why = style::spaced(turn.why.as_str());
+        indented(&format!("waits for {}{seat} since {}: {why}", party(turn), format_age(turn.since)), 2)
+    };
+    turns.iter().map(line).collect()
+}
+
+/// The name of the party that must act, or else its role.
+pub(crate) fn party(turn: &Turn) -> String {
+    match (&turn.name, turn.who) {
+        (Some(name), _) => one_line(name),
+        (None, Authority::Reviewer) => "a reviewer".into(),
+        (None, Authority::Operator) => "an operator".into(),
+        (None, Authority::Proposer) => "the proposer".into(),
+    }
+}
+
+/// The commands that are possible now, for those who must act or for those who wait.
+pub(crate) fn next(head: &ReviewHead) -> String {
+    let has_turn =
+        |who: Authority, tool: TurnTool| head.waiting_on.iter().any(|turn| turn.who == who && turn.tool == tool);
+    let has_counter_patch = has_turn(Authority::Proposer, TurnTool::AcceptCounterPatch);
     let steps: &[_] = match head.status {
+        _ if has_turn(Authority::Operator, TurnTool::AddMessage) => {
+            &[("show #", "why it was escalated"), ("comment # --role operator -m …", "to decide how it goes on")]
+        }
+        Status::Pending | Status::Claimed | Status::InReview if has_counter_patch => {
+            &[("patch show #", "a reviewer's counter-patch, to accept or decline"), ("wait #", "until it is decided")]
+        }
+        Status::Pending | Status::Claimed | Status::InReview if has_turn(Authority::Proposer, TurnTool::AddMessage) => {
+            &[("show #", "the question"), ("comment # -m …", "to answer it"), ("wait #", "until it is decided")]
+        }
         Status::Pending | Status::Claimed | Status::InReview => {
             &[("wait #", "until it is decided"), ("respond #", "for anybody but its proposer")]
         }

@@ -9,6 +9,7 @@ use crate::support::{
 use domain::{
     consensus::Policy,
     content::{Content, digest_json},
+    credential::Authority,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
     review::{
@@ -21,7 +22,7 @@ use domain::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const RULES: Rules = Rules { lease: Duration::from_secs(3600) };
+const RULES: Rules = Rules { lease: Duration::from_secs(3600), max_exchanges: 8 };
 
 /// A review in the pure model.
 struct Model {
@@ -43,7 +44,7 @@ fn content(intent: &str, description: Option<String>) -> Content {
 
 fn round(content: &Content) -> Round {
     let (intent, content_hash) = (content.intent.clone(), content.hash());
-    Round { number: 1, content_hash, intent, diff: None, request_key: None, target: None }
+    Round { number: 1, content_hash, intent, diff: None, change_note: None, request_key: None, target: None }
 }
 
 impl Model {
@@ -84,7 +85,7 @@ impl Model {
         let (mut content, n) = (self.content.clone(), random.below(1000));
         let (command, tool, arguments) = match random.below(20) {
             0..5 => {
-                let claim = ClaimSeat { by: who.clone(), persona: None, check: None };
+                let claim = ClaimSeat { by: who.clone(), persona: None, takes_over: false, check: None };
                 (Command::Claim(claim), "claim_review", json!({ "reviewer_id": who }))
             }
             5..11 => {
@@ -112,10 +113,11 @@ impl Model {
                 (Command::GiveVerdict(verdict), "submit_verdict", arguments)
             }
             11..15 => {
-                let role = *random.pick(Role::ALL);
+                let role = *random.pick(&[Authority::Proposer, Authority::Reviewer]);
                 let (by, body) = (or_none(random, &who), format!("message {}", n % 3));
                 let arguments = json!({ "sender_role": role.as_str(), "caller_id": by, "body": body });
-                let message = AddMessage { role, by, persona: None, body, metadata: None };
+                let (persona, to, anchor, metadata) = (None, None, None, None);
+                let message = AddMessage { role, by, persona, to, body, anchor, metadata };
                 (Command::AddMessage(message), "add_message", arguments)
             }
             15..18 => {

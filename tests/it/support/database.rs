@@ -2,6 +2,7 @@
 
 use domain::{
     content::Content,
+    credential::Authority,
     finding::Severity,
     ids::{DEFAULT_PERSONA, ReviewId},
     review::{AddMessage, ClaimSeat, Command, GiveVerdict, OfferedFindings, Revise, Role, transition},
@@ -53,7 +54,7 @@ pub(crate) async fn fill(home: &Path, reviews: usize, stored: Stored) {
         last = Some(match stored {
             Stored::Pending => saved,
             Stored::Begun => {
-                let claim = ClaimSeat { by: "ada".into(), persona: None, check: None };
+                let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: false, check: None };
                 let (claimed, _) = tell(&store.writer, &first, Command::Claim(claim), number);
                 tell(&store.writer, &claimed, Command::GiveVerdict(approval("ada")), number).1
             }
@@ -77,10 +78,11 @@ const MINUTE: i64 = 60_000;
 /// The remaining events of a review, four seconds apart.
 fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result<(), store::StoreError>> {
     let by = format!("reviewer-{}", number % 20);
-    let say = |role: Role, body: &str| {
-        Command::AddMessage(AddMessage { role, by: None, persona: None, body: body.into(), metadata: None })
+    let say = |role: Authority, body: &str| {
+        let (by, persona, to, anchor, metadata) = (None, None, None, None, None);
+        Command::AddMessage(AddMessage { role, by, persona, to, body: body.into(), anchor, metadata })
     };
-    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, check: None });
+    let claim = || Command::Claim(ClaimSeat { by: by.clone(), persona: None, takes_over: false, check: None });
     let content = content(&format!("a better change {number}"));
     let revise = Command::Revise(Revise {
         proposer_id: None,
@@ -102,9 +104,9 @@ fn live(writer: &Writer, first: Change, number: i64) -> oneshot::Receiver<Result
     };
     let commands = [
         (claim(), None),
-        (say(Role::Reviewer, "why is this needed?"), None),
-        (say(Role::Proposer, "because the old way is slow"), None),
-        (say(Role::Reviewer, "how slow?"), None),
+        (say(Authority::Reviewer, "why is this needed?"), None),
+        (say(Authority::Proposer, "because the old way is slow"), None),
+        (say(Authority::Reviewer, "how slow?"), None),
         (Command::GiveVerdict(back), None),
         (revise, Some(content)),
         (claim(), None),

@@ -92,7 +92,7 @@ impl Scenario<'_> {
     async fn propose(&self) -> Result<String, CliError> {
         let diff = self.sandbox.diff_that_adds(PROPOSED).await?;
         let request = CreateReviewRequest {
-            intent: INTENT.to_owned(),
+            intent: Some(INTENT.to_owned()),
             agent_type: Some("demo".to_owned()),
             agent_role: Some("proposer".to_owned()),
             phase: Some("1".to_owned()),
@@ -145,7 +145,7 @@ impl Scenario<'_> {
         let body = "Callers check it, but a second check costs nothing.";
         let message = MessageRequest {
             review_id: review.to_owned(),
-            sender_role: Some(Role::Proposer),
+            sender_role: Some(Authority::Proposer),
             body: body.to_owned(),
             caller_id: Some(BUILDER.to_owned()),
             ..Default::default()
@@ -155,7 +155,7 @@ impl Scenario<'_> {
         let diff = self.sandbox.diff_that_adds(REVISED).await?;
         let revision = CreateReviewRequest {
             review_id: Some(review.to_owned()),
-            intent: INTENT.to_owned(),
+            intent: Some(INTENT.to_owned()),
             diff: Some(diff.clone()),
             proposer_id: Some(BUILDER.to_owned()),
             ..Default::default()
@@ -180,8 +180,9 @@ impl Scenario<'_> {
         Ok(issues.into_iter().map(|issue| issue.issue_id).collect())
     }
 
-    /// The reviewer still holds its seat. The content hash names what it has read.
+    /// The seat is reserved for the reviewer. The content hash names what it has read.
     async fn approve(&self, review: &str) -> Result<(), CliError> {
+        self.claim(review).await?;
         let proposal = self.proposal(review).await?;
         let open = self.open_issues(review).await?;
         for issue in &open {

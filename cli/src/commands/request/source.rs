@@ -104,7 +104,7 @@ impl Source {
             None => default_base(repo, branch.as_deref()).await?,
         };
         let described = describe(repo, MAX_COMMITS, &format!("{base}..HEAD")).await?;
-        if described.intent.is_empty() {
+        if described.intent.as_deref().is_none_or(str::is_empty) {
             let name = branch.as_deref().unwrap_or("HEAD");
             let hint = "for what is not committed there are --staged and --worktree, for a commit --commit REF";
             return Err(anyhow!("{name} has no commits ahead of {base}; {hint}").into());
@@ -172,7 +172,7 @@ async fn describe(repo: &UserRepo, max: u32, revisions: &str) -> Result<CreateRe
         few if few.len() <= MAX_SUBJECTS => few.join("; "),
         many => format!("{}; and {} more commits", many[..MAX_SUBJECTS].join("; "), many.len() - MAX_SUBJECTS),
     };
-    let intent = truncate(&intent, INTENT_CHARS).to_owned();
+    let intent = Some(truncate(&intent, INTENT_CHARS).to_owned());
     let bodies = commits.iter().filter(|(_, body)| !body.trim().is_empty());
     let described: Vec<_> = bodies.map(|(subject, body)| format!("{}\n\n{}", subject.trim(), body.trim())).collect();
     let description = Some(described.join("\n\n")).filter(|text| !text.is_empty());
@@ -184,7 +184,7 @@ fn plan(file: &Path) -> Result<CreateReviewRequest, CliError> {
     let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(|title| title.trim().to_owned());
     let name = || file.file_stem().map(|name| name.to_string_lossy().into_owned());
     Ok(CreateReviewRequest {
-        intent: heading.or_else(name).unwrap_or_default(),
+        intent: heading.or_else(name),
         description: Some(text),
         category: Some(Category::PlanReview),
         ..Default::default()
