@@ -4,7 +4,8 @@
 //! - [`review`]: the state of a review, its commands and events, and [`review::transition`], the only function that
 //!   changes a review
 //! - [`consensus`]: how votes lead to an outcome
-//! - [`content`]: the content of a round, and the hash that an approval is bound to
+//! - [`content`]: the request of a proposal, the content of a round, and the hash that an approval is bound to
+//! - [`verdict`]: verdicts, and the request that brings one with its findings
 //! - [`diff`]: a unified diff as files and warnings
 //! - [`finding`]: issues and suggestions of reviewers, over their lifetime
 //! - [`persona`], [`default_panel`], [`glob`]: who reviews, and which personas a proposal gets if it names none
@@ -15,7 +16,7 @@
 //! - [`query`], [`stats`]: arguments of queries over the log and the statistics, and their figures
 //! - [`waiting_on`]: who must act next in a review, and why
 //! - [`text`]: escaping and shortening of text that others wrote
-//! - [`priority`], [`ids`], [`time`], [`verdict`]: basic types
+//! - [`priority`], [`ids`], [`time`]: basic types
 
 pub mod consensus;
 pub mod content;

@@ -50,6 +50,7 @@ pub enum Command {
 /// The first submission of a review.
 #[derive(Debug, Clone)]
 pub struct Propose {
+    /// The event that follows, unless the command repeats an earlier one.
     pub proposed: Proposed,
     /// The first content of the review that this request key created earlier. `None` if there was no such review when
     /// the content was prepared.
