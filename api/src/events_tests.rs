@@ -14,6 +14,7 @@ fn event(data: EventData) -> Event {
         status: Some(Status::Pending),
         round: Some(2),
         version: Some(3),
+        waiting_on: Vec::new(),
         data,
     }
 }
@@ -31,7 +32,7 @@ fn long_texts_are_cut_between_characters() {
 #[test]
 fn an_event_is_read_back_as_it_was_written() {
     let cleared = EventData::from(&PoolEvent::CrashLoopCleared { project: None });
-    for data in [EventData::Revised { intent: "better".into() }, cleared] {
+    for data in [EventData::Revised { intent: "better".into(), change_note: None }, cleared] {
         let event = event(data);
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["kind"], event.kind());
@@ -44,7 +45,7 @@ fn an_event_is_read_back_as_it_was_written() {
 
 #[test]
 fn a_summary_and_a_preview_stay_on_one_line() {
-    let event = event(EventData::Revised { intent: format!("two\nlines {}", "x".repeat(300)) });
+    let event = event(EventData::Revised { intent: format!("two\nlines {}", "x".repeat(300)), change_note: None });
     assert_eq!(event.summary(), "ada revised R-1: round 2");
     let preview = event.preview().unwrap();
     assert!(
