@@ -8,7 +8,7 @@ mod transition;
 
 pub use command::{
     AcceptCounterPatch, AddMessage, AddSeat, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, GiveVerdict,
-    OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Propose, ReleaseSeat, Revise, UpdateFinding,
+    OfferedFindings, OfferedPatch, PatchedContent, Propose, ReleaseSeat, Revise, UpdateFinding,
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,

@@ -6,7 +6,7 @@ use domain::{
     finding::{FindingKind, FindingNumber, Grounding, NewFinding, Severity},
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
-    review::{GiveVerdict, OfferedFinding, Propose, Proposed, Proposer, Round, Rules},
+    review::{FindingRaised, GiveVerdict, Propose, Proposed, Proposer, Round, Rules},
     verdict::Verdict,
 };
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub fn approval(reviewer: &str) -> GiveVerdict {
 }
 
 /// An issue without a location.
-pub fn issue(number: i64, severity: Severity) -> OfferedFinding {
+pub fn issue(number: i64, severity: Severity) -> FindingRaised {
     let found = NewFinding {
         is_issue: true,
         kind: FindingKind::Bug,
@@ -91,5 +91,6 @@ pub fn issue(number: i64, severity: Severity) -> OfferedFinding {
         confidence: None,
     };
     let grounding = Grounding::Unchecked { why: "no location".into() };
-    OfferedFinding { number: FindingNumber(number), found, grounding, on_changed_lines: None }
+    let number = FindingNumber(number);
+    FindingRaised { number, found, grounding, late: false, oscillating: false, duplicate: None }
 }

@@ -11,7 +11,7 @@ use domain::{
         anchor::{changed_lines, is_as_suggested, project_all},
         grounding::{FileText, Grounded, Sides, ground},
     },
-    review::{OfferedFinding, OfferedFindings, Review, Seat},
+    review::{FindingRaised, OfferedFindings, Review, Seat},
 };
 use git::{FileContent, FileVersions};
 use std::{
@@ -105,7 +105,7 @@ fn offer(
     content: &Content,
     files: &Files,
     changed: Option<&Changed>,
-) -> OfferedFinding {
+) -> FindingRaised {
     let file = found.location.as_ref().map(|location| location.file.as_str());
     let prose = [Some(&*content.intent), content.description.as_deref(), content.diff.as_deref()];
     let prose: Vec<_> = prose.into_iter().flatten().collect();
@@ -118,8 +118,9 @@ fn offer(
         (Grounding::Unchecked { .. }, Err(why)) if file.is_some() => Grounding::Unchecked { why: why.clone() },
         (grounding, _) => grounding,
     };
-    let on_changed_lines = changed.and_then(|changed| is_on_changed_lines(location.as_ref(), changed));
-    OfferedFinding { number, found: NewFinding { location, ..found }, grounding, on_changed_lines }
+    let is_late = changed.and_then(|changed| is_on_changed_lines(location.as_ref(), changed)) == Some(false);
+    let found = NewFinding { location, ..found };
+    FindingRaised { number, found, grounding, late: is_late, oscillating: false, duplicate: None }
 }
 
 const UNKNOWN: Sides<'static> = Sides { after: FileText::Unknown, before: FileText::Unknown };

@@ -1,11 +1,11 @@
 //! Commands: the changes that a caller can request of a review.
 
-use super::{ClaimEndReason, DiffCheck, DiffFacts, MessageAnchor, Proposed, Recipient, Role, Round};
+use super::{ClaimEndReason, DiffCheck, DiffFacts, FindingRaised, MessageAnchor, Proposed, Recipient, Role, Round};
 use crate::{
     content::ContentHash,
     credential::Authority,
     diff::AffectedFile,
-    finding::{Anchor, FindingNumber, Grounding, NewFinding, RequestedStatus},
+    finding::{Anchor, FindingNumber, RequestedStatus},
     verdict::{ReviewMetrics, Verdict},
 };
 
@@ -141,16 +141,9 @@ pub struct OfferedPatch {
 #[derive(Debug, Clone)]
 pub struct OfferedFindings {
     pub content_hash: ContentHash,
-    pub list: Vec<OfferedFinding>,
-}
-
-#[derive(Debug, Clone)]
-pub struct OfferedFinding {
-    pub number: FindingNumber,
-    pub found: NewFinding,
-    pub grounding: Grounding,
-    /// Whether its lines changed since its persona last voted; `None` if that is unknown.
-    pub on_changed_lines: Option<bool>,
+    /// `late` says that the lines have not changed since the persona last voted. The rules decide what follows from it,
+    /// and set the fields after it.
+    pub list: Vec<FindingRaised>,
 }
 
 /// A statement about a finding: a reviewer or operator decides, a proposer answers.

@@ -8,8 +8,7 @@ use crate::{
         duplicate::{Comparable, is_same},
     },
     review::{
-        Anchored, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, OfferedFinding,
-        OfferedFindings, UpdateFinding,
+        Anchored, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, OfferedFindings, UpdateFinding,
     },
     text::collapse_spaces,
     time::Tick,
@@ -39,19 +38,17 @@ pub(super) fn raise(
         let duplicate = duplicate_of(review, &raised, finding);
         let is_critical = finding.found.severity == Severity::Critical;
         raised.push(FindingRaised {
-            number: finding.number,
-            found: finding.found.clone(),
-            grounding: finding.grounding.clone(),
-            late: looks_again && !is_critical && finding.on_changed_lines == Some(false),
+            late: looks_again && !is_critical && finding.late,
             oscillating: undoes_another(review, &finding.found) || repeats_fixed(review, duplicate),
             duplicate,
+            ..finding.clone()
         });
     }
     Ok(raised)
 }
 
 /// The earlier finding that says the same, from any seat.
-fn duplicate_of(review: &Review, raised: &[FindingRaised], finding: &OfferedFinding) -> Option<DuplicateLink> {
+fn duplicate_of(review: &Review, raised: &[FindingRaised], finding: &FindingRaised) -> Option<DuplicateLink> {
     let new = comparable(&finding.found, finding.found.location.as_ref());
     let before = review.findings.iter().filter(|other| other.duplicate_of.is_none());
     let earlier = before.clone().find(|other| is_same(&new, &comparable(&other.found, other.location())));
@@ -70,7 +67,7 @@ fn duplicate_of(review: &Review, raised: &[FindingRaised], finding: &OfferedFind
 
 /// Whether a repeated finding reopens one that was resolved as wont_fix: if it is more severe, or if the first one was
 /// only advice, which the proposer may resolve too.
-fn weighs_more(finding: &OfferedFinding, first: &Finding) -> bool {
+fn weighs_more(finding: &FindingRaised, first: &Finding) -> bool {
     let is_worse = finding.found.severity > first.found.severity;
     let was_advice = !first.found.is_issue || first.late;
     let by_proposer = first.resolution.as_ref().is_some_and(|last| last.role == Authority::Proposer);

@@ -10,7 +10,7 @@ use crate::{
         RequestedStatus, Severity,
     },
     review::{
-        Command, GiveVerdict, OfferedFinding, OfferedFindings, Refusal, ReleaseSeat, Review, Revise, Role, Status,
+        Command, FindingRaised, GiveVerdict, OfferedFindings, Refusal, ReleaseSeat, Review, Revise, Role, Status,
         UpdateFinding, replay, transition,
     },
     verdict::{ReviewMetrics, Verdict},
@@ -31,16 +31,17 @@ fn at(found: NewFinding, start: u32) -> NewFinding {
     NewFinding { location: Some(Location { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
 }
 
-fn offer(review: &Review, by: &str, word: Verdict, list: Vec<OfferedFinding>) -> GiveVerdict {
+fn offer(review: &Review, by: &str, word: Verdict, list: Vec<FindingRaised>) -> GiveVerdict {
     let numbers = (review.version as i64 * 10..).map(FindingNumber);
-    let list = numbers.zip(list).map(|(number, offered)| OfferedFinding { number, ..offered }).collect();
+    let list = numbers.zip(list).map(|(number, offered)| FindingRaised { number, ..offered }).collect();
     let findings = Some(OfferedFindings { content_hash: review.round.content_hash.clone(), list });
     GiveVerdict { findings, ..verdict(by, word) }
 }
 
-fn grounded(found: NewFinding) -> OfferedFinding {
+fn grounded(found: NewFinding) -> FindingRaised {
     let grounding = Grounding::Grounded { note: None };
-    OfferedFinding { number: FindingNumber(0), found, grounding, on_changed_lines: None }
+    let number = FindingNumber(0);
+    FindingRaised { number, found, grounding, late: false, oscillating: false, duplicate: None }
 }
 
 /// What `by` says, with these findings, all of them grounded.
@@ -124,7 +125,7 @@ fn what_is_not_there_blocks_unless_the_policy_says_otherwise() {
     for (ungrounded_blocks, expected) in [(true, Status::ChangesRequested), (false, Status::Approved)] {
         let mut review = panel(Rule::RequireAll);
         review.policy.ungrounded_blocks = ungrounded_blocks;
-        let invented = OfferedFinding {
+        let invented = FindingRaised {
             grounding: Grounding::Ungrounded { why: "no such file".into() },
             ..grounded(at(found("reads freed memory", Severity::Critical), 3))
         };
@@ -322,14 +323,14 @@ fn a_later_round_raises_only_what_changed() {
         let review = ["ada", "bob"].iter().fold(review, |review, by| after(&review, says(by, Verdict::Approved)));
         let review = after(&review, says("cyd", Verdict::ChangesRequested));
         let review = after(&after(&review, revise(&review)), claim_as("cyd", "tests"));
-        let offered = OfferedFinding { on_changed_lines: changed, ..grounded(at(found("new", severity), 3)) };
+        let offered = FindingRaised { late: changed == Some(false), ..grounded(at(found("new", severity), 3)) };
         let given = offer(&review, "cyd", Verdict::ChangesRequested, vec![offered]);
         let review = after(&review, super::give(given));
         assert_eq!(only(&review).late, late, "{changed:?} {severity}");
     }
     // A persona that votes for the first time may raise anything.
     let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
-    let offered = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::Low), 3)) };
+    let offered = FindingRaised { late: true, ..grounded(at(found("new", Severity::Low), 3)) };
     let given = offer(&review, "ada", Verdict::ChangesRequested, vec![offered]);
     assert!(!only(&after(&review, super::give(given))).late);
 }
@@ -497,7 +498,7 @@ fn advice_that_was_settled_does_not_swallow_an_issue() {
 fn what_is_there_is_not_lost_in_what_is_not() {
     let mut review = panel(Rule::RequireAll);
     review.policy.ungrounded_blocks = false;
-    let invented = OfferedFinding {
+    let invented = FindingRaised {
         grounding: Grounding::Ungrounded { why: "no such quote".into() },
         ..grounded(found("no check of rights", Severity::Critical))
     };
@@ -514,7 +515,7 @@ fn saying_it_twice_does_not_make_it_early() {
     let review = after(&seats(1, Rule::RequireAll), claim_as("ada", "general"));
     let review = after(&review, says("ada", Verdict::ChangesRequested));
     let review = after(&after(&review, revise(&review)), claim_as("ada", "general"));
-    let late = OfferedFinding { on_changed_lines: Some(false), ..grounded(at(found("new", Severity::High), 3)) };
+    let late = FindingRaised { late: true, ..grounded(at(found("new", Severity::High), 3)) };
     let given = offer(&review, "ada", Verdict::ChangesRequested, vec![late.clone(), late]);
     let review = after(&review, super::give(given));
     assert!(review.findings[0].late);

@@ -9,7 +9,7 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AcceptCounterPatch, AddMessage, AddSeat, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
-        GiveVerdict, OfferedFinding, OfferedFindings, OfferedPatch, PatchedContent, Propose, Recipient, ReleaseSeat,
+        FindingRaised, GiveVerdict, OfferedFindings, OfferedPatch, PatchedContent, Propose, Recipient, ReleaseSeat,
         Review, Revise, Role, Round, UpdateFinding,
     },
     verdict::{ReviewMetrics, Verdict},
@@ -92,12 +92,14 @@ pub(super) struct Given {
     findings: Vec<(NewFinding, Option<bool>)>,
 }
 
-fn offered(number: i64, found: &NewFinding, on_changed_lines: Option<bool>) -> OfferedFinding {
+fn offered(number: i64, found: &NewFinding, on_changed_lines: Option<bool>) -> FindingRaised {
     let grounding = match found.title.as_str() {
         "b" => Grounding::Ungrounded { why: "no such file".into() },
         _ => Grounding::Grounded { note: None },
     };
-    OfferedFinding { number: FindingNumber(number), found: found.clone(), grounding, on_changed_lines }
+    let late = on_changed_lines == Some(false);
+    let (number, found) = (FindingNumber(number), found.clone());
+    FindingRaised { number, found, grounding, late, oscillating: false, duplicate: None }
 }
 
 /// Moves with the milliseconds before each.
