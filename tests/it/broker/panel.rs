@@ -269,8 +269,7 @@ async fn votes_survive_a_crash_between_them() {
 async fn waiting_reviewers_find_a_review_that_others_have_begun() {
     let broker = TestBroker::start().await;
     let client = broker.client();
-    let start =
-        client.call("list_reviews", json!({ "status": "pending", "caller_id": "bob" })).await["version"].clone();
+    let start = client.call("list_reviews", json!({ "status": "pending", "caller_id": "bob" })).await["seq"].clone();
     let review = submit(&client, json!({})).await;
     claim(&client, &review, "ada", "general").await;
 
