@@ -134,7 +134,7 @@ fn is_undecided(review: &Review) -> bool {
 fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     let is_open = review.status.is_open();
     let offers = seat.pending_patch().filter(|_| is_undecided(review) && (seat.vote.is_none() || !is_open));
-    let asked_proposer = seat.asked_proposer.as_ref().filter(|_| is_open);
+    let asked_proposer = seat.asked_proposer.as_ref().filter(|_| is_open || review.status == Status::Approved);
     let mut turns = Vec::new();
     if offers.is_some() {
         let since = seat.asked_proposer.as_ref().map_or(seat.since, |asked| asked.since);

@@ -43,7 +43,9 @@ pub(super) async fn get(call: &Call<'_>, mut request: ProposalRequest) -> Result
     let id = call.resolve(&request.review_id).await?;
     let name = request.caller_id.clone();
     let response = load(call.service, id, request).await?;
-    call.touch(&*call.broker.review(id).await?, name.as_deref()).await;
+    if name.is_some() {
+        call.touch(&*call.broker.review(id).await?, name.as_deref()).await;
+    }
     Ok(response)
 }
 

@@ -160,8 +160,11 @@ impl RequestArgs {
     ) -> Result<Option<CreateReviewRequest>, CliError> {
         let branch = change.target.as_ref().and_then(|target| target.branch.as_deref());
         let Some(branch) = branch.filter(|_| !self.new && self.idempotency_key.is_none()) else { return Ok(None) };
-        let is_open =
-            |status: Status| status.is_open() || matches!(status, Status::ChangesRequested | Status::Approved);
+        // A token may not tell its name; its proposals cannot be found then.
+        if caller.name().is_err() {
+            return Ok(None);
+        }
+        let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
         let reviews = proposals_of_branch(caller, branch).await?;
         let Some(open) = reviews.iter().find(|review| is_open(review.head.status)) else { return Ok(None) };
         terminal::remark(&format!(

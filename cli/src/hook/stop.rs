@@ -80,11 +80,17 @@ async fn belongs_to(review: &Review, repo: &UserRepo) -> anyhow::Result<bool> {
 
 /// Whether the review waits for its proposer, other than to land and close what was approved.
 pub(super) fn has_unread_feedback(review: &OpenReview) -> bool {
-    proposer_turn(review).is_some_and(|turn| !matches!(turn.why, TurnReason::Approved | TurnReason::Cancelled))
+    proposer_turn(review).is_some_and(|turn| is_feedback(&turn))
 }
 
+fn is_feedback(turn: &Turn) -> bool {
+    !matches!(turn.why, TurnReason::Approved | TurnReason::Cancelled)
+}
+
+/// What the proposer must do, feedback first.
 fn proposer_turn(review: &OpenReview) -> Option<Turn> {
-    waiting_on(&review.review).into_iter().find(|turn| turn.who == Authority::Proposer)
+    let turns = waiting_on(&review.review).into_iter().filter(|turn| turn.who == Authority::Proposer);
+    turns.max_by_key(is_feedback)
 }
 
 /// One line about a review: its state, the feedback and the next step.
@@ -102,7 +108,7 @@ pub(super) fn summary(open: &OpenReview) -> String {
             format!("`countersign show {number}`, then `countersign resubmit {number}`, or answer the reviewer"),
         ),
         Some(TurnTool::AddMessage) => {
-            ("unanswered message".to_owned(), format!("`countersign show {number}`, then answer with add_message"))
+            ("an unanswered message".to_owned(), format!("`countersign show {number}`, then answer with add_message"))
         }
         Some(TurnTool::CloseReview) if status == Status::Rejected => (
             format!("rejected{reason}"),

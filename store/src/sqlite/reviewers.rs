@@ -138,7 +138,7 @@ impl Reader {
 
     /// Seats of `personas` in a project that a one-shot reviewer may claim now, at most `limit`, in the order of the
     /// queue. Excludes seats that were given up in this round, and reviews that wait for
-    /// an operator.
+    /// an operator for another reason.
     pub async fn list_one_shot_seats(
         &self,
         project: Option<&str>,
@@ -154,7 +154,8 @@ impl Reader {
                 r#"SELECT r.id, r.number AS "number!", r.priority, s.persona
                  FROM reviews r INDEXED BY reviews_queue_by_project CROSS JOIN seats s ON s.review = r.number
                  WHERE r.free_seats > 0 AND r.project IS ?1 AND r.status = ?2
-                 AND (r.escalated_for IS NULL OR r.body ->> '$.escalated.answered')
+                 AND (r.escalated_for IS NULL OR r.escalated_for = 'could_not_review'
+                      OR r.body ->> '$.escalated.answered')
                  AND s.claimed_by IS NULL AND s.vote IS NULL AND s.reserved_for IS NULL AND s.gave_up IS NULL
                  AND s.persona IN (SELECT value FROM json_each(?3))
                  ORDER BY r.priority, r.number LIMIT ?4"#,

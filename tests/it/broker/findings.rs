@@ -197,6 +197,9 @@ async fn the_proposer_disputes_and_the_reviewer_decides() {
     assert_eq!(client.call("update_issue", dispute).await["version"], answer["version"], "said once");
     assert_eq!(client.status(&review).await["issues"]["answered"], json!([row["issue_id"]]));
 
+    let claim = json!({ "review_id": review, "reviewer_id": "bob", "persona": "security" });
+    let claimed = client.call("claim_review", claim).await;
+    assert_eq!(claimed["re_review"]["answered"], json!([row["issue_id"]]), "{claimed}");
     client.refused("not_for_proposers", "update_issue", update(&review, row, "proposer", "gsd-executor", "open")).await;
     client.refused("not_your_seat", "update_issue", update(&review, row, "reviewer", "ada", "fixed")).await;
     client.refused("not_for_reviewers", "update_issue", update(&review, row, "reviewer", "bob", "disputed")).await;
@@ -208,10 +211,7 @@ async fn the_proposer_disputes_and_the_reviewer_decides() {
     client.refused("invalid_argument", "update_issue", update(&review, &bad, "reviewer", "bob", "fixed")).await;
 
     let confirmed = client.call("update_issue", update(&review, row, "reviewer", "bob", "open")).await;
-    assert_eq!(
-        (&confirmed["issue"]["proposer_says"], &confirmed["status"]),
-        (&Value::Null, &json!("changes_requested"))
-    );
+    assert_eq!((&confirmed["issue"]["proposer_says"], &confirmed["status"]), (&Value::Null, &json!("in_review")));
     let withdrawn = client.call("update_issue", update(&review, row, "reviewer", "bob", "wont_fix")).await;
     assert_eq!(withdrawn["status"], "approved");
     let reopened = client.call("update_issue", update(&review, row, "operator", "eva", "open")).await;

@@ -147,7 +147,7 @@ async fn a_wait_without_changes_ends_with_the_current_state() {
     let version = queue_version(&client).await;
     let wait = json!({ "status": "pending", "wait": true, "since": version, "timeout_seconds": 1 });
     let answer = client.call("list_reviews", wait).await;
-    assert_eq!((&answer["timed_out"], &answer["version"]), (&true.into(), &version.into()));
+    assert_eq!((&answer["timed_out"], &answer["seq"]), (&true.into(), &version.into()));
     assert_eq!(listed(&answer), [review]);
     broker.stop_and_check().await;
 }

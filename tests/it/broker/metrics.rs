@@ -101,9 +101,11 @@ async fn every_start_and_every_crash_of_a_reviewer_is_counted() {
     broker.client().submit("needs a reviewer").await;
     let stays = |pool: &serde_json::Value| pool["reviewers"][0]["state"] == "idle" && pool["ended"][0].is_object();
     broker.until_pool("a reviewer that stays", stays).await;
-    let samples = scrape(&broker).await;
-    let counted = (samples["countersign_reviewer_spawns_total"], samples["countersign_reviewer_crashes_total"]);
-    assert_eq!(counted, (2.0, 1.0));
+    // The counters follow the log, a moment after the state.
+    let counted = |all: &HashMap<String, f64>| {
+        (all["countersign_reviewer_spawns_total"], all["countersign_reviewer_crashes_total"]) == (2.0, 1.0)
+    };
+    let samples = wait_until("both counted", async || Some(scrape(&broker).await).filter(&counted)).await;
     assert_eq!(samples["countersign_reviewers{state=\"idle\"}"], 1.0);
     assert_eq!(samples["countersign_actors{kind=\"reviewer\"}"], 1.0);
     broker.stop_and_check().await;

@@ -175,7 +175,7 @@ async fn on_a_full_disk_a_command_says_that_nothing_was_saved() {
     let verdict = broker.home().join("verdict.md").display().to_string();
     std::fs::write(&verdict, format!("verdict: changes_requested\n\n{text}\n")).unwrap();
     for (who, line) in [
-        ("ada", &["request", "-F", &texts][..]),
+        ("ada", &["request", "--new", "-F", &texts][..]),
         ("bob", &["respond", "1", "-F", &verdict][..]),
         ("bob", &["comment", "1", "-F", &texts][..]),
     ] {

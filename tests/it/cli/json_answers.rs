@@ -111,7 +111,7 @@ async fn show_prints_the_complete_review_as_json() {
 async fn a_list_respects_its_filters_and_its_limit() {
     let broker = on_a_branch().await;
     for _ in 0..3 {
-        broker.command_as("ada", &["request"]).stdout().await;
+        broker.command_as("ada", &["request", "--new"]).stdout().await;
     }
     broker.command_as("bob", &["request", "--priority", "critical", "--category", "handoff"]).stdout().await;
     broker.command_as("ada", &["cancel", "1", "-m", "no"]).stdout().await;

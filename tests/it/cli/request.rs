@@ -34,7 +34,7 @@ async fn a_branch_is_proposed_with_base_commits_and_message() {
     assert_eq!(target["commits_total"], 2);
 
     repo.write("greeting.txt", "one\ndeux\nthree\n");
-    let ended = broker.command_as("ada", &["request", "-m", "title", "--description", "more"]).finish().await;
+    let ended = broker.command_as("ada", &["request", "--new", "-m", "title", "--description", "more"]).finish().await;
     assert!(ended.err.contains("what is not committed is not part of it"), "{}", ended.err);
     assert_eq!(self::proposal(&broker, "2").await["description"], "more");
 }
@@ -131,7 +131,7 @@ async fn incremental_revises_an_open_review_or_starts_after_the_last_approval() 
     repo.write("NOTE", "why\n");
     repo.commit("Say why");
     let (second, said) = request().await;
-    assert!(said.contains("a new round of R-1"), "{said}");
+    assert!(said.contains("topic has an open review, R-1: this is its next round"), "{said}");
     assert_eq!((&second["number"], &second["current_round"]), (&first["number"], &json!(2)));
     assert_eq!(second["affected_files_total"], 2);
     broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;

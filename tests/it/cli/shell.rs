@@ -100,7 +100,7 @@ async fn control_characters_from_agents_are_escaped() {
     for line in [
         &["list"][..],
         &["status", "1"],
-        &["wait", "1"],
+        &["wait", "1", "--timeout", "1s"],
         &["issues"],
         &["issues", "--full"],
         &["timeline", "1"],

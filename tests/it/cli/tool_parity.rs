@@ -12,6 +12,8 @@ use tokio::{
 const COMMANDS: &[(&str, &[&str])] = &[
     ("accept_counter_patch", &["patch", "accept", "R-1"]),
     ("add_message", &["comment", "R-1", "-m", "x"]),
+    ("add_seat", &["add-seat", "--reviewer", "security", "R-1"]),
+    ("take_over", &["claim", "R-1", "--take-over"]),
     ("cancel_review", &["cancel", "R-1", "-m", "x"]),
     ("claim_review", &["claim", "R-1"]),
     ("close_review", &["close", "R-1"]),

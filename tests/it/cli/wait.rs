@@ -21,7 +21,7 @@ async fn each_outcome_has_its_exit_code() {
     ];
     for (n, (steps, code)) in cases.into_iter().enumerate() {
         let review = format!("R-{}", n + 1);
-        broker.command_as("ada", &["request"]).stdout().await;
+        broker.command_as("ada", &["request", "--new"]).stdout().await;
         for step in steps {
             let line: Vec<_> = [&step[..1], &[&review], &step[1..]].concat();
             broker.command_as(if step[0] == "respond" { "bob" } else { "ada" }, &line).stdout().await;
@@ -34,14 +34,22 @@ async fn each_outcome_has_its_exit_code() {
 }
 
 #[tokio::test]
-async fn wait_ends_only_with_a_decision() {
+async fn wait_ends_with_a_question_or_a_decision() {
     let broker = proposed().await;
     let waiting = tokio::spawn(broker.command_as("ada", &["wait"]).finish());
     broker.until_waiting(1).await;
     broker.command_as("bob", &["claim", "1"]).stdout().await;
-    broker.command_as("bob", &["comment", "1", "-m", "hm"]).stdout().await;
     broker.until_waiting(1).await;
     assert!(!waiting.is_finished());
+    broker.command_as("bob", &["comment", "1", "-m", "on purpose?"]).stdout().await;
+    let ended = waiting.await.unwrap();
+    assert_eq!(ended.code, 14);
+    assert!(ended.out.contains("waits for ada (general)") && ended.out.contains("comment R-1 -m"), "{}", ended.out);
+    let asked = broker.command_as("ada", &["wait"]).finish().await;
+    assert_eq!(asked.code, 14, "it is still ada's turn");
+    broker.command_as("ada", &["comment", "1", "-m", "yes"]).stdout().await;
+    let waiting = tokio::spawn(broker.command_as("ada", &["wait"]).finish());
+    broker.until_waiting(1).await;
     broker.command_as("bob", &["respond", "1", "--request-changes", "-m", "say why"]).stdout().await;
     let ended = waiting.await.unwrap();
     assert_eq!(ended.code, 10);

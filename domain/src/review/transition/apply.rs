@@ -277,7 +277,7 @@ fn add_message(
     lease_ends: Option<Tick>,
     at: Timestamp,
 ) {
-    let (id, is_open) = (review.version, review.status.is_open());
+    let (id, is_sent_back) = (review.version, review.status == Status::ChangesRequested);
     let is_answer = answers(review, &review.seats[index], role);
     let seat = &mut review.seats[index];
     let before = seat.last_message.take().filter(|last| last.round == round);
@@ -302,7 +302,7 @@ fn add_message(
             seat.last_act = Some(id);
             seat.messages_seen = seat.messages;
             let answers_question = seat.asked_reviewer.take().is_some();
-            if is_open && (seat.vote.is_none() || !answers_question) {
+            if !is_sent_back && (seat.vote.is_none() || !answers_question) {
                 seat.asked_proposer = Some(asked);
             }
         }
