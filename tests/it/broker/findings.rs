@@ -217,7 +217,7 @@ async fn the_proposer_disputes_and_the_reviewer_decides() {
     let reopened = client.call("update_issue", update(&review, row, "operator", "eva", "open")).await;
     assert_eq!(
         (&reopened["status"], &reopened["issue"]["resolution"]["role"]),
-        (&json!("changes_requested"), &json!("operator"))
+        (&json!("in_review"), &json!("operator"))
     );
     broker.stop_and_check().await;
 }
