@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 pub(super) fn review(number: &str, status: &str, intent: &str, claimed_by: Option<&str>) -> ReviewRow {
     let (id, at) =
         ("00000000-0000-0000-0000-000000000001", jiff::Timestamp::now() - jiff::SignedDuration::from_secs(200));
+    let turn = claimed_by.map(
+        |name| json!({ "who": "reviewer", "name": name, "why": "reviewing", "since": at, "tool": "submit_verdict" }),
+    );
     serde_json::from_value(json!({
+        "waiting_on": turn.into_iter().collect::<Vec<_>>(), "message_count": 0, "has_counter_patch": false,
         "id": id, "review_id": id, "number": number, "status": status, "intent": intent, "agent_type": "codex",
         "agent_role": "proposer", "phase": "1", "priority": "normal", "current_round": 2, "claimed_by": claimed_by,
         "has_diff": true, "version": 3, "created_at": at, "updated_at": at,

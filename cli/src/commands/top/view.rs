@@ -3,7 +3,7 @@
 use super::app::{App, Mode, Pane};
 use crate::{
     commands::history::event_text,
-    render::{clipped, format_age, one_line, style},
+    render::{clipped, format_age, one_line, review::party, style},
 };
 use api::{events::Event, reviewers::Reviewer, reviews::ReviewRow};
 use domain::text::count;
@@ -121,8 +121,8 @@ fn review(review: &ReviewRow) -> String {
     let status = style::status(review.head.status);
     let (number, round, age) = (review.head.number, review.head.current_round, format_age(review.updated_at));
     let head = format!("{number:<6} {:<20} r{round} {age:>4} ", status.text);
-    let holder = review.claimed_by.as_deref().map(|holder| format!("[{}] ", clipped(holder, 14))).unwrap_or_default();
-    format!("{head}{holder}{}", one_line(&review.intent))
+    let turn = review.head.waiting_on.first().map(|turn| format!("[{}] ", clipped(&party(turn), 14)));
+    format!("{head}{}{}", turn.unwrap_or_default(), one_line(&review.intent))
 }
 
 fn reviewer(reviewer: &Reviewer) -> String {
