@@ -33,7 +33,7 @@ impl Repository {
     /// Reports whether `diff` applies to HEAD, and how many commits HEAD has that `base` does not have. `None` if HEAD
     /// is `base` or does not name a commit.
     ///
-    /// Only the resolution of HEAD runs if HEAD is `base`. If git cannot apply the diff, the answer says so.
+    /// If HEAD is `base`, git only resolves HEAD.
     pub async fn check_head(&self, base: Option<&str>, diff: &str) -> Result<Option<HeadCheck>, GitError> {
         self.0.check_size(diff)?;
         self.0.check_id(base)?;
@@ -48,6 +48,8 @@ impl Repository {
             Err(GitError::DoesNotApply { message }) => {
                 (DiffCheck::Fails { message }, session.is_contained(&commit, diff).await?)
             }
+            // Its objects are missing, so there is nothing to compare with.
+            Err(GitError::UnknownBase { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         Ok(Some(HeadCheck { commit, behind, check, contains }))

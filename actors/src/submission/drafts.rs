@@ -192,21 +192,22 @@ impl Submissions {
         Ok(DiffCheck::Fails { message: format!("checked against {tried}: {message}") })
     }
 
-    /// Checks a diff against HEAD, unless HEAD is its base. If git fails, the answer says so: the check against the base
-    /// decides.
-    async fn check_head(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Option<HeadCheck> {
-        let head = repository.check_head(base, diff).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot check a diff against HEAD");
-            None
-        })?;
-        let DiffCheck::Fails { message } = &head.check else { return Some(head) };
+    /// Checks a diff against HEAD, unless HEAD is its base. A failure names the commit that git tried.
+    async fn check_head(
+        &self,
+        repository: &Repository,
+        base: Option<&str>,
+        diff: &str,
+    ) -> Result<Option<HeadCheck>, GitError> {
+        let Some(head) = repository.check_head(base, diff).await? else { return Ok(None) };
+        let DiffCheck::Fails { message } = &head.check else { return Ok(Some(head)) };
         let (tried, base) = (short_commit(&head.commit), base.map_or("the empty tree", short_commit));
         let behind = match head.behind {
             0 => String::new(),
             some => format!(", {} behind", count(some, "commit")),
         };
         let message = format!("checked against {tried} (HEAD; the diff was made for {base}{behind}): {message}");
-        Some(HeadCheck { check: DiffCheck::Fails { message }, ..head })
+        Ok(Some(HeadCheck { check: DiffCheck::Fails { message }, ..head }))
     }
 
     /// Checks the active diff against its base and against HEAD. Also returns the content with HEAD as its base, if the
@@ -219,8 +220,8 @@ impl Submissions {
         let content = self.shared.find_content(&content_hash).await?;
         let (Some(diff), Some(facts)) = (&content.diff, &review.round.diff) else { return Ok(None) };
         let (repository, base) = (self.repository(review)?, content.base_commit.as_deref());
-        let (check, head) = tokio::join!(self.check(repository, base, diff), self.check_head(repository, base, diff));
-        let check = check?;
+        let check = self.check(repository, base, diff).await?;
+        let head = self.check_head(repository, base, diff).await?;
         let is_on_base = matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
         let new_base = match &head {
             Some(HeadCheck { commit, check: DiffCheck::Applies { .. }, .. }) if !facts.base_named && !is_on_base => {
@@ -272,7 +273,7 @@ impl Submissions {
             // The proposer's choice stays: only a counter-patch that does not apply is refused.
             (DiffCheck::Skipped, fails @ DiffCheck::Fails { .. }) => diff.check = fails,
             (DiffCheck::Applies { .. }, _) => {
-                diff.head = self.check_head(repository, diff.base_commit.as_deref(), text).await;
+                diff.head = self.check_head(repository, diff.base_commit.as_deref(), text).await?;
             }
             (DiffCheck::Skipped | DiffCheck::Fails { .. }, _) => {}
         }
