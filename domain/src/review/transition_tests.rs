@@ -7,6 +7,8 @@ mod consequences;
 mod diagram;
 #[path = "transition_tests/findings.rs"]
 mod findings;
+#[path = "transition_tests/moved_base.rs"]
+mod moved_base;
 #[path = "transition_tests/properties.rs"]
 mod properties;
 #[path = "transition_tests/refusals.rs"]
