@@ -13,7 +13,7 @@ use crate::{
 };
 use domain::{
     ids::ReviewId,
-    review::{CheckNeeded, CheckedDiff, Command, Refusal, Reply, Review, Transition, check_needed, transition},
+    review::{CheckNeeded, Command, Refusal, Reply, Review, Transition, check_needed, transition},
     time::Tick,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -279,11 +279,15 @@ impl ReviewActor {
                 self.stats.failed(&error.to_string());
                 BrokerError::NotSaved { why: error.to_string() }
             };
+            // A claim brings a content that is dropped if another one became active while git worked.
+            let is_active = done.events.iter().any(|logged| logged.event.replaces_content());
+            let content = payload.content.filter(|_| is_active);
             let tick = self.shared.clock.now().tick;
             let mut change = Change::new(Arc::clone(&review), done.events, tick).map_err(not_saved)?;
-            (change.content, change.patch) = (payload.content.clone(), payload.patch);
+            change.content.clone_from(&content);
+            change.patch = payload.patch;
             self.submissions.reviews.commit(change).await.map_err(not_saved)?;
-            if let Some(content) = &payload.content {
+            if let Some(content) = &content {
                 self.shared.reader.cache_content(&review.round.content_hash, content);
             }
             state.review = Some(Arc::clone(&review));
@@ -360,8 +364,9 @@ async fn complete(
 ) -> Result<(), BrokerError> {
     match (needed, command) {
         (CheckNeeded::ActiveDiff, Command::Claim(claim)) => {
-            let check = submissions.check_active_diff(review).await?;
-            claim.check = check.map(|check| CheckedDiff { content_hash: review.round.content_hash.clone(), check });
+            let (checked, rebased) = submissions.check_active_diff(review).await?.unzip();
+            payload.content = rebased.flatten();
+            claim.check = checked;
         }
         (CheckNeeded::OfferedPatch, Command::GiveVerdict(verdict)) => {
             if let (Some(offered), Some(text)) = (&mut verdict.patch, &payload.patch) {

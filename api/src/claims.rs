@@ -2,7 +2,7 @@
 
 use crate::{
     diffs::{DiffState, Files},
-    excerpt::{excerpt, paged_excerpt},
+    excerpt::paged_excerpt,
     issues::Issue,
     messages::Message,
     reviews::{ReviewHead, SeatState},
@@ -88,12 +88,6 @@ impl ClaimResponse {
     pub fn new(review: &Review, content: &Content, seat: Option<&Seat>) -> Self {
         let claim = seat.and_then(|seat| seat.claim.as_ref());
         let auto_rejected = review.auto_rejected();
-        let mut diff = DiffState::new(review, MAX_COMMITS);
-        if auto_rejected {
-            let reason = review.decision.as_ref().and_then(|decision| decision.reason.as_deref());
-            diff.applies = Some(false);
-            diff.validation_error = reason.map(excerpt);
-        }
         Self {
             head: review.into(),
             claim_generation: claim.map_or(review.claim_generation, |claim| claim.generation),
@@ -106,7 +100,7 @@ impl ClaimResponse {
             files: content.into(),
             ignored_files: Vec::new(),
             content_hash: review.round.content_hash.clone(),
-            diff,
+            diff: DiffState::new(review, MAX_COMMITS),
             workspace: None,
             re_review: seat.and_then(|seat| ReReview::of_seat(review, seat)),
             auto_rejected,

@@ -4,7 +4,7 @@ use crate::excerpt::{excerpt, fitting};
 use domain::{
     content::Content,
     diff::{AffectedFile, Flag},
-    review::{AppliesTo, DiffCheck, Review, ReviewTarget, TargetCommit, TargetKind},
+    review::{AppliesTo, DiffCheck, HeadCheck, Review, ReviewTarget, TargetCommit, TargetKind},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,11 @@ pub struct DiffState {
     /// Whether the diff applies to its base. Absent without a diff and if it was not checked.
     pub applies: Option<bool>,
     pub applies_to: Option<AppliesTo>,
+    /// Whether the diff applied to HEAD, or HEAD had the change already, at the last claim or accepted counter-patch.
+    /// Absent if HEAD was base_commit.
+    pub applies_to_head: Option<bool>,
+    /// By how many commits HEAD was ahead of base_commit then. Absent if HEAD was base_commit.
+    pub base_behind: Option<u64>,
     /// Git's message if the diff does not apply or could not be checked.
     pub validation_error: Option<String>,
     /// The proposer skipped the check of the diff.
@@ -45,11 +50,23 @@ impl DiffState {
             return Self { target, ..Self::default() };
         };
         let (base_commit, patch_id) = (facts.base_commit.clone(), facts.patch_id.clone());
-        let state = Self { has_diff: true, base_commit, patch_id, target, ..Self::default() };
+        let head = facts.head.as_ref();
+        let state = Self {
+            has_diff: true,
+            applies_to_head: head.and_then(HeadCheck::fits),
+            base_behind: head.map(|head| head.behind),
+            base_commit,
+            patch_id,
+            target,
+            ..Self::default()
+        };
+        // A diff that applies to its base can be sent back because it no longer applies to HEAD.
+        let sent_back = review.reason().filter(|_| review.auto_rejected()).map(excerpt);
         match &facts.check {
             DiffCheck::Skipped => Self { diff_validation_skipped: Some(true), ..state },
             DiffCheck::Applies { to, tree_id } => {
-                Self { applies: Some(true), applies_to: Some(*to), tree_id: tree_id.clone(), ..state }
+                let (to, tree_id) = (Some(*to), tree_id.clone());
+                Self { applies: Some(true), applies_to: to, tree_id, validation_error: sent_back, ..state }
             }
             DiffCheck::Fails { message } => {
                 Self { applies: Some(false), validation_error: Some(excerpt(message)), ..state }

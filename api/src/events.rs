@@ -11,7 +11,7 @@ use domain::{
         PoolEvent,
         scaling::{DrainReason, SpawnReason},
     },
-    text::{count, ellipsize, escape},
+    text::{count, ellipsize, escape, short_commit},
     verdict::Verdict,
     waiting_on::Turn,
 };
@@ -74,6 +74,16 @@ pub enum EventData {
         persona: String,
         reviewer_id: String,
         claim_generation: u32,
+    },
+    /// HEAD became the base of the diff, which does not apply to its old base.
+    Rebased {
+        /// The old base. `null`: the empty tree.
+        from: Option<String>,
+        /// The new base.
+        to: String,
+        content_hash: String,
+        /// Personas whose seats became free.
+        freed: Vec<String>,
     },
     AutoRejected {
         reviewer_id: String,
@@ -210,6 +220,12 @@ impl From<&ReviewEvent> for EventData {
             ReviewEvent::Claimed { persona, by, generation, .. } => {
                 Self::Claimed { persona: shorten(persona), reviewer_id: shorten(by), claim_generation: *generation }
             }
+            ReviewEvent::Rebased { from, to, content_hash, requeued, .. } => Self::Rebased {
+                from: from.as_deref().map(shorten),
+                to: shorten(to),
+                content_hash: content_hash.0.clone(),
+                freed: requeued.seats.iter().take(MAX_ITEMS).map(|seat| shorten(&seat.persona)).collect(),
+            },
             ReviewEvent::AutoRejected { claimant, message, .. } => {
                 Self::AutoRejected { reviewer_id: shorten(claimant), message: shorten(message) }
             }
@@ -333,6 +349,10 @@ impl Event {
                 Some(change_note.as_ref().unwrap_or(intent).clone()),
             ),
             EventData::Claimed { persona, .. } => (format!("{actor} claimed {number} as {persona}"), None),
+            EventData::Rebased { from, to, .. } => {
+                let from = from.as_deref().map_or("the empty tree", short_commit);
+                (format!("{actor} moved the diff of {number} from {from} to HEAD ({})", short_commit(to)), None)
+            }
             EventData::AutoRejected { message, .. } => {
                 (format!("{number} went back to its proposer: the diff does not apply"), Some(message.clone()))
             }

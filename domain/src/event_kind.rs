@@ -10,6 +10,7 @@ crate::string_enum! {
         Proposed = "proposed",
         Revised = "revised",
         Claimed = "claimed",
+        Rebased = "rebased",
         AutoRejected = "auto_rejected",
         ClaimEnded = "claim_ended",
         ReservationEnded = "reservation_ended",
@@ -72,6 +73,7 @@ impl Event {
             Self::Proposed(_)
             | Self::Revised { .. }
             | Self::Claimed { .. }
+            | Self::Rebased { .. }
             | Self::AutoRejected { .. }
             | Self::ClaimEnded { .. }
             | Self::ReservationEnded { .. }

@@ -8,7 +8,7 @@ mod transition;
 
 pub use command::{
     AcceptCounterPatch, AddMessage, AddSeat, CheckNeeded, CheckedDiff, ClaimSeat, Command, CommandKind, GiveVerdict,
-    OfferedFindings, OfferedPatch, PatchedContent, Propose, ReleaseSeat, Revise, UpdateFinding,
+    OfferedFindings, OfferedPatch, PatchedContent, Propose, RebasedContent, ReleaseSeat, Revise, UpdateFinding,
 };
 pub use event::{
     Anchored, ClaimEndReason, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, LoggedEvent,
@@ -168,12 +168,54 @@ pub enum DiffCheck {
     },
 }
 
+impl DiffCheck {
+    /// Whether the diff applies; `None` if git has not said.
+    pub const fn applies(&self) -> Option<bool> {
+        match self {
+            Self::Applies { .. } => Some(true),
+            Self::Fails { .. } => Some(false),
+            Self::Skipped | Self::Unknown { .. } => None,
+        }
+    }
+}
+
 /// The active diff without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffFacts {
     pub base_commit: Option<String>,
+    /// The proposer named the base or a target. Otherwise the base was HEAD, and the diff must still apply to HEAD when
+    /// it is claimed. Rounds that were stored without this field behave as if the base was named.
+    #[serde(default = "base_was_named")]
+    pub base_named: bool,
     pub patch_id: Option<String>,
+    /// The check against the base.
     pub check: DiffCheck,
+    /// The check against HEAD at the last claim or accepted counter-patch. `None` if HEAD was the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadCheck>,
+}
+
+const fn base_was_named() -> bool {
+    true
+}
+
+/// Git's answer about a diff and the commit that HEAD was, which is not the base of the diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadCheck {
+    pub commit: String,
+    /// The number of commits in HEAD that are not in the base.
+    pub behind: u64,
+    pub check: DiffCheck,
+    /// The diff does not apply because HEAD already has the change: the proposer has committed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contains: bool,
+}
+
+impl HeadCheck {
+    /// Whether the diff applies to HEAD or is part of it; `None` if git has not said.
+    pub const fn fits(&self) -> Option<bool> {
+        if self.contains { Some(true) } else { self.check.applies() }
+    }
 }
 
 /// The active content without its text, which is stored under its hash.

@@ -110,6 +110,11 @@ pub fn ellipsize(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", truncate(text, max_chars.saturating_sub(1))))
 }
 
+/// The first digits of a commit id, as git prints them.
+pub fn short_commit(id: &str) -> &str {
+    truncate(id, 10)
+}
+
 /// A number and its noun: `1 review`, `2 reviews`, `3 counter-patches`, `0 replies`.
 pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {

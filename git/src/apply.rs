@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use domain::diff::{ApplyPart, ZeroContext, apply_parts};
-use domain::review::{AppliesTo, DiffCheck};
+use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 
 use crate::process::Output;
 use crate::repository::Session;
@@ -22,12 +22,37 @@ impl Repository {
         let mut session = self.session_with_index().await?;
         session.fill_index(base, None).await?;
         for part in apply_parts(diff) {
-            if let Some(rejection) = session.apply(part).await? {
+            if let Some(rejection) = session.apply(part, Direction::Forward).await? {
                 return session.check_worktree(part, diff, rejection).await;
             }
         }
         let tree_id = Some(session.write_tree().await?);
         Ok(DiffCheck::Applies { to: AppliesTo::Base, tree_id })
+    }
+
+    /// Reports whether `diff` applies to HEAD, and how many commits HEAD has that `base` does not have. `None` if HEAD
+    /// is `base` or does not name a commit.
+    ///
+    /// If HEAD is `base`, git only resolves HEAD.
+    pub async fn check_head(&self, base: Option<&str>, diff: &str) -> Result<Option<HeadCheck>, GitError> {
+        self.0.check_size(diff)?;
+        self.0.check_id(base)?;
+        let mut session = self.session_with_index().await?;
+        let Ok(commit) = session.find_commit("HEAD").await? else { return Ok(None) };
+        if base == Some(commit.as_str()) {
+            return Ok(None);
+        }
+        let behind = session.count_commits(base, &commit).await?;
+        let (check, contains) = match session.fill_index(Some(&commit), Some(diff)).await {
+            Ok(()) => (DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some(session.write_tree().await?) }, false),
+            Err(GitError::DoesNotApply { message }) => {
+                (DiffCheck::Fails { message }, session.is_contained(&commit, diff).await?)
+            }
+            // Its objects are missing, so there is nothing to compare with.
+            Err(GitError::UnknownBase { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(HeadCheck { commit, behind, check, contains }))
     }
 
     /// Writes the files of `base`, with `diff` applied, into the empty folder `to`. A diff that does not apply is an
@@ -55,6 +80,13 @@ impl Repository {
     }
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Direction {
+    Forward,
+    /// Takes the changes back.
+    Reverse,
+}
+
 impl Session<'_> {
     /// Fills the index with `base`, or empties it, and applies `diff`.
     pub(crate) async fn fill_index(&mut self, base: Option<&str>, diff: Option<&str>) -> Result<(), GitError> {
@@ -70,11 +102,22 @@ impl Session<'_> {
             },
         }
         for part in diff.map(apply_parts).unwrap_or_default() {
-            if let Some(message) = self.apply(part).await? {
+            if let Some(message) = self.apply(part, Direction::Forward).await? {
                 return Err(GitError::DoesNotApply { message });
             }
         }
         Ok(())
+    }
+
+    /// Whether `commit` has the changes of `diff`, so that they can be taken back.
+    async fn is_contained(&mut self, commit: &str, diff: &str) -> Result<bool, GitError> {
+        self.fill_index(Some(commit), None).await?;
+        for part in apply_parts(diff).into_iter().rev() {
+            if self.apply(part, Direction::Reverse).await?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(crate) async fn write_tree(&mut self) -> Result<String, GitError> {
@@ -86,19 +129,28 @@ impl Session<'_> {
     }
 
     /// Applies to the private index. Returns git's message if it rejects the diff.
-    async fn apply(&mut self, part: ApplyPart<'_>) -> Result<Option<String>, GitError> {
+    async fn apply(&mut self, part: ApplyPart<'_>, direction: Direction) -> Result<Option<String>, GitError> {
         let certain = part.zero_context == ZeroContext::Certain;
-        let rejection = self.apply_once(part, certain).await?;
+        let rejection = self.apply_once(part, direction, certain).await?;
         if rejection.is_none() || part.zero_context != ZeroContext::Possible {
             return Ok(rejection);
         }
         // The hunk was not a whole file after all. Git leaves the index unchanged when it rejects a diff.
-        let second_rejection = self.apply_once(part, true).await?;
+        let second_rejection = self.apply_once(part, direction, true).await?;
         Ok(second_rejection.and(rejection))
     }
 
-    async fn apply_once(&mut self, part: ApplyPart<'_>, zero_context: bool) -> Result<Option<String>, GitError> {
+    async fn apply_once(
+        &mut self,
+        part: ApplyPart<'_>,
+        direction: Direction,
+        zero_context: bool,
+    ) -> Result<Option<String>, GitError> {
         let git = self.scratch("applying the diff").args(["apply", "--cached"]);
+        let git = match direction {
+            Direction::Forward => git,
+            Direction::Reverse => git.args(["--reverse"]),
+        };
         let git = git.args(apply_options(part, zero_context));
         find_rejection(&self.try_run(git, &with_final_newline(part.text)).await?)
     }

@@ -135,10 +135,16 @@ impl Session<'_> {
         let git = self.registered("listing the commits").stdout_limit(MAX_LOG_BYTES);
         let git = git.args(["rev-list", "--topo-order", "--encoding=UTF-8", "--format=%s", &max_count, &range, "--"]);
         let list = self.run(git, &[]).await?;
+        let total = self.count_commits(base, head).await?;
+        Ok((parse_log(&String::from_utf8_lossy(list.stdout())), total))
+    }
+
+    /// The number of commits in `head` that are not in `base`.
+    pub(crate) async fn count_commits(&mut self, base: Option<&str>, head: &str) -> Result<u64, GitError> {
+        let range = base.map_or_else(|| head.to_owned(), |base| format!("{base}..{head}"));
         let git = self.registered("counting the commits").args(["rev-list", "--count", &range, "--"]);
         let count = self.run(git, &[]).await?.text();
-        let total = count.parse().map_err(|_| GitError::failed("counting the commits", count))?;
-        Ok((parse_log(&String::from_utf8_lossy(list.stdout())), total))
+        count.parse().map_err(|_| GitError::failed("counting the commits", count))
     }
 }
 

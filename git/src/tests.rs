@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testkit::{Repo, git_command};
 
-use domain::review::{AppliesTo, DiffCheck};
+use domain::review::{AppliesTo, DiffCheck, HeadCheck};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -338,6 +338,57 @@ async fn a_diff_that_git_applies_only_partly_fails() {
     let half = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\nGIT binary patch\nliteral 3\nKcmYdHV`2aR00031\n\n";
     let outcome = repo.open().await.check(Some(&base), half).await.unwrap();
     assert_eq!(outcome, DiffCheck::Fails { message: "error: corrupt binary patch at line 11:".to_owned() });
+}
+
+#[tokio::test]
+async fn head_is_checked_if_it_is_not_the_base() {
+    let repo = TestRepo::new();
+    repo.write("x", numbers(1, 30));
+    let base = repo.commit();
+    repo.write("x", numbers(1, 30).replace("15\n", "fifteen\n"));
+    let diff = repo.git(&["diff"]) + "\n";
+    let repository = repo.open().await;
+    assert_eq!(repository.check_head(Some(&base), &diff).await.unwrap(), None, "HEAD is the base");
+
+    repo.git(&["checkout", "--quiet", "x"]);
+    repo.write("y", "beside\n");
+    repo.commit();
+    repo.write("x", numbers(1, 31));
+    let head = repo.commit();
+    repo.write("x", numbers(1, 31).replace("15\n", "fifteen\n"));
+    repo.git(&["add", "--all"]);
+    let check = DiffCheck::Applies { to: AppliesTo::Base, tree_id: Some(repo.git(&["write-tree"])) };
+    let expected = HeadCheck { commit: head, behind: 2, check, contains: false };
+    assert_eq!(repository.check_head(Some(&base), &diff).await.unwrap(), Some(expected));
+
+    // The change itself is committed.
+    let head = repo.commit();
+    let Some(HeadCheck { commit, behind, check, contains }) = repository.check_head(Some(&base), &diff).await.unwrap()
+    else {
+        panic!("HEAD is not the base")
+    };
+    assert_eq!((commit, behind, contains), (head, 3, true));
+    assert!(matches!(check, DiffCheck::Fails { .. }));
+
+    repo.write("x", numbers(1, 30).replace("15\n", "XV\n"));
+    repo.commit();
+    let Some(conflict) = repository.check_head(Some(&base), &diff).await.unwrap() else {
+        panic!("HEAD is not the base")
+    };
+    let message = "error: patch failed: x:12\nerror: x: patch does not apply".to_owned();
+    assert_eq!((conflict.check, conflict.contains), (DiffCheck::Fails { message }, false));
+}
+
+#[tokio::test]
+async fn head_without_a_commit_is_not_checked() {
+    let repo = TestRepo::new();
+    let diff = "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+1\n";
+    let repository = repo.open().await;
+    assert_eq!(repository.check_head(None, diff).await.unwrap(), None);
+    repo.write("y", "1\n");
+    repo.commit();
+    let head = repository.check_head(None, diff).await.unwrap();
+    assert_eq!(head.map(|head| (head.behind, head.check.applies())), Some((1, Some(true))));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use domain::{
     finding::{FindingNumber, FindingStatus},
     query::EventOrder,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
-    text::{ellipsize, escape},
+    text::{ellipsize, escape, short_commit},
     time::Timestamp,
 };
 use jiff::{civil::Date, tz::TimeZone};
@@ -191,6 +191,11 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
         Event::Claimed { persona, generation, .. } => {
             TimelineEvent { persona: Some(persona.clone()), claim_generation: Some(*generation), ..base }
         }
+        Event::Rebased { from, to, content_hash, .. } => TimelineEvent {
+            reason: Some(rebased_reason(from.as_deref(), to)),
+            content_hash: Some(content_hash.0.clone()),
+            ..base
+        },
         Event::AutoRejected { message, .. } => TimelineEvent { reason: Some(shorten(message)), ..base },
         Event::ClaimEnded { persona, reason, detail, .. } => TimelineEvent {
             persona: Some(persona.clone()),
@@ -242,6 +247,11 @@ fn with_data(base: TimelineEvent, event: &Event) -> TimelineEvent {
             TimelineEvent { settled: settled.iter().take(MAX_FINDINGS).map(closed).collect(), ..base }
         }
     }
+}
+
+fn rebased_reason(from: Option<&str>, to: &str) -> String {
+    let from = from.map_or("the empty tree", short_commit);
+    format!("the diff applies to HEAD ({}), not to its base {from}", short_commit(to))
 }
 
 fn submitted(base: TimelineEvent, round: &Round) -> TimelineEvent {

@@ -14,6 +14,7 @@ mod idempotency;
 mod lifecycle;
 mod long_polls;
 mod metrics;
+mod moved_base;
 mod panel;
 mod personas;
 mod races;

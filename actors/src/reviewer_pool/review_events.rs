@@ -72,7 +72,7 @@ impl ReviewerPool {
             Event::Revised { .. } | Event::Cancelled { .. } | Event::Closed { .. } => {
                 self.check_claims(state, review, at).await;
             }
-            Event::CounterPatchAccepted { requeued, .. } => {
+            Event::Rebased { requeued, .. } | Event::CounterPatchAccepted { requeued, .. } => {
                 self.check_claims(state, review, at).await;
                 self.release_reservations(state, review, requeued).await;
             }
@@ -142,6 +142,7 @@ const fn changes_demand(event: &Event) -> bool {
         Event::Proposed(_)
         | Event::Revised { .. }
         | Event::Claimed { .. }
+        | Event::Rebased { .. }
         | Event::AutoRejected { .. }
         | Event::ClaimEnded { .. }
         | Event::ReservationEnded { .. }

@@ -9,7 +9,11 @@ use domain::{
     content::{Content, ContentHash, CreateReviewRequest, RemovablePart, TargetRequest},
     diff::{self, AffectedFile, DiffSummary},
     ids::ReviewId,
-    review::{DiffCheck, DiffFacts, Event, PatchedContent, Review, ReviewTarget, Round, TargetKind, TargetName},
+    review::{
+        AppliesTo, CheckedDiff, DiffCheck, DiffFacts, Event, HeadCheck, PatchedContent, RebasedContent, Review,
+        ReviewTarget, Round, TargetKind, TargetName,
+    },
+    text::{count, short_commit},
 };
 use git::{GitError, Repository};
 use std::{sync::Arc, time::Instant};
@@ -33,6 +37,14 @@ impl Draft {
     fn with_target(self, target: Option<Box<ReviewTarget>>) -> Self {
         Self { round: Round { target, ..self.round }, ..self }
     }
+}
+
+/// The commit that a diff is checked against.
+struct Base {
+    /// `None`: the empty tree.
+    commit: Option<String>,
+    /// As in [`DiffFacts::base_named`].
+    is_named: bool,
 }
 
 impl Submissions {
@@ -104,7 +116,7 @@ impl Submissions {
             return Ok(keep_diff(&active, &review.round, texts).with_target(target));
         }
         let repository = self.repository(review)?;
-        let base = if keeps_base { active.base_commit.clone() } else { resolve_base(repository, base).await? };
+        let base = if keeps_base { kept_base(review, &active) } else { resolve_base(repository, base).await? };
         Ok(self.check_diff(repository, texts, diff, base, skip).await?.with_target(target))
     }
 
@@ -158,30 +170,82 @@ impl Submissions {
         let texts_of_target: Vec<_> =
             subjects.chain([&diff]).map(|text| Text::new("target", Unlimited, Some(text))).collect();
         self.shared.refuse_secrets(&texts_of_target).await?;
-        let prepared = self.check_diff(repository, texts, diff, target.base.clone(), skip).await?;
+        let base = Base { commit: target.base.clone(), is_named: true };
+        let prepared = self.check_diff(repository, texts, diff, base, skip).await?;
         Ok(prepared.with_target(Some(Box::new(target))))
     }
 
-    /// Runs git's check and records how long it took.
+    /// Runs git's check and records how long it took. A failure names the commit that git tried.
     async fn check(&self, repository: &Repository, base: Option<&str>, diff: &str) -> Result<DiffCheck, GitError> {
         let started = Instant::now();
         let outcome = repository.check(base, diff).await;
         self.shared.metrics.git_check_seconds.observe(started.elapsed().as_secs_f64());
-        outcome
+        let Ok(DiffCheck::Fails { message }) = outcome else { return outcome };
+        let tried = match base {
+            None => "the empty tree".to_owned(),
+            Some(base) => {
+                let head = repository.resolve_base(None).await.ok().flatten();
+                let is_head = if head.as_deref() == Some(base) { " (HEAD)" } else { "" };
+                format!("{}{is_head}", short_commit(base))
+            }
+        };
+        Ok(DiffCheck::Fails { message: format!("checked against {tried}: {message}") })
     }
 
-    /// Checks the active diff. `None` if the review has no diff.
-    pub(crate) async fn check_active_diff(&self, review: &Review) -> Result<Option<DiffCheck>, BrokerError> {
-        let content = self.shared.find_content(&review.round.content_hash).await?;
-        let Some(diff) = &content.diff else { return Ok(None) };
-        Ok(Some(self.check(self.repository(review)?, content.base_commit.as_deref(), diff).await?))
+    /// Checks a diff against HEAD, unless HEAD is its base. A failure names the commit that git tried.
+    async fn check_head(
+        &self,
+        repository: &Repository,
+        base: Option<&str>,
+        diff: &str,
+    ) -> Result<Option<HeadCheck>, GitError> {
+        let Some(head) = repository.check_head(base, diff).await? else { return Ok(None) };
+        let DiffCheck::Fails { message } = &head.check else { return Ok(Some(head)) };
+        let (tried, base) = (short_commit(&head.commit), base.map_or("the empty tree", short_commit));
+        let behind = match head.behind {
+            0 => String::new(),
+            some => format!(", {} behind", count(some, "commit")),
+        };
+        let message = format!("checked against {tried} (HEAD; the diff was made for {base}{behind}): {message}");
+        Ok(Some(HeadCheck { check: DiffCheck::Fails { message }, ..head }))
     }
 
-    /// Checks a counter-patch against the base of the active diff.
+    /// Checks the active diff against its base and against HEAD. Also returns the content with HEAD as its base, if the
+    /// diff applies only there and the proposer did not name the base. `None` if the review has no diff.
+    pub(crate) async fn check_active_diff(
+        &self,
+        review: &Review,
+    ) -> Result<Option<(CheckedDiff, Option<Arc<Content>>)>, BrokerError> {
+        let content_hash = review.round.content_hash.clone();
+        let content = self.shared.find_content(&content_hash).await?;
+        let (Some(diff), Some(facts)) = (&content.diff, &review.round.diff) else { return Ok(None) };
+        let (repository, base) = (self.repository(review)?, content.base_commit.as_deref());
+        let check = self.check(repository, base, diff).await?;
+        let head = self.check_head(repository, base, diff).await?;
+        let is_on_base = matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
+        let new_base = match &head {
+            Some(HeadCheck { commit, check: DiffCheck::Applies { .. }, .. }) if !facts.base_named && !is_on_base => {
+                commit
+            }
+            Some(_) | None => return Ok(Some((CheckedDiff { content_hash, check, head, rebased: None }, None))),
+        };
+        let rebased = Arc::new(Content { base_commit: Some(new_base.clone()), ..Content::clone(&content) });
+        let anchors = self.reanchor_findings(review, &rebased).await?;
+        let answer = RebasedContent { content_hash: rebased.hash(), anchors };
+        Ok(Some((CheckedDiff { content_hash, check, head, rebased: Some(answer) }, Some(rebased))))
+    }
+
+    /// Checks a counter-patch against the base of the active diff. If the proposer skipped the check of its diff, git
+    /// need not be able to check the counter-patch either.
     pub(crate) async fn check_offered_patch(&self, review: &Review, patch: &str) -> Result<DiffCheck, BrokerError> {
+        let checked = self.check_patch(review, patch).await;
+        if review.checks_diffs() { checked } else { Ok(checked.unwrap_or(DiffCheck::Skipped)) }
+    }
+
+    async fn check_patch(&self, review: &Review, patch: &str) -> Result<DiffCheck, BrokerError> {
         let repository = self.repository(review)?;
         let base = active_base(review, repository).await?;
-        Ok(self.check(repository, base.as_deref(), patch).await?)
+        Ok(self.check(repository, base.commit.as_deref(), patch).await?)
     }
 
     /// Builds the content that becomes active if the counter-patch is accepted.
@@ -197,12 +261,21 @@ impl Submissions {
         let repository = self.repository(review)?;
         let base = active_base(review, repository).await?;
         let texts = text_only(&active.intent, active.description.as_ref());
-        let prepared = self.check_diff(repository, texts, text, base, !review.checks_diffs()).await?;
-        let Round { content_hash, diff: Some(diff), .. } = prepared.round else {
+        let skips = !review.checks_diffs();
+        let offered = if skips { self.check_offered_patch(review, &text).await? } else { DiffCheck::Skipped };
+        let prepared = self.check_diff(repository, texts, text, base, skips).await?;
+        let (Round { content_hash, diff: Some(mut diff), .. }, Some(text)) = (prepared.round, &prepared.content.diff)
+        else {
             return Err(BrokerError::CheckFailed { why: "the counter-patch has no diff".into() });
         };
-        if let DiffCheck::Unknown { why } = diff.check {
-            return Err(BrokerError::CheckFailed { why });
+        match (&diff.check, offered) {
+            (DiffCheck::Unknown { why }, _) => return Err(BrokerError::CheckFailed { why: why.clone() }),
+            // The proposer's choice stays: only a counter-patch that does not apply is refused.
+            (DiffCheck::Skipped, fails @ DiffCheck::Fails { .. }) => diff.check = fails,
+            (DiffCheck::Applies { .. }, _) => {
+                diff.head = self.check_head(repository, diff.base_commit.as_deref(), text).await?;
+            }
+            (DiffCheck::Skipped | DiffCheck::Fails { .. }, _) => {}
         }
         let anchors = self.reanchor_findings(review, &prepared.content).await?;
         let replaces = review.round.content_hash.clone();
@@ -215,9 +288,10 @@ impl Submissions {
         repository: &Repository,
         texts: Content,
         diff: String,
-        base: Option<String>,
+        base: Base,
         skip: bool,
     ) -> Result<Draft, BrokerError> {
+        let Base { commit: base, is_named: base_named } = base;
         let (summary, diff) = parse_diff(diff).await?;
         self.refuse_flags(&summary)?;
         let (check, patch_id) = if skip {
@@ -228,7 +302,8 @@ impl Submissions {
             (outcome.unwrap_or_else(|error| DiffCheck::Unknown { why: error.to_string() }), patch_id)
         };
         // Git computes no patch id for a diff that it cannot parse; the check says why.
-        let facts = DiffFacts { base_commit: base.clone(), patch_id: patch_id.unwrap_or_default(), check };
+        let patch_id = patch_id.unwrap_or_default();
+        let facts = DiffFacts { base_commit: base.clone(), base_named, patch_id, check, head: None };
         let DiffSummary { files, flags, note: diff_note, .. } = summary;
         let content = Content { diff: Some(diff), base_commit: base, files, flags, diff_note, ..texts };
         Ok(Draft::new(content, Some(facts), None))
@@ -305,18 +380,25 @@ pub(super) async fn parse_diff(text: String) -> Result<(DiffSummary, String), Br
 }
 
 /// The base of the active diff, or of a diff that is added to a review without one.
-async fn active_base(review: &Review, repository: &Repository) -> Result<Option<String>, BrokerError> {
+async fn active_base(review: &Review, repository: &Repository) -> Result<Base, BrokerError> {
     match &review.round.diff {
-        Some(facts) => Ok(facts.base_commit.clone()),
+        Some(facts) => Ok(Base { commit: facts.base_commit.clone(), is_named: facts.base_named }),
         None => resolve_base(repository, None).await,
     }
 }
 
-async fn resolve_base(repository: &Repository, base: Option<&str>) -> Result<Option<String>, BrokerError> {
+/// The base of the active content, for a revision that does not name another one.
+fn kept_base(review: &Review, active: &Content) -> Base {
+    let is_named = review.round.diff.as_ref().is_some_and(|facts| facts.base_named);
+    Base { commit: active.base_commit.clone(), is_named }
+}
+
+/// The commit of a base that the caller names, or else HEAD.
+async fn resolve_base(repository: &Repository, base: Option<&str>) -> Result<Base, BrokerError> {
     match repository.resolve_base(base).await {
         Err(GitError::UnknownBase { base, message }) => Err(BrokerError::BadBase { base, message }),
         Err(GitError::BadBase { base, why }) => Err(BrokerError::BadBase { base, message: why.into() }),
-        resolved => Ok(resolved?),
+        resolved => Ok(Base { commit: resolved?, is_named: base.is_some() }),
     }
 }
 

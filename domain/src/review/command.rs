@@ -1,6 +1,8 @@
 //! Commands: the changes that a caller can request of a review.
 
-use super::{ClaimEndReason, DiffCheck, DiffFacts, FindingRaised, MessageAnchor, Proposed, Recipient, Role, Round};
+use super::{
+    ClaimEndReason, DiffCheck, DiffFacts, FindingRaised, HeadCheck, MessageAnchor, Proposed, Recipient, Role, Round,
+};
 use crate::{
     content::ContentHash,
     credential::Authority,
@@ -81,10 +83,23 @@ pub enum CheckNeeded {
 }
 
 /// Git's answer about the active diff, and the content it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CheckedDiff {
     pub content_hash: ContentHash,
+    /// The check against the base.
     pub check: DiffCheck,
+    /// `None` if HEAD is the base.
+    pub head: Option<HeadCheck>,
+    /// Set if the proposer did not name the base and the diff applies to HEAD, but not to its base.
+    pub rebased: Option<RebasedContent>,
+}
+
+/// The active content with HEAD as its base.
+#[derive(Debug, Clone)]
+pub struct RebasedContent {
+    pub content_hash: ContentHash,
+    /// As in [`Revise`].
+    pub anchors: Vec<(FindingNumber, Anchor)>,
 }
 
 #[derive(Debug, Clone)]

@@ -59,11 +59,25 @@ pub enum Event {
         /// Set if git checked the diff for this claim and the result is new.
         diff: Option<DiffFacts>,
     },
+    /// The diff does not apply to its base, which the proposer did not name, but to HEAD. HEAD becomes its base.
+    Rebased {
+        from: Option<String>,
+        to: String,
+        content_hash: ContentHash,
+        diff: DiffFacts,
+        /// Seats that are freed because they voted on the old content or were reviewing it.
+        requeued: Requeued,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        anchors: Vec<Anchored>,
+    },
     /// A claim was refused because the diff does not apply.
     AutoRejected {
         claimant: String,
         message: String,
         generation: u32,
+        /// Set if the diff applies to its base, but no longer to HEAD.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<DiffFacts>,
     },
     ClaimEnded {
         persona: String,
@@ -266,6 +280,7 @@ impl Event {
             Self::Proposed(_) => EventKind::Proposed,
             Self::Revised { .. } => EventKind::Revised,
             Self::Claimed { .. } => EventKind::Claimed,
+            Self::Rebased { .. } => EventKind::Rebased,
             Self::AutoRejected { .. } => EventKind::AutoRejected,
             Self::ClaimEnded { .. } => EventKind::ClaimEnded,
             Self::ReservationEnded { .. } => EventKind::ReservationEnded,
@@ -296,16 +311,24 @@ impl Event {
             | Self::CounterPatchAccepted { by, .. }
             | Self::CounterPatchRejected { by, .. }
             | Self::Cancelled { by, .. } => Some(by),
-            Self::ClaimEnded { .. } | Self::ReservationEnded { .. } => None,
+            Self::Rebased { .. } | Self::ClaimEnded { .. } | Self::ReservationEnded { .. } => None,
         }
+    }
+
+    /// Whether the event makes another content the active one.
+    pub const fn replaces_content(&self) -> bool {
+        matches!(
+            self,
+            Self::Proposed(_) | Self::Revised { .. } | Self::Rebased { .. } | Self::CounterPatchAccepted { .. }
+        )
     }
 
     /// The findings that this event changes. `review` is the state after the event.
     pub fn touched_findings(&self, review: &Review) -> Vec<FindingNumber> {
         match self {
-            Self::Revised { anchors, .. } | Self::CounterPatchAccepted { anchors, .. } => {
-                anchors.iter().map(|anchored| anchored.number).collect()
-            }
+            Self::Revised { anchors, .. }
+            | Self::Rebased { anchors, .. }
+            | Self::CounterPatchAccepted { anchors, .. } => anchors.iter().map(|anchored| anchored.number).collect(),
             Self::VerdictGiven(VerdictGiven { findings, resolved, .. }) => {
                 let repeated = findings.iter().filter_map(|raised| raised.duplicate).map(|duplicate| duplicate.first);
                 let resolved = resolved.iter().map(|resolved| resolved.number);

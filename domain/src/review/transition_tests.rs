@@ -7,6 +7,8 @@ mod consequences;
 mod diagram;
 #[path = "transition_tests/findings.rs"]
 mod findings;
+#[path = "transition_tests/moved_base.rs"]
+mod moved_base;
 #[path = "transition_tests/properties.rs"]
 mod properties;
 #[path = "transition_tests/refusals.rs"]
@@ -28,8 +30,8 @@ use crate::{
     priority::Priority,
     review::{
         AcceptCounterPatch, AddMessage, AddSeat, AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
-        DiffFacts, GiveVerdict, OfferedPatch, PatchedContent, Propose, Proposed, Proposer, Refusal, ReleaseSeat,
-        Review, Revise, Role, Round, Seat,
+        DiffFacts, GiveVerdict, HeadCheck, OfferedPatch, PatchedContent, Propose, Proposed, Proposer, RebasedContent,
+        Refusal, ReleaseSeat, Review, Revise, Role, Round, Seat,
     },
     time::{Now, Tick, Timestamp},
     verdict::Verdict,
@@ -54,7 +56,8 @@ fn hash(n: u64) -> ContentHash {
 }
 
 fn facts(check: DiffCheck) -> DiffFacts {
-    DiffFacts { base_commit: Some("b".repeat(40)), patch_id: Some("p".repeat(40)), check }
+    let (base_commit, patch_id) = (Some("b".repeat(40)), Some("p".repeat(40)));
+    DiffFacts { base_commit, base_named: false, patch_id, check, head: None }
 }
 
 fn applies() -> DiffCheck {
@@ -149,7 +152,24 @@ fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
 }
 
 fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
-    let check = Some(CheckedDiff { content_hash, check });
+    let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: false, check })
+}
+
+/// HEAD is three commits ahead of the base.
+fn head(check: DiffCheck) -> HeadCheck {
+    HeadCheck { commit: "c".repeat(40), behind: 3, check, contains: false }
+}
+
+/// A claim of a diff that does not apply to its base, but to HEAD.
+fn rebasing_claim(review: &Review, by: &str, persona: Option<&str>) -> Command {
+    let rebased = RebasedContent { content_hash: hash(3_000 + review.version), anchors: Vec::new() };
+    let check = Some(CheckedDiff {
+        content_hash: review.round.content_hash.clone(),
+        check: fails(),
+        head: Some(head(applies())),
+        rebased: Some(rebased),
+    });
     Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: false, check })
 }
 
@@ -266,7 +286,8 @@ fn gone(reviewer: &str) -> Command {
 }
 
 fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {
-    let check = Some(CheckedDiff { content_hash: review.round.content_hash.clone(), check: applies() });
+    let content_hash = review.round.content_hash.clone();
+    let check = Some(CheckedDiff { content_hash, check: applies(), head: None, rebased: None });
     Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: true, check })
 }
 

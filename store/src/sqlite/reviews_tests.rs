@@ -76,7 +76,7 @@ impl StoredReview {
             patch,
             replaces: self.review.round.content_hash.clone(),
             content_hash: content.hash(),
-            diff: DiffFacts { base_commit: None, patch_id: None, check: applies },
+            diff: DiffFacts { base_commit: None, base_named: false, patch_id: None, check: applies, head: None },
             anchors: Vec::new(),
         };
         let accept = AcceptCounterPatch { by: None, persona: None, patched: Some(patched) };

@@ -234,6 +234,7 @@ pub(super) fn write_event_rows(
             upsert_round(connection, change, change.review.round.number, recorded)?;
             drop_patches(connection, review)
         }
+        Event::Rebased { .. } => upsert_round(connection, change, change.review.round.number, recorded),
         Event::CounterPatchRejected { patch, .. } => decide_patch(connection, review, *patch, "rejected"),
         Event::AutoRejected { message, generation, .. } => {
             let round = &change.review.round;

@@ -302,7 +302,7 @@ fn enters_queue(recorded: &LoggedEvent, review: &Review) -> bool {
     match &recorded.event {
         Event::Proposed(_) | Event::Revised { .. } | Event::ClaimEnded { .. } | Event::ReservationEnded { .. } => true,
         Event::MessageAdded { requeued, .. } => requeued.is_some(),
-        Event::CounterPatchAccepted { requeued, .. } => !requeued.seats.is_empty(),
+        Event::CounterPatchAccepted { requeued, .. } | Event::Rebased { requeued, .. } => !requeued.seats.is_empty(),
         Event::SeatAdded { status, .. } => status.is_open(),
         // While git checked the diff for this claim, other claims had to retry.
         Event::Claimed { .. } => review.free_seats().next().is_some(),

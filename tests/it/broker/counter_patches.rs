@@ -295,21 +295,6 @@ async fn a_plan_can_get_a_counter_patch() {
 }
 
 #[tokio::test]
-async fn a_counter_patch_to_an_unchecked_diff_is_not_checked_either() {
-    let broker = TestBroker::start().await;
-    let client = broker.client();
-    let broken = |word: &str| broker.repo().diff(word).replace("-two", "-twelve");
-    let unchecked = json!({ "diff": broken("zwei"), "skip_diff_validation": true });
-    let id = id(&client.call("create_review", proposal_with("unchecked", unchecked)).await);
-    client.claim(&id, "ada").await;
-    client.call("submit_verdict", offer(&id, "changes_requested", &broken("dos"))).await;
-    let accepted = client.call("accept_counter_patch", json!({ "review_id": id })).await;
-    assert_eq!((&accepted["diff_validation_skipped"], &accepted["applies"]), (&json!(true), &Value::Null));
-    assert_eq!(read(&client, &id).await["diff"], broken("dos"));
-    broker.stop_and_check().await;
-}
-
-#[tokio::test]
 async fn a_policy_refuses_a_counter_patch_when_it_is_offered() {
     let broker = TestBroker::with_settings("[git]\nrefuse = [\"agent_config\"]\n").await;
     let (client, id, _) = claimed(&broker).await;

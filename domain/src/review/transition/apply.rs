@@ -5,9 +5,9 @@ mod findings;
 pub(super) use findings::{raise, resolve_own, update_finding};
 
 use super::super::{
-    Answered, Asked, Claim, ClaimEndReason, CounterPatch, Decision, DiffCheck, Escalated, Event, LastMessage,
-    LastVerdict, LoggedEvent, MessageCount, PatchStatus, Proposed, Recipient, Review, Reviewed, Role, Seat, Status,
-    Superseded,
+    Answered, Asked, Claim, ClaimEndReason, CounterPatch, Decision, DiffCheck, DiffFacts, Escalated, Event,
+    LastMessage, LastVerdict, LoggedEvent, MessageCount, PatchStatus, Proposed, Recipient, Review, Reviewed, Role,
+    Seat, Status, Superseded,
     event::{Requeued, RequeuedSeat, VerdictGiven},
 };
 use super::discussion::answers;
@@ -125,9 +125,16 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.approved_hash = None;
             review.status = open_status(review);
         }
-        Event::AutoRejected { message, generation, .. } => {
+        Event::Rebased { content_hash, diff, requeued, anchors, .. } => {
+            anchor(review, anchors);
+            review.round.content_hash = content_hash.clone();
+            review.round.diff = Some(diff.clone());
+            review.decision.take_if(|d| d.verdict == Verdict::Approved || review.status == Status::ChangesRequested);
+            requeue(review, requeued, at);
+        }
+        Event::AutoRejected { message, generation, diff, .. } => {
             review.claim_generation = *generation;
-            auto_reject(review, message, at);
+            auto_reject(review, message, diff.as_ref(), at);
         }
         Event::ClaimEnded { persona, reason, detail, generation, .. } => {
             review.claim_generation = *generation;
@@ -436,14 +443,16 @@ fn enter_status(review: &mut Review, status: Status, content_hash: &ContentHash,
 }
 
 /// The broker requests changes. All seats become free.
-fn auto_reject(review: &mut Review, message: &str, at: Timestamp) {
+fn auto_reject(review: &mut Review, message: &str, checked: Option<&DiffFacts>, at: Timestamp) {
     for seat in &mut review.seats {
         seat.patch = None;
         vacate(seat, at);
         seat.reservation = None;
     }
-    if let Some(diff) = &mut review.round.diff {
-        diff.check = DiffCheck::Fails { message: message.into() };
+    match (&mut review.round.diff, checked) {
+        (Some(diff), Some(checked)) => diff.clone_from(checked),
+        (Some(diff), None) => diff.check = DiffCheck::Fails { message: message.into() },
+        (None, _) => {}
     }
     if review.round.number >= review.policy.max_rounds {
         escalate(review, Some(Escalation::Rounds), at);

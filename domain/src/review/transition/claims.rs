@@ -1,12 +1,15 @@
 //! Claims: how a reviewer takes a seat, returns it or loses it.
 
 use super::{
-    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, seat_of_persona,
-    verdicts::fenced_seat, wrong_status,
+    CheckNeeded, CommandKind, Decided, DiffCheck, Event, Refusal, Reply, Review, Seat, Status, findings, requeue,
+    seat_of_persona, verdicts::fenced_seat, wrong_status,
 };
 use crate::{
     ids::VALIDATOR,
-    review::{ClaimEndReason, ClaimSeat, DiffFacts, ReleaseSeat, Reservation},
+    review::{
+        AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, DiffFacts, HeadCheck, RebasedContent, ReleaseSeat, Requeued,
+        Reservation,
+    },
     time::Tick,
 };
 use std::time::Duration;
@@ -38,24 +41,87 @@ pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: T
             (index, seat)
         }
     };
-    generation += 1;
     // Git's answer counts only if it was needed, and only for the content that is claimed.
     let checked = claim.check.filter(|checked| checked.content_hash == review.round.content_hash);
-    let check = match checked.map(|checked| checked.check) {
-        _ if !needs_check(review) => None,
-        Some(DiffCheck::Fails { message }) => {
-            events.push(Event::AutoRejected { claimant: claim.by, message, generation });
-            return Ok((events, Reply::AutoRejected));
+    let mut diff = None;
+    if let Some(facts) = review.round.diff.as_ref().filter(|_| review.checks_diffs()) {
+        match judge(facts, checked.ok_or(Refusal::ContentMoved)?)? {
+            Judgement::Unchanged => {}
+            Judgement::Checked(checked) => diff = Some(checked),
+            Judgement::Rebased { diff, to, rebased } => {
+                let is_other = |other: &&Seat| other.persona != seat.persona && !other.is_free();
+                let freed: Vec<_> =
+                    review.seats.iter().filter(is_other).map(|seat| requeue(seat, lease_ends)).collect();
+                generation += u32::from(!freed.is_empty());
+                events.push(Event::Rebased {
+                    from: facts.base_commit.clone(),
+                    to,
+                    content_hash: rebased.content_hash,
+                    diff,
+                    requeued: Requeued { seats: freed, generation },
+                    anchors: findings::reanchor(review, &rebased.anchors),
+                });
+            }
+            Judgement::SentBack { message, diff } => {
+                let generation = generation + 1;
+                events.push(Event::AutoRejected { claimant: claim.by, message, generation, diff });
+                return Ok((events, Reply::AutoRejected));
+            }
         }
-        Some(check @ DiffCheck::Applies { .. }) => Some(check),
-        Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None => return Err(Refusal::ContentMoved),
-    };
-    let diff = match (check, &review.round.diff) {
-        (Some(check), Some(facts)) if check != facts.check => Some(DiffFacts { check, ..facts.clone() }),
-        _ => None,
-    };
+    }
+    generation += 1;
     events.push(Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff });
     Ok((events, Reply::Claimed { seat: index }))
+}
+
+/// What git's answer means for a claim.
+enum Judgement {
+    /// The diff applies, as before.
+    Unchanged,
+    Checked(DiffFacts),
+    Rebased {
+        diff: DiffFacts,
+        to: String,
+        rebased: RebasedContent,
+    },
+    SentBack {
+        message: String,
+        diff: Option<DiffFacts>,
+    },
+}
+
+/// A diff must apply to its base. If the proposer did not name the base, the diff must also apply to HEAD or be part of
+/// it, and HEAD becomes its base if it does not apply to the old one.
+fn judge(facts: &DiffFacts, checked: CheckedDiff) -> Result<Judgement, Refusal> {
+    let CheckedDiff { check, head, rebased, .. } = checked;
+    let follows_head = !facts.base_named;
+    let applies_to_base = matches!(check, DiffCheck::Applies { to: AppliesTo::Base, .. });
+    let misses_base = matches!(check, DiffCheck::Fails { .. } | DiffCheck::Applies { to: AppliesTo::Worktree, .. });
+    if let (Some(HeadCheck { commit: to, check: check @ DiffCheck::Applies { .. }, .. }), Some(rebased)) =
+        (&head, rebased)
+        && follows_head
+        && misses_base
+    {
+        let (to, check) = (to.clone(), check.clone());
+        let diff = DiffFacts { base_commit: Some(to.clone()), check, head: None, ..facts.clone() };
+        return Ok(Judgement::Rebased { diff, to, rebased });
+    }
+    let missed_head = head.as_ref().filter(|head| follows_head && !head.contains).map(|head| &head.check);
+    match (check, missed_head) {
+        (DiffCheck::Fails { .. }, Some(DiffCheck::Fails { message })) => {
+            Ok(Judgement::SentBack { message: message.clone(), diff: None })
+        }
+        (DiffCheck::Fails { message }, _) => Ok(Judgement::SentBack { message, diff: None }),
+        (check @ DiffCheck::Applies { .. }, Some(DiffCheck::Fails { message })) if applies_to_base => {
+            let message = message.clone();
+            Ok(Judgement::SentBack { message, diff: Some(DiffFacts { check, head, ..facts.clone() }) })
+        }
+        (check @ DiffCheck::Applies { .. }, _) => {
+            let diff = DiffFacts { check, head, ..facts.clone() };
+            Ok(if diff == *facts { Judgement::Unchanged } else { Judgement::Checked(diff) })
+        }
+        (DiffCheck::Skipped | DiffCheck::Unknown { .. }, _) => Err(Refusal::ContentMoved),
+    }
 }
 
 /// Renewing only in the second half of a lease keeps reads cheap: most of them change nothing.

@@ -17,7 +17,7 @@ pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Opt
         return Ok(None);
     }
     admit(review, verdict)?;
-    Ok((verdict.patch.is_some() && review.checks_diffs()).then_some(CheckNeeded::OfferedPatch))
+    Ok(verdict.patch.is_some().then_some(CheckNeeded::OfferedPatch))
 }
 
 pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_ends: Tick) -> Decided {
@@ -40,11 +40,9 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
             return Err(Refusal::CounterPatchFails { message: message.clone() });
         }
         Some(Some(DiffCheck::Applies { .. })) | None => {}
-        Some(Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None) => {
-            if review.checks_diffs() {
-                return Err(Refusal::ContentMoved);
-            }
-        }
+        // The proposer skipped the check of its own diff, and git could not check this one.
+        Some(Some(DiffCheck::Skipped | DiffCheck::Unknown { .. })) if !review.checks_diffs() => {}
+        Some(Some(DiffCheck::Skipped | DiffCheck::Unknown { .. }) | None) => return Err(Refusal::ContentMoved),
     }
     let raised = findings::raise(review, seat, verdict.findings.as_ref())?;
     reply_findings.extend(raised.iter().map(|raised| raised.number));

@@ -9,8 +9,8 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AcceptCounterPatch, AddMessage, AddSeat, CheckedDiff, ClaimEndReason, ClaimSeat, Command, DiffCheck,
-        FindingRaised, GiveVerdict, OfferedFindings, OfferedPatch, PatchedContent, Propose, Recipient, ReleaseSeat,
-        Review, Revise, Role, Round, UpdateFinding,
+        FindingRaised, GiveVerdict, OfferedFindings, OfferedPatch, PatchedContent, Propose, RebasedContent, Recipient,
+        ReleaseSeat, Review, Revise, Role, Round, UpdateFinding,
     },
     verdict::{ReviewMetrics, Verdict},
 };
@@ -64,7 +64,7 @@ pub(super) enum Aim {
 #[derive(Debug, Clone)]
 pub(super) enum Move {
     Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
-    Claim { by: &'static str, persona: Aim, takes_over: bool, checked: Aim, check: DiffCheck },
+    Claim { by: &'static str, persona: Aim, takes_over: bool, checked: Aim, check: DiffCheck, head: Option<DiffCheck> },
     Renew { by: &'static str },
     AddSeat { role: Authority, persona: &'static str },
     OperatorMessage { persona: Aim, to: Option<Recipient>, words: u8 },
@@ -112,8 +112,10 @@ fn a_move() -> impl Strategy<Value = Move> {
     let revise = (option::weighted(0.5, a_name()), a_sure_aim(), a_diff(), option::of(0..2_u8), option::of(0..2_u8))
         .prop_map(|(by, completes, diff, key, content)| Move::Revise { by, completes, diff, key, content });
     let takes_over = proptest::bool::weighted(0.1);
-    let claim = (a_name(), an_aim(), takes_over, a_sure_aim(), a_check())
-        .prop_map(|(by, persona, takes_over, checked, check)| Move::Claim { by, persona, takes_over, checked, check });
+    let head = option::weighted(0.3, a_check());
+    let claim = (a_name(), an_aim(), takes_over, a_sure_aim(), a_check(), head).prop_map(
+        |(by, persona, takes_over, checked, check, head)| Move::Claim { by, persona, takes_over, checked, check, head },
+    );
     let add_seat = (select(Authority::ALL), select(vec!["docs", "@ada", "@eve", "general"]))
         .prop_map(|(role, persona)| Move::AddSeat { role, persona });
     let operator = (an_aim(), option::of(select(Recipient::ALL)), 0..3_u8)
@@ -256,11 +258,17 @@ impl Move {
                 },
                 ..revision(review)
             }),
-            Self::Claim { by, persona, takes_over, checked, check } => Command::Claim(ClaimSeat {
+            Self::Claim { by, persona, takes_over, checked, check, head } => Command::Claim(ClaimSeat {
                 by: (*by).into(),
                 persona: seat(*persona),
                 takes_over: *takes_over,
-                check: content(*checked).map(|content_hash| CheckedDiff { content_hash, check: check.clone() }),
+                check: content(*checked).map(|content_hash| CheckedDiff {
+                    content_hash,
+                    check: check.clone(),
+                    head: head.clone().map(super::super::head),
+                    rebased: matches!((check, head), (DiffCheck::Fails { .. }, Some(DiffCheck::Applies { .. })))
+                        .then(|| RebasedContent { content_hash: hash(3_000 + review.version), anchors: Vec::new() }),
+                }),
             }),
             Self::Release { by, generation: aim } => Command::Release(ReleaseSeat {
                 by: holder(*by),

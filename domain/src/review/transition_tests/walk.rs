@@ -34,6 +34,7 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
         }
     }
     steps.push(now(super::claim_of(content(), "cyd", None, fails())));
+    steps.push(now(super::rebasing_claim(review, "cyd", None)));
     for seat in &review.seats {
         steps.push(now(super::take_over(review, "cyd", Some(&seat.persona))));
     }
@@ -82,6 +83,7 @@ pub(super) const fn name(command: &Command) -> &'static str {
     match command {
         Command::Propose(_) => "propose",
         Command::Revise(_) => "revise",
+        Command::Claim(ClaimSeat { check: Some(CheckedDiff { rebased: Some(_), .. }), .. }) => "claim (re-based)",
         Command::Claim(ClaimSeat { check: Some(CheckedDiff { check: DiffCheck::Fails { .. }, .. }), .. }) => {
             "claim (diff does not apply)"
         }
@@ -153,7 +155,8 @@ fn one_of_each(review: &Review) -> Vec<(String, Step)> {
     let said = |role| AddMessage { persona: Some("general".into()), ..message(role, "well?") };
 
     let mut commands =
-        vec![super::claim_of(content(), "cyd", None, fails()), release(generation), super::gone(&holder)];
+        vec![super::claim_of(content(), "cyd", None, fails()), super::rebasing_claim(review, "cyd", None)];
+    commands.extend([release(generation), super::gone(&holder)]);
     commands.extend(Verdict::ALL.iter().map(|word| super::give(given(*word))));
     commands.extend(Role::ALL.iter().map(|role| Command::AddMessage(said(*role))));
     commands.extend([
