@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_field() {
-        check::<CreateReviewRequest>(json!({}), "intent", "missing field");
+        check::<VerdictRequest>(json!({ "review_id": "R-1" }), "verdict", "missing field");
         check::<CreateReviewRequest>(json!({ "intent": 3 }), "intent", "expected a string");
         check::<CreateReviewRequest>(json!({ "intent": "a", "colour": "red" }), "colour", "expected one of");
         let skip = json!({ "intent": "a", "skip_diff_validation": "maybe" });
