@@ -22,7 +22,7 @@ pub struct Location {
 }
 
 /// The text that the lines of a location are counted in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LocatedText {
     /// A file after the change or, on the old side, before it. If the change deletes the file, the new side is the file
     /// before the change too.
