@@ -11,6 +11,9 @@
 //!
 //! ## suggestion a better name
 //! ```
+//!
+//! A location is a path with optional lines. `old:src/a.rs:10` is a line before the change, `description:3` a line of the
+//! proposal's description.
 
 use crate::{CliError, error::parse_variant, text_input::without_comments};
 use anyhow::{Context as _, anyhow};
@@ -22,6 +25,7 @@ use api::{
 };
 use domain::{
     finding::{RawFinding, Severity},
+    review::{AnchoredText, DiffSide},
     verdict::Verdict,
 };
 use std::path::Path;
@@ -134,9 +138,13 @@ pub(super) fn parse_finding(spec: &str, is_issue: bool) -> anyhow::Result<RawFin
     Ok(RawFinding { severity, title: title.to_owned(), description, ..location })
 }
 
-/// A path with optional lines.
+/// A path with optional lines, `old:` before it for the file before the change; or lines of the description.
 fn parse_location(word: &str) -> Option<RawFinding> {
     let word = word.trim_end_matches(':');
+    let (word, side) = match word.strip_prefix("old:") {
+        Some(word) => (word, Some(DiffSide::Old.to_string())),
+        None => (word, None),
+    };
     let (file, lines) = match word.rsplit_once(':') {
         Some((file, lines)) => (file, Some(lines)),
         None => (word, None),
@@ -148,9 +156,12 @@ fn parse_location(word: &str) -> Option<RawFinding> {
             (Some(start.parse().ok()?), end.map(str::parse).transpose().ok()?)
         }
     };
+    let location = RawFinding { line_start, line_end, ..RawFinding::default() };
+    if side.is_none() && file == AnchoredText::Description.as_str() && lines.is_some() {
+        return Some(RawFinding { text: Some(file.to_owned()), ..location });
+    }
     let is_path = lines.is_some() || file.contains('/') || file.trim_end_matches('.').contains('.');
-    let location = || RawFinding { file: Some(file.to_owned()), line_start, line_end, ..RawFinding::default() };
-    (is_path && !file.is_empty()).then(location)
+    (is_path && !file.is_empty()).then(|| RawFinding { file: Some(file.to_owned()), side, ..location })
 }
 
 #[cfg(test)]
