@@ -116,9 +116,10 @@ impl Submissions {
         let repository = self.repository(review).map_err(|error| error.to_string())?;
         let base = match &content.diff {
             Some(_) => content.base_commit.clone(),
-            None => repository.resolve_base(None).await.map_err(|error| error.to_string())?,
+            None => Box::pin(repository.resolve_base(None)).await.map_err(|error| error.to_string())?,
         };
-        let versions = repository.read_files(base.as_deref(), diff, &paths).await;
+        // Boxed, because several of these large futures run at once.
+        let versions = Box::pin(repository.read_files(base.as_deref(), diff, &paths)).await;
         Ok(paths.into_iter().zip(versions.map_err(|error| error.to_string())?).collect())
     }
 }
