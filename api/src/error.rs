@@ -213,6 +213,8 @@ error_codes! {
         UnknownType = "unknown_type",
         UnknownKind = "unknown_kind",
         UnknownOrder = "unknown_order",
+        UnknownRecipient = "unknown_recipient",
+        UnknownPart = "unknown_part",
         UnknownGroupBy = "unknown_group_by",
         UnknownRole = "unknown_role",
         UnknownRule = "unknown_rule",
@@ -238,6 +240,8 @@ impl ErrorCode {
         let name = match name {
             _ if name.ends_with("_role") => "role",
             _ if name.starts_with("statuses[") => "status",
+            _ if name.starts_with("remove[") => "part",
+            "to" => "recipient",
             _ => name,
         };
         Self::parse(&format!("unknown_{name}")).unwrap_or(Self::InvalidArgument)

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_endpoint_with_a_role_offers_that_roles_tools() {
         let offers = |endpoint, name: &str| names(endpoint).iter().any(|tool| tool == name);
-        assert_eq!(names(Endpoint::Any).len(), 22);
+        assert_eq!(names(Endpoint::Any).len(), 24);
         assert!(!offers(Endpoint::Reviewer, "spawn_reviewer"));
         assert!(!offers(Endpoint::Proposer, "claim_review"));
         assert!(!offers(Endpoint::Reviewer, "create_review"));

@@ -125,6 +125,7 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
     };
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
+    call.touch(&review, None).await;
     let _call = call.broker.admit()?;
     let records = call.broker.reader().list_timeline(review.number, after, MAX_EVENTS).await?;
     let (mut left, mut events) = (call.service.settings.page_chars, Vec::new());

@@ -113,6 +113,7 @@ pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<
     };
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
+    call.touch(&review, None).await;
     if let Some(round) = request.round {
         check_round(&review, round)?;
     }

@@ -113,7 +113,7 @@ async fn an_unnamed_call_is_refused_while_a_pool_reviewer_claims() {
             let (claim, answer) = tokio::join!(claim, unnamed);
             assert_eq!(claim.unwrap()["claim_generation"], 1);
             let code = answer.expect_err("taken for the pool reviewer's")["code"].clone();
-            assert!(["wrong_identity", "stale_claim", "wrong_status"].iter().any(|known| code == *known), "{code}");
+            assert!(["wrong_identity", "stale_claim", "not_claimed"].iter().any(|known| code == *known), "{code}");
         }
     }
     world.running.shutdown().await;

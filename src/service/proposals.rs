@@ -41,7 +41,10 @@ const FIRST_VERDICT_VERSION: u64 = 3;
 pub(super) async fn get(call: &Call<'_>, mut request: ProposalRequest) -> Result<ProposalResponse, CallError> {
     request.caller_id = call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
-    load(call.service, id, request).await
+    let name = request.caller_id.clone();
+    let response = load(call.service, id, request).await?;
+    call.touch(&*call.broker.review(id).await?, name.as_deref()).await;
+    Ok(response)
 }
 
 impl Service {

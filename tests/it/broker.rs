@@ -29,4 +29,5 @@ mod slow_git;
 mod targets;
 mod tokens;
 mod trace_ids;
+mod turns;
 mod verdict_front_matter;

@@ -238,7 +238,7 @@ impl Broker {
             project,
             without_project: query.without_project,
             open_to: query.caller_id.clone().filter(|_| pending && !query.my_turn),
-            not_by: query.caller_id.clone().filter(|_| query.for_work),
+            not_by: query.caller_id.clone().filter(|_| query.for_work && !query.my_turn),
             queued_after: None,
         };
         let mut projects: BTreeSet<_> = query.projects.iter().cloned().map(Some).collect();

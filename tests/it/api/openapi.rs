@@ -162,8 +162,9 @@ async fn every_operation_on_an_unknown_review_is_a_404() {
 #[tokio::test]
 async fn every_operation_requires_the_documented_role() {
     let broker = TestBroker::start().await;
-    let proposers = ["create_review", "cancel_review", "close_review", "accept_counter_patch", "reject_counter_patch"];
-    let reviewers = ["claim_review", "release_claim", "submit_verdict"];
+    let proposers =
+        ["create_review", "cancel_review", "close_review", "accept_counter_patch", "reject_counter_patch", "add_seat"];
+    let reviewers = ["claim_review", "release_claim", "take_over", "submit_verdict"];
     let operators =
         ["list_reviewers", "spawn_reviewer", "kill_reviewer", "get_activity_feed", "get_audit_log", "get_review_stats"];
     for role in ["proposer", "reviewer", "operator"] {

@@ -115,7 +115,6 @@ async fn refusals_are_problems_with_the_tools_codes() {
     rest.post(&at("/close"), json!({ "closer_role": "reviewer" })).await.refused(403, "not_the_proposer");
     rest.post(&at("/counter-patch/accept"), json!({})).await.refused(409, "no_pending_counter_patch");
     rest.post(&at("/counter-patch/reject"), json!({})).await.refused(409, "no_pending_counter_patch");
-    rest.post(&at("/resubmit"), json!({ "intent": "more" })).await.refused(409, "wrong_status");
     let own = create(&rest, "my own").await;
     let claim = json!({ "reviewer_id": "gsd-executor" });
     rest.post(&format!("/reviews/{own}/claim"), claim).await.refused(403, "own_proposal");

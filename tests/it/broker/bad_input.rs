@@ -97,8 +97,8 @@ async fn a_missing_argument_is_named() {
     for tool in tools(&broker.client()).await {
         let mut required: Vec<Value> = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
         if tool["name"] == "create_review" {
-            // A revision needs only the intent, so a schema cannot require these.
-            required.extend([json!("agent_type"), json!("agent_role"), json!("phase")]);
+            // A revision needs none of them, so a schema cannot require these.
+            required.extend([json!("intent"), json!("agent_type"), json!("agent_role"), json!("phase")]);
         }
         spoil(&tool, &broker, |field, _, _| {
             let is_required = required.contains(&json!(field));
@@ -153,6 +153,8 @@ async fn a_text_that_is_too_long_is_refused_and_not_echoed() {
             let codes: &[&str] = match field {
                 "review_id" => &["unknown_review"],
                 "status" | "statuses" => &["unknown_status"],
+                "remove" => &["unknown_part"],
+                "to" => &["unknown_recipient"],
                 "category" => &["unknown_category"],
                 "priority" => &["unknown_priority"],
                 "verdict" => &["unknown_verdict"],
@@ -198,7 +200,12 @@ async fn an_unknown_value_is_answered_with_the_allowed_ones() {
                 let mut arguments = arguments_for(name, &broker).await;
                 arguments[field] = json!(word);
                 let before = last_event(&client).await;
-                let code = format!("unknown_{}", field.trim_start_matches("closer_").trim_start_matches("sender_"));
+                let name = match field.as_str() {
+                    "closer_role" | "sender_role" => "role",
+                    "to" => "recipient",
+                    other => other,
+                };
+                let code = format!("unknown_{name}");
                 let refused = client.refused(&code, name, arguments).await;
                 assert_eq!((&refused["field"], &refused["allowed"]), (&json!(field), allowed));
                 let error = refused["error"].as_str().unwrap();

@@ -52,7 +52,9 @@ async fn an_accepted_counter_patch_becomes_the_active_diff() {
     assert_eq!((&shown["diff"], &shown["counter_patch_status"]), (&json!(patch), &json!("accepted")));
     assert_eq!(reviews::column(&shown["affected_files"], "path"), ["added.txt", "greeting.txt"]);
     assert_eq!((&shown["description"], &shown["intent"]), (&json!("to German"), &json!("translate")));
-    client.refused("no_pending_counter_patch", "accept_counter_patch", json!({ "review_id": id })).await;
+    let again = client.call("accept_counter_patch", json!({ "review_id": id })).await;
+    assert_eq!(again["version"], accepted["version"], "a repeat is answered as done");
+    assert_eq!((&again["status"], &again["seats"][0]["reserved_for"]), (&json!("pending"), &json!("ada")));
 
     let revised = client.call("create_review", json!({ "review_id": id, "intent": "as you said" })).await;
     assert_eq!((&revised["current_round"], &revised["tree_id"]), (&json!(2), &json!(tree)));
@@ -116,7 +118,8 @@ async fn a_rejected_counter_patch_changes_nothing() {
         assert_eq!(after[field], before[field], "{field}");
     }
     assert_eq!((&after["counter_patch"], &after["counter_patch_status"]), (&json!(patch), &json!("rejected")));
-    client.refused("no_pending_counter_patch", "reject_counter_patch", json!({ "review_id": id })).await;
+    let again = client.call("reject_counter_patch", json!({ "review_id": id })).await;
+    assert_eq!(again["version"], rejected["version"], "a repeat is answered as done");
     client.refused("no_pending_counter_patch", "accept_counter_patch", json!({ "review_id": id })).await;
     broker.stop_and_check().await;
 }
@@ -261,7 +264,7 @@ async fn a_second_counter_patch_replaces_the_first() {
     assert_eq!((&shown["counter_patch"], &shown["counter_patch_status"]), (&json!(better), &json!("pending")));
     client.call("accept_counter_patch", json!({ "review_id": id })).await;
     assert_eq!(read(&client, &id).await["diff"], better);
-    client.refused("no_pending_counter_patch", "accept_counter_patch", json!({ "review_id": id })).await;
+    client.refused("no_pending_counter_patch", "reject_counter_patch", json!({ "review_id": id })).await;
     broker.stop_and_check().await;
 }
 

@@ -150,7 +150,7 @@ async fn a_critical_finding_blocks_until_the_second_round_settles_it() {
 }
 
 #[tokio::test]
-async fn a_critical_finding_on_unchanged_lines_needs_its_own_resolution() {
+async fn an_approval_resolves_a_critical_finding_of_its_persona_on_unchanged_lines() {
     let (broker, client) = begin().await;
     let review = panel(&broker, &client, &["general", "security"], json!({})).await;
     let critical = json!([issue("critical", 4, "underflows on nothing", json!({}))]);
@@ -160,11 +160,9 @@ async fn a_critical_finding_on_unchanged_lines_needs_its_own_resolution() {
     claim_all(&client, &review, &["general", "security"]).await;
     client.call("submit_verdict", verdict(&review, "ada", "approved")).await;
     let answer = client.call("submit_verdict", verdict(&review, "bob", "approved")).await;
-    assert_eq!((&answer["status"], &answer["consensus"]["blocking"].is_array()), (&json!("changes_requested"), &true));
+    assert_eq!((&answer["status"], &answer["consensus"]["blocking"].is_array()), (&json!("approved"), &false));
     let row = &issues(&client, &review).await[0];
-    assert_eq!((&row["anchor"], &row["blocks"]), (&json!("exact"), &Value::Null));
-    let settled = client.call("update_issue", update(&review, row, "reviewer", "bob", "wont_fix")).await;
-    assert_eq!((&settled["status"], &settled["issue"]["status"]), (&json!("approved"), &json!("wont_fix")));
+    assert_eq!((&row["anchor"], &row["status"]), (&json!("exact"), &json!("wont_fix")));
     assert!(client.status(&review).await["approved_hash"].is_string());
     broker.stop_and_check().await;
 }
@@ -194,7 +192,7 @@ async fn the_proposer_disputes_and_the_reviewer_decides() {
     client.refused("note_needed", "update_issue", dispute.clone()).await;
     let dispute = with(dispute, json!({ "note": "read() never gives nothing" }));
     let answer = client.call("update_issue", dispute.clone()).await;
-    assert_eq!((&answer["status"], &answer["issue"]["status"]), (&json!("changes_requested"), &json!("open")));
+    assert_eq!((&answer["status"], &answer["issue"]["status"]), (&json!("in_review"), &json!("open")));
     assert_eq!(answer["issue"]["proposer_says"]["says"], "disputed");
     assert_eq!(client.call("update_issue", dispute).await["version"], answer["version"], "said once");
     assert_eq!(client.status(&review).await["issues"]["answered"], json!([row["issue_id"]]));

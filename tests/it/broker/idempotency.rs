@@ -75,7 +75,7 @@ async fn equal_proposals_at_the_same_moment_make_one_review() {
     assert!(answers.iter().all(|answer| answer == &answers[0]), "{answers:?}");
     let list = client.call("list_reviews", json!({})).await;
     assert_eq!(list["reviews"].as_array().unwrap().len(), 1);
-    assert_eq!(list["version"], 1);
+    assert_eq!(list["seq"], 1);
     broker.stop_and_check().await;
 }
 

@@ -135,7 +135,7 @@ async fn a_cancellation_reaches_a_waiting_reviewer_and_refuses_a_verdict() {
     let (told, _) = tokio::join!(wait, cancel);
     assert_eq!((&told["status"], &told["cancel_reason"]), (&json!("cancelled"), &json!("superseded by R-2")));
     let late = client.refused("wrong_status", "submit_verdict", reviews::verdict(&id, "ada", "approved")).await;
-    assert_eq!((&late["status"], &late["possible"]), (&json!("cancelled"), &json!("close")));
+    assert_eq!((&late["status"], &late["possible"]), (&json!("cancelled"), &json!("revise, close")));
     broker.stop_and_check().await;
 }
 
@@ -217,7 +217,7 @@ async fn comments_change_no_status_and_are_all_kept() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_final_and_has_a_reason() {
+async fn a_rejection_has_a_reason_and_can_be_answered_with_a_new_round() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let id = review_in(&client, "claimed").await;
@@ -225,9 +225,10 @@ async fn a_rejection_is_final_and_has_a_reason() {
     client.refused("reason_needed", "submit_verdict", bare).await;
     let rejected = client.call("submit_verdict", reviews::verdict(&id, "ada", "reject")).await;
     assert_eq!((&rejected["status"], &rejected["verdict"]), (&json!("rejected"), &json!("rejected")));
-    let revision = json!({ "review_id": id, "intent": "but still" });
-    let refused = client.refused("wrong_status", "create_review", revision).await;
-    assert_eq!(refused["possible"], "close");
+    client.refused("wrong_status", "cancel_review", json!({ "review_id": id, "reason": "enough" })).await;
+    let revision = json!({ "review_id": id, "intent": "another way" });
+    let revised = client.call("create_review", revision).await;
+    assert_eq!((&revised["status"], &revised["current_round"]), (&json!("pending"), &json!(2)));
     broker.stop_and_check().await;
 }
 
@@ -287,13 +288,16 @@ async fn every_round_keeps_its_content_its_verdict_and_its_reason() {
 }
 
 #[tokio::test]
-async fn a_revision_is_only_for_the_proposer_after_changes_were_requested() {
+async fn a_revision_is_for_the_proposer_until_the_review_is_closed() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     for status in ["pending", "claimed", "approved", "cancelled"] {
         let id = review_in(&client, status).await;
-        client.refused("wrong_status", "create_review", json!({ "review_id": id, "intent": "better" })).await;
+        let revised = client.call("create_review", json!({ "review_id": id, "intent": "better" })).await;
+        assert_eq!((&revised["status"], &revised["current_round"]), (&json!("pending"), &json!(2)), "{status}");
     }
+    let closed = review_in(&client, "closed").await;
+    client.refused("wrong_status", "create_review", json!({ "review_id": closed, "intent": "better" })).await;
     let owned = client.call("create_review", proposal_with("mine", json!({ "proposer_id": "claude-1" }))).await;
     let id = id(&owned);
     client.claim(&id, "ada").await;

@@ -108,7 +108,7 @@ async fn an_undecided_review_says_why_and_who_is_missing() {
     assert_eq!(answer["consensus"]["votes"][0], json!({ "persona": "general", "verdict": "approved" }));
     assert_eq!(answer["consensus"]["waiting_for"], json!(["security", "tests"]));
     assert_eq!(why().await, "1 of 3 needed approvals; waiting for security (free), tests (claimed by bob)");
-    assert!(words(&answer["next"]).contains("with a free seat"), "{answer}");
+    assert!(words(&answer["next"]).contains("each free seat is for a different reviewer"), "{answer}");
     client.call("submit_verdict", verdict(&review, "bob", "changes_requested")).await;
     assert_eq!(
         why().await,
@@ -191,7 +191,7 @@ async fn a_revision_frees_all_seats() {
     }
     let sent_back = client.status(&review).await;
     assert_eq!((&sent_back["status"], &sent_back["escalate"]), (&json!("changes_requested"), &json!(true)));
-    assert!(words(&sent_back["next"]).contains("what each reviewer wants"), "{sent_back}");
+    assert!(words(&sent_back["next"]).contains("an operator looks at the review"), "{sent_back}");
 
     let revision = json!({ "review_id": review, "intent": "better" });
     for more in [json!({ "personas": ["general"] }), json!({ "policy": { "rule": "majority" } })] {
@@ -269,8 +269,7 @@ async fn votes_survive_a_crash_between_them() {
 async fn waiting_reviewers_find_a_review_that_others_have_begun() {
     let broker = TestBroker::start().await;
     let client = broker.client();
-    let start =
-        client.call("list_reviews", json!({ "status": "pending", "caller_id": "bob" })).await["version"].clone();
+    let start = client.call("list_reviews", json!({ "status": "pending", "caller_id": "bob" })).await["seq"].clone();
     let review = submit(&client, json!({})).await;
     claim(&client, &review, "ada", "general").await;
 

@@ -96,7 +96,7 @@ async fn every_refusal_has_its_code_and_saves_nothing() {
         ),
         case("no_pending_counter_patch", "accept_counter_patch", json!({ "review_id": returned }), json!({})),
         case("no_pending_counter_patch", "reject_counter_patch", json!({ "review_id": returned }), json!({})),
-        case("wrong_status", "add_message", say(&pending, "proposer", "hello"), json!({ "status": "pending" })),
+        case("not_claimed", "add_message", say(&pending, "reviewer", "hello"), json!({})),
         case("out_of_turn", "add_message", say(&spoken, "reviewer", "again"), json!({ "last_role": "reviewer" })),
         case(
             "not_your_seat",
@@ -111,7 +111,6 @@ async fn every_refusal_has_its_code_and_saves_nothing() {
             json!({}),
         ),
         case("wrong_status", "close_review", json!({ "review_id": pending, "closer_role": "proposer" }), json!({})),
-        case("wrong_status", "create_review", json!({ "review_id": pending, "intent": "x" }), json!({})),
         case("idempotency_key_reused", "create_review", with(mine, json!({ "intent": "other" })), json!({})),
         case(
             "unknown_project",
@@ -162,12 +161,12 @@ async fn a_wrong_status_names_the_possible_commands() {
     let broker = TestBroker::start().await;
     let client = broker.client();
     let expected = [
-        ("pending", "claim, cancel"),
-        ("claimed", "give a verdict, add a message, cancel"),
-        ("changes_requested", "revise, give a verdict, add a message, cancel"),
-        ("approved", "give a verdict, add a message, cancel, close"),
-        ("rejected", "close"),
-        ("cancelled", "close"),
+        ("pending", "revise, claim, add a seat, add a message, cancel"),
+        ("claimed", "revise, add a seat, give a verdict, add a message, cancel"),
+        ("changes_requested", "revise, add a seat, give a verdict, add a message, cancel"),
+        ("approved", "revise, add a seat, give a verdict, add a message, cancel, close"),
+        ("rejected", "revise, close"),
+        ("cancelled", "revise, close"),
         ("closed", "nothing, it is final"),
     ];
     for (status, possible) in expected {

@@ -26,7 +26,7 @@ async fn until_pending(client: &TestClient, reviews: &[String]) {
         let wait = json!({ "status": "pending", "wait": true, "since": since, "limit": 200, "timeout_seconds": 5,
                            "caller_id": "reader" });
         let answer = client.call("list_reviews", wait).await;
-        since = answer["version"].as_u64().unwrap();
+        since = answer["seq"].as_u64().unwrap();
         let pending: HashSet<_> = answer["reviews"].as_array().unwrap().iter().map(id).collect();
         if wanted.is_subset(&pending) {
             return;

@@ -48,7 +48,7 @@ async fn a_slow_git_check_delays_no_other_call() {
     let error = client.refused("being_claimed", "claim_review", second).await;
     assert_eq!((&error["claimed_by"], &error["retryable"]), (&"ada".into(), &true.into()));
     client
-        .refused("wrong_status", "add_message", json!({ "review_id": slow, "sender_role": "proposer", "body": "?" }))
+        .refused("not_claimed", "add_message", json!({ "review_id": slow, "sender_role": "reviewer", "body": "?" }))
         .await;
 
     // All other reviews work, including git checks.

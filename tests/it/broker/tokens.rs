@@ -268,6 +268,7 @@ async fn a_token_sets_the_identity_of_the_caller() {
         let arguments = by_id(match name {
             "create_review" => json!({ "intent": "stolen" }),
             "cancel_review" => json!({ "reason": "stolen" }),
+            "add_seat" => json!({ "reviewer": "security" }),
             _ => json!({}),
         });
         zoe.refused("not_the_proposer", name, arguments).await;

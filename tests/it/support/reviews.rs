@@ -44,7 +44,7 @@ async fn cancel(client: &TestClient, review: &str) {
 
 /// The number of the last event in the log. A call that saves nothing leaves it unchanged.
 pub(crate) async fn last_event(client: &TestClient) -> u64 {
-    client.call("list_reviews", json!({})).await["version"].as_u64().unwrap()
+    client.call("list_reviews", json!({})).await["seq"].as_u64().unwrap()
 }
 
 /// One field of each row.

@@ -67,7 +67,7 @@ async fn acts_as_a_reviewer() {
         if list["draining"] == true {
             return;
         }
-        since = list["version"].clone();
+        since = list["seq"].clone();
         for row in list["reviews"].as_array().unwrap() {
             // Another reviewer may have claimed it.
             let claim = client.try_call("claim_review", json!({ "review_id": row["review_id"] })).await;

@@ -77,6 +77,13 @@ pub(crate) async fn arguments_for(tool: &str, broker: &TestBroker) -> Value {
             });
             with(by_id(review_in(&client, "claimed").await), more)
         }
+        "add_seat" => {
+            let more = json!({ "reviewer": "security", "role": "operator", "caller_id": "olga" });
+            with(by_id(review_in(&client, "pending").await), more)
+        }
+        "take_over" => {
+            with(by_id(review_in(&client, "claimed").await), json!({ "reviewer_id": "olga", "persona": "general" }))
+        }
         "get_discussion" => with(by_id(review_in(&client, "claimed").await), json!({ "round": 1 })),
         "accept_counter_patch" | "reject_counter_patch" => {
             let id = review_in(&client, "claimed").await;
