@@ -12,6 +12,14 @@ pub struct Lines {
     pub end: u32,
 }
 
+impl Lines {
+    /// Parses `10` or `10-12`.
+    fn parse(text: &str) -> Option<Self> {
+        let (start, end) = text.split_once('-').unwrap_or((text, text));
+        Some(Self { start: start.parse().ok()?, end: end.parse().ok()? })
+    }
+}
+
 /// The location of a finding, written `src/a.rs:10-12`, `old:src/a.rs:10` or `description:3`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "StoredLocation", into = "StoredLocation")]
@@ -35,6 +43,25 @@ impl Location {
     /// In a file after the change.
     pub fn in_file(path: impl Into<String>, lines: Option<Lines>) -> Self {
         Self { text: LocatedText::File { path: path.into(), side: DiffSide::New }, lines }
+    }
+
+    /// Parses what `Display` writes. A file called `description` is written `./description`. `None` without a path, or if
+    /// something other than lines follows the last colon.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (text, side) = match text.strip_prefix("old:") {
+            Some(text) => (text, DiffSide::Old),
+            None => (text, DiffSide::New),
+        };
+        let (name, lines) = match text.rsplit_once(':') {
+            Some((name, lines)) => (name, Some(Lines::parse(lines)?)),
+            None => (text, None),
+        };
+        let text = match (name, side) {
+            ("", _) => return None,
+            ("description", DiffSide::New) => LocatedText::Description,
+            (path, side) => LocatedText::File { path: path.strip_prefix("./").unwrap_or(path).to_owned(), side },
+        };
+        Some(Self { text, lines })
     }
 
     /// The path, unless the location is in the description.
@@ -145,9 +172,25 @@ mod tests {
             assert_eq!(json!(location), stored);
             assert_eq!(serde_json::from_value::<Location>(stored).expect("a location"), location);
             assert_eq!(location.to_string(), written);
+            assert_eq!(Location::parse(written), Some(location));
         }
         for contradictory in [json!({ "lines": null }), json!({ "file": "a.rs", "in": "description" })] {
             assert!(serde_json::from_value::<Location>(contradictory).is_err());
+        }
+    }
+    #[test]
+    fn a_written_location_has_a_path_or_names_the_description() {
+        for (written, expected) in [
+            ("description", Some(Location { text: LocatedText::Description, lines: None })),
+            ("./description", Some(Location::in_file("description", None))),
+            ("./a.rs:3", Some(Location::in_file("a.rs", Some(Lines { start: 3, end: 3 })))),
+            ("a.rs:x", None),
+            ("a.rs:3-", None),
+            (":3", None),
+            ("old:", None),
+            ("", None),
+        ] {
+            assert_eq!(Location::parse(written), expected, "{written}");
         }
     }
 }

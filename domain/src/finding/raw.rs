@@ -28,8 +28,8 @@ pub struct RawFinding {
     /// "old" counts the lines in the file before the change, for lines that it removes. Default "new": after the change.
     #[schemars(with = "Option<DiffSide>")]
     pub side: Option<String>,
-    /// "description" counts the lines in the description of the proposal, for example a plan; then file and side are
-    /// not allowed. Default "diff": in the file.
+    /// "description" counts the lines in the description of the proposal, for example a plan; then file is not allowed.
+    /// Default "diff": in the file.
     #[serde(rename = "in")]
     #[schemars(with = "Option<AnchoredText>")]
     pub text: Option<String>,

@@ -30,7 +30,7 @@ fn a_finding_fits_into_a_line() {
     );
     check(
         "low ./description:3 a file",
-        json!({ "severity": "low", "file": "./description", "line_start": 3, "title": "a file" }),
+        json!({ "severity": "low", "file": "description", "line_start": 3, "title": "a file" }),
     );
     check("low description is missing", json!({ "severity": "low", "title": "description is missing" }));
     check("low old: it is", json!({ "severity": "low", "title": "old", "description": "it is" }));
