@@ -196,7 +196,7 @@ async fn a_finding_on_a_line_of_a_plan_moves_with_it_and_is_gone_with_it() {
         fields(&rows[0], ["anchor", "line_start", "in", "raised_at"]),
         [json!("moved"), json!(6), json!("description"), json!("description:4")]
     );
-    assert_eq!(fields(&rows[1], ["anchor", "line_start"]), [json!("modified"), json!(5)]);
+    assert_eq!(fields(&rows[1], ["anchor", "line_start", "line_end"]), [json!("modified"), json!(3), json!(5)]);
 
     revise(&client, &review, json!({ "description": PLAN.replace("2. Drop the old table.\n", "") })).await;
     assert_eq!(column(&json!(issues(&client, &review).await[..2]), "anchor"), ["gone", "exact"]);
