@@ -153,7 +153,7 @@ pub(crate) fn verdict_texts<'a>(
 
 fn finding_texts<'a>(finding: &'a NewFinding, limits: &Limits) -> [Text<'a>; 6] {
     let field = if finding.is_issue { "issues" } else { "suggestions" };
-    let file = finding.location.as_ref().map(|location| &location.file);
+    let file = finding.location.as_ref().and_then(|location| location.file());
     [
         Text::new(field, Line("title", MAX_TITLE_CHARS), Some(&finding.title)),
         Text::new(field, Line("rule_ref", limits.id_chars), finding.rule_ref.as_ref()),

@@ -6,7 +6,7 @@ use domain::{
     finding::{FindingStatus, RequestedStatus, Severity},
     ids::{ReviewId, ReviewNumber},
     query::EventOrder,
-    review::{ClaimEndReason, MessageAnchor, Recipient, Status},
+    review::{AnchoredText, ClaimEndReason, DiffSide, MessageAnchor, Recipient, Status},
     verdict::{ReviewMetrics, Verdict},
 };
 use schemars::JsonSchema;
@@ -199,6 +199,11 @@ pub struct RaisedIssue {
     pub severity: Severity,
     pub title: String,
     pub file: Option<String>,
+    /// "old" if the lines are counted in the file before the change. Absent for the file after it.
+    pub side: Option<DiffSide>,
+    /// "description" if the lines are counted in the description. Absent for a file.
+    #[serde(rename = "in")]
+    pub text: Option<AnchoredText>,
     pub line_start: Option<u32>,
     pub is_suggestion: Option<bool>,
     /// The issue that it repeats.

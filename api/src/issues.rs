@@ -8,11 +8,11 @@ use crate::{
 use domain::{
     credential::Authority,
     finding::{
-        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Location, ProposerReply,
-        RequestedStatus, Resolution, Severity,
+        AnchorState, Finding, FindingKind, FindingNumber, FindingStatus, Grounding, Lines, LocatedText, Location,
+        ProposerReply, RequestedStatus, Resolution, Severity,
     },
     ids::{ReviewId, ReviewNumber},
-    review::{Review, Status},
+    review::{AnchoredText, DiffSide, Review, Status},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,11 @@ pub struct Issue {
     pub description: Option<String>,
     /// The location in the current content, or where the issue was raised if that is unknown.
     pub file: Option<String>,
+    /// "old" if the lines are counted in the file before the change. Absent for the file after it.
+    pub side: Option<DiffSide>,
+    /// "description" if the lines are counted in the description. Absent for a file.
+    #[serde(rename = "in")]
+    pub text: Option<AnchoredText>,
     pub line_start: Option<u32>,
     pub line_end: Option<u32>,
     /// What became of its lines since it was raised: exact (unchanged), moved, modified or gone. Absent if unknown.
@@ -121,6 +126,19 @@ impl Issue {
         Self { blocks: finding.blocks(&review.policy).then_some(true), ..Self::from(finding) }
     }
 
+    /// `None` if it is about the whole proposal.
+    pub fn location(&self) -> Option<Location> {
+        let text = match (self.text.unwrap_or_default(), &self.file) {
+            (AnchoredText::Description, _) => LocatedText::Description,
+            (AnchoredText::Diff, Some(file)) => {
+                LocatedText::File { path: file.clone(), side: self.side.unwrap_or_default() }
+            }
+            (AnchoredText::Diff, None) => return None,
+        };
+        let lines = self.line_start.map(|start| Lines { start, end: self.line_end.unwrap_or(start) });
+        Some(Location { text, lines })
+    }
+
     /// As many `findings` as fit into a response about something else, the most severe first.
     pub(crate) fn most_severe<'a>(review: &Review, findings: impl Iterator<Item = &'a Finding>) -> Vec<Self> {
         let mut findings: Vec<_> = findings.collect();
@@ -152,11 +170,13 @@ impl From<&Finding> for Issue {
             status: finding.status,
             title: found.title.clone(),
             description: text(&found.description),
-            file: location.map(|location| location.file.clone()),
+            file: location.and_then(Location::file).map(str::to_owned),
+            side: location.and_then(Location::old_side),
+            text: location.and_then(Location::other_text),
             line_start: lines.map(|lines| lines.start),
             line_end: lines.map(|lines| lines.end),
             anchor: anchor.map(|anchor| anchor.state),
-            raised_at: raised.map(format_location),
+            raised_at: raised.map(ToString::to_string),
             likely_fixed: anchor.and_then(|anchor| anchor.likely_fixed.then_some(true)),
             code_snippet: text(&found.code_snippet),
             suggestion: text(&found.suggestion),
@@ -176,14 +196,6 @@ impl From<&Finding> for Issue {
             proposer_says: finding.reply.clone().map(|reply| ProposerReply { note: text(&reply.note), ..reply }),
             resolution: finding.resolution.clone().map(|last| Resolution { note: text(&last.note), ..last }),
         }
-    }
-}
-
-fn format_location(location: &Location) -> String {
-    match location.lines {
-        Some(lines) if lines.start == lines.end => format!("{}:{}", location.file, lines.start),
-        Some(lines) => format!("{}:{}-{}", location.file, lines.start, lines.end),
-        None => location.file.clone(),
     }
 }
 

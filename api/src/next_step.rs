@@ -41,18 +41,18 @@ fn sentence(review: &Review, turn: &Turn) -> &'static str {
             "In the queue: each free seat is for a different reviewer, who takes it with claim_review."
         }
         (_, TurnTool::ClaimReview) => "In the queue: a reviewer takes it with claim_review.",
-        (_, TurnTool::SubmitVerdict) => match turn.why {
-            TurnReason::Message => {
-                "The reviewer reads the new message with get_discussion and answers with submit_verdict, or with add_message."
-            }
-            TurnReason::CounterPatchAccepted => {
-                "The counter-patch was accepted: the reviewer reads the content with get_proposal and answers with submit_verdict."
-            }
-            TurnReason::CounterPatchRejected => {
-                "The counter-patch was rejected: the reviewer answers with submit_verdict."
-            }
-            _ => "Under review: the reviewer reads with get_proposal and answers with submit_verdict.",
-        },
+        (_, TurnTool::SubmitVerdict) if turn.why == TurnReason::Message => {
+            "The reviewer reads the new message with get_discussion and answers with submit_verdict, or with add_message."
+        }
+        (_, TurnTool::SubmitVerdict) if turn.why == TurnReason::CounterPatchAccepted => {
+            "The counter-patch was accepted: the reviewer reads the content with get_proposal and answers with submit_verdict."
+        }
+        (_, TurnTool::SubmitVerdict) if turn.why == TurnReason::CounterPatchRejected => {
+            "The counter-patch was rejected: the reviewer answers with submit_verdict."
+        }
+        (_, TurnTool::SubmitVerdict) => {
+            "Under review: the reviewer reads with get_proposal and answers with submit_verdict."
+        }
         (_, TurnTool::UpdateIssue) => {
             "The proposer answered an issue: its reviewer decides with update_issue, and may vote again with submit_verdict."
         }
@@ -71,10 +71,12 @@ fn sentence(review: &Review, turn: &Turn) -> &'static str {
         (_, TurnTool::CreateReview) => {
             "The proposer reads verdict_reason, then revises with create_review(review_id=...), answers an issue with update_issue, or asks with add_message."
         }
-        (_, TurnTool::CloseReview) => match review.status {
-            Status::Rejected => "Rejected as a whole. The proposer calls close_review and tries another approach.",
-            Status::Cancelled => "Cancelled. The proposer calls close_review.",
-            _ => "Approved. The proposer lands exactly this content, then calls close_review.",
-        },
+        (_, TurnTool::CloseReview) if review.status == Status::Rejected => {
+            "Rejected as a whole. The proposer calls close_review and tries another approach."
+        }
+        (_, TurnTool::CloseReview) if review.status == Status::Cancelled => {
+            "Cancelled. The proposer calls close_review."
+        }
+        (_, TurnTool::CloseReview) => "Approved. The proposer lands exactly this content, then calls close_review.",
     }
 }

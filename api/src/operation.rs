@@ -214,10 +214,11 @@ operations! {
     /// (does not change the status) or rejected (rejects the whole idea); all except approved need a reason. Pass
     /// claim_generation from claim_review (or the reviewer_id you claimed with) and content_hash, so that you sign
     /// exactly what you read. counter_patch offers a better diff, only with changes_requested or comment. issues are
-    /// problems, each with severity, title and, if it has one, a location (file, line_start, line_end, code_snippet).
-    /// The broker checks the location, links duplicates, tracks issues through later rounds, and lets an open critical
-    /// issue block approval if the policy says so; suggestions never block. In a later round raise new issues only on
-    /// lines that changed since, unless critical. Returns the review's status and, in consensus, the votes, the missing
+    /// problems, each with severity, title and, if it has one, a location (file, line_start, line_end, code_snippet;
+    /// side="old" for removed lines, in="description" for lines of a plan). The broker checks the location, links
+    /// duplicates, tracks issues through later rounds, and lets an open critical issue block approval if the policy says
+    /// so; suggestions never block. In a later round raise new issues only on lines that changed since, unless critical.
+    /// Returns the review's status and, in consensus, the votes, the missing
     /// ones (waiting_for) and why. A new verdict on the same round replaces your earlier one.
     SubmitVerdict(verdicts::VerdictRequest) -> verdicts::VerdictResponse {
         tool "submit_verdict", "Submit a verdict", Reviewer, Change,

@@ -3,8 +3,10 @@
 pub mod anchor;
 pub mod duplicate;
 pub mod grounding;
+mod location;
 mod raw;
 
+pub use location::{Lines, LocatedText, Location};
 pub use raw::{BadFinding, RawFinding, validate_findings};
 
 use crate::{consensus::Policy, content::ContentHash, credential::Authority, time::Timestamp};
@@ -80,21 +82,6 @@ impl FindingNumber {
     }
 }
 
-/// Lines of a file, counted from 1, `end` included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Lines {
-    pub start: u32,
-    pub end: u32,
-}
-
-/// The location of a finding: in the file after the change or, if the change deletes the file, before it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Location {
-    pub file: String,
-    /// `None` for the whole file.
-    pub lines: Option<Lines>,
-}
-
 /// Whether the file, lines and quote of a finding exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
@@ -120,7 +107,7 @@ pub struct NewFinding {
     pub location: Option<Location>,
     pub title: String,
     pub description: Option<String>,
-    /// A quote of the code it is about.
+    /// A quote of the lines it is about.
     pub code_snippet: Option<String>,
     /// What to write instead.
     pub suggestion: Option<String>,

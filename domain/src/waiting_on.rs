@@ -172,10 +172,7 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
                 name: Some(claim.by.clone()),
                 why: asked.why,
                 since: asked.since.into(),
-                tool: match asked.why {
-                    TurnReason::IssueAnswered => TurnTool::UpdateIssue,
-                    _ => TurnTool::AddMessage,
-                },
+                tool: if asked.why == TurnReason::IssueAnswered { TurnTool::UpdateIssue } else { TurnTool::AddMessage },
             }));
         }
         Some(_) | None => {}

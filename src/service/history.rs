@@ -15,7 +15,7 @@ use api::{
     },
 };
 use domain::{
-    finding::{FindingNumber, FindingStatus},
+    finding::{FindingNumber, FindingStatus, Location},
     query::EventOrder,
     review::{Event, FindingRaised, FindingResolved, FindingUpdated, Review, Round},
     text::{ellipsize, escape, short_commit},
@@ -269,7 +269,9 @@ fn raised(raised: &FindingRaised) -> RaisedIssue {
         issue_id: raised.number.to_string(),
         severity: raised.found.severity,
         title: raised.found.title.clone(),
-        file: location.map(|location| location.file.clone()),
+        file: location.and_then(Location::file).map(str::to_owned),
+        side: location.and_then(Location::old_side),
+        text: location.and_then(Location::other_text),
         line_start: location.and_then(|location| location.lines).map(|lines| lines.start),
         is_suggestion: (!raised.found.is_issue).then_some(true),
         duplicate_of: raised.duplicate.map(|duplicate| duplicate.first.to_string()),

@@ -1,5 +1,6 @@
 //! What the broker does with reviews, whichever interface is used.
 
+mod anchored_findings;
 mod anchors;
 mod bad_input;
 mod clock_changes;

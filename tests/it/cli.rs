@@ -1,5 +1,6 @@
 //! The commands of the command line.
 
+mod anchored_issues;
 mod contract;
 mod demo;
 mod doctor;

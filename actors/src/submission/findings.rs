@@ -1,19 +1,22 @@
 //! Grounds findings in the files they refer to, and finds their lines again in a new content. Git reads the files, so
 //! this runs in the caller's task.
 
+mod late;
+
 use super::Submissions;
 use crate::error::BrokerError;
 use domain::{
     content::Content,
     diff::{AffectedFile, Operation},
     finding::{
-        Anchor, Finding, FindingNumber, Grounding, Lines, Location, NewFinding,
-        anchor::{changed_lines, is_as_suggested, project_all},
-        grounding::{FileText, Grounded, Sides, ground},
+        Anchor, Finding, FindingNumber, Grounding, Lines, LocatedText, Location, NewFinding,
+        anchor::{is_as_suggested, project_all},
+        grounding::{FileText, Grounded, ProposalTexts, Sides, ground},
     },
-    review::{FindingRaised, OfferedFindings, Review, Seat},
+    review::{DiffSide, FindingRaised, OfferedFindings, Review, Seat},
 };
 use git::{FileContent, FileVersions};
+use late::{ChangesSince, ContentFiles, path_after};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -32,19 +35,27 @@ impl Submissions {
         findings: Vec<NewFinding>,
     ) -> Result<OfferedFindings, BrokerError> {
         let content = self.shared.find_content(&review.round.content_hash).await?;
-        let files = self.read_files(review, &content, paths_of(&findings)).await;
+        let findings: Vec<_> = findings.into_iter().map(|found| with_path_before(found, &content)).collect();
+        let texts = texts_of(findings.iter().filter_map(|found| found.location.as_ref()));
+        let base = self.read_base_files(review, &content, paths_before(&texts)).await;
         let before = match seat.and_then(|seat| seat.reviewed.as_ref()) {
-            Some(reviewed) if reviewed.content_hash != review.round.content_hash && content.diff.is_some() => {
+            Some(reviewed) if reviewed.content_hash != review.round.content_hash => {
                 let before = self.shared.find_content(&reviewed.content_hash).await?;
-                Some(self.read_files(review, &before, paths_of(&findings)).await)
+                let files = match content.diff {
+                    Some(_) => self.read_files(review, &before, paths_in(&before, &texts)).await,
+                    None => Err("the proposal has no diff".to_owned()),
+                };
+                Some(ContentFiles { content: before, files })
             }
             Some(_) | None => None,
         };
+        let files = self.read_files(review, &content, paths_in(&content, &texts)).await;
+        let now = ContentFiles { content, files };
         let numbers = self.finding_numbers(findings.len());
         let ground_all = move || {
-            let changed = before.and_then(|before| changed_since(&files, &before));
-            let numbered = numbers.zip(findings);
-            numbered.map(|(number, found)| offer(number, found, &content, &files, changed.as_ref())).collect()
+            let changes = before.map(|before| ChangesSince::new(&before, &now, texts));
+            let offer = |(number, found)| offer(number, found, &now, &base, changes.as_ref());
+            numbers.zip(findings).map(offer).collect()
         };
         let list = tokio::task::spawn_blocking(ground_all).await;
         let list = list.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?;
@@ -64,22 +75,40 @@ impl Submissions {
         let mut anchors = Vec::new();
         for (hash, findings) in by_content {
             let raised_on = self.shared.find_content(&hash).await?;
-            let locations = || findings.iter().filter_map(|finding| finding.found.location.as_ref());
-            let old_paths: BTreeSet<_> = locations().map(|location| location.file.clone()).collect();
+            let texts = texts_of(findings.iter().filter_map(|finding| finding.found.location.as_ref()));
+            let old_paths = paths_after(&texts);
             let new_paths = old_paths.iter().map(|path| path_in(&raised_on, next, path)).collect();
-            let (old, new) =
-                tokio::join!(self.read_files(review, &raised_on, old_paths), self.read_files(review, next, new_paths));
-            // A diff that does not apply has no files to look at. The next round may have.
-            let (Ok(old), Ok(new)) = (old, new) else { continue };
-            let next = Arc::clone(next);
-            let locate = move || locate(&findings, &raised_on, &old, &next, &new);
-            let located = tokio::task::spawn_blocking(locate).await;
+            let base_paths = paths_before(&texts);
+            let (old, new, old_base, new_base) = tokio::join!(
+                self.read_files(review, &raised_on, old_paths),
+                self.read_files(review, next, new_paths),
+                self.read_base_files(review, &raised_on, base_paths.clone()),
+                self.read_base_files(review, next, base_paths),
+            );
+            let old = Version { content: raised_on, files: old.ok(), base: old_base.ok() };
+            let new = Version { content: Arc::clone(next), files: new.ok(), base: new_base.ok() };
+            let located = tokio::task::spawn_blocking(move || locate(&findings, &old, &new)).await;
             anchors.extend(located.map_err(|error| BrokerError::CheckFailed { why: error.to_string() })?);
         }
         Ok(anchors)
     }
 
     async fn read_files(&self, review: &Review, content: &Content, paths: BTreeSet<String>) -> Files {
+        self.read_versions(review, content, content.diff.as_deref(), paths).await
+    }
+
+    /// Reads only what is before the change, so it does not matter whether the diff applies.
+    async fn read_base_files(&self, review: &Review, content: &Content, paths: BTreeSet<String>) -> Files {
+        self.read_versions(review, content, None, paths).await
+    }
+
+    async fn read_versions(
+        &self,
+        review: &Review,
+        content: &Content,
+        diff: Option<&str>,
+        paths: BTreeSet<String>,
+    ) -> Files {
         let paths: Vec<_> = paths.into_iter().collect();
         if paths.is_empty() {
             return Ok(HashMap::new());
@@ -87,40 +116,79 @@ impl Submissions {
         let repository = self.repository(review).map_err(|error| error.to_string())?;
         let base = match &content.diff {
             Some(_) => content.base_commit.clone(),
-            None => repository.resolve_base(None).await.map_err(|error| error.to_string())?,
+            None => Box::pin(repository.resolve_base(None)).await.map_err(|error| error.to_string())?,
         };
-        let sides = repository.read_files(base.as_deref(), content.diff.as_deref(), &paths).await;
-        Ok(paths.into_iter().zip(sides.map_err(|error| error.to_string())?).collect())
+        // Boxed, because several of these large futures run at once.
+        let versions = Box::pin(repository.read_files(base.as_deref(), diff, &paths)).await;
+        Ok(paths.into_iter().zip(versions.map_err(|error| error.to_string())?).collect())
     }
 }
 
-fn paths_of(findings: &[NewFinding]) -> BTreeSet<String> {
-    findings.iter().filter_map(|finding| finding.location.as_ref()).map(|location| location.file.clone()).collect()
+fn texts_of<'a>(locations: impl Iterator<Item = &'a Location>) -> BTreeSet<LocatedText> {
+    locations.map(|location| location.text.clone()).collect()
+}
+
+/// The files whose new side the texts are.
+fn paths_after(texts: &BTreeSet<LocatedText>) -> BTreeSet<String> {
+    paths_on(DiffSide::New, texts).map(str::to_owned).collect()
+}
+
+/// The files whose old side the texts are.
+fn paths_before(texts: &BTreeSet<LocatedText>) -> BTreeSet<String> {
+    paths_on(DiffSide::Old, texts).map(str::to_owned).collect()
+}
+
+/// The files of the texts on both sides of a content.
+fn paths_in(content: &Content, texts: &BTreeSet<LocatedText>) -> BTreeSet<String> {
+    let before = paths_on(DiffSide::Old, texts).flat_map(|path| [path, path_after(content, path)]);
+    paths_on(DiffSide::New, texts).chain(before).map(str::to_owned).collect()
+}
+
+fn paths_on(wanted: DiffSide, texts: &BTreeSet<LocatedText>) -> impl Iterator<Item = &str> {
+    texts.iter().filter_map(move |text| match text {
+        LocatedText::File { path, side } => (*side == wanted).then_some(path.as_str()),
+        LocatedText::Description => None,
+    })
+}
+
+/// On the old side a renamed or copied file has its old path. Reviewers may give the new one.
+fn with_path_before(mut found: NewFinding, content: &Content) -> NewFinding {
+    if let Some(Location { text: LocatedText::File { path, side: DiffSide::Old }, .. }) = &mut found.location {
+        let file = content.files.iter().find(|file| file.path == *path);
+        if let Some(old_path) = file.and_then(|file| file.old_path.as_ref()) {
+            path.clone_from(old_path);
+        }
+    }
+    found
 }
 
 /// A finding with its location corrected to the lines that it quotes.
 fn offer(
     number: FindingNumber,
     found: NewFinding,
-    content: &Content,
-    files: &Files,
-    changed: Option<&Changed>,
+    now: &ContentFiles,
+    base: &Files,
+    changes: Option<&ChangesSince>,
 ) -> FindingRaised {
-    let file = found.location.as_ref().map(|location| location.file.as_str());
-    let prose = [Some(&*content.intent), content.description.as_deref(), content.diff.as_deref()];
-    let prose: Vec<_> = prose.into_iter().flatten().collect();
-    let sides = file.map(|file| match files {
-        Ok(files) => files.get(file).map_or(UNKNOWN, sides_of),
+    let content = &now.content;
+    let (intent, description, diff) = (&*content.intent, content.description.as_deref(), content.diff.as_deref());
+    let source = found.location.as_ref().and_then(|location| match &location.text {
+        LocatedText::File { path, side: DiffSide::New } => Some((path, &now.files)),
+        LocatedText::File { path, side: DiffSide::Old } => Some((path, base)),
+        LocatedText::Description => None,
+    });
+    let sides = source.map(|(path, files)| match files {
+        Ok(files) => files.get(path).map_or(UNKNOWN, sides_of),
         Err(_) => UNKNOWN,
     });
-    let Grounded { grounding, location } = ground(&found, sides, &prose);
-    let grounding = match (grounding, files) {
-        (Grounding::Unchecked { .. }, Err(why)) if file.is_some() => Grounding::Unchecked { why: why.clone() },
+    let Grounded { grounding, location } = ground(&found, sides, ProposalTexts { intent, description, diff });
+    let grounding = match (grounding, source) {
+        (Grounding::Unchecked { .. }, Some((_, Err(why)))) => Grounding::Unchecked { why: why.clone() },
         (grounding, _) => grounding,
     };
-    let is_late = changed.and_then(|changed| is_on_changed_lines(location.as_ref(), changed)) == Some(false);
+    let late = changes.is_some_and(|changes| changes.is_late(location.as_ref()));
     let found = NewFinding { location, ..found };
-    FindingRaised { number, found, grounding, late: is_late, oscillating: false, duplicate: None }
+    FindingRaised { number, found, grounding, late, oscillating: false, duplicate: None }
 }
 
 const UNKNOWN: Sides<'static> = Sides { after: FileText::Unknown, before: FileText::Unknown };
@@ -138,41 +206,6 @@ fn text_of(stored: &FileContent) -> FileText<'_> {
     }
 }
 
-/// The changed lines of each file.
-type Changed = HashMap<String, Touched>;
-
-enum Touched {
-    Lines(Vec<Lines>),
-    /// Whether the file changed; its lines cannot be compared.
-    Whole(bool),
-}
-
-/// Compares each file once; `None` if the files of a content cannot be read.
-fn changed_since(now: &Files, before: &Files) -> Option<Changed> {
-    let (Ok(now), Ok(before)) = (now, before) else { return None };
-    let touched = |(path, now): (&String, &FileVersions)| {
-        let touched = match (&before.get(path)?.after, &now.after) {
-            (FileContent::Text(before), FileContent::Text(now)) => Touched::Lines(changed_lines(before, now)),
-            (before, now) => Touched::Whole(before != now),
-        };
-        Some((path.clone(), touched))
-    };
-    Some(now.iter().filter_map(touched).collect())
-}
-
-/// Whether the location overlaps changed lines. A finding without a location does not.
-fn is_on_changed_lines(location: Option<&Location>, changed: &Changed) -> Option<bool> {
-    let Some(location) = location else { return Some(false) };
-    Some(match changed.get(&location.file)? {
-        Touched::Lines(changed) => changed.iter().any(|lines| location.lines.is_none_or(|own| overlap(own, *lines))),
-        Touched::Whole(touched) => *touched,
-    })
-}
-
-const fn overlap(a: Lines, b: Lines) -> bool {
-    a.start <= b.end && b.start <= a.end
-}
-
 /// The path of a file of `old` in `new`. It differs only if one of the two renames the file; a copy leaves the original
 /// in place.
 fn path_in(old: &Content, new: &Content, path: &str) -> String {
@@ -187,43 +220,72 @@ fn path_in(old: &Content, new: &Content, path: &str) -> String {
     target.map_or(source, |file| &file.path).to_owned()
 }
 
-/// Locates findings of the content they were raised on in the next one. Compares each file once.
-fn locate(
-    findings: &[Arc<Finding>],
-    raised_on: &Content,
-    old: &HashMap<String, FileVersions>,
-    next: &Content,
-    new: &HashMap<String, FileVersions>,
-) -> Vec<(FindingNumber, Anchor)> {
-    let mut by_file: BTreeMap<&str, Vec<(&Finding, Location)>> = BTreeMap::new();
+/// A content with the files that findings refer to. Files that cannot be read are `None`: a diff that does not apply has
+/// no files to look at, but the next round may have.
+struct Version {
+    content: Arc<Content>,
+    files: Option<HashMap<String, FileVersions>>,
+    base: Option<HashMap<String, FileVersions>>,
+}
+
+/// Locates findings of the content they were raised on in the next one. Compares each text once.
+fn locate(findings: &[Arc<Finding>], old: &Version, new: &Version) -> Vec<(FindingNumber, Anchor)> {
+    let mut by_text: BTreeMap<&LocatedText, Vec<(&Finding, Location)>> = BTreeMap::new();
     for finding in findings {
         if let Some(location) = &finding.found.location {
-            by_file.entry(&location.file).or_default().push((finding, location.clone()));
+            by_text.entry(&location.text).or_default().push((finding, location.clone()));
         }
     }
     let mut anchors = Vec::new();
-    for (file, findings) in by_file {
-        let path = path_in(raised_on, next, file);
-        let (Some(old), Some(new)) = (old.get(file), new.get(&path)) else { continue };
-        let is_of_deleted = old.after == FileContent::Absent;
-        let FileContent::Text(old) = (if is_of_deleted { &old.before } else { &old.after }) else { continue };
-        let new = if is_of_deleted && new.after == FileContent::Absent { &new.before } else { &new.after };
-        if *new == FileContent::TooLarge {
-            continue;
-        }
+    for (text, findings) in by_text {
+        let Some((old, new, new_name)) = versions_of(text, old, new) else { continue };
         let (findings, locations): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
-        let projected = project_all(&locations, old, text_of(new), &path);
+        let projected = project_all(&locations, old, new, &new_name);
         for ((finding, location), anchor) in findings.into_iter().zip(&locations).zip(projected) {
-            let likely_fixed = match (finding.found.suggestion.as_deref(), new) {
-                (Some(suggestion), FileContent::Text(new)) => {
+            // The proposer does not write the old side.
+            let suggestion = finding.found.suggestion.as_deref().filter(|_| location.old_side().is_none());
+            let likely_fixed = match (suggestion, new) {
+                (Some(suggestion), FileText::Text(new)) => {
                     is_as_suggested(suggestion, &lines_of(old, location), new, &anchor)
                 }
-                _ => false,
+                (Some(_), FileText::Binary | FileText::Absent | FileText::Unknown) | (None, _) => false,
             };
             anchors.push((finding.number, Anchor { likely_fixed, ..anchor }));
         }
     }
     anchors
+}
+
+/// A text in the old and in the new content, and its name in the new one. `None` if they cannot be compared.
+fn versions_of<'a>(
+    text: &LocatedText,
+    old: &'a Version,
+    new: &'a Version,
+) -> Option<(&'a str, FileText<'a>, LocatedText)> {
+    let (old, new, name) = match text {
+        LocatedText::Description => {
+            let new = new.content.description.as_deref().map_or(FileText::Absent, FileText::Text);
+            return Some((old.content.description.as_deref()?, new, LocatedText::Description));
+        }
+        LocatedText::File { path, side: DiffSide::Old } => {
+            (&old.base.as_ref()?.get(path)?.before, &new.base.as_ref()?.get(path)?.before, text.clone())
+        }
+        LocatedText::File { path, side: side @ DiffSide::New } => {
+            let new_path = path_in(&old.content, &new.content, path);
+            let (old, new) = (old.files.as_ref()?.get(path)?, new.files.as_ref()?.get(&new_path)?);
+            let is_of_deleted = old.after == FileContent::Absent;
+            let old = if is_of_deleted { &old.before } else { &old.after };
+            let new = if is_of_deleted && new.after == FileContent::Absent { &new.before } else { &new.after };
+            (old, new, LocatedText::File { path: new_path, side: *side })
+        }
+    };
+    match (old, new) {
+        (FileContent::Text(old), FileContent::Text(_) | FileContent::Binary | FileContent::Absent) => {
+            Some((old, text_of(new), name))
+        }
+        (FileContent::Text(_), FileContent::TooLarge)
+        | (FileContent::Binary | FileContent::Absent | FileContent::TooLarge, _) => None,
+    }
 }
 
 fn lines_of(text: &str, location: &Location) -> String {

@@ -46,7 +46,8 @@ pub struct Args {
     /// Summary in a sentence or two
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// Add an issue: 'high src/a.rs:10-12 title: text'; severity critical, high, medium or low; the location is optional
+    /// Add an issue: 'high src/a.rs:10-12 title: text'; severity critical, high, medium or low; the location is optional:
+    /// old:src/a.rs:10 is a line before the change, description:3 a line of the description
     #[arg(long = "issue", value_name = "ISSUE")]
     issues: Vec<String>,
     /// Add a suggestion that does not block, in the format of --issue without a severity
@@ -176,7 +177,9 @@ fn template(review: &ReviewStatusResponse) -> String {
         "verdict: \n\n\n<!-- {}: {intent}\n\nAfter \"verdict:\" approved, changes_requested, rejected or comment.\n\
          Below it the reason. Then what you have found, each under a heading:\n\n\
          ## issue high src/a.rs:10-12 the title\nWhat happens, when, and why it matters.\n\n\
-         ## suggestion a better name\n\nWithout a verdict nothing is sent. -->\n",
+         ## suggestion a better name\n\n\
+         old:src/a.rs:10 is a line before the change, description:3 a line of the description.\n\
+         Without a verdict nothing is sent. -->\n",
         review.head.number
     )
 }

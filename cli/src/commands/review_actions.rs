@@ -17,6 +17,7 @@ use api::{
 };
 use domain::{
     credential::Authority,
+    finding::Location,
     review::{MessageAnchor, Recipient, Role},
     text::escape,
 };
@@ -117,7 +118,7 @@ pub struct CommentArgs {
     /// Issue that the message is about
     #[arg(long, value_name = "I-41")]
     issue: Option<String>,
-    /// File and lines that the message is about: PATH, PATH:3 or PATH:3-5
+    /// File and lines that the message is about: PATH, PATH:3 or PATH:3-5; old:PATH:3 before the change; description:3
     #[arg(long, value_name = "PATH[:LINES]")]
     on: Option<String>,
     /// Role to write in [default: proposer for your own proposal, reviewer with a seat, else operator]
@@ -139,20 +140,16 @@ pub(crate) async fn comment(args: CommentArgs) -> Result<(), CliError> {
 }
 
 fn anchor(issue: Option<String>, on: Option<&str>) -> Option<MessageAnchor> {
-    let (file, line_start, line_end) = match on {
-        None => (None, None, None),
-        Some(place) => {
-            let lines = |text: &str| {
-                let (start, end) = text.split_once('-').unwrap_or((text, text));
-                Some((start.parse().ok()?, end.parse().ok()?))
-            };
-            match place.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
-                Some((file, (start, end))) => (Some(file.to_owned()), Some(start), Some(end)),
-                None => (Some(place.to_owned()), None, None),
-            }
-        }
+    let on = on.map(|on| Location::parse(on).unwrap_or_else(|| Location::in_file(on, None)));
+    let lines = on.as_ref().and_then(|on| on.lines);
+    let anchor = MessageAnchor {
+        issue,
+        file: on.as_ref().and_then(Location::file).map(str::to_owned),
+        line_start: lines.map(|lines| lines.start),
+        line_end: lines.map(|lines| lines.end),
+        side: on.as_ref().and_then(Location::old_side),
+        text: on.as_ref().and_then(Location::other_text),
     };
-    let anchor = MessageAnchor { issue, file, line_start, line_end, ..MessageAnchor::default() };
     (anchor != MessageAnchor::default()).then_some(anchor)
 }
 

@@ -61,13 +61,7 @@ fn status(issue: &Issue) -> Cell {
     }
 }
 
-/// `src/a.rs:10-12`
-fn location(issue: &Issue) -> String {
-    let Some(file) = &issue.file else { return String::new() };
-    let file = one_line(file);
-    match (issue.line_start, issue.line_end) {
-        (Some(start), Some(end)) if end > start => format!("{file}:{start}-{end}"),
-        (Some(start), _) => format!("{file}:{start}"),
-        (None, _) => file,
-    }
+/// `src/a.rs:10-12`, `old:src/a.rs:10` or `description:3`
+pub(crate) fn location(issue: &Issue) -> String {
+    issue.location().map(|location| one_line(&location.to_string())).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 
 mod alignment;
 
-use super::{Anchor, AnchorState, Lines, Location, grounding::FileText};
+use super::{Anchor, AnchorState, Lines, LocatedText, Location, grounding::FileText};
 use crate::text::collapse_spaces;
 use alignment::{Aligned, Hunk, is_certain, moved_to};
 use std::ops::Range;
@@ -11,13 +11,13 @@ use std::ops::Range;
 /// The least characters of inline code in a suggestion. Shorter code occurs everywhere.
 const MIN_INLINE_CHARS: usize = 4;
 
-/// Locates `locations` of the file with text `old` in the `new` text of the file, which is now at `new_path`.
-pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_path: &str) -> Vec<Anchor> {
+/// Locates `locations` of the text `old` in its `new` version, which is called `new_name` now.
+pub fn project_all(locations: &[Location], old: &str, new: FileText<'_>, new_name: &LocatedText) -> Vec<Anchor> {
     let texts = Texts::new(old, new);
-    locations.iter().map(|location| texts.project(location, new_path)).collect()
+    locations.iter().map(|location| texts.project(location, new_name)).collect()
 }
 
-/// A file before and after.
+/// A text before and after.
 struct Texts<'a> {
     new: FileText<'a>,
     aligned: Option<Aligned<'a>>,
@@ -32,15 +32,15 @@ impl<'a> Texts<'a> {
         Self { new, aligned }
     }
 
-    fn project(&self, location: &Location, new_path: &str) -> Anchor {
-        let whole = |state| anchor(state, Some(Location { file: new_path.to_owned(), lines: None }));
+    fn project(&self, location: &Location, new_name: &LocatedText) -> Anchor {
+        let whole = |state| anchor(state, Some(Location { text: new_name.clone(), lines: None }));
         match (self.new, location.lines) {
             (FileText::Absent, _) => anchor(AnchorState::Gone, None),
             (FileText::Unknown, _) | (FileText::Binary, Some(_)) => whole(AnchorState::Modified),
-            (FileText::Text(_) | FileText::Binary, None) => whole(standing(location.file == new_path)),
+            (FileText::Text(_) | FileText::Binary, None) => whole(standing(location.text == *new_name)),
             (FileText::Text(_), Some(lines)) => {
                 match self.aligned.as_ref().and_then(|texts| Some((range(lines, texts.old.len())?, texts))) {
-                    Some((range, texts)) => project_lines(location, &range, texts, new_path),
+                    Some((range, texts)) => project_lines(location, &range, texts, new_name),
                     None => whole(AnchorState::Modified),
                 }
             }
@@ -48,11 +48,11 @@ impl<'a> Texts<'a> {
     }
 }
 
-fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_path: &str) -> Anchor {
-    let at = |found: Range<usize>| Some(Location { file: new_path.to_owned(), lines: line_numbers(&found) });
+fn project_lines(location: &Location, lines: &Range<usize>, texts: &Aligned<'_>, new_name: &LocatedText) -> Anchor {
+    let at = |found: Range<usize>| Some(Location { text: new_name.clone(), lines: line_numbers(&found) });
     if let Some(start) = stands_at(lines, texts) {
         let found = start..start + lines.len();
-        let is_exact = location.file == new_path && found == *lines;
+        let is_exact = location.text == *new_name && found == *lines;
         return anchor(standing(is_exact), at(found));
     }
     let region = texts.region(lines);
@@ -98,6 +98,11 @@ pub fn changed_lines(old: &str, new: &str) -> Vec<Lines> {
         }
     }
     changed.iter().filter_map(line_numbers).collect()
+}
+
+/// The lines of `old` that are not in `new`.
+pub fn removed_lines(old: &str, new: &str) -> Vec<Lines> {
+    Aligned::new(old, new).hunks.iter().filter_map(|hunk| line_numbers(&hunk.before)).collect()
 }
 
 /// As zero-based positions in a text of `count` lines, if it has them.

@@ -1,6 +1,7 @@
-use super::{Anchor, changed_lines, project_all};
+use super::{Anchor, changed_lines, project_all, removed_lines};
 use crate::finding::grounding::FileText;
-use crate::finding::{AnchorState, Lines, Location};
+use crate::finding::{AnchorState, Lines, LocatedText, Location};
+use crate::review::DiffSide;
 use proptest::prelude::*;
 
 const OLD: &str = "\
@@ -20,11 +21,12 @@ fn close(file: File) -> Result<(), Error> {
 ";
 
 fn location(start: u32, end: u32) -> Location {
-    Location { file: "a.rs".into(), lines: Some(Lines { start, end }) }
+    Location::in_file("a.rs", Some(Lines { start, end }))
 }
 
 pub(super) fn project(location: &Location, old: &str, new: FileText<'_>, new_path: &str) -> Anchor {
-    project_all(std::slice::from_ref(location), old, new, new_path).remove(0)
+    let new_name = Location::in_file(new_path, None).text;
+    project_all(std::slice::from_ref(location), old, new, &new_name).remove(0)
 }
 
 fn shown(projection: &Anchor) -> String {
@@ -86,7 +88,7 @@ fn a_twin_is_never_taken_for_the_line_itself() {
 
 #[test]
 fn a_file_is_known_by_its_path() {
-    let whole = Location { file: "a.rs".into(), lines: None };
+    let whole = Location::in_file("a.rs", None);
     let state = |location: &Location, new, path| project(location, OLD, new, path).state;
     assert_eq!(state(&whole, FileText::Text("other"), "a.rs"), AnchorState::Exact);
     assert_eq!(state(&whole, FileText::Binary, "b.rs"), AnchorState::Moved);
@@ -121,6 +123,40 @@ fn changed_lines_are_those_written_anew_and_both_sides_of_a_seam() {
     assert_eq!(changed("", "a\nb\n"), [(1, 2)]);
 }
 
+#[test]
+fn removed_lines_are_counted_in_the_old_text() {
+    let removed = |old: &str, new: &str| -> Vec<_> {
+        removed_lines(old, new).iter().map(|lines| (lines.start, lines.end)).collect()
+    };
+    assert_eq!(removed("a\nb\nc\n", "a\nb\nc\nd\n"), []);
+    assert_eq!(removed("a\nb\nc\n", "a\nx\ny\nc\n"), [(2, 2)]);
+    assert_eq!(removed("a\nb\nc\nd\ne\n", "b\ne\n"), [(1, 1), (3, 4)]);
+    assert_eq!(removed("a\nb\n", ""), [(1, 2)]);
+}
+
+#[test]
+fn lines_of_the_old_side_and_of_the_description_stay_there() {
+    let old_side = LocatedText::File { path: "a.rs".into(), side: DiffSide::Old };
+    let inserted = format!("// new\n{OLD}");
+    let changed = OLD.replace("check_the_header_of", "verify_the_header_of");
+    let deleted = OLD.replace("    check_the_header_of(&file)?;\n", "");
+    for text in [old_side, LocatedText::Description] {
+        let location = Location { text: text.clone(), lines: Some(Lines { start: 5, end: 5 }) };
+        for (new, state, line) in [
+            (FileText::Text(OLD), AnchorState::Exact, Some(5)),
+            (FileText::Text(&inserted), AnchorState::Moved, Some(6)),
+            (FileText::Text(&changed), AnchorState::Modified, Some(5)),
+            (FileText::Text(&deleted), AnchorState::Gone, None),
+            (FileText::Absent, AnchorState::Gone, None),
+        ] {
+            let anchor = project_all(std::slice::from_ref(&location), OLD, new, &text).remove(0);
+            let expected =
+                line.map(|line| Location { text: text.clone(), lines: Some(Lines { start: line, end: line }) });
+            assert_eq!((anchor.state, anchor.location), (state, expected));
+        }
+    }
+}
+
 /// The worst cases that we know of; without a limit one of them takes a quarter of a minute.
 #[test]
 fn large_texts_are_projected_all_the_same() {
@@ -132,7 +168,7 @@ fn large_texts_are_projected_all_the_same() {
     let longer = "}\n".repeat(60_100);
     for (old, new) in [(&plain, &shuffled), (&plain, &spread), (&alike, &longer), (&alike, &plain)] {
         let locations: Vec<_> = (1..60_000).step_by(25_000).map(|line| location(line, line + 20)).collect();
-        for said in project_all(&locations, old, FileText::Text(new), "a.rs") {
+        for said in project_all(&locations, old, FileText::Text(new), &location(1, 1).text) {
             assert_ne!(said.state, AnchorState::Exact);
         }
     }

@@ -65,14 +65,14 @@ pub fn is_same(a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
 #[derive(Debug, Clone, Copy)]
 enum Nearness {
     Lines,
-    /// One is about the whole file, or both are about the whole proposal.
+    /// One is about the whole text, or both are about the whole proposal.
     File,
 }
 
 fn nearness(a: Option<&Location>, b: Option<&Location>) -> Option<Nearness> {
     match (a, b) {
         (None, None) => Some(Nearness::File),
-        (Some(a), Some(b)) if a.file == b.file => match (a.lines, b.lines) {
+        (Some(a), Some(b)) if a.text == b.text => match (a.lines, b.lines) {
             (Some(a), Some(b)) => are_near(a, b).then_some(Nearness::Lines),
             (None, _) | (_, None) => Some(Nearness::File),
         },

@@ -1,9 +1,10 @@
 use super::{Comparable, is_same};
-use crate::finding::{FindingKind, Lines, Location};
+use crate::finding::{FindingKind, Lines, LocatedText, Location};
+use crate::review::DiffSide;
 use proptest::prelude::*;
 
 fn location(file: &str, start: u32, end: u32) -> Location {
-    Location { file: file.into(), lines: Some(Lines { start, end }) }
+    Location::in_file(file, Some(Lines { start, end }))
 }
 
 fn told<'a>(location: &'a Location, title: &'a str, description: &'a str) -> Comparable<'a> {
@@ -53,7 +54,15 @@ fn the_same_text_elsewhere_is_another_finding() {
     assert!(!same(&location("a.rs", 15, 15)));
     assert!(!same(&location("a.rs", 1, 7)));
     assert!(!same(&location("b.rs", 10, 12)));
-    assert!(same(&Location { file: "a.rs".into(), lines: None }));
+    assert!(same(&Location::in_file("a.rs", None)));
+    let old = Location { text: LocatedText::File { path: "a.rs".into(), side: DiffSide::Old }, ..here.clone() };
+    let plan = Location { text: LocatedText::Description, ..here.clone() };
+    for (a, b, expected) in [(&here, &old, false), (&here, &plan, false), (&old, &plan, false)]
+        .into_iter()
+        .chain([(&old, &old, true), (&plan, &plan, true)])
+    {
+        assert_eq!(is_same(&told(a, "Lock leaks", ""), &told(b, "Lock leaks", "")), expected, "{a} {b}");
+    }
 }
 
 #[test]

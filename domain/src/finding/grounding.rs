@@ -1,7 +1,7 @@
 //! Grounding: checks that the file, the lines and the quote of a finding exist.
 
-use super::{Grounding, Lines, Location, NewFinding};
-use crate::text::collapse_spaces;
+use super::{Grounding, Lines, LocatedText, Location, NewFinding};
+use crate::{review::DiffSide, text::collapse_spaces};
 
 /// How far from the given lines a quote may be. Reviewers miscount lines.
 const LEEWAY: usize = 3;
@@ -31,6 +31,20 @@ pub struct Sides<'a> {
     pub before: FileText<'a>,
 }
 
+/// The texts of a proposal.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProposalTexts<'a> {
+    pub intent: &'a str,
+    pub description: Option<&'a str>,
+    pub diff: Option<&'a str>,
+}
+
+impl<'a> ProposalTexts<'a> {
+    fn all(self) -> impl Iterator<Item = &'a str> {
+        [Some(self.intent), self.description, self.diff].into_iter().flatten()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grounded {
     pub grounding: Grounding,
@@ -38,57 +52,90 @@ pub struct Grounded {
     pub location: Option<Location>,
 }
 
-/// Checks a finding against the two `sides` of its file. A finding without a file is checked against the `prose` of the
-/// proposal: intent, description and diff.
-pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, prose: &[&str]) -> Grounded {
-    let quote = finding.code_snippet.as_deref().and_then(Quote::new);
+/// Checks a finding against the two `sides` of its file, or against the description. A finding without a location is
+/// checked against all texts of the proposal.
+pub fn ground(finding: &NewFinding, sides: Option<Sides<'_>>, proposal: ProposalTexts<'_>) -> Grounded {
+    let snippet = finding.code_snippet.as_deref();
     let Some(location) = &finding.location else {
-        return Grounded { grounding: in_prose(quote.as_ref(), prose), location: None };
+        let quote = snippet.and_then(|text| Quote::new(text, DiffSide::New));
+        return Grounded { grounding: in_prose(quote.as_ref(), proposal), location: None };
     };
+    match &location.text {
+        LocatedText::Description => {
+            let quote = snippet.and_then(|text| Quote::new(text, DiffSide::New));
+            let Some(text) = proposal.description else {
+                return refused(location, "the proposal has no description".to_owned());
+            };
+            in_text(location, quote.as_ref(), text, "the description", FileText::Absent)
+        }
+        LocatedText::File { side: DiffSide::Old, .. } if proposal.diff.is_none() => {
+            refused(location, "the proposal has no diff, so nothing has an old side".to_owned())
+        }
+        LocatedText::File { path, side } => {
+            let quote = snippet.and_then(|text| Quote::new(text, *side));
+            in_file(location, quote.as_ref(), sides, *side, path, proposal)
+        }
+    }
+}
+
+fn in_file(
+    location: &Location,
+    quote: Option<&Quote<'_>>,
+    sides: Option<Sides<'_>>,
+    side: DiffSide,
+    path: &str,
+    proposal: ProposalTexts<'_>,
+) -> Grounded {
     let Some(sides) = sides else {
-        let found = quote.is_some_and(|quote| quote.stands_in(prose));
+        let found = quote.is_some_and(|quote| quote.stands_in(proposal));
         let grounding = if found { sound() } else { unchecked("there is no content to check it against") };
-        return Grounded { grounding, location: Some(location.clone()) };
+        return kept(location, grounding);
     };
-    let name = quoted(&location.file);
-    let text = match readable(sides) {
-        Ok(text) => text,
-        Err(FileText::Absent | FileText::Text(_)) => return refused(location, format!("there is no file {name}")),
-        Err(FileText::Binary) if location.lines.is_none() && quote.is_none() => return kept(location, sound()),
-        Err(FileText::Binary) => return kept(location, unchecked(&format!("{name} is not text"))),
-        Err(FileText::Unknown) => return kept(location, unchecked(&format!("{name} could not be read"))),
+    let (name, text, before) = match side {
+        DiffSide::New => (quoted(path), readable(sides), sides.before),
+        DiffSide::Old => (format!("{} before the change", quoted(path)), as_text(sides.before), FileText::Absent),
     };
-    let count = text.lines().count();
-    if let Some(lines) = location.lines.filter(|lines| !fits(*lines, count)) {
-        return refused(location, format!("{name} has {count} lines, so not {}", span(lines)));
-    }
-    match quote {
-        Some(quote) => in_file(location, &quote, text, sides.before),
-        None => kept(location, sound()),
+    match text {
+        Ok(text) => in_text(location, quote, text, &name, before),
+        Err(FileText::Absent | FileText::Text(_)) => refused(location, format!("there is no file {name}")),
+        Err(FileText::Binary) if location.lines.is_none() && quote.is_none() => kept(location, sound()),
+        Err(FileText::Binary) => kept(location, unchecked(&format!("{name} is not text"))),
+        Err(FileText::Unknown) => kept(location, unchecked(&format!("{name} could not be read"))),
     }
 }
 
-/// The text that the lines refer to: for a deleted file the one before the change.
+/// The text that the lines of the new side refer to: for a deleted file the one before the change.
 fn readable(sides: Sides<'_>) -> Result<&str, FileText<'_>> {
-    match (sides.after, sides.before) {
-        (FileText::Text(text), _) | (FileText::Absent, FileText::Text(text)) => Ok(text),
-        (FileText::Absent, before) => Err(before),
-        (after @ (FileText::Binary | FileText::Unknown), _) => Err(after),
+    match sides.after {
+        FileText::Absent => as_text(sides.before),
+        after @ (FileText::Text(_) | FileText::Binary | FileText::Unknown) => as_text(after),
     }
 }
 
-fn in_prose(quote: Option<&Quote<'_>>, prose: &[&str]) -> Grounding {
+fn as_text(file: FileText<'_>) -> Result<&str, FileText<'_>> {
+    match file {
+        FileText::Text(text) => Ok(text),
+        FileText::Binary | FileText::Absent | FileText::Unknown => Err(file),
+    }
+}
+
+fn in_prose(quote: Option<&Quote<'_>>, proposal: ProposalTexts<'_>) -> Grounding {
     match quote {
         None => unchecked("it names no file"),
-        Some(quote) if quote.stands_in(prose) => sound(),
+        Some(quote) if quote.stands_in(proposal) => sound(),
         Some(quote) => Grounding::Ungrounded { why: format!("the proposal does not say {}", quoted(quote.text)) },
     }
 }
 
-fn in_file(location: &Location, quote: &Quote<'_>, text: &str, before: FileText<'_>) -> Grounded {
+/// Checks lines and quote in `text`, which messages call `name`. The change took away what only `before` contains.
+fn in_text(location: &Location, quote: Option<&Quote<'_>>, text: &str, name: &str, before: FileText<'_>) -> Grounded {
+    let count = text.lines().count();
+    if let Some(lines) = location.lines.filter(|lines| !fits(*lines, count)) {
+        return refused(location, format!("{name} has {count} lines, so not {}", span(lines)));
+    }
+    let Some(quote) = quote else { return kept(location, sound()) };
     let found = quote.locations(text);
     let near = |at: &&Lines| location.lines.is_none_or(|lines| is_near(lines, **at));
-    let name = quoted(&location.file);
     match (found.as_slice(), location.lines) {
         ([], _) if quote.is_removed(before) => kept(location, noted("it quotes what the change takes away")),
         ([], _) => refused(location, format!("{name} does not say {}", quoted(quote.text))),
@@ -162,15 +209,19 @@ struct Quote<'a> {
 }
 
 impl<'a> Quote<'a> {
-    /// `None` if the quote has no content.
-    fn new(text: &'a str) -> Option<Self> {
+    /// `None` if the quote has no content. A quoted diff is read as its lines on this side.
+    fn new(text: &'a str, side: DiffSide) -> Option<Self> {
         let text = text.trim_matches(['\r', '\n']);
         let plain = reading(text.lines())?;
         let is_diff = text.lines().all(|line| line.trim().is_empty() || line.starts_with(['+', '-', ' ']));
         let mut readings = vec![plain];
         if is_diff {
             readings.extend(reading(text.lines().map(unmarked)));
-            readings.extend(reading(text.lines().filter(|line| !line.starts_with('-')).map(unmarked)));
+            let other_side = match side {
+                DiffSide::Old => '+',
+                DiffSide::New => '-',
+            };
+            readings.extend(reading(text.lines().filter(|line| !line.starts_with(other_side)).map(unmarked)));
             readings.dedup();
         }
         Some(Self { text: text.trim(), readings })
@@ -182,9 +233,9 @@ impl<'a> Quote<'a> {
         self.in_lines(&lines)
     }
 
-    /// Whether one of these texts contains the quote. Their lines may be lines of a diff.
-    fn stands_in(&self, prose: &[&str]) -> bool {
-        prose.iter().any(|text| {
+    /// Whether one of the texts contains the quote. Their lines may be lines of a diff.
+    fn stands_in(&self, proposal: ProposalTexts<'_>) -> bool {
+        proposal.all().any(|text| {
             let plain: Vec<_> = text.lines().map(collapse_spaces).collect();
             let unmarked: Vec<_> = text.lines().map(|line| collapse_spaces(unmarked(line))).collect();
             !self.in_lines(&plain).is_empty() || !self.in_lines(&unmarked).is_empty()

@@ -1,6 +1,7 @@
 //! Parses findings as reviewers write them: in a tool call, in the output of a reviewer program, or in a message.
 
-use super::{FindingKind, Lines, Location, NewFinding, Severity};
+use super::{FindingKind, Lines, LocatedText, Location, NewFinding, Severity};
+use crate::review::{AnchoredText, DiffSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -24,7 +25,15 @@ pub struct RawFinding {
     pub severity: Option<String>,
     /// The path as in affected_files. Any file of the project is allowed.
     pub file: Option<String>,
-    /// The first line, counted from 1, in the file after the change.
+    /// "old" counts the lines in the file before the change, for lines that it removes. Default "new": after the change.
+    #[schemars(with = "Option<DiffSide>")]
+    pub side: Option<String>,
+    /// "description" counts the lines in the description of the proposal, for example a plan; then file is not allowed.
+    /// Default "diff": in the file.
+    #[serde(rename = "in")]
+    #[schemars(with = "Option<AnchoredText>")]
+    pub text: Option<String>,
+    /// The first line, counted from 1.
     #[serde(alias = "line")]
     #[schemars(range(min = 1))]
     pub line_start: Option<u32>,
@@ -37,7 +46,7 @@ pub struct RawFinding {
     pub title: String,
     /// What happens, when, and why it matters.
     pub description: Option<String>,
-    /// An exact quote of the code. The broker checks that it is there.
+    /// An exact quote of the lines. The broker checks that it is there.
     pub code_snippet: Option<String>,
     /// What to write instead.
     pub suggestion: Option<String>,
@@ -87,12 +96,10 @@ impl RawFinding {
                 return Err(invalid("line_start", format!("{start} to {end} are no lines; they count from 1")));
             }
         };
-        let location = match (text(self.file), lines) {
-            // Models often write paths as in a shell.
-            (Some(file), lines) => Some(Location { file: file.strip_prefix("./").unwrap_or(&file).to_owned(), lines }),
-            (None, None) => None,
-            (None, Some(_)) => return Err(invalid("line_start", "only together with file".into())),
-        };
+        let location = located_text(self.text, self.side, self.file)?.map(|text| Location { text, lines });
+        if location.is_none() && lines.is_some() {
+            return Err(invalid("line_start", "only together with file, or with in=\"description\"".into()));
+        }
         let title = self.title.trim().to_owned();
         if title.is_empty() {
             return Err(invalid("title", "must not be empty".into()));
@@ -111,6 +118,41 @@ impl RawFinding {
         })
     }
 }
+
+/// The text that the lines are counted in; `None` if the finding names none.
+fn located_text(
+    in_text: Option<String>,
+    side: Option<String>,
+    file: Option<String>,
+) -> Result<Option<LocatedText>, BadFinding> {
+    let in_text = match text(in_text) {
+        None => AnchoredText::Diff,
+        Some(word) => AnchoredText::parse(&word).ok_or_else(|| {
+            unknown("in", "invalid_argument", &word, AnchoredText::ALL.iter().map(|text| text.as_str()))
+        })?,
+    };
+    let side = match text(side) {
+        None => DiffSide::New,
+        Some(word) => DiffSide::parse(&word).ok_or_else(|| {
+            unknown("side", "invalid_argument", &word, DiffSide::ALL.iter().map(|side| side.as_str()))
+        })?,
+    };
+    match (in_text, side, text(file)) {
+        // Models often write paths as in a shell.
+        (AnchoredText::Diff, side, Some(file)) => {
+            Ok(Some(LocatedText::File { path: file.strip_prefix("./").unwrap_or(&file).to_owned(), side }))
+        }
+        (AnchoredText::Diff, DiffSide::New, None) => Ok(None),
+        (AnchoredText::Diff, DiffSide::Old, None) => Err(invalid("side", "only together with file".into())),
+        (AnchoredText::Description, DiffSide::New, None) => Ok(Some(LocatedText::Description)),
+        (AnchoredText::Description, DiffSide::Old, None) => Err(invalid("side", NOT_IN_DESCRIPTION.into())),
+        (AnchoredText::Description, DiffSide::New | DiffSide::Old, Some(_)) => {
+            Err(invalid("file", NOT_IN_DESCRIPTION.into()))
+        }
+    }
+}
+
+const NOT_IN_DESCRIPTION: &str = "not allowed with in=\"description\"";
 
 /// Checks the findings of one verdict. The field of an error begins with its list and its position in it.
 pub fn validate_findings(
@@ -185,10 +227,27 @@ mod tests {
         let found = read(found, true).expect("an issue");
         let location = found.location.expect("a location");
         assert_eq!(
-            (location.file.as_str(), location.lines.map(|lines| (lines.start, lines.end))),
-            ("a.rs", Some((3, 3)))
+            (location.file(), location.lines.map(|lines| (lines.start, lines.end))),
+            (Some("a.rs"), Some((3, 3)))
         );
         assert_eq!(found.description, None);
+    }
+
+    #[test]
+    fn lines_are_counted_in_either_side_of_a_file_or_in_the_description() {
+        for (given, expected) in [
+            (json!({ "file": "a.rs" }), "a.rs"),
+            (json!({ "file": "a.rs", "line": 3, "side": "new", "in": "diff" }), "a.rs:3"),
+            (json!({ "file": "./a.rs", "line": 3, "line_end": 4, "side": "old" }), "old:a.rs:3-4"),
+            (json!({ "file": "a.rs", "side": "old" }), "old:a.rs"),
+            (json!({ "file": null, "line": 3, "side": null, "in": "description" }), "description:3"),
+            (json!({ "file": " ", "side": "new", "in": "description" }), "description"),
+        ] {
+            let mut finding = json!({ "title": "a", "severity": "low" });
+            finding.as_object_mut().expect("an object").extend(given.as_object().expect("an object").clone());
+            let location = read(finding, true).expect("an issue").location.expect("a location");
+            assert_eq!(location.to_string(), expected, "{given}");
+        }
     }
 
     #[test]
@@ -198,7 +257,27 @@ mod tests {
             (json!({ "title": " ", "severity": "low" }), "invalid_argument title: must not be empty"),
             (
                 json!({ "title": "a", "severity": "low", "line_start": 2 }),
-                "invalid_argument line_start: only together with file",
+                "invalid_argument line_start: only together with file, or with in=\"description\"",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "file": "a", "in": "description" }),
+                "invalid_argument file: not allowed with in=\"description\"",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "side": "old", "in": "description" }),
+                "invalid_argument side: not allowed with in=\"description\"",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "side": "old" }),
+                "invalid_argument side: only together with file",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "file": "a", "side": "left" }),
+                "invalid_argument side: \"left\" is not known; allowed: old, new",
+            ),
+            (
+                json!({ "title": "a", "severity": "low", "in": "intent" }),
+                "invalid_argument in: \"intent\" is not known; allowed: diff, description",
             ),
             (
                 json!({ "title": "a", "severity": "low", "file": "a", "line_start": 0 }),

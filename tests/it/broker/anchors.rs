@@ -127,7 +127,7 @@ fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Location> {
     for &size in SIZES {
         for start in (1..=count.saturating_sub(size - 1)).step_by(plan.lines) {
             let lines = Some(Lines { start, end: start + size - 1 });
-            locations.push(Location { file: file.to_owned(), lines });
+            locations.push(Location::in_file(file, lines));
         }
     }
     locations
@@ -136,10 +136,11 @@ fn plant(file: &str, count: usize, plan: &Plan) -> Vec<Location> {
 /// All of them stand in one file.
 fn step(history: &mut History, locations: &[Location], [from, to]: [&str; 2], new: Option<&str>) -> Vec<Anchor> {
     let Some(first) = locations.first() else { return Vec::new() };
-    let old = history.text(from, &first.file).unwrap();
+    let file = first.file().unwrap();
+    let old = history.text(from, file).unwrap();
     let text = new.and_then(|new| history.text(to, new));
     let text = text.as_deref().map_or(FileText::Absent, FileText::Text);
-    project_all(locations, &old, text, new.unwrap_or(&first.file))
+    project_all(locations, &old, text, &Location::in_file(new.unwrap_or(file), None).text)
 }
 
 /// From commit to commit; the state is the one against the first.
@@ -153,7 +154,9 @@ fn walk(history: &mut History, planted: &[Location], path: &[String]) -> Vec<Anc
     for pair in path.windows(2) {
         let here: Vec<_> = at.iter().filter_map(|projection| projection.location.clone()).collect();
         let changes = history.changes(&pair[0], &pair[1]);
-        let Some(change) = here.first().and_then(|location| changes.iter().find(|change| change.old == location.file))
+        let Some(change) = here
+            .first()
+            .and_then(|location| changes.iter().find(|change| Some(change.old.as_str()) == location.file()))
         else {
             continue;
         };
@@ -181,6 +184,6 @@ fn record(score: &mut Score, truth: &Truth, location: &Location, path: &[String]
     }
     let start = said.location.as_ref().and_then(|location| location.lines).unwrap().start;
     let (from, to) = (&path[0][..8], &path[path.len() - 1][..8]);
-    let example = || format!("{} {lines:?} of {from} at {start} of {to}", location.file);
+    let example = || format!("{location} of {from} at {start} of {to}");
     score.judge(truth.judge(lines, start), example);
 }

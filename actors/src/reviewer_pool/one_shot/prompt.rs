@@ -112,8 +112,7 @@ fn describe_finding(finding: &Arc<Finding>) -> String {
     let Finding { number, found, persona, reply, .. } = finding.as_ref();
     let mut line = format!("{number} [{}, {}, raised by {persona}]", found.severity, found.kind);
     if let Some(location) = finding.location() {
-        let lines = location.lines.map(|lines| format!(":{}-{}", lines.start, lines.end)).unwrap_or_default();
-        line += &format!(" {}{lines}", location.file);
+        line += &format!(" {location}");
     }
     line += &format!(" {}", found.title);
     if let Some(reply) = reply {
@@ -202,8 +201,9 @@ fn response_format() -> String {
          made at all. Every verdict except approved needs a reason. issues: problems that must be addressed. \
          suggestions: optional improvements. settled: for each open finding above that your own seat raised, its number \
          and whether it is fixed, wont_fix (you withdraw it) or still open. file: the path as in the diff. line_start and \
-         line_end: line numbers in the file after the change. code_snippet: quoted from there, word for word. Report only \
-         what you have seen there. confidence: from 0 to 1. files_reviewed and lines_analyzed: how many you have read.",
+         line_end: line numbers in the file after the change; with side \"old\", in the file before it, for removed lines; \
+         with in \"description\" and no file, in the description, for example a plan. code_snippet: quoted from there, word \
+         for word. Report only what you have seen there. confidence: from 0 to 1. files_reviewed and lines_analyzed: how many you have read.",
         response::schema()
     )
 }

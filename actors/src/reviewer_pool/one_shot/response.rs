@@ -3,6 +3,7 @@
 
 use domain::{
     finding::{FindingKind, FindingNumber, NewFinding, RawFinding, RequestedStatus, Severity, validate_findings},
+    review::{AnchoredText, DiffSide},
     runtime::Runtime,
     verdict::Verdict,
 };
@@ -56,13 +57,15 @@ pub(crate) fn schema() -> Value {
     let one_of = |all: Vec<&str>| json!({ "type": "string", "enum": all });
     let text = || json!({ "type": ["string", "null"] });
     let number = || json!({ "type": ["integer", "null"] });
+    let sides = one_of(DiffSide::ALL.iter().map(|side| side.as_str()).collect());
+    let texts = one_of(AnchoredText::ALL.iter().map(|text| text.as_str()).collect());
     let kinds = one_of(FindingKind::ALL.iter().map(|kind| kind.as_str()).collect());
     let severities = one_of(Severity::ALL.iter().map(|severity| severity.as_str()).collect());
     let votes =
         one_of(Verdict::ALL.iter().filter(|verdict| verdict.is_vote()).map(|verdict| verdict.as_str()).collect());
     let finding = object(json!({
         "type": kinds, "severity": severities, "title": { "type": "string" }, "file": text(),
-        "line_start": number(), "line_end": number(), "description": text(), "code_snippet": text(),
+        "side": sides, "in": texts, "line_start": number(), "line_end": number(), "description": text(), "code_snippet": text(),
         "suggestion": text(), "rule_ref": text(), "confidence": { "type": ["number", "null"] },
     }));
     let findings = json!({ "type": "array", "items": finding });

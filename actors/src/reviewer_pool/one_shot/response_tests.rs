@@ -27,7 +27,7 @@ fn a_response_that_matches_the_schema_is_parsed() {
         (issue.kind, issue.severity, issue.title.as_str()),
         (FindingKind::GuidelineViolation, Severity::Critical, "t")
     );
-    assert_eq!(issue.location, Some(Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 3 }) }));
+    assert_eq!(issue.location, Some(Location::in_file("a.rs", Some(Lines { start: 3, end: 3 }))));
     assert_eq!((issue.confidence, issue.description), (Some(80), None));
     assert_eq!(suggestion.location, None);
 }

@@ -88,11 +88,11 @@ fn issues(out: &mut String, issues: &[Issue]) {
     }
     out.push_str("\n## Issues\n\n| | severity | status | where | what | by |\n|---|---|---|---|---|---|\n");
     for issue in issues {
-        let line = issue.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+        let location = issue.location().map(|location| inline(&location.to_string())).unwrap_or_default();
         let severity = if issue.is_suggestion == Some(true) { "suggestion" } else { issue.severity.as_str() };
-        let (file, title) = (inline(issue.file.as_deref().unwrap_or_default()), inline(&issue.title));
+        let title = inline(&issue.title);
         let (id, status, persona) = (inline(&issue.issue_id), issue.status, inline(&issue.persona));
-        let _ = writeln!(out, "| {id} | {severity} | {status} | {file}{line} | {title} | {persona} |");
+        let _ = writeln!(out, "| {id} | {severity} | {status} | {location} | {title} | {persona} |");
     }
 }
 

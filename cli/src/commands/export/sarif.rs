@@ -2,7 +2,10 @@
 
 use super::ReviewBundle;
 use api::{issues::Issue, reviews::ReviewHead};
-use domain::finding::{FindingStatus, Severity};
+use domain::{
+    finding::{FindingStatus, Severity},
+    review::{AnchoredText, DiffSide},
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::json;
@@ -38,7 +41,9 @@ fn result(review: &ReviewHead, issue: &Issue) -> impl Serialize {
     }
     if let Some(file) = &issue.file {
         let mut location = json!({ "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" } });
-        if let Some(start) = issue.line_start.filter(|line| *line > 0) {
+        // A viewer would show the lines of the file as it is now.
+        let is_new = issue.side.unwrap_or_default() == DiffSide::New;
+        if let Some(start) = issue.line_start.filter(|line| is_new && *line > 0) {
             let end = issue.line_end.unwrap_or(start).max(start);
             location["region"] = json!({ "startLine": start, "endLine": end });
         }
@@ -63,9 +68,24 @@ fn level(issue: &Issue) -> &'static str {
 }
 
 fn message(issue: &Issue) -> String {
-    let parts = [Some(&issue.title), issue.description.as_ref(), issue.suggestion.as_ref()];
+    let note = location_note(issue);
+    let parts = [Some(&issue.title), issue.description.as_ref(), issue.suggestion.as_ref(), note.as_ref()];
     let parts = parts.into_iter().flatten().map(String::as_str).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Where the lines are, if SARIF cannot say it.
+fn location_note(issue: &Issue) -> Option<String> {
+    let text = match (issue.text.unwrap_or_default(), issue.side.unwrap_or_default()) {
+        (AnchoredText::Diff, DiffSide::New) => return None,
+        (AnchoredText::Diff, DiffSide::Old) => "the file before the change",
+        (AnchoredText::Description, DiffSide::New | DiffSide::Old) => "the description of the proposal",
+    };
+    Some(match (issue.line_start, issue.line_end) {
+        (Some(start), Some(end)) if end > start => format!("Lines {start}-{end} of {text}."),
+        (Some(start), _) => format!("Line {start} of {text}."),
+        (None, _) => format!("About {text}."),
+    })
 }
 
 /// Characters that are escaped in a URI path.

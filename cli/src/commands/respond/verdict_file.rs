@@ -11,6 +11,9 @@
 //!
 //! ## suggestion a better name
 //! ```
+//!
+//! A location is a path with optional lines. `old:src/a.rs:10` is a line before the change, `description:3` a line of the
+//! proposal's description.
 
 use crate::{CliError, error::parse_variant, text_input::without_comments};
 use anyhow::{Context as _, anyhow};
@@ -21,7 +24,7 @@ use api::{
     verdicts::VerdictRequest,
 };
 use domain::{
-    finding::{RawFinding, Severity},
+    finding::{Location, RawFinding, Severity},
     verdict::Verdict,
 };
 use std::path::Path;
@@ -134,23 +137,21 @@ pub(super) fn parse_finding(spec: &str, is_issue: bool) -> anyhow::Result<RawFin
     Ok(RawFinding { severity, title: title.to_owned(), description, ..location })
 }
 
-/// A path with optional lines.
+/// A location, if the word cannot be the first one of a title.
 fn parse_location(word: &str) -> Option<RawFinding> {
-    let word = word.trim_end_matches(':');
-    let (file, lines) = match word.rsplit_once(':') {
-        Some((file, lines)) => (file, Some(lines)),
-        None => (word, None),
-    };
-    let (line_start, line_end) = match lines {
-        None => (None, None),
-        Some(lines) => {
-            let (start, end) = lines.split_once('-').map_or((lines, None), |(start, end)| (start, Some(end)));
-            (Some(start.parse().ok()?), end.map(str::parse).transpose().ok()?)
-        }
-    };
-    let is_path = lines.is_some() || file.contains('/') || file.trim_end_matches('.').contains('.');
-    let location = || RawFinding { file: Some(file.to_owned()), line_start, line_end, ..RawFinding::default() };
-    (is_path && !file.is_empty()).then(location)
+    let location = Location::parse(word.trim_end_matches(':'))?;
+    let is_path = |path: &str| path.contains('/') || path.trim_end_matches('.').contains('.');
+    if location.lines.is_none() && !location.file().is_some_and(is_path) {
+        return None;
+    }
+    Some(RawFinding {
+        file: location.file().map(str::to_owned),
+        side: location.old_side().map(|side| side.to_string()),
+        text: location.other_text().map(|text| text.to_string()),
+        line_start: location.lines.map(|lines| lines.start),
+        line_end: location.lines.filter(|lines| lines.end != lines.start).map(|lines| lines.end),
+        ..RawFinding::default()
+    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,21 @@ fn a_finding_fits_into_a_line() {
         "critical a.rs:3: leaks",
         json!({ "severity": "critical", "file": "a.rs", "line_start": 3, "title": "leaks" }),
     );
+    check(
+        "high old:src/a.rs:10-12 still needed",
+        json!({ "severity": "high", "file": "src/a.rs", "side": "old", "line_start": 10, "line_end": 12, "title": "still needed" }),
+    );
+    check("low old:README.md lost", json!({ "severity": "low", "file": "README.md", "side": "old", "title": "lost" }));
+    check(
+        "high description:3: not enough",
+        json!({ "severity": "high", "in": "description", "line_start": 3, "title": "not enough" }),
+    );
+    check(
+        "low ./description:3 a file",
+        json!({ "severity": "low", "file": "description", "line_start": 3, "title": "a file" }),
+    );
+    check("low description is missing", json!({ "severity": "low", "title": "description is missing" }));
+    check("low old: it is", json!({ "severity": "low", "title": "old", "description": "it is" }));
     check("medium no tests at all", json!({ "severity": "medium", "title": "no tests at all" }));
     check("medium ends with a dot.", json!({ "severity": "medium", "title": "ends with a dot." }));
     assert_eq!(json!(parse_finding("rename it", false).unwrap()), json!({ "title": "rename it" }));
@@ -50,5 +65,14 @@ fn json_and_toml_have_the_fields_of_the_tool() {
     let toml = "verdict = \"approved\"\n[[issues]]\nseverity = \"low\"\ntitle = \"nit\"\n";
     assert_eq!(json!(parse(toml, Some(Path::new("v.toml")), None).unwrap()), expected);
     assert_eq!(json!(parse(&expected.to_string(), None, None).unwrap()), expected);
+    let anchored = json!({
+        "review_id": "", "verdict": "approved",
+        "issues": [{ "severity": "low", "title": "nit", "file": "a.rs", "side": "old", "line_start": 2 }],
+        "suggestions": [{ "title": "nit", "in": "description", "line_start": 3 }],
+    });
+    let toml = "verdict = \"approved\"\n[[issues]]\nseverity = \"low\"\ntitle = \"nit\"\nfile = \"a.rs\"\nside = \"old\"\n\
+                line_start = 2\n[[suggestions]]\ntitle = \"nit\"\nin = \"description\"\nline_start = 3\n";
+    assert_eq!(json!(parse(toml, Some(Path::new("v.toml")), None).unwrap()), anchored);
+    assert_eq!(json!(parse(&anchored.to_string(), None, None).unwrap()), anchored);
     assert!(parse("[]", Some(Path::new("v.json")), None).is_err());
 }

@@ -6,7 +6,7 @@ const OLD: &str = "fn read() {\n    let size = a + b;\n    take(size);\n}\n";
 const NEW: &str = "fn read() {\n    let size = a.checked_add(b)?;\n    take(size);\n}\n";
 
 fn as_suggested(suggestion: &str, new: &str) -> bool {
-    let location = Location { file: "a.rs".into(), lines: Some(Lines { start: 2, end: 2 }) };
+    let location = Location::in_file("a.rs", Some(Lines { start: 2, end: 2 }));
     let projection = project(&location, OLD, FileText::Text(new), "a.rs");
     is_as_suggested(suggestion, "    let size = a + b;", new, &projection)
 }

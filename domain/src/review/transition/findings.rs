@@ -90,9 +90,9 @@ fn undoes_another(review: &Review, found: &NewFinding) -> bool {
     else {
         return false;
     };
-    let file = found.location.as_ref().map(|location| &location.file);
+    let text = found.location.as_ref().map(|location| &location.text);
     let earlier = review.findings.iter().filter(|other| {
-        other.round < review.round.number && other.found.location.as_ref().map(|location| &location.file) == file
+        other.round < review.round.number && other.found.location.as_ref().map(|location| &location.text) == text
     });
     earlier.map(|other| &other.found).any(|other| {
         let suggested = || other.suggestion.as_deref().map(collapse_spaces).unwrap_or_default();

@@ -28,7 +28,7 @@ fn panel(rule: Rule) -> Review {
 }
 
 fn at(found: NewFinding, start: u32) -> NewFinding {
-    NewFinding { location: Some(Location { file: "a.rs".into(), lines: Some(Lines { start, end: start }) }), ..found }
+    NewFinding { location: Some(Location::in_file("a.rs", Some(Lines { start, end: start }))), ..found }
 }
 
 fn offer(review: &Review, by: &str, word: Verdict, list: Vec<FindingRaised>) -> GiveVerdict {
@@ -201,7 +201,7 @@ fn revised(review: &Review, anchor: Option<Anchor>) -> Review {
 }
 
 fn anchored(state: AnchorState) -> Anchor {
-    let location = Location { file: "a.rs".into(), lines: Some(Lines { start: 9, end: 9 }) };
+    let location = Location::in_file("a.rs", Some(Lines { start: 9, end: 9 }));
     Anchor { state, location: (state != AnchorState::Gone).then_some(location), likely_fixed: false }
 }
 

@@ -195,7 +195,7 @@ fn a_finding() -> impl Strategy<Value = NewFinding> {
     (select(vec!["a", "b", "c"]), severity, proptest::bool::weighted(0.8), proptest::bool::ANY).prop_map(
         |(title, severity, is_issue, placed)| NewFinding {
             is_issue,
-            location: placed.then(|| Location { file: "a.rs".into(), lines: Some(Lines { start: 3, end: 4 }) }),
+            location: placed.then(|| Location::in_file("a.rs", Some(Lines { start: 3, end: 4 }))),
             ..super::super::found(title, severity)
         },
     )
