@@ -138,7 +138,7 @@ impl Conversation {
             (_, "close_review") => {
                 client.call("close_review", with(review, json!({ "closer_role": "proposer" }))).await;
             }
-            other => panic!("nobody follows {other:?}"),
+            other => panic!("no turn is {other:?}"),
         }
     }
 }

@@ -215,7 +215,7 @@ fn agrees_with_itself(review: &Review) -> Checked {
         }
     }
     let turns = waiting_on(review);
-    prop_assert_eq!(turns.is_empty(), review.is_final(), "nobody is expected to act: {:?}", review);
+    prop_assert_eq!(turns.is_empty(), review.is_final(), "no party is expected to act: {:?}", review);
     Ok(())
 }
 

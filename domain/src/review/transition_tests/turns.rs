@@ -203,19 +203,19 @@ fn a_seat_that_changes_hands_resets_the_turn() {
 
 #[test]
 fn the_proposer_can_write_before_a_reviewer_is_there() {
-    let told = after_all(&pending(), [writes(Role::Proposer, "see line 3"), writes(Role::Proposer, "and line 4")]);
-    check(&told, &["reviewer any general: message -> claim_review"]);
-    check(&after(&told, claim("ada")), &["reviewer ada general: message -> submit_verdict"]);
+    let written = after_all(&pending(), [writes(Role::Proposer, "see line 3"), writes(Role::Proposer, "and line 4")]);
+    check(&written, &["reviewer any general: message -> claim_review"]);
+    check(&after(&written, claim("ada")), &["reviewer ada general: message -> submit_verdict"]);
 }
 
 #[test]
 fn a_message_can_go_to_all_seats() {
     let both = after(&in_review(), claim("bob"));
     let to_all = AddMessage { to: Some(Recipient::Reviewers), ..message(Role::Proposer, "the base has moved") };
-    let told = after(&both, Command::AddMessage(to_all.clone()));
+    let written = after(&both, Command::AddMessage(to_all.clone()));
     let expected = ["general", "security"].map(|seat| format!("{seat}: message -> submit_verdict"));
-    assert!(turns(&told).iter().zip(&expected).all(|(turn, expected)| turn.ends_with(expected)), "{told:?}");
-    let again = super::decide(&told, Command::AddMessage(to_all));
+    assert!(turns(&written).iter().zip(&expected).all(|(turn, expected)| turn.ends_with(expected)), "{written:?}");
+    let again = super::decide(&written, Command::AddMessage(to_all));
     assert_eq!(again.map(|again| again.events), Ok(Vec::new()));
 }
 
