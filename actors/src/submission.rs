@@ -1,12 +1,12 @@
 //! Submissions and verdicts: the slow half of a call, which parses diffs and runs git. It runs in the caller's task or
 //! one of its own, so it holds no mailbox and no transaction.
 
+mod diff_between_rounds;
 mod drafts;
 mod findings;
 pub(crate) mod front_matter;
-mod round_diff;
 
-pub use round_diff::{Bases, Changes};
+pub use diff_between_rounds::{Bases, Changes};
 
 use crate::{
     Shared,

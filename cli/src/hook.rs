@@ -3,7 +3,7 @@
 //! An installed hook file holds one line that calls a command of this module, so an upgrade of the program upgrades
 //! every hook. A failure of Countersign itself must not stop the user's work, unless `gate.fail = "closed"` is set.
 
-mod git_actions;
+mod git_command_detection;
 mod git_hooks;
 mod index_simulation;
 mod pre_tool_use;

@@ -1,7 +1,7 @@
 //! Findings: issues and suggestions that reviewers raise. Each is re-anchored in every round, answered and resolved.
 
 pub mod anchor;
-pub mod duplicate;
+pub mod duplicate_detection;
 pub mod grounding;
 mod location;
 mod raw;

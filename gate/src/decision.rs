@@ -1,4 +1,5 @@
-//! Compares candidates with approved reviews, and finds the reviews that come closest to an unapproved candidate.
+//! Decides whether a change that is about to land (the candidate: staged files or a commit) is an approved one, and names
+//! the reviews whose content differs least from it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

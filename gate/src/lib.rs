@@ -8,18 +8,18 @@
 //! An error is the third answer: the gate could not tell.
 
 mod candidate;
+mod commit_approvals;
 mod decision;
 mod error;
 mod landed;
 mod range;
 mod receipt;
-mod verification;
 
 pub use candidate::Candidate;
+pub use commit_approvals::{Evidence, VerifiedCommit, default_range};
 pub use decision::{Approval, Decision, Difference, Exemption, Gate, NearMiss, Outcome, Policy, SkipReason};
 pub use error::GateError;
 pub use landed::RecentHistory;
 pub use range::{MAX_COMMITS, PushUpdate};
 pub use receipt::{Receipt, ReceiptReviewer};
 pub use store::read_only::ReviewedContent;
-pub use verification::{Evidence, VerifiedCommit, default_range};

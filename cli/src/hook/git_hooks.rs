@@ -1,4 +1,5 @@
-//! The hooks that git runs: `pre-commit` and `pre-push` check approvals, the others write receipts.
+//! The hooks that git runs: `pre-commit` and `pre-push` check that a change is approved; `commit-msg` and `post-commit` record
+//! the approving review in the commit (the receipt).
 
 use super::{Gated, PrePush};
 use crate::{

@@ -2,7 +2,7 @@
 
 use super::{
     Gated,
-    git_actions::{ActionKind, GitAction, PriorEffect, git_actions},
+    git_command_detection::{ActionKind, GitAction, PriorEffect, git_actions},
     git_hooks::{fail_mode, is_required},
     index_simulation::{CommitOptions, IndexSimulation},
     protocol::{HookInput, HookOutput, is_reviewer, print, quote, with_timeout},

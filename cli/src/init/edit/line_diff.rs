@@ -1,4 +1,5 @@
-//! Computes line diffs between two texts: to show a change, to undo it, and to preserve line endings.
+//! Line diffs of the settings files that `init` edits: to show the edit, and to undo it later without touching other lines or
+//! line endings.
 
 use domain::text::escape;
 use serde::{Deserialize, Serialize};

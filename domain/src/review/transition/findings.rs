@@ -5,7 +5,7 @@ use crate::{
     credential::Authority,
     finding::{
         AnchorState, Finding, FindingNumber, FindingStatus, NewFinding, RequestedStatus, Severity,
-        duplicate::{Comparable, is_same},
+        duplicate_detection::{Comparable, is_same},
     },
     review::{
         Anchored, DuplicateLink, Event, FindingRaised, FindingResolved, FindingUpdated, OfferedFindings, UpdateFinding,

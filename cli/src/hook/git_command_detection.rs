@@ -395,5 +395,5 @@ fn is_new_branch(args: &[Word]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "git_actions_tests.rs"]
+#[path = "git_command_detection_tests.rs"]
 mod tests;

@@ -154,5 +154,5 @@ fn stem(word: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "duplicate_tests.rs"]
+#[path = "duplicate_detection_tests.rs"]
 mod tests;
