@@ -325,7 +325,8 @@ mod tests {
             "seq": 7, "at": "2026-11-16T10:00:00.000Z", "type": "message_added", "review_id": null, "number": "R-1",
             "project": null, "actor": "second-mind", "status": "claimed", "round": 1, "version": 3,
             "kind": "message_added",
-            "data": { "persona": "general", "role": "reviewer", "body": "two\nlines\u{1b}[31m", "requeued": false },
+            "data": { "persona": "general", "role": "reviewer", "body": "two\nlines\u{1b}[31m", "requeued": false,
+                      "escalate": false },
         });
         let line = event_line(&serde_json::from_value(event).unwrap());
         assert!(!line.contains('\n') && !line.contains('\u{1b}'), "{line:?}");

@@ -138,7 +138,7 @@ fn stretch(path: &Path, events: i64) {
     let sql =
         "WITH RECURSIVE n (i) AS (SELECT (SELECT max(seq) FROM events) + 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
         INSERT INTO events SELECT i, NULL, NULL, 'reviewer_retried', NULL, NULL, NULL, NULL, i, i,
-        '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"y\"}' FROM n";
+        '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"y\"}', NULL FROM n";
     transaction.execute(sql, [events]).unwrap();
     transaction.commit().unwrap();
 }
@@ -168,8 +168,8 @@ fn add_long_events(path: &Path) {
     let connection = Connection::open(path).unwrap();
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4)
         INSERT INTO events SELECT (SELECT max(seq) FROM events) + i, NULL, NULL, 'reviewer_retried', NULL, NULL, NULL,
-        NULL, i, i, '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"' || printf('%.*c', 1100000, 'y') || '\"}'
-        FROM n";
+        NULL, i, i, '{\"kind\":\"reviewer_retried\",\"reviewer\":\"x\",\"why\":\"' || printf('%.*c', 1100000, 'y') || '\"}',
+        NULL FROM n";
     connection.execute(sql, []).unwrap();
 }
 

@@ -69,6 +69,9 @@ impl StoredReview {
     /// Requests changes with a counter-patch, which the proposer then accepts.
     async fn replace_content(&mut self, intent: &str) {
         let applies = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
+        if self.review.seats[0].claim.is_none() {
+            self.claim().await;
+        }
         self.give_verdict(Some(OfferedPatch { check: Some(applies.clone()), files: Vec::new() })).await;
         let content = content(intent);
         let patch = self.review.seats[0].patch.as_ref().unwrap().id;
