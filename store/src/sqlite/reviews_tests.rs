@@ -10,8 +10,8 @@ use domain::{
     credential::Authority,
     ids::{ReviewId, ReviewNumber},
     review::{
-        AcceptCounterPatch, AddMessage, AppliesTo, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict, OfferedPatch,
-        PatchedContent, Review, Revise, Role, Status, Transition, replay, transition,
+        AcceptCounterPatch, AddMessage, AppliesTo, CheckedDiff, ClaimSeat, Command, DiffCheck, DiffFacts, GiveVerdict,
+        OfferedPatch, PatchedContent, Review, Revise, Role, Status, Transition, replay, transition,
     },
     time::{Now, Tick, Timestamp},
     verdict::{ReviewMetrics, Verdict},
@@ -56,7 +56,10 @@ impl StoredReview {
     }
 
     async fn claim(&mut self) {
-        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: false, check: None };
+        let content_hash = self.review.round.content_hash.clone();
+        let check = DiffCheck::Applies { to: AppliesTo::Base, tree_id: None };
+        let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
+        let claim = ClaimSeat { by: "ada".into(), persona: None, takes_over: false, check };
         self.apply(Command::Claim(claim), None).await;
     }
 

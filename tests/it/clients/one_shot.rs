@@ -22,7 +22,7 @@ fn answer() -> Value {
         "lines_analyzed": 3, "suggestions": [], "settled": [], "issues": [{
             "type": "bug", "severity": "high", "title": "three is left as it was", "file": "greeting.txt",
             "line_start": 3, "line_end": 3, "description": null, "code_snippet": "three", "suggestion": "drei",
-            "rule_ref": null, "confidence": 0.9, "side": null, "in": null,
+            "rule_ref": null, "confidence": 0.9, "side": "new", "in": "diff",
         }],
     })
 }
