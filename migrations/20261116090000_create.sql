@@ -109,7 +109,8 @@ CREATE TABLE seats (
     lease_ends_tick     INTEGER GENERATED ALWAYS AS (body ->> '$.claim.lease_ends') STORED,
     vote                TEXT    GENERATED ALWAYS AS (body ->> '$.vote') STORED
                         CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
-    reserved_for        TEXT    GENERATED ALWAYS AS (body ->> '$.reservation.reviewer') STORED,
+    -- the only reviewer that can claim it
+    reserved_for        TEXT    GENERATED ALWAYS AS (coalesce(body ->> '$.assigned', body ->> '$.reservation.reviewer')) STORED,
     -- null also for a seat that was requested for one reviewer, which is reserved without an end
     reserved_until_tick INTEGER GENERATED ALWAYS AS (nullif(body ->> '$.reservation.until', 9223372036854775807)) STORED,
     patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,

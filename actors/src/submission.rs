@@ -77,6 +77,12 @@ impl Submissions {
     ) -> Result<CommandOutcome, BrokerError> {
         let settings = &self.shared.settings;
         let named = named_seats(request)?;
+        if named.iter().flatten().any(|seat| seat.strip_prefix('@') == Some(proposer.identity())) {
+            return Err(invalid(
+                "reviewers",
+                "a proposer cannot review its own proposal; name another reviewer".into(),
+            ));
+        }
         let project = self.projects.name_for(proposer.project.as_deref(), client_repo)?;
         let id = review_id(project.as_deref(), request.idempotency_key.as_deref());
         let preparing = Box::pin(self.prepare_first(project.as_deref(), id, request));

@@ -111,6 +111,9 @@ impl ClaimResponse {
                 Some(seat) if seat.vote.is_some() => {
                     "You have already voted. Take another review from list_reviews. A new submit_verdict changes your vote."
                 }
+                Some(seat) if seat.asked_reviewer.is_some() => {
+                    "Read everything with get_proposal and the messages with get_discussion, then answer with submit_verdict and this claim_generation."
+                }
                 Some(_) | None => {
                     "Read everything with get_proposal, then answer with submit_verdict and this claim_generation."
                 }

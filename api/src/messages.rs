@@ -60,6 +60,8 @@ pub struct DiscussionRequest {
     pub round: Option<u32>,
     /// The next_cursor of the previous page, with an unchanged round.
     pub cursor: Option<String>,
+    /// Your own id. Reading renews your claim. Optional.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]

@@ -286,7 +286,7 @@ operations! {
         POST "/reviews/{review_id}/release" as "release_claim",
     }
     /// Proposer or operator: asks for one more reviewer of a running review, by persona ("security") or by name
-    /// ("@ada", whose seat only ada can claim). The new seat is required like the others: an approval waits for its vote.
+    /// ("@ada", whose seat only ada can claim). The new seat is required like the others: where all must approve, an approval waits for it.
     /// Repeating the call changes nothing.
     AddSeat(claims::AddSeatRequest) -> reviews::ReviewStatusResponse {
         tool "add_seat", "Add a reviewer", Proposer, Change,

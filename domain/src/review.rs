@@ -393,9 +393,15 @@ impl Seat {
         self.claim.as_ref().is_some_and(|claim| claim.by == reviewer)
     }
 
-    /// The reservation, if it has not ended at `tick`.
-    pub fn reserved_at(&self, tick: Tick) -> Option<&Reservation> {
-        self.reservation.as_ref().filter(|r| r.until > tick)
+    /// The only reviewer that can claim the seat at `tick`.
+    pub fn reserved_at(&self, tick: Tick) -> Option<&str> {
+        let reservation = self.reservation.as_ref().filter(|reservation| reservation.until > tick);
+        self.assigned.as_deref().or(reservation.map(|reservation| reservation.reviewer.as_str()))
+    }
+
+    /// The only reviewer that can claim the seat, as long as its reservation lasts.
+    pub fn reserved_for(&self) -> Option<&str> {
+        self.assigned.as_deref().or(self.reservation.as_ref().map(|reservation| reservation.reviewer.as_str()))
     }
 }
 
@@ -491,14 +497,14 @@ impl Review {
 
     /// Personas of the seats that `caller` can claim: free, and not reserved for another reviewer.
     pub fn claimable_by(&self, caller: Option<&str>) -> Vec<String> {
-        let is_open = |seat: &&Seat| seat.reservation.as_ref().is_none_or(|r| Some(r.reviewer.as_str()) == caller);
+        let is_open = |seat: &&Seat| seat.reserved_for().is_none_or(|reviewer| Some(reviewer) == caller);
         self.free_seats().filter(is_open).map(|seat| seat.persona.clone()).collect()
     }
 
     /// The reviewer for whom all free seats are reserved.
     pub fn reserved_for(&self) -> Option<&str> {
         let free = self.seats.iter().filter(|seat| seat.is_free());
-        let reserved = free.map(|seat| Some(seat.reservation.as_ref()?.reviewer.as_str()));
+        let reserved = free.map(Seat::reserved_for);
         reserved.collect::<Option<Vec<_>>>()?.into_iter().min()
     }
 

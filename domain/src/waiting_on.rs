@@ -133,7 +133,7 @@ fn is_undecided(review: &Review) -> bool {
 
 fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
     let is_open = review.status.is_open();
-    let offers = seat.pending_patch().filter(|_| is_undecided(review) && (seat.vote.is_none() || !is_open));
+    let offers = seat.pending_patch().filter(|_| is_undecided(review));
     let asked_proposer = seat.asked_proposer.as_ref().filter(|_| is_open || review.status == Status::Approved);
     let mut turns = Vec::new();
     if offers.is_some() {
@@ -150,7 +150,7 @@ fn seat_turns(review: &Review, seat: &Seat) -> Vec<Turn> {
         None if must_vote => turns.push(Turn {
             who: Authority::Reviewer,
             seat: Some(seat.persona.clone()),
-            name: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
+            name: seat.reserved_for().map(str::to_owned),
             why: why.unwrap_or(TurnReason::Unclaimed),
             since: seat.since.into(),
             tool: TurnTool::ClaimReview,

@@ -13,14 +13,15 @@ use api::{
 use domain::{
     credential::Authority,
     persona::Persona,
-    review::{AddSeat, ClaimSeat, Command, ReleaseSeat},
+    review::{AddSeat, ClaimSeat, Command, ReleaseSeat, Review},
 };
 
 /// The end of a prompt holds the broker's instructions on how to report, so that much of it is never cut.
 const PROMPT_END_CHARS: usize = 4_000;
 
 /// Messages that a claim shows to a seat that comes back, and how much of each.
-const MAX_NEW_MESSAGES: u32 = 20;
+const MAX_NEW_MESSAGES: usize = 20;
+const MAX_MESSAGES_READ: u32 = 200;
 const MAX_MESSAGE_CHARS: usize = 500;
 
 pub(super) async fn claim(call: &Call<'_>, request: ClaimRequest) -> Result<ClaimResponse, CallError> {
@@ -47,21 +48,20 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
         let error = "the broker is stopping this reviewer; claim nothing new and end now";
         return Err(ErrorBody::new(ErrorCode::Draining, error).into());
     }
-    let is_operator = call.context.endpoint_role.is_none()
-        && call.authz.authority().is_none_or(|authority| authority == Authority::Operator);
-    if takes_over && !is_operator && !broker.review(id).await?.holders().any(|by| by == reviewer_id) {
-        let error = "only an operator can take over the seat of another reviewer; claim a free seat with claim_review";
-        return Err(ErrorBody::new(ErrorCode::WrongRole, error).into());
-    }
+    let takes_over = match takes_over {
+        true => Some(take_over_authority(call, &*broker.review(id).await?, &reviewer_id)?),
+        false => None,
+    };
     let claim = ClaimSeat { by: reviewer_id, persona: request.persona, takes_over, check: None };
     let CommandOutcome { review, reply, .. } = broker.execute(id, Command::Claim(claim)).await?;
     let content = broker.content(&review.round.content_hash).await?;
     let seat = reply.seat(&review);
     let mut response = ClaimResponse::new(&review, &content, seat);
     if let (Some(re_review), Some(last_act)) = (&mut response.re_review, seat.and_then(|seat| seat.last_act)) {
-        let page = broker.reader().list_messages(review.number, None, last_act, MAX_NEW_MESSAGES).await?;
+        let page = broker.reader().list_messages(review.number, None, last_act, MAX_MESSAGES_READ).await?;
         let concerns = |message: &Message| message.persona.is_none() || message.persona == response.seat;
-        re_review.messages = page.items.into_iter().filter(concerns).map(shortened).collect();
+        let mut messages: Vec<_> = page.items.into_iter().filter(concerns).map(shortened).collect();
+        re_review.messages = messages.split_off(messages.len().saturating_sub(MAX_NEW_MESSAGES));
     }
     if let (Some(_), Some(_), Some(identity)) = (credential, seat, call.authz.identity()) {
         let workspace = broker.check_out(&review, identity).await;
@@ -77,6 +77,20 @@ async fn claim_seat(call: &Call<'_>, request: ClaimRequest, takes_over: bool) ->
         });
     }
     Ok(response)
+}
+
+/// A reviewer takes its own seat over from another client; every other seat needs an operator.
+fn take_over_authority(call: &Call<'_>, review: &Review, reviewer: &str) -> Result<Authority, ErrorBody> {
+    let is_operator = call.context.endpoint_role.is_none()
+        && call.authz.authority().is_none_or(|authority| authority == Authority::Operator);
+    if review.holders().any(|by| by == reviewer) {
+        return Ok(Authority::Reviewer);
+    }
+    if is_operator {
+        return Ok(Authority::Operator);
+    }
+    let error = "only an operator can take over the seat of another reviewer; claim a free seat with claim_review";
+    Err(ErrorBody::new(ErrorCode::WrongRole, error))
 }
 
 /// The start of a message. get_discussion returns the rest.

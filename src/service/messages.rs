@@ -111,9 +111,10 @@ pub(super) async fn list(call: &Call<'_>, request: DiscussionRequest) -> Result<
         Some(cursor) => DiscussionCursor::parse(cursor).ok_or_else(bad_cursor)?,
         None => DiscussionCursor { after: None, skip: 0 },
     };
+    let name = call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
-    call.touch(&review, None).await;
+    call.touch(&review, name.as_deref()).await;
     if let Some(round) = request.round {
         check_round(&review, round)?;
     }

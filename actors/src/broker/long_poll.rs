@@ -92,12 +92,13 @@ impl Broker {
     }
 
     /// Returns at once if it is the caller's turn, if the review's version is not `since`, or if the review is closed;
-    /// else at the next change. Without `since` it also returns at once unless the review waits for reviewers.
+    /// else at the next change. A caller that is not known and gives no `since` counts as the proposer.
     pub async fn wait_review(&self, id: ReviewId, wait: Wait, asker: Asker<'_>) -> Answer<WaitResult> {
         let review = self.review(id).await?;
+        let is_known = asker.name.is_some() || asker.role.is_some();
         let since = match wait.since {
             Some(since) => since,
-            None if awaits_reviewer(&review) => review.version,
+            None if is_known || awaits_others(&review) => review.version,
             None => return Ok(WaitResult { review, timed_out: false }),
         };
         if review.version != since || review.is_final() || asker.must_act(&review) {
@@ -266,8 +267,8 @@ impl Broker {
 }
 
 /// Only reviewers or operators are expected to act, so a proposer has to wait.
-fn awaits_reviewer(review: &Review) -> bool {
-    review.status.is_open() && waiting_on(review).iter().all(|turn| turn.who != Authority::Proposer)
+fn awaits_others(review: &Review) -> bool {
+    waiting_on(review).iter().all(|turn| turn.who != Authority::Proposer)
 }
 
 /// The snapshot of a live review after loading; `None` if the actor stopped before.

@@ -135,7 +135,7 @@ impl OneShot {
         let since = Instant::now();
         let claimed = retry_transient(|| {
             let persona = Some(self.persona.name.clone());
-            let claim = ClaimSeat { by: id.to_owned(), persona, takes_over: false, check: None };
+            let claim = ClaimSeat { by: id.to_owned(), persona, takes_over: None, check: None };
             submissions.reviews.decide(self.review, Command::Claim(claim))
         });
         let review = match claimed.await {

@@ -19,7 +19,7 @@ use anyhow::anyhow;
 use api::{
     operation::{CreateReview, GetProposal},
     proposals::ProposalRequest,
-    reviews::{CreateReviewRequest, CreateReviewResponse, ReviewStatusResponse},
+    reviews::{CreateReviewRequest, CreateReviewResponse, ReviewRow, ReviewStatusResponse},
 };
 use domain::{
     consensus::{PolicyRequest, RuleName},
@@ -28,6 +28,7 @@ use domain::{
     review::{Status, TargetKind},
     text::escape,
 };
+use git::UserRepo;
 use source::{Source, read_file};
 use std::{fmt::Write as _, path::PathBuf};
 
@@ -165,8 +166,25 @@ impl RequestArgs {
             return Ok(None);
         }
         let is_open = |status: Status| status.is_open() || status == Status::ChangesRequested;
+        let folder = UserRepo::find(&caller.dir).await.ok().and_then(|repo| Some(repo.root().file_name()?.to_owned()));
+        let project = self.project.clone().or_else(|| Some(folder?.to_string_lossy().into_owned()));
+        let is_here = |review: &ReviewRow| review.proposer.project.is_none() || review.proposer.project == project;
         let reviews = proposals_of_branch(caller, branch).await?;
-        let Some(open) = reviews.iter().find(|review| is_open(review.head.status)) else { return Ok(None) };
+        let open = reviews.iter().find(|review| is_open(review.head.status) && is_here(review));
+        let Some(open) = open else { return Ok(None) };
+        let fixed = [
+            ("--reviewers", !self.reviewers.is_empty()),
+            ("--policy", self.policy.is_some()),
+            ("--priority", self.priority.is_some()),
+            ("--category", self.category.is_some()),
+        ];
+        if let Some((option, _)) = fixed.iter().find(|(_, given)| *given) {
+            let number = open.head.number;
+            let hint = "add --new for another review; `countersign add-seat` asks for one more reviewer";
+            return Err(CliError::usage(anyhow!(
+                "{number} is open for {branch}, and a round keeps its {option}; {hint}"
+            )));
+        }
         terminal::remark(&format!(
             "{branch} has an open review, {}: this is its next round (--new creates another review)",
             open.head.number
@@ -178,6 +196,7 @@ impl RequestArgs {
             target: change.target.clone(),
             change_note: self.text.title.clone(),
             description: self.text.description()?,
+            skip_diff_validation: self.skip_diff_validation.then_some(true),
             ..CreateReviewRequest::default()
         }))
     }

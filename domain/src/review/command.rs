@@ -106,8 +106,9 @@ pub struct RebasedContent {
 pub struct ClaimSeat {
     pub by: String,
     pub persona: Option<String>,
-    /// Also take a seat that is held: another reviewer's by an operator, or the caller's own from another client.
-    pub takes_over: bool,
+    /// Take a seat over: any that is held or reserved as an operator, or the caller's own from another client as a
+    /// reviewer.
+    pub takes_over: Option<Authority>,
     pub check: Option<CheckedDiff>,
 }
 

@@ -56,6 +56,9 @@ pub enum Event {
         by: String,
         generation: u32,
         lease_ends: Tick,
+        /// An operator took the seat.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_operator: bool,
         /// Set if git checked the diff for this claim and the result is new.
         diff: Option<DiffFacts>,
     },
@@ -104,6 +107,9 @@ pub enum Event {
         by: String,
         /// The status of the review after the seat was added.
         status: Status,
+        /// New lease end of each claim that owes a vote and has no lease running.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease_ends: Option<Tick>,
     },
     VerdictGiven(VerdictGiven),
     FindingUpdated(FindingUpdated),

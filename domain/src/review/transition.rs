@@ -94,12 +94,12 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Decided
         Command::Claim(claim) => claims::claim(review, claim, now.tick, lease_ends),
         Command::Release(release) => claims::release(review, &release),
         Command::Renew { by } => Ok((claims::renew(review, &by, now.tick, rules.lease), Reply::Done)),
-        Command::AddSeat(add) => seats::add(review, add),
+        Command::AddSeat(add) => seats::add(review, add, lease_ends),
         Command::ReviewerGone { reviewer, why, detail } => {
             Ok((claims::reviewer_gone(review, &reviewer, why, detail.as_deref()), Reply::Done))
         }
         Command::Expire => Ok((claims::expire(review, now.tick), Reply::Done)),
-        Command::GiveVerdict(verdict) => verdicts::give(review, verdict, now.at, lease_ends),
+        Command::GiveVerdict(verdict) => verdicts::give(review, verdict, now.at, lease_ends, rules.max_exchanges),
         Command::UpdateFinding(update) => findings::update(review, update, lease_ends),
         Command::AddMessage(message) => discussion::add(review, message, lease_ends, rules.max_exchanges),
         Command::AcceptCounterPatch(accept) => counter_patches::accept(review, accept, lease_ends),

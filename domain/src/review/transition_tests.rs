@@ -153,7 +153,7 @@ fn claim_with(by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
 
 fn claim_of(content_hash: ContentHash, by: &str, persona: Option<&str>, check: DiffCheck) -> Command {
     let check = Some(CheckedDiff { content_hash, check, head: None, rebased: None });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: false, check })
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check })
 }
 
 /// HEAD is three commits ahead of the base.
@@ -170,7 +170,7 @@ fn rebasing_claim(review: &Review, by: &str, persona: Option<&str>) -> Command {
         head: Some(head(applies())),
         rebased: Some(rebased),
     });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: false, check })
+    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: None, check })
 }
 
 /// What `by` says as the holder of its seat, without a generation.
@@ -288,7 +288,12 @@ fn gone(reviewer: &str) -> Command {
 fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {
     let content_hash = review.round.content_hash.clone();
     let check = Some(CheckedDiff { content_hash, check: applies(), head: None, rebased: None });
-    Command::Claim(ClaimSeat { by: by.into(), persona: persona.map(Into::into), takes_over: true, check })
+    Command::Claim(ClaimSeat {
+        by: by.into(),
+        persona: persona.map(Into::into),
+        takes_over: Some(Authority::Operator),
+        check,
+    })
 }
 
 fn add_seat(persona: &str) -> Command {

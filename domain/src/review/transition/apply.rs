@@ -99,7 +99,10 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             anchor(review, anchors);
             review.status = Status::Pending;
         }
-        Event::Claimed { persona, by, generation, lease_ends, diff } => {
+        Event::Claimed { persona, by, generation, lease_ends, by_operator, diff } => {
+            if *by_operator {
+                operator_acted(review);
+            }
             review.claim_generation = *generation;
             if diff.is_some() {
                 review.round.diff.clone_from(diff);
@@ -147,8 +150,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             }
             match reason {
                 ClaimEndReason::CouldNotReview => escalate(review, Some(Escalation::CouldNotReview), at),
-                ClaimEndReason::TakenOver => operator_acted(review),
                 ClaimEndReason::LeaseExpired
+                | ClaimEndReason::TakenOver
                 | ClaimEndReason::Released
                 | ClaimEndReason::ReviewerExited
                 | ClaimEndReason::ReviewerStopped
@@ -169,18 +172,13 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 claim.lease_ends = Some(*lease_ends);
             }
         }
-        Event::SeatAdded { persona, role, status, .. } => {
+        Event::SeatAdded { persona, role, status, lease_ends, .. } => {
             review.seats.push(Seat::new(persona, at));
             if *role == Authority::Operator {
                 operator_acted(review);
             }
-            if *status != Status::Approved {
-                review.approved_hash = None;
-            }
-            if !status.is_open() {
-                review.seats.iter_mut().for_each(|seat| seat.reservation = None);
-            }
-            review.status = *status;
+            let content_hash = review.round.content_hash.clone();
+            enter_status(review, *status, &content_hash, *lease_ends);
         }
         Event::VerdictGiven(given) => give_verdict(review, given, at),
         Event::FindingUpdated(updated) => {
@@ -331,6 +329,7 @@ fn requeue(review: &mut Review, requeued: &Requeued, at: Timestamp) {
     review.claim_generation = requeued.generation;
     for RequeuedSeat { persona, reservation } in &requeued.seats {
         if let Some(seat) = seat_mut(review, persona) {
+            seat.exchanges += 1;
             vacate(seat, at);
             seat.reservation.clone_from(reservation);
         }
@@ -347,6 +346,7 @@ fn decide_patch(review: &mut Review, persona: &str, status: PatchStatus, at: Tim
             patch.status = status;
         }
         seat.asked_proposer = None;
+        seat.exchanges += 1;
         let why = match status {
             PatchStatus::Accepted => Some(TurnReason::CounterPatchAccepted),
             // After a request for changes the proposer goes on, not the reviewer.

@@ -5,6 +5,7 @@ use super::{
     seat_of_persona, verdicts::fenced_seat, wrong_status,
 };
 use crate::{
+    credential::Authority,
     ids::VALIDATOR,
     review::{
         AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, DiffFacts, HeadCheck, RebasedContent, ReleaseSeat, Requeued,
@@ -70,7 +71,9 @@ pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: T
         }
     }
     generation += 1;
-    events.push(Event::Claimed { persona: seat.persona.clone(), by: claim.by, generation, lease_ends, diff });
+    let by_operator = claim.takes_over == Some(Authority::Operator);
+    let persona = seat.persona.clone();
+    events.push(Event::Claimed { persona, by: claim.by, generation, lease_ends, by_operator, diff });
     Ok((events, Reply::Claimed { seat: index }))
 }
 
@@ -195,7 +198,8 @@ fn needs_check(review: &Review) -> bool {
 fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admission<'a>, Refusal> {
     let number = review.number;
     // A person can take a seat over that has asked for changes: its vote no longer counts.
-    let can_take_over = claim.takes_over && review.status == Status::ChangesRequested && !review.auto_rejected();
+    let can_take_over =
+        claim.takes_over.is_some() && review.status == Status::ChangesRequested && !review.auto_rejected();
     if !review.status.is_open() && !can_take_over {
         return Err(wrong_status(review, CommandKind::Claim));
     }
@@ -207,10 +211,13 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         return Err(Refusal::OwnProposal { number, reviewer: claim.by.clone() });
     }
     let wanted = claim.persona.as_deref().map(|persona| seat_of_persona(review, persona)).transpose()?;
+    // A reviewer for whom a seat was requested takes that one.
+    let own_seat = review.seats.iter().enumerate().find(|(_, seat)| seat.assigned.as_ref() == Some(&claim.by));
+    let wanted = wanted.or(own_seat);
     let is_wanted = |index: usize| wanted.is_none_or(|(wanted, _)| wanted == index);
     let seats = || review.seats.iter().enumerate();
     if let Some((index, seat)) = seats().find(|(_, seat)| seat.is_held_by(&claim.by)) {
-        return if is_wanted(index) && claim.takes_over {
+        return if is_wanted(index) && claim.takes_over.is_some() {
             Ok(Admission::TakenOver(index, seat))
         } else if is_wanted(index) {
             Ok(Admission::Held(index))
@@ -226,13 +233,23 @@ fn admit<'a>(review: &'a Review, claim: &ClaimSeat, tick: Tick) -> Result<Admiss
         return Err(Refusal::HasOwnSeat { number, reviewer: claim.by.clone(), persona: seat.persona.clone() });
     }
     let candidates = || seats().filter(|(index, _)| is_wanted(*index));
-    if claim.takes_over
-        && let Some((index, seat)) = candidates().find(|(_, seat)| seat.claim.is_some())
-    {
-        return Ok(Admission::TakenOver(index, seat));
-    }
+    let held = || candidates().find(|(_, seat)| seat.claim.is_some());
     let free = || candidates().filter(|(_, seat)| seat.is_free());
-    let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(|reservation| reservation.reviewer.clone());
+    match claim.takes_over {
+        Some(Authority::Operator) => {
+            let free = || free().next().map(|(index, seat)| Admission::Free(index, seat));
+            let taken = held().map(|(index, seat)| Admission::TakenOver(index, seat)).or_else(free);
+            return taken.ok_or_else(|| wrong_status(review, CommandKind::Claim));
+        }
+        Some(Authority::Reviewer | Authority::Proposer) => {
+            return Err(match held().and_then(|(_, seat)| seat.claim.as_ref()) {
+                Some(other) => Refusal::NotYourSeat { reviewer: claim.by.clone(), holder: other.by.clone() },
+                None => Refusal::NotClaimed { number },
+            });
+        }
+        None => {}
+    }
+    let reserved_for = |seat: &Seat| seat.reserved_at(tick).map(str::to_owned);
     let own = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_some_and(|reviewer| reviewer == claim.by);
     let unreserved = |(_, seat): &(usize, &Seat)| reserved_for(seat).is_none();
     if let Some((index, seat)) = free().find(own).or_else(|| free().find(unreserved)) {

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     review::{AcceptCounterPatch, CounterPatch, PatchStatus, RequeuedSeat, Reservation},
     time::Tick,
-    verdict::Verdict,
 };
 
 pub(super) fn check_needed(review: &Review, accept: &AcceptCounterPatch) -> Result<Option<CheckNeeded>, Refusal> {
@@ -32,13 +31,12 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch, lease_ends: Ti
         DiffCheck::Unknown { .. } => return Err(Refusal::ContentMoved),
         DiffCheck::Skipped | DiffCheck::Applies { .. } => {}
     }
-    // Approvals of the old content no longer count, so their seats are freed. So are the seats of reviewers that are
-    // reading the old content: their claims would let them approve the new one unseen. After a request for changes all
-    // seats look again, and the seat of the counter-patch is reserved for the reviewer that offered it.
-    let looks_again = |seat: &&Seat| match seat.vote {
-        _ if review.status == Status::ChangesRequested => true,
-        Some(vote) => vote == Verdict::Approved,
-        None => seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by),
+    // Votes on the old content no longer count, so their seats are freed. So are the seats of reviewers that are reading
+    // the old content: their claims would let them approve the new one unseen. The seat of the counter-patch is reserved
+    // for the reviewer that offered it.
+    let looks_again = |seat: &&Seat| {
+        let is_reading = || seat.claim.as_ref().is_some_and(|claim| claim.by != patch.by);
+        review.status == Status::ChangesRequested || seat.vote.is_some() || is_reading()
     };
     let freed = review.seats.iter().filter(looks_again).map(|seat| {
         let requeued = requeue(seat, lease_ends);

@@ -52,7 +52,7 @@ pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick, max_ex
         persona: only.as_ref().map(|(_, persona)| persona.clone()),
         role: message.role,
         round: review.round.number,
-        digest: message_digest(&message, &by),
+        digest: message_digest(review, &message, &by),
         by,
         body: message.body,
         anchor: message.anchor,
@@ -67,8 +67,9 @@ pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick, max_ex
 /// An operator holds no seat. Its message wakes those it addresses and changes no turn between the two sides.
 fn add_as_operator(review: &Review, message: AddMessage) -> Decided {
     let by = message.by.clone().unwrap_or_else(|| Authority::Operator.as_str().into());
-    let digest = message_digest(&message, &by);
-    if review.messages.last_digest.as_ref() == Some(&digest) {
+    let digest = message_digest(review, &message, &by);
+    // While the review waits for an operator, the same words are an answer each time.
+    if review.messages.last_digest.as_ref() == Some(&digest) && review.escalation().is_none() {
         let id = review.messages.last_id.unwrap_or_default();
         return Ok((Vec::new(), Reply::MessageAdded { seat: None, id }));
     }
@@ -125,9 +126,14 @@ fn repeated_message(
         Role::Proposer => Some(review.proposer.identity()),
         Role::Reviewer => seat.claim.as_ref().map(|claim| claim.by.as_str()),
     })?;
-    let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number)?;
-    let (id, digest) = last.last_of(role)?;
-    (digest == message_digest(message, by)).then_some((message.to.is_none().then_some(*index), id))
+    let digest = message_digest(review, message, by);
+    let last = |seat: &Seat| {
+        let last = seat.last_message.as_ref().filter(|last| last.round == review.round.number)?;
+        last.last_of(role).filter(|(_, last)| *last == digest).map(|(id, _)| id)
+    };
+    let id = last(seat)?;
+    let is_known = seats.iter().all(|(_, seat)| last(seat) == Some(id));
+    is_known.then_some((message.to.is_none().then_some(*index), id))
 }
 
 fn addressed_seats<'a>(review: &'a Review, message: &AddMessage) -> Result<Vec<(usize, &'a Seat)>, Refusal> {
@@ -154,9 +160,14 @@ fn holder<'a>(review: &Review, seat: &'a Seat, id: Option<&str>) -> Result<&'a s
     }
 }
 
-fn message_digest(message: &AddMessage, by: &str) -> String {
+fn message_digest(review: &Review, message: &AddMessage, by: &str) -> String {
     let json = |value: Option<String>| value.unwrap_or_default();
     let metadata = json(message.metadata.as_ref().map(ToString::to_string));
     let anchor = json(message.anchor.as_ref().and_then(|anchor| serde_json::to_string(anchor).ok()));
-    digest(&[message.role.as_str(), by, &message.body, &metadata, &anchor])
+    let to = message.to.map_or("", |to| to.as_str());
+    // A single seat need not be named.
+    let persona = message.persona.as_deref().filter(|_| review.seats.len() > 1 && message.role == Authority::Operator);
+    let round = review.round.number.to_string();
+    let texts = [message.role.as_str(), by, &message.body, &metadata, &anchor, to, persona.unwrap_or_default(), &round];
+    digest(&texts)
 }

@@ -22,7 +22,8 @@ pub(super) fn repeat(review: &Review, propose: &Propose) -> Decided {
         && review.category == proposed.category
         && review.priority == proposed.priority
         && review.policy == proposed.policy
-        && review.personas() == proposed.personas;
+        // Seats may have been added since.
+        && review.personas().starts_with(&proposed.personas);
     let content_hash = &proposed.round.content_hash;
     match first_content {
         _ if !same_origin => Err(Refusal::IdempotencyKeyReused { number: review.number }),

@@ -4,12 +4,12 @@ use super::{
     super::AddSeat, CommandKind, Decided, Event, Refusal, Reply, Review, Seat, Status, or_proposer, proposer_only,
     verdicts, wrong_status,
 };
-use crate::{credential::Authority, ids::DEFAULT_PERSONA};
+use crate::{credential::Authority, ids::DEFAULT_PERSONA, time::Tick};
 
 /// The most seats of a review.
 pub(super) const MAX_SEATS: usize = 10;
 
-pub(super) fn add(review: &Review, add: AddSeat) -> Decided {
+pub(super) fn add(review: &Review, add: AddSeat, lease_ends: Tick) -> Decided {
     let AddSeat { role, by, persona } = add;
     if review.status.has_ended() {
         return Err(wrong_status(review, CommandKind::AddSeat));
@@ -48,5 +48,7 @@ pub(super) fn add(review: &Review, add: AddSeat) -> Decided {
         | Status::Cancelled
         | Status::Closed) => status,
     };
-    Ok((vec![Event::SeatAdded { persona, role, by, status }], Reply::Done))
+    let reopens = status.is_open() && !review.status.is_open();
+    let lease_ends = reopens.then_some(lease_ends);
+    Ok((vec![Event::SeatAdded { persona, role, by, status, lease_ends }], Reply::Done))
 }

@@ -20,7 +20,13 @@ pub(super) fn check_needed(review: &Review, verdict: &GiveVerdict) -> Result<Opt
     Ok(verdict.patch.is_some().then_some(CheckNeeded::OfferedPatch))
 }
 
-pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_ends: Tick) -> Decided {
+pub(super) fn give(
+    review: &Review,
+    verdict: GiveVerdict,
+    at: Timestamp,
+    lease_ends: Tick,
+    max_exchanges: u32,
+) -> Decided {
     let (index, seat, generation) =
         fenced_seat(review, verdict.by.as_deref(), verdict.generation, CommandKind::Verdict)?;
     let raised_before = review
@@ -48,7 +54,9 @@ pub(super) fn give(review: &Review, verdict: GiveVerdict, at: Timestamp, lease_e
     reply_findings.extend(raised.iter().map(|raised| raised.number));
     let resolved = findings::resolved_by(review, seat, verdict.verdict, &raised);
     let status = status_after(review, seat, verdict.verdict, &raised, &resolved);
-    let escalation = escalation(review, status, verdict.metrics.as_ref(), &raised, at);
+    let has_talked_enough = seat.exchanges >= max_exchanges;
+    let escalation = escalation(review, status, verdict.metrics.as_ref(), &raised, at)
+        .or_else(|| (has_talked_enough && !is_decided(status)).then_some(Escalation::Exchanges));
     let owes_vote = status.is_open() && !verdict.verdict.is_vote() && seat.vote.is_none();
     // A changed vote can undo a decision. Reviewers that owe a vote again get a new lease.
     let reopens = status.is_open() && !review.status.is_open();
@@ -201,7 +209,11 @@ fn escalation(
     } else {
         raised.iter().any(|raised| raised.oscillating).then_some(Escalation::Oscillation)
     };
-    exceeded.filter(|_| !matches!(status, Status::Approved | Status::Rejected))
+    exceeded.filter(|_| !is_decided(status))
+}
+
+const fn is_decided(status: Status) -> bool {
+    matches!(status, Status::Approved | Status::Rejected)
 }
 
 fn is_repeat(seat: &Seat, generation: u32, digest: &str) -> bool {

@@ -192,6 +192,7 @@ fn a_rejected_counter_patch_changes_nothing_else() {
     let mut expected = before;
     expected.version += 1;
     expected.seats[0].asked_proposer = None;
+    expected.seats[0].exchanges = 1;
     if let Some(patch) = &mut expected.seats[0].patch {
         patch.status = PatchStatus::Rejected;
     }

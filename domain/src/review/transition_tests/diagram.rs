@@ -121,7 +121,7 @@ const fn asked(command: &Command) -> Option<CommandKind> {
         Command::Propose(_) => None,
         Command::Revise(_) => Some(CommandKind::Revise),
         // A seat that is held can be taken over.
-        Command::Claim(claim) if claim.takes_over => None,
+        Command::Claim(claim) if claim.takes_over.is_some() => None,
         Command::Claim(_) => Some(CommandKind::Claim),
         Command::Release(_) | Command::Renew { .. } | Command::ReviewerGone { .. } | Command::Expire => None,
         Command::AddSeat(_) => Some(CommandKind::AddSeat),

@@ -63,21 +63,69 @@ pub(super) enum Aim {
 
 #[derive(Debug, Clone)]
 pub(super) enum Move {
-    Revise { by: Option<&'static str>, completes: Aim, diff: Option<DiffCheck>, key: Option<u8>, content: Option<u8> },
-    Claim { by: &'static str, persona: Aim, takes_over: bool, checked: Aim, check: DiffCheck, head: Option<DiffCheck> },
-    Renew { by: &'static str },
-    AddSeat { role: Authority, persona: &'static str },
-    OperatorMessage { persona: Aim, to: Option<Recipient>, words: u8 },
-    Release { by: Aim, generation: Aim },
-    Gone { reviewer: &'static str, why: ClaimEndReason },
+    Revise {
+        by: Option<&'static str>,
+        completes: Aim,
+        diff: Option<DiffCheck>,
+        key: Option<u8>,
+        content: Option<u8>,
+    },
+    Claim {
+        by: &'static str,
+        persona: Aim,
+        takes_over: Option<Authority>,
+        checked: Aim,
+        check: DiffCheck,
+        head: Option<DiffCheck>,
+    },
+    Renew {
+        by: &'static str,
+    },
+    AddSeat {
+        role: Authority,
+        persona: &'static str,
+    },
+    OperatorMessage {
+        persona: Aim,
+        to: Option<Recipient>,
+        words: u8,
+    },
+    Release {
+        by: Aim,
+        generation: Aim,
+    },
+    Gone {
+        reviewer: &'static str,
+        why: ClaimEndReason,
+    },
     Expire,
     Verdict(Given),
-    Update { finding: usize, role: Authority, by: Aim, requested: RequestedStatus, of: usize, note: bool },
-    Message { role: Role, by: Aim, persona: Aim, words: u8 },
-    Accept { persona: Aim, checked: Aim, check: DiffCheck },
-    Reject { persona: Aim },
+    Update {
+        finding: usize,
+        role: Authority,
+        by: Aim,
+        requested: RequestedStatus,
+        of: usize,
+        note: bool,
+    },
+    Message {
+        role: Role,
+        by: Aim,
+        persona: Aim,
+        words: u8,
+    },
+    Accept {
+        persona: Aim,
+        checked: Aim,
+        check: DiffCheck,
+    },
+    Reject {
+        persona: Aim,
+    },
     Cancel,
-    Close { by: Role },
+    Close {
+        by: Role,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -111,7 +159,7 @@ pub(super) fn a_history() -> impl Strategy<Value = Vec<(u32, Move)>> {
 fn a_move() -> impl Strategy<Value = Move> {
     let revise = (option::weighted(0.5, a_name()), a_sure_aim(), a_diff(), option::of(0..2_u8), option::of(0..2_u8))
         .prop_map(|(by, completes, diff, key, content)| Move::Revise { by, completes, diff, key, content });
-    let takes_over = proptest::bool::weighted(0.1);
+    let takes_over = option::weighted(0.1, select(vec![Authority::Operator, Authority::Reviewer]));
     let head = option::weighted(0.3, a_check());
     let claim = (a_name(), an_aim(), takes_over, a_sure_aim(), a_check(), head).prop_map(
         |(by, persona, takes_over, checked, check, head)| Move::Claim { by, persona, takes_over, checked, check, head },

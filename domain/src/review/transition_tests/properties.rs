@@ -224,7 +224,7 @@ fn agrees_with_itself(review: &Review) -> Checked {
 fn has_no_second_effect(review: &Review, command: Command, moment: Now) -> Checked {
     // Taking a seat over from another client of the same reviewer fences the first one each time.
     if matches!(&command, Command::Revise(revise) if revise.round.request_key.is_none())
-        || matches!(&command, Command::Claim(claim) if claim.takes_over)
+        || matches!(&command, Command::Claim(claim) if claim.takes_over.is_some())
     {
         return Ok(());
     }

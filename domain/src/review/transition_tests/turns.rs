@@ -301,3 +301,77 @@ fn a_turn_belongs_to_a_name_or_a_role() {
     assert!(!operator.must_act(&changes_requested()));
     assert_eq!(waiting_on(&seats(2, Rule::RequireAll))[0].why, TurnReason::Unclaimed);
 }
+
+#[test]
+fn a_named_seat_stays_its_reviewers_through_every_status() {
+    let added = after(&changes_requested(), add_seat("@olga"));
+    let asked = after(&added, writes_to("general", Role::Proposer, "why?"));
+    let free = claim_of(asked.round.content_hash.clone(), "bob", None, applies());
+    assert_eq!(super::decide(&asked, free).map_err(|refusal| refusal.code()).map(|t| t.next.status), Err("reserved"));
+    assert_eq!(asked.claimable_by(Some("bob")), [] as [String; 0]);
+    assert_eq!(asked.claimable_by(Some("olga")), ["@olga"]);
+    // An operator can take the seat of a reviewer that does not come.
+    let taken = after(&asked, take_over(&asked, "eva", Some("@olga")));
+    assert!(taken.seats[1].is_held_by("eva"));
+}
+
+#[test]
+fn a_counter_patch_in_a_panel_is_looked_at_by_all() {
+    let offered = after_all(&in_review(), [claim("bob"), offers("ada", Verdict::ChangesRequested)]);
+    let decide = "proposer paul general: counter_patch_offered -> accept_counter_patch";
+    check(&offered, &[decide, "reviewer bob security: reviewing -> submit_verdict"]);
+    let accepted = after(&offered, super::accept(&offered));
+    assert!(accepted.seats.iter().all(|seat| seat.vote.is_none() && seat.claim.is_none()));
+    check(
+        &accepted,
+        &[
+            "reviewer ada general: counter_patch_accepted -> claim_review",
+            "reviewer any security: unclaimed -> claim_review",
+        ],
+    );
+}
+
+#[test]
+fn a_reviewer_takes_over_only_its_own_seat() {
+    let both = after(&in_review(), claim("bob"));
+    let own = |by: &str| {
+        let Command::Claim(claim) = take_over(&both, by, None) else { panic!("a claim") };
+        Command::Claim(crate::review::ClaimSeat { takes_over: Some(Authority::Reviewer), ..claim })
+    };
+    assert!(after(&both, own("bob")).seats[1].is_held_by("bob"));
+    let refused = super::decide(&both, own("cyd")).map_err(|refusal| refusal.code());
+    assert_eq!(refused.map(|taken| taken.next.status), Err("not_your_seat"));
+}
+
+#[test]
+fn an_operator_can_say_the_same_again() {
+    let to = |persona: &str| match operator_writes("please look") {
+        Command::AddMessage(message) => Command::AddMessage(AddMessage { persona: Some(persona.into()), ..message }),
+        other => other,
+    };
+    let both = after(&in_review(), claim("bob"));
+    let written = after_all(&both, [to("general"), to("security")]);
+    assert_eq!(written.version, both.version + 2, "another seat is another message");
+    assert_eq!(super::decide(&written, to("security")).map(|again| again.events), Ok(Vec::new()));
+}
+
+#[test]
+fn a_dispute_without_end_escalates() {
+    let mut review = changes_requested();
+    for n in 0..8 {
+        assert_eq!(review.escalation(), None, "{n}");
+        let content = review.round.content_hash.clone();
+        review = after_all(
+            &review,
+            [
+                writes(Role::Proposer, &format!("why {n}?")),
+                claim_of(content, "ada", None, applies()),
+                super::give(GiveVerdict {
+                    summary: Some(n.to_string()),
+                    ..super::verdict("ada", Verdict::ChangesRequested)
+                }),
+            ],
+        );
+    }
+    assert_eq!(review.escalation(), Some(Escalation::Exchanges));
+}

@@ -87,7 +87,7 @@ pub(super) const fn name(command: &Command) -> &'static str {
         Command::Claim(ClaimSeat { check: Some(CheckedDiff { check: DiffCheck::Fails { .. }, .. }), .. }) => {
             "claim (diff does not apply)"
         }
-        Command::Claim(ClaimSeat { takes_over: true, .. }) => "take over",
+        Command::Claim(ClaimSeat { takes_over: Some(_), .. }) => "take over",
         Command::Claim(_) => "claim",
         Command::Release(_) => "release",
         Command::Renew { .. } => "renew",
