@@ -345,9 +345,9 @@ fn a_reviewer_takes_over_only_its_own_seat() {
 
 #[test]
 fn an_operator_can_say_the_same_again() {
-    let to = |persona: &str| match operator_writes("please look") {
-        Command::AddMessage(message) => Command::AddMessage(AddMessage { persona: Some(persona.into()), ..message }),
-        other => other,
+    let to = |persona: &str| {
+        let Command::AddMessage(message) = operator_writes("please look") else { panic!("a message") };
+        Command::AddMessage(AddMessage { persona: Some(persona.into()), ..message })
     };
     let both = after(&in_review(), claim("bob"));
     let written = after_all(&both, [to("general"), to("security")]);
