@@ -57,8 +57,8 @@ pub struct CreateReviewRequest {
     pub remove: Option<Vec<RemovablePart>>,
     /// Skips the check that the diff applies. Reviewers see that it was skipped. Default false.
     pub skip_diff_validation: Option<bool>,
-    /// The reviewers to ask for: one seat each, for example ["security", "@ada"]. "@name" is a seat that only this person
-    /// or agent can claim, any other entry is a persona. Not allowed with personas or review_id.
+    /// The reviewers to ask for, one seat each: a persona such as "security", or "@ada" for a seat that only this person or
+    /// agent can claim. Not allowed with personas or review_id.
     pub reviewers: Option<Vec<String>>,
     /// The reviewers to ask for: one seat per persona, for example ["security", "tests"]. From 1 to 10 names of 1 to 64
     /// letters, digits, ".", "_" or "-". Default: what the broker's settings say, usually ["general"]. Not allowed with

@@ -126,7 +126,10 @@ impl Receiver {
 
     /// The settings of a webhook to this receiver.
     pub(crate) fn setting(&self, name: &str, more: &str) -> String {
-        format!("[[webhooks.receivers]]\nname = \"{name}\"\nurl = \"{}\"\n{more}\n", self.url("/hook/hunter2?key=sesame"))
+        format!(
+            "[[webhooks.receivers]]\nname = \"{name}\"\nurl = \"{}\"\n{more}\n",
+            self.url("/hook/hunter2?key=sesame")
+        )
     }
 }
 
