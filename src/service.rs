@@ -1,7 +1,7 @@
 //! What each operation does and who may call it. MCP and HTTP decode a request, call an operation here and encode its
 //! response; they do not know each other.
 //!
-//! There is one module per noun, as in the `api` package. [`Service::call`] runs every call: it checks the role, ends the
+//! There is one module per noun, as in the `api` package. `Service::call` runs every call: it checks the role, ends the
 //! call when the client disconnects, turns a panic into an error, and writes one log line and one metric.
 
 mod admin;
