@@ -111,8 +111,7 @@ CREATE TABLE seats (
                         CHECK (vote = 'approved' OR vote = 'changes_requested' OR vote = 'rejected'),
     -- the only reviewer that can claim it
     reserved_for        TEXT    GENERATED ALWAYS AS (coalesce(body ->> '$.assigned', body ->> '$.reservation.reviewer')) STORED,
-    -- null also for a seat that was requested for one reviewer, which is reserved without an end
-    reserved_until_tick INTEGER GENERATED ALWAYS AS (nullif(body ->> '$.reservation.until', 9223372036854775807)) STORED,
+    reserved_until_tick INTEGER GENERATED ALWAYS AS (body ->> '$.reservation.until') STORED,
     patch_id            INTEGER GENERATED ALWAYS AS (body ->> '$.patch.id') STORED,
     -- why a one-shot reviewer gave the seat up
     gave_up             TEXT    GENERATED ALWAYS AS (body ->> '$.gave_up') STORED,

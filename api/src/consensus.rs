@@ -139,9 +139,9 @@ fn explain(review: &Review, outcome: Outcome, tally: &str, missing: &[&Seat]) ->
 
 /// A seat without a vote, and who is expected to cast it.
 fn describe(seat: &Seat) -> String {
-    match (&seat.claim, &seat.reservation) {
+    match (&seat.claim, seat.reserved_for()) {
         (Some(claim), _) => format!("{} (claimed by {})", seat.persona, claim.by),
-        (None, Some(reservation)) => format!("{} (reserved for {})", seat.persona, reservation.reviewer),
+        (None, Some(reviewer)) => format!("{} (reserved for {reviewer})", seat.persona),
         (None, None) if seat.gave_up.is_some() => format!("{} (free; a reviewer gave up on it)", seat.persona),
         (None, None) => format!("{} (free)", seat.persona),
     }

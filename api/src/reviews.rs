@@ -431,7 +431,7 @@ impl From<&Seat> for SeatState {
             claim_generation: claim.map(|claim| claim.generation),
             claimed_at: claim.map(|claim| claim.at.into()),
             verdict: seat.vote,
-            reserved_for: seat.reservation.as_ref().map(|reservation| reservation.reviewer.clone()),
+            reserved_for: seat.reserved_for().filter(|_| seat.is_free()).map(str::to_owned),
             could_not_review: seat.gave_up.as_deref().map(excerpt),
             has_counter_patch: seat.pending_patch().is_some(),
         }

@@ -27,9 +27,6 @@ impl From<Timestamp> for jiff::Timestamp {
 pub struct Tick(pub i64);
 
 impl Tick {
-    /// A deadline that never comes.
-    pub const NEVER: Self = Self(i64::MAX);
-
     #[must_use]
     pub fn plus(self, span: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))

@@ -186,10 +186,10 @@ const fn is_discussed(review: &Review) -> bool {
     matches!(review.status, Status::Claimed | Status::InReview | Status::ChangesRequested | Status::Approved)
 }
 
-/// Returns a seat to the queue. It is reserved for the reviewer that holds it, unless the seat is for another.
+/// Returns a seat to the queue, reserved for the reviewer that holds it.
 fn requeue(seat: &Seat, until: Tick) -> RequeuedSeat {
     let holder = seat.claim.as_ref().map(|claim| Reservation { reviewer: claim.by.clone(), until });
-    RequeuedSeat { persona: seat.persona.clone(), reservation: seat.assignment().or(holder) }
+    RequeuedSeat { persona: seat.persona.clone(), reservation: holder }
 }
 
 /// The requeued seats of one command. They share a generation, which ends their claims.

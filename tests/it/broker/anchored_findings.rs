@@ -223,7 +223,7 @@ async fn a_later_finding_is_late_on_removed_lines_and_lines_of_a_plan_that_did_n
         on_old(3, "check removed", json!({})),
         on_old(5, "nothing runs", json!({})),
         on_plan(3, "slow copy", json!({})),
-        on_plan(5, "nobody is awake", json!({})),
+        on_plan(5, "no one is awake", json!({})),
     ]);
     raise(&client, &review, found).await;
     let rows = issues(&client, &review).await;

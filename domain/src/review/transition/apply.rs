@@ -471,7 +471,7 @@ fn auto_reject(review: &mut Review, message: &str, checked: Option<&DiffFacts>, 
 fn vacate(seat: &mut Seat, at: Timestamp) {
     seat.claim = None;
     seat.vote = None;
-    seat.reservation = seat.assignment();
+    seat.reservation = None;
     seat.since = at;
 }
 

@@ -9,7 +9,6 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, DiffFacts, HeadCheck, RebasedContent, ReleaseSeat, Requeued,
-        Reservation,
     },
     time::Tick,
 };
@@ -157,8 +156,7 @@ pub(super) fn reviewer_gone(review: &Review, reviewer: &str, why: ClaimEndReason
             generation += 1;
             events.extend(claim_ended(seat, why, detail, generation));
         }
-        let is_kept = |r: &Reservation| r.reviewer == reviewer && r.until != Tick::NEVER;
-        if seat.reservation.as_ref().is_some_and(is_kept) {
+        if seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer) {
             events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
         }
     }

@@ -44,7 +44,7 @@ pub(super) fn accept(review: &Review, accept: AcceptCounterPatch, lease_ends: Ti
             let offerer = Reservation { reviewer: patch.by.clone(), until: lease_ends };
             return RequeuedSeat { reservation: requeued.reservation.or(Some(offerer)), ..requeued };
         }
-        RequeuedSeat { reservation: seat.assignment(), ..requeued }
+        RequeuedSeat { reservation: None, ..requeued }
     });
     let freed = freed.collect();
     let by = or_proposer(review, accept.by);
