@@ -214,13 +214,16 @@ impl Call<'_> {
         }
     }
 
-    /// The party that the caller belongs to, as far as it is known.
-    fn asker<'b>(&'b self, name: Option<&'b str>) -> Asker<'b> {
+    /// The party that the caller belongs to: the given role, else as far as it is known.
+    fn asker<'b>(&'b self, name: Option<&'b str>, given: Option<Authority>) -> Result<Asker<'b>, CallError> {
+        if given.is_some() {
+            return Ok(Asker { name, role: Some(self.acting_role("role", given)?) });
+        }
         let side = self.context.endpoint_role.or(self.authz.role()).map(|role| match role {
             Role::Proposer => Authority::Proposer,
             Role::Reviewer => Authority::Reviewer,
         });
-        Asker { name, role: side.or(self.authz.authority()) }
+        Ok(Asker { name, role: side.or(self.authz.authority()) })
     }
 
     /// The role that the caller acts in: operator if it says so and may, else proposer or reviewer.

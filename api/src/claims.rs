@@ -5,7 +5,7 @@ use crate::{
     excerpt::paged_excerpt,
     issues::Issue,
     messages::Message,
-    reviews::{ReviewHead, SeatState},
+    reviews::{ReviewHead, ReviewStatusResponse, SeatState},
 };
 use domain::{
     content::{Content, ContentHash},
@@ -45,6 +45,14 @@ pub struct AddSeatRequest {
     pub role: Option<Authority>,
     /// Your own id. Optional for the proposer.
     pub caller_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct AddSeatResponse {
+    /// False if the review already has this seat.
+    pub added: bool,
+    #[serde(flatten)]
+    pub review: ReviewStatusResponse,
 }
 
 #[skip_serializing_none]

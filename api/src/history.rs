@@ -21,6 +21,8 @@ pub struct TimelineRequest {
     pub review_id: String,
     /// The next_cursor of the previous page.
     pub cursor: Option<String>,
+    /// Your own id. It renews your claim of the review.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]

@@ -45,6 +45,8 @@ pub struct ListIssuesRequest {
     pub limit: Option<u32>,
     /// The next_cursor of the previous page.
     pub cursor: Option<String>,
+    /// Your own id. With review_id it renews your claim of that review.
+    pub caller_id: Option<String>,
 }
 
 #[skip_serializing_none]

@@ -287,8 +287,8 @@ operations! {
     }
     /// Proposer or operator: asks for one more reviewer of a running review, by persona ("security") or by name
     /// ("@ada", whose seat only ada can claim). The new seat is required like the others: where all must approve, an approval waits for it.
-    /// Repeating the call changes nothing.
-    AddSeat(claims::AddSeatRequest) -> reviews::ReviewStatusResponse {
+    /// Repeating the call changes nothing; `added` says whether the seat is new.
+    AddSeat(claims::AddSeatRequest) -> claims::AddSeatResponse {
         tool "add_seat", "Add a reviewer", Proposer, Change,
         POST "/reviews/{review_id}/seats" as "add_seat",
     }

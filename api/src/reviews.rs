@@ -12,6 +12,7 @@ use crate::{
 use domain::{
     consensus::Escalation,
     content::{Content, ContentHash},
+    credential::Authority,
     diff::AffectedFile,
     ids::{ReviewId, ReviewNumber},
     priority::Priority,
@@ -103,6 +104,9 @@ pub struct ListReviewsRequest {
     pub cursor: Option<String>,
     /// Only reviews in which it is your turn (waiting_on). Requires caller_id or a token.
     pub my_turn: Option<bool>,
+    /// With my_turn, the role you act in. "operator" also lists reviews that wait for an operator. Default: the role of
+    /// your token or endpoint, else proposer and reviewer.
+    pub role: Option<Authority>,
     /// Wait until there is a review to claim (status "pending"), or one in which it is your turn (my_turn). Default
     /// false.
     pub wait: Option<bool>,
@@ -146,6 +150,8 @@ pub struct ReviewRow {
     pub intent: String,
     #[serde(flatten)]
     pub proposer: Proposer,
+    /// The branch that the proposal was taken from.
+    pub branch: Option<String>,
     pub category: Option<Category>,
     pub priority: Priority,
     pub claimed_by: Option<String>,
@@ -171,6 +177,7 @@ impl ReviewRow {
             head: review.into(),
             intent: truncate(&review.round.intent, INTENT_CHARS).to_owned(),
             proposer: review.proposer.clone(),
+            branch: review.branch.clone(),
             category: review.category,
             priority: review.priority,
             claimed_by: review.claimed_by().map(str::to_owned),
@@ -199,6 +206,9 @@ pub struct ReviewStatusRequest {
     pub timeout_seconds: Option<u64>,
     /// Your own id. With it the broker knows when it is your turn, and counts your unread messages.
     pub caller_id: Option<String>,
+    /// With wait, the role you act in: "operator" also ends the wait when an operator must act. Default: the role of your
+    /// token or endpoint, else proposer and reviewer.
+    pub role: Option<Authority>,
 }
 
 /// How many messages a review has, and which are new to the caller.

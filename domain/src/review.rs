@@ -250,6 +250,9 @@ pub struct Review {
     pub priority: Priority,
     pub status: Status,
     pub round: Round,
+    /// The branch of the latest round that was taken from one. It stays when a counter-patch replaces that content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// When the status last changed.
     pub status_since: Timestamp,
     /// Changes were requested at least once.

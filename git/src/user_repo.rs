@@ -41,7 +41,24 @@ impl UserRepo {
         &self.root
     }
 
-    /// This repository with another index, so that the user's staged changes stay as they are.
+    /// This repository with a copy of its index at `copy`, so that the user's staged changes stay as they are. A
+    /// repository without an index starts with an empty one.
+    ///
+    /// The copy keeps the time of the original. Git compares it with the times of files to find those that may have
+    /// changed after they were staged; with a later time it would miss a change of equal size.
+    pub async fn with_copied_index(&self, copy: &Path) -> Result<Self, GitError> {
+        let failed = |error: std::io::Error| GitError::failed("copying the index", error);
+        let original = self.root.join(self.git(["rev-parse", "--git-path", "index"]).await?);
+        if original.exists() {
+            let modified = original.metadata().and_then(|index| index.modified()).map_err(failed)?;
+            std::fs::copy(&original, copy).map_err(failed)?;
+            let file = std::fs::File::options().write(true).open(copy).map_err(failed)?;
+            file.set_modified(modified).map_err(failed)?;
+        }
+        Ok(self.with_index(copy))
+    }
+
+    /// This repository with another index.
     pub fn with_index(&self, index: &Path) -> Self {
         Self { index: Some(index.to_owned()), ..self.clone() }
     }

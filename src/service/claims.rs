@@ -4,7 +4,7 @@ use super::{Call, error::CallError, proposals::page_budget, require_text};
 use actors::{CommandOutcome, ReviewerCredential};
 use api::{
     ErrorBody, ErrorCode,
-    claims::{AddSeatRequest, ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
+    claims::{AddSeatRequest, AddSeatResponse, ClaimRequest, ClaimResponse, PersonaBrief, ReleaseRequest},
     decode::Malformed,
     diffs::Files,
     messages::Message,
@@ -103,7 +103,7 @@ fn shortened(mut message: Message) -> Message {
     message
 }
 
-pub(super) async fn add_seat(call: &Call<'_>, request: AddSeatRequest) -> Result<ReviewStatusResponse, CallError> {
+pub(super) async fn add_seat(call: &Call<'_>, request: AddSeatRequest) -> Result<AddSeatResponse, CallError> {
     require_text("reviewer", &request.reviewer)?;
     // Without a token and a role the caller is the proposer, as in the other calls about its review.
     let given = match (request.role, call.authz.authority()) {
@@ -112,7 +112,10 @@ pub(super) async fn add_seat(call: &Call<'_>, request: AddSeatRequest) -> Result
     };
     let role = call.acting_role("role", given)?;
     let by = call.acting_name(role, request.caller_id)?;
-    call.execute(&request.review_id, Command::AddSeat(AddSeat { role, by, persona: request.reviewer })).await
+    let id = call.resolve(&request.review_id).await?;
+    let command = Command::AddSeat(AddSeat { role, by: by.clone(), persona: request.reviewer });
+    let CommandOutcome { review, changed, .. } = call.broker.execute(id, command).await?;
+    Ok(AddSeatResponse { added: changed, review: ReviewStatusResponse::new(&review, by.as_deref()) })
 }
 
 /// The listed files that a persona does not review. A renamed file counts by its new name.

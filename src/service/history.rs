@@ -123,9 +123,10 @@ pub(super) async fn timeline(call: &Call<'_>, request: TimelineRequest) -> Resul
         Some(cursor) => cursor.parse().map_err(|_| ErrorBody::bad_cursor("timeline"))?,
         None => 0,
     };
+    let name = call.authz.identity_for("caller_id", request.caller_id)?;
     let id = call.resolve(&request.review_id).await?;
     let review = call.broker.review(id).await?;
-    call.touch(&review, None).await;
+    call.touch(&review, name.as_deref()).await;
     let _call = call.broker.admit()?;
     let records = call.broker.reader().list_timeline(review.number, after, MAX_EVENTS).await?;
     let (mut left, mut events) = (call.service.settings.page_chars, Vec::new());

@@ -12,10 +12,11 @@ use domain::{
 use store::FindingFilter;
 
 pub(super) async fn list(call: &Call<'_>, request: ListIssuesRequest) -> Result<ListIssuesResponse, CallError> {
+    let name = call.authz.identity_for("caller_id", request.caller_id)?;
     let review = match &request.review_id {
         Some(given) => {
             let review = call.broker.review(call.resolve(given).await?).await?;
-            call.touch(&review, None).await;
+            call.touch(&review, name.as_deref()).await;
             Some(review.number)
         }
         None => None,

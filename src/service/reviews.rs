@@ -93,7 +93,7 @@ fn client_repo(call: &Call<'_>) -> Result<Option<ClientRepo>, ErrorBody> {
 pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result<ListReviewsResponse, CallError> {
     let waits = request.wait.unwrap_or(false);
     let (since, wait) = (request.since, call.wait(request.since, request.timeout_seconds));
-    let caller_id = request.caller_id.clone();
+    let (caller_id, role) = (request.caller_id.clone(), request.role);
     let query = list_query(request)?;
     let caller_id = match query.my_turn {
         true => call.authz.identity_for("caller_id", caller_id)?,
@@ -104,7 +104,7 @@ pub(super) async fn list(call: &Call<'_>, request: ListReviewsRequest) -> Result
             Malformed::missing("caller_id", "my_turn needs your own id, unless a token says who you are").into()
         );
     }
-    let role = call.asker(None).role;
+    let role = call.asker(None, role)?.role;
     let query = call.authz.limit_list(ListQuery { caller_id, role, ..query })?;
     let (wait, broker) = (wait?, &call.broker);
     let is_anonymous = waits && query.caller_id.is_none();
@@ -226,7 +226,7 @@ pub(super) async fn status(call: &Call<'_>, request: ReviewStatusRequest) -> Res
         call.touch(&review, name).await;
         return Ok(ReviewStatusResponse::new(&review, name));
     }
-    let seen = call.broker.wait_review(id, wait, call.asker(name)).await?;
+    let seen = call.broker.wait_review(id, wait, call.asker(name, request.role)?).await?;
     call.touch(&seen.review, name).await;
     Ok(ReviewStatusResponse { timed_out: Some(seen.timed_out), ..ReviewStatusResponse::new(&seen.review, name) })
 }

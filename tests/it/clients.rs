@@ -1,6 +1,7 @@
 //! The real Codex and Claude Code, with scripted models.
 
 mod agent_loop;
+mod conversations;
 mod init;
 mod one_shot;
 mod panel;

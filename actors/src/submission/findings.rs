@@ -10,7 +10,7 @@ use domain::{
     diff::{AffectedFile, Operation},
     finding::{
         Anchor, Finding, FindingNumber, Grounding, Lines, LocatedText, Location, NewFinding,
-        anchor::{is_as_suggested, project_all},
+        anchor::{is_as_suggested, project_all, removed_lines},
         grounding::{FileText, Grounded, ProposalTexts, Sides, ground},
     },
     review::{DiffSide, FindingRaised, OfferedFindings, Review, Seat},
@@ -76,9 +76,11 @@ impl Submissions {
         for (hash, findings) in by_content {
             let raised_on = self.shared.find_content(&hash).await?;
             let texts = texts_of(findings.iter().filter_map(|finding| finding.found.location.as_ref()));
-            let old_paths = paths_after(&texts);
-            let new_paths = old_paths.iter().map(|path| path_in(&raised_on, next, path)).collect();
+            let mut old_paths = paths_after(&texts);
             let base_paths = paths_before(&texts);
+            let mut new_paths: BTreeSet<_> = old_paths.iter().map(|path| path_in(&raised_on, next, path)).collect();
+            old_paths.extend(base_paths.iter().map(|path| path_after(&raised_on, path).to_owned()));
+            new_paths.extend(base_paths.iter().map(|path| path_after(next, path).to_owned()));
             let (old, new, old_base, new_base) = tokio::join!(
                 self.read_files(review, &raised_on, old_paths),
                 self.read_files(review, next, new_paths),
@@ -238,22 +240,38 @@ fn locate(findings: &[Arc<Finding>], old: &Version, new: &Version) -> Vec<(Findi
     }
     let mut anchors = Vec::new();
     for (text, findings) in by_text {
-        let Some((old, new, new_name)) = versions_of(text, old, new) else { continue };
+        let Some((old_text, new_text, new_name)) = versions_of(text, old, new) else { continue };
         let (findings, locations): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
-        let projected = project_all(&locations, old, new, &new_name);
+        let projected = project_all(&locations, old_text, new_text, &new_name);
         for ((finding, location), anchor) in findings.into_iter().zip(&locations).zip(projected) {
-            // The proposer does not write the old side.
-            let suggestion = finding.found.suggestion.as_deref().filter(|_| location.old_side().is_none());
-            let likely_fixed = match (suggestion, new) {
-                (Some(suggestion), FileText::Text(new)) => {
-                    is_as_suggested(suggestion, &lines_of(old, location), new, &anchor)
+            let likely_fixed = match (&location.text, finding.found.suggestion.as_deref(), new_text) {
+                // The proposer does not write the old side, but can take a removal back.
+                (LocatedText::File { path, side: DiffSide::Old }, _, _) => {
+                    let now = anchor.location.as_ref().and_then(|location| location.lines);
+                    keeps_lines(old, path, location.lines) == Some(false) && keeps_lines(new, path, now) == Some(true)
                 }
-                (Some(_), FileText::Binary | FileText::Absent | FileText::Unknown) | (None, _) => false,
+                (_, Some(suggestion), FileText::Text(new)) => {
+                    is_as_suggested(suggestion, &lines_of(old_text, location), new, &anchor)
+                }
+                (_, Some(_), FileText::Binary | FileText::Absent | FileText::Unknown) | (_, None, _) => false,
             };
             anchors.push((finding.number, Anchor { likely_fixed, ..anchor }));
         }
     }
     anchors
+}
+
+/// Whether a content leaves all these lines of its old side in the file; `None` if that is not known.
+fn keeps_lines(version: &Version, path: &str, lines: Option<Lines>) -> Option<bool> {
+    let before = version.base.as_ref()?.get(path)?;
+    let after = version.files.as_ref()?.get(path_after(&version.content, path))?;
+    match (lines?, &before.before, &after.after) {
+        (lines, FileContent::Text(before), FileContent::Text(after)) => {
+            let is_outside = |removed: &Lines| removed.end < lines.start || removed.start > lines.end;
+            Some(removed_lines(before, after).iter().all(is_outside))
+        }
+        (_, FileContent::Text(_) | FileContent::Binary | FileContent::Absent | FileContent::TooLarge, _) => None,
+    }
 }
 
 /// A text in the old and in the new content, and its name in the new one. `None` if they cannot be compared.

@@ -117,7 +117,9 @@ pub(crate) async fn discussion(client: &Client, review_id: &str) -> Result<Vec<M
 /// The complete timeline of a review.
 pub(crate) async fn timeline(client: &Client, review_id: &str) -> Result<TimelineResponse, CliError> {
     let fetch = async |cursor, _| {
-        client.execute::<GetReviewTimeline>(&TimelineRequest { review_id: review_id.to_owned(), cursor }).await
+        client
+            .execute::<GetReviewTimeline>(&TimelineRequest { review_id: review_id.to_owned(), cursor, caller_id: None })
+            .await
     };
     let mut timeline = collect(usize::MAX, None, fetch, |page| (&mut page.rounds, &mut page.next_cursor)).await?;
     join_rounds(&mut timeline.rounds);

@@ -4,7 +4,7 @@ use crate::{
     CliError,
     client::pagination::{PageArgs, collect},
     commands::watch::print_or_watch,
-    error::{parse_optional, parse_variant},
+    error::{parse_optional, parse_variant, possible_values},
     identity::{Caller, IdentityArgs},
     render::{Cell, format_age, next_page, one_line, review, style, table},
 };
@@ -12,7 +12,7 @@ use api::{
     operation::ListReviews,
     reviews::{ListReviewsRequest, ListReviewsResponse, ReviewRow},
 };
-use domain::{priority::Priority, review::Status};
+use domain::{credential::Authority, priority::Priority, review::Status};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -31,6 +31,10 @@ pub struct Args {
     /// Only reviews that wait for you
     #[arg(long, conflicts_with_all = ["all", "claimable"])]
     my_turn: bool,
+    /// Role in which it is your turn; operator adds the reviews that wait for one [default: proposer and reviewer, or the
+    /// token's role]
+    #[arg(long, value_name = "ROLE", requires = "my_turn", value_parser = possible_values::<Authority>())]
+    role: Option<Authority>,
     /// Only of this project; repeatable
     #[arg(long, value_name = "PROJECT")]
     project: Vec<String>,
@@ -81,6 +85,7 @@ impl Args {
             statuses,
             participant: if self.mine { Some(caller.name()?) } else { None },
             my_turn: self.my_turn.then_some(true),
+            role: self.role,
             caller_id: if self.claimable || self.my_turn { caller.acting_name()? } else { None },
             category: parse_optional("category", self.category.as_deref())?,
             projects: Some(self.project.clone()).filter(|projects| !projects.is_empty()),

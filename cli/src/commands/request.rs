@@ -170,8 +170,20 @@ impl RequestArgs {
         let project = self.project.clone().or_else(|| Some(folder?.to_string_lossy().into_owned()));
         let is_here = |review: &ReviewRow| review.proposer.project.is_none() || review.proposer.project == project;
         let reviews = proposals_of_branch(caller, branch).await?;
-        let open = reviews.iter().find(|review| is_open(review.head.status) && is_here(review));
-        let Some(open) = open else { return Ok(None) };
+        let find = |wanted: &dyn Fn(Status) -> bool| {
+            reviews.iter().find(|review| wanted(review.head.status) && is_here(review))
+        };
+        let Some(open) = find(&is_open) else {
+            // The approved commits may have landed. A new round would withdraw their approval.
+            if let Some(approved) = find(&|status| status == Status::Approved).filter(|_| !self.incremental) {
+                let number = approved.head.number;
+                terminal::remark(&format!(
+                    "{branch} has an approved review, {number}: this is a new review (`countersign resubmit {number}` replaces \
+                     what was approved, --incremental proposes only what is new)"
+                ));
+            }
+            return Ok(None);
+        };
         let fixed = [
             ("--reviewers", !self.reviewers.is_empty()),
             ("--policy", self.policy.is_some()),

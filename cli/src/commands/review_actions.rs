@@ -10,7 +10,7 @@ use crate::{
     text_input::TextArgs,
 };
 use api::{
-    claims::{AddSeatRequest, ClaimRequest, ClaimResponse, ReleaseRequest},
+    claims::{AddSeatRequest, AddSeatResponse, ClaimRequest, ClaimResponse, ReleaseRequest},
     messages::{MessageRequest, MessageResponse},
     operation::{AddMessage, AddSeat, CancelReview, ClaimReview, CloseReview, ReleaseClaim, TakeOver},
     reviews::{CancelReviewRequest, CloseReviewRequest, ReviewStatusResponse},
@@ -73,7 +73,16 @@ pub(crate) async fn add_seat(args: AddSeatArgs) -> Result<(), CliError> {
     };
     let caller_id = caller.acting_name()?;
     let request = AddSeatRequest { review_id, reviewer: args.reviewer, role: Some(role), caller_id };
-    execute_and_print::<AddSeat>(&caller.client, &request, review::status).await
+    let render = |response: &AddSeatResponse| {
+        let reviewer = escape(&request.reviewer);
+        let result = if response.added {
+            format!("{reviewer} reviews it as well\n")
+        } else {
+            format!("it has a seat for {reviewer} already\n")
+        };
+        review::status(&response.review) + &result
+    };
+    execute_and_print::<AddSeat>(&caller.client, &request, render).await
 }
 
 fn render_claim(claim: &ClaimResponse) -> String {

@@ -1,10 +1,9 @@
 //! Computes what a `git commit` would contain, in a copy of the index.
 
 use super::shell::Word;
-use anyhow::Context as _;
 use gate::Candidate;
 use git::UserRepo;
-use std::{fs, path::Path};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// The options and paths of a `git commit`.
@@ -122,12 +121,8 @@ pub(super) struct IndexSimulation {
 impl IndexSimulation {
     pub(super) async fn new(user: &UserRepo) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("countersign-hook-").tempdir()?;
-        let index = folder.path().join("index");
-        let real = user.root().join(user.git(["rev-parse", "--git-path", "index"]).await?);
-        if real.exists() {
-            fs::copy(&real, &index).context("cannot copy the index")?;
-        }
-        Ok(Self { repo: user.with_index(&index), user: user.clone(), folder, has_staged: false, is_uncertain: false })
+        let repo = user.with_copied_index(&folder.path().join("index")).await?;
+        Ok(Self { repo, user: user.clone(), folder, has_staged: false, is_uncertain: false })
     }
 
     /// Applies a `git add` or `git rm`. If the effect cannot be predicted, nothing is applied and the index is uncertain.

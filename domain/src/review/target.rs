@@ -31,6 +31,12 @@ pub struct ReviewTarget {
     pub commits_total: u64,
 }
 
+impl ReviewTarget {
+    pub fn branch(&self) -> Option<&str> {
+        (self.requested.kind == TargetKind::Branch).then_some(&*self.requested.name)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetCommit {
     pub id: String,

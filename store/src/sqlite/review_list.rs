@@ -147,8 +147,7 @@ fn push_conditions(sql: &mut QueryBuilder<Sqlite>, filter: &ReviewFilter) {
         sql.push(" AND r.proposer <> ").push_bind(caller.clone());
     }
     if let Some(branch) = &filter.branch {
-        sql.push(" AND r.body ->> '$.round.target.kind' = 'branch' AND r.body ->> '$.round.target.name' = ");
-        sql.push_bind(branch.clone());
+        sql.push(" AND r.body ->> '$.branch' = ").push_bind(branch.clone());
     }
     if let Some(name) = &filter.participant {
         sql.push(" AND (r.proposer = ").push_bind(name.clone());

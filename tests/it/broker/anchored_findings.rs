@@ -111,9 +111,10 @@ async fn a_finding_on_a_removed_line_is_grounded_and_survives_a_revision() {
     revise(&client, &review, json!({ "diff": elsewhere })).await;
     let rows = issues(&client, &review).await;
     assert_eq!(
-        fields(&rows[0], ["anchor", "line_start", "side", "raised_at"]),
-        [json!("exact"), json!(3), json!("old"), Value::Null]
+        fields(&rows[0], ["anchor", "line_start", "side", "raised_at", "likely_fixed"]),
+        [json!("exact"), json!(3), json!("old"), Value::Null, json!(true)]
     );
+    assert_eq!(rows[1]["likely_fixed"], Value::Null, "its line was not removed before");
     assert_eq!(rows[3]["anchor"], Value::Null, "a line that was never there");
 
     // Another base moves the line, and a later one no longer has it.
@@ -125,8 +126,8 @@ async fn a_finding_on_a_removed_line_is_grounded_and_survives_a_revision() {
     revise(&client, &review, json!({ "diff": diff, "base": base })).await;
     let rows = issues(&client, &review).await;
     assert_eq!(
-        fields(&rows[0], ["anchor", "line_start", "side", "raised_at"]),
-        [json!("moved"), json!(5), json!("old"), json!("old:main.rs:3")]
+        fields(&rows[0], ["anchor", "line_start", "side", "raised_at", "likely_fixed"]),
+        [json!("moved"), json!(5), json!("old"), json!("old:main.rs:3"), Value::Null]
     );
     repo.write("main.rs", unchecked_code());
     let base = repo.commit("no check");

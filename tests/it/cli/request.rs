@@ -176,6 +176,48 @@ async fn a_revision_without_a_source_uses_the_branch_or_the_accepted_patch() {
 }
 
 #[tokio::test]
+async fn the_working_tree_is_read_again_where_only_the_time_could_hide_a_change() {
+    let broker = on_a_branch().await;
+    let repo = broker.repo();
+    repo.git(&["config", "core.trustctime", "false"]);
+    // The file has the time of the index, and the change keeps its size and time.
+    let (file, index) = (repo.path().join("greeting.txt"), repo.path().join(".git/index"));
+    let set_time = |path: &std::path::Path, time| {
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    let staged = std::fs::metadata(&file).unwrap().modified().unwrap();
+    set_time(&index, staged);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("one", "ONE", 1)).unwrap();
+    set_time(&file, staged);
+    let submitted = requests(&broker, &["--worktree", "-m", "x"]).await;
+    assert_eq!(submitted["affected_files_total"], 1);
+}
+
+#[tokio::test]
+async fn the_branch_of_a_review_is_known_after_a_counter_patch_and_an_approved_one_is_named() {
+    let broker = on_a_branch().await;
+    let repo = broker.repo();
+    requests(&broker, &[]).await;
+    let patch = repo.git(&["diff", "main"]).replace("+zwei", "+ZWEI") + "\n";
+    assert!(patch.contains("ZWEI"), "{patch}");
+    repo.write("../p.diff", &patch);
+    let respond = ["respond", "1", "--request-changes", "-m", "so", "--counter-patch", "../p.diff"];
+    broker.command_as("bob", &respond).stdout().await;
+    broker.command_as("ada", &["patch", "accept", "1"]).stdout().await;
+    let listed = broker.command_as("ada", &["list", "--json"]).json().await;
+    assert_eq!(listed["reviews"][0]["branch"], "topic");
+    repo.write("NOTE", "why\n");
+    repo.commit("Say why");
+    let ended = broker.command_as("ada", &["request", "--json"]).finish().await;
+    assert!(ended.err.contains("topic has an open review, R-1: this is its next round"), "{}", ended.err);
+    broker.command_as("bob", &["respond", "1", "--approve"]).stdout().await;
+    let ended = broker.command_as("ada", &["request"]).finish().await;
+    assert!(ended.err.contains("topic has an approved review, R-1: this is a new review"), "{}", ended.err);
+    assert!(ended.out.starts_with("R-2 submitted"), "{}", ended.out);
+}
+
+#[tokio::test]
 async fn the_caller_is_named_by_flag_variable_token_or_git() {
     let broker = on_a_branch().await;
     let proposer = async |typed: crate::support::command::TestCommand| {

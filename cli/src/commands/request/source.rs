@@ -127,11 +127,8 @@ impl Source {
             diff(repo).await?
         } else {
             let scratch = tempfile::tempdir().context("cannot create a temporary index")?;
-            let index = scratch.path().join("index");
-            let ours = repo.git(["rev-parse", "--git-path", "index"]).await?;
-            // A copy of the index lets git check only changed files. Without it git reads all files.
-            let _ = std::fs::copy(repo.root().join(ours), &index);
-            let other = repo.with_index(&index);
+            // With a copy of the index git reads only changed files; with an empty one it would read all files.
+            let other = repo.with_copied_index(&scratch.path().join("index")).await?;
             other.git(["add", "--all", "--", "."]).await?;
             diff(&other).await?
         };

@@ -7,7 +7,7 @@ pub(super) use findings::{raise, resolve_own, update_finding};
 use super::super::{
     Answered, Asked, Claim, ClaimEndReason, CounterPatch, Decision, DiffCheck, DiffFacts, Escalated, Event,
     LastMessage, LastVerdict, LoggedEvent, MessageCount, PatchStatus, Proposed, Recipient, Review, Reviewed, Role,
-    Seat, Status, Superseded,
+    Round, Seat, Status, Superseded,
     event::{Requeued, RequeuedSeat, VerdictGiven},
 };
 use super::discussion::answers;
@@ -33,6 +33,7 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         priority: proposed.priority,
         status: Status::Pending,
         status_since: at,
+        branch: branch(&proposed.round),
         round: proposed.round.clone(),
         returned: false,
         seats: proposed.personas.iter().map(|persona| Seat::new(persona, at)).collect(),
@@ -49,6 +50,10 @@ pub(super) fn begin(proposed: &Proposed, at: Timestamp, version: u64) -> Review 
         created_at: at,
         updated_at: at,
     }
+}
+
+fn branch(round: &Round) -> Option<String> {
+    Some(round.target.as_ref()?.branch()?.to_owned())
 }
 
 /// The review after `logged`.
@@ -76,6 +81,7 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
         Event::Proposed(_) => {}
         Event::Revised { round, generation, anchors, .. } => {
             let content_hash = std::mem::replace(&mut review.round, round.clone()).content_hash;
+            review.branch = branch(round).or(review.branch.take());
             review.claim_generation = *generation;
             review.decision = None;
             review.approved_hash = None;
