@@ -190,6 +190,7 @@ fn pool_settings(config: &Config, address: SocketAddr) -> anyhow::Result<PoolSet
             ttl: pool.ttl,
         },
         max_failures: pool.max_failures,
+        keep_sessions: pool.keep_sessions,
         check_every: pool.check_every,
         stop_grace: pool.stop_grace,
         folder: config.server.data_dir.reviewers(),

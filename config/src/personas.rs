@@ -181,20 +181,44 @@ impl Draft {
         let mut problems: Vec<Problem> = missing
             .map(|name| Problem::in_source(last, format!("expected {name} = \"…\": a persona of your own needs it")))
             .collect();
-        let faults =
-            if self.values.text("mode") == "agent" { self.without_effect() } else { self.runtime_problems(settings) };
+        let mode = self.values.text("mode");
+        let mut faults = self.without_effect(mode);
+        if mode != "agent" {
+            faults.extend(self.runtime_problems(settings));
+        }
+        if mode == "dedicated" && !settings.text("pool.wsl_distro").is_empty() {
+            let text = "expected \"agent\" or \"one_shot\" beside pool.wsl_distro: a session cannot be kept inside WSL";
+            faults.push(("mode", text.to_owned()));
+        }
         problems.extend(faults.into_iter().filter_map(|(name, text)| self.values.problem(name, text)));
         problems
     }
 
-    fn without_effect(&self) -> Vec<(&'static str, String)> {
-        let text = "expected mode = \"one_shot\" beside it: a seat of mode \"agent\" is taken by whichever reviewer the \
-                    pool has";
-        let runs = ["runtime", "program", "command", "model", "effort"];
-        runs.into_iter().filter(|name| self.values.is_given(name)).map(|name| (name, text.to_owned())).collect()
+    fn without_effect(&self, mode: &str) -> Vec<(&'static str, String)> {
+        const RUN: [&str; 5] = ["runtime", "program", "command", "model", "effort"];
+        const SESSION: [&str; 3] = ["max_turns", "max_tokens", "keep_seat"];
+        let given = |names: &[&'static str], text: &str| -> Vec<(&'static str, String)> {
+            let is_default = |name: &str| {
+                self.values.0.get(name).is_some_and(|(_, origin)| *origin == Origin::BuiltIn(PERSONA_DEFAULTS))
+            };
+            let is_set = |name: &&&str| self.values.is_given(name) && !is_default(name);
+            names.iter().filter(is_set).map(|name| (*name, text.to_owned())).collect()
+        };
+        let for_dedicated = "expected mode = \"dedicated\" beside it: other reviewers have no turns";
+        match mode {
+            "dedicated" => Vec::new(),
+            "one_shot" => given(&SESSION, for_dedicated),
+            _ => {
+                let text = "expected mode = \"one_shot\" or \"dedicated\" beside it: a seat of mode \"agent\" is taken by \
+                            whichever reviewer the pool has";
+                let mut faults = given(&RUN, text);
+                faults.extend(given(&SESSION, for_dedicated));
+                faults
+            }
+        }
     }
 
-    /// Checks a one-shot persona like the pool. Settings that it leaves out come from the pool.
+    /// Checks a persona with a client of its own like the pool. Settings that it leaves out come from the pool.
     fn runtime_problems(&self, settings: &Settings) -> Vec<(&'static str, String)> {
         let mut faults = Vec::new();
         let own = self.values.text("runtime");
@@ -226,13 +250,14 @@ impl Draft {
     }
 
     fn finish(self, name: String) -> Result<Persona, String> {
-        let time_limit = duration(self.values.text("time_limit")).unwrap_or_default();
+        let time = |key| duration(self.values.text(key)).unwrap_or_default();
+        let (time_limit, keep_seat) = (time("time_limit"), time("keep_seat"));
         // An empty text means that the pool's setting applies.
         let given = self.values.0.into_iter().filter(|(_, (value, _))| value.as_str() != Some(""));
         let values: Table = given.map(|(key, (value, _))| (key, value)).collect();
         let persona = Persona::deserialize(values).map_err(|error| format!("persona {name}: {error}"))?;
         let prompt = format!("{}\n\n{FINDINGS}", self.prompt.trim_end()).into();
-        Ok(Persona { name, prompt, time_limit, ..persona })
+        Ok(Persona { name, prompt, time_limit, keep_seat, ..persona })
     }
 }
 

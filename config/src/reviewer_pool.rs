@@ -51,6 +51,8 @@ pub struct Pool {
     #[serde(with = "duration")]
     pub stop_grace: Duration,
     pub max_failures: u32,
+    #[serde(with = "duration")]
+    pub keep_sessions: Duration,
     /// Given together with `workspace_wsl_path` or not at all.
     #[serde(with = "or_empty")]
     pub wsl_distro: Option<String>,

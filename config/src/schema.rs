@@ -183,6 +183,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool.check_every", millis(10, HOUR), OperatorOnly),
     rule("pool.stop_grace", millis(10, 5 * MINUTE), OperatorOnly),
     rule("pool.max_failures", Integer(1, 100), OperatorOnly),
+    rule("pool.keep_sessions", millis(0, 720 * HOUR), OperatorOnly),
     rule("pool.wsl_distro", Optional(&DISTRO), OperatorOnly),
     rule("pool.workspace_wsl_path", Optional(&LINUX_PATH), OperatorOnly),
     rule("projects.*.path", FOLDER, OperatorOnly),
@@ -195,7 +196,7 @@ pub(crate) const PERSONA_RULES: &[Rule] = &[
     // A project's text is added to the operator's.
     rule("prompt", FILE_NAME, ProjectSets),
     rule("ignore", Globs, ProjectAdds),
-    rule("mode", OneOf(&["agent", "one_shot"]), OperatorOnly),
+    rule("mode", OneOf(&["agent", "one_shot", "dedicated"]), OperatorOnly),
     rule("runtime", Optional(&RUNTIME), OperatorOnly),
     rule("program", Optional(&PROGRAM), OperatorOnly),
     rule("command", ListOf(&ARGUMENT), OperatorOnly),
@@ -203,6 +204,9 @@ pub(crate) const PERSONA_RULES: &[Rule] = &[
     rule("effort", Optional(&EFFORT), OperatorOnly),
     rule("time_limit", millis(SECOND, 2 * HOUR), ProjectLowers),
     rule("budget_usd", Amount(0.01, 1000.0), ProjectLowers),
+    rule("max_turns", Integer(1, 1000), ProjectLowers),
+    rule("max_tokens", Integer(1000, 1_000_000_000_000), ProjectLowers),
+    rule("keep_seat", millis(10, 168 * HOUR), ProjectLowers),
     rule("front_matter", Bool, OperatorOnly),
 ];
 

@@ -25,6 +25,9 @@ crate::string_enum! {
         Agent = "agent",
         /// One run of a client per seat and round.
         OneShot = "one_shot",
+        /// One reviewer per seat, which stays with the review: it is started for each of its turns and continues its
+        /// own session.
+        Dedicated = "dedicated",
     }
 }
 
@@ -49,10 +52,18 @@ pub struct Persona {
     pub command: Vec<String>,
     pub model: Option<String>,
     pub effort: Option<Effort>,
-    /// For one review.
+    /// For one run of a client.
     #[serde(skip)]
     pub time_limit: Duration,
+    /// For all runs of one seat, here and in the limits below.
     pub budget_usd: Option<f64>,
+    /// For dedicated reviewers.
+    pub max_turns: u32,
+    /// Tokens read and written, for dedicated reviewers.
+    pub max_tokens: Option<u64>,
+    /// How long the seat of a dedicated reviewer stays reserved for it while it waits for the proposer.
+    #[serde(skip)]
+    pub keep_seat: Duration,
     /// Whether a message that begins with a decision in front matter counts as its verdict.
     pub front_matter: bool,
 }

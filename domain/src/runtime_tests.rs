@@ -65,6 +65,9 @@ fn a_persona_with_another_client_inherits_neither_program_nor_model() {
         model: model.map(Into::into),
         effort: None,
         time_limit: std::time::Duration::from_secs(1),
+        max_turns: 1,
+        max_tokens: None,
+        keep_seat: std::time::Duration::from_secs(1),
         budget_usd: None,
         front_matter: false,
     };

@@ -39,6 +39,7 @@ pub(super) async fn add(call: &Call<'_>, request: MessageRequest) -> Result<Mess
         body: request.body,
         anchor: request.anchor,
         metadata: request.metadata.map(Value::Object),
+        gives_up: false,
     };
     let CommandOutcome { review, reply, .. } = call.broker.execute(id, Command::AddMessage(message)).await?;
     // A message that begins with a decision counts as a verdict.

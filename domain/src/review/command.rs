@@ -10,6 +10,7 @@ use crate::{
     finding::{Anchor, FindingNumber, RequestedStatus},
     verdict::{ReviewMetrics, Verdict},
 };
+use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub enum Command {
@@ -23,11 +24,13 @@ pub enum Command {
         by: String,
     },
     AddSeat(AddSeat),
-    /// A reviewer will not come back: its claims and reservations end.
+    /// The process of a reviewer has ended, and with it the reviewer's claims.
     ReviewerGone {
         reviewer: String,
         why: ClaimEndReason,
         detail: Option<String>,
+        /// How long its seats are kept for it. `None` if it will not come back; then its reservations end as well.
+        keep_seat: Option<Duration>,
     },
     /// Ends the leases and reservations whose time is over.
     Expire,
@@ -184,6 +187,8 @@ pub struct AddMessage {
     pub body: String,
     pub anchor: Option<MessageAnchor>,
     pub metadata: Option<serde_json::Value>,
+    /// The reviewer cannot do what it is asked, so an operator has to look at the review.
+    pub gives_up: bool,
 }
 
 #[derive(Debug, Clone)]

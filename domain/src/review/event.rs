@@ -37,6 +37,8 @@ crate::string_enum! {
         CouldNotReview = "could_not_review",
         /// An operator, or the same reviewer from another client, took the seat over.
         TakenOver = "taken_over",
+        /// A dedicated reviewer has ended its turn and will come back.
+        TurnEnded = "turn_ended",
     }
 }
 
@@ -90,6 +92,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         generation: u32,
+        /// Set if the reviewer will come back: the seat is kept for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reservation: Option<Reservation>,
     },
     ReservationEnded {
         persona: String,

@@ -95,8 +95,9 @@ fn decide(review: &Review, command: Command, now: Now, rules: &Rules) -> Decided
         Command::Release(release) => claims::release(review, &release),
         Command::Renew { by } => Ok((claims::renew(review, &by, now.tick, rules.lease), Reply::Done)),
         Command::AddSeat(add) => seats::add(review, add, lease_ends),
-        Command::ReviewerGone { reviewer, why, detail } => {
-            Ok((claims::reviewer_gone(review, &reviewer, why, detail.as_deref()), Reply::Done))
+        Command::ReviewerGone { reviewer, why, detail, keep_seat } => {
+            let kept_until = keep_seat.map(|time| now.tick.plus(time));
+            Ok((claims::reviewer_gone(review, &reviewer, why, detail.as_deref(), kept_until), Reply::Done))
         }
         Command::Expire => Ok((claims::expire(review, now.tick), Reply::Done)),
         Command::GiveVerdict(verdict) => verdicts::give(review, verdict, now.at, lease_ends, rules.max_exchanges),

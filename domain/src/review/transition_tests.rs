@@ -39,6 +39,8 @@ use crate::{
 use std::time::Duration;
 
 const RULES: Rules = Rules { lease: LEASE, max_exchanges: 8 };
+/// How long the seat of a dedicated reviewer is kept for it.
+const KEEP_SEAT: Duration = Duration::from_secs(3600);
 const LEASE: Duration = Duration::from_secs(20 * 60);
 const START: Now = now(1_000);
 
@@ -226,7 +228,16 @@ fn message(role: Role, body: &str) -> AddMessage {
         Role::Proposer => Authority::Proposer,
         Role::Reviewer => Authority::Reviewer,
     };
-    AddMessage { role, by: None, persona: None, to: None, body: body.into(), anchor: None, metadata: None }
+    AddMessage {
+        role,
+        by: None,
+        persona: None,
+        to: None,
+        body: body.into(),
+        anchor: None,
+        metadata: None,
+        gives_up: false,
+    }
 }
 
 fn writes(role: Role, body: &str) -> Command {
@@ -282,7 +293,13 @@ fn release(generation: u32) -> Command {
 
 fn gone(reviewer: &str) -> Command {
     let (why, detail) = (ClaimEndReason::ReviewerExited, Some("exit code 1".into()));
-    Command::ReviewerGone { reviewer: reviewer.into(), why, detail }
+    Command::ReviewerGone { reviewer: reviewer.into(), why, detail, keep_seat: None }
+}
+
+/// A dedicated reviewer has ended its turn.
+fn turn_ended(reviewer: &str) -> Command {
+    let keep_seat = Some(KEEP_SEAT);
+    Command::ReviewerGone { reviewer: reviewer.into(), why: ClaimEndReason::TurnEnded, detail: None, keep_seat }
 }
 
 fn take_over(review: &Review, by: &str, persona: Option<&str>) -> Command {

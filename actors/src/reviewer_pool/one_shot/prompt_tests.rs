@@ -18,6 +18,9 @@ fn persona() -> Persona {
         model: None,
         effort: None,
         time_limit: Duration::from_secs(60),
+        max_turns: 20,
+        max_tokens: None,
+        keep_seat: Duration::from_secs(60),
         budget_usd: None,
         front_matter: false,
     }

@@ -145,11 +145,13 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
             review.claim_generation = *generation;
             auto_reject(review, message, diff.as_ref(), at);
         }
-        Event::ClaimEnded { persona, reason, detail, generation, .. } => {
+        Event::ClaimEnded { persona, reason, detail, generation, reservation, .. } => {
             review.claim_generation = *generation;
             if let Some(seat) = seat_mut(review, persona) {
                 vacate(seat, at);
-                seat.asked_proposer = None;
+                seat.reservation.clone_from(reservation);
+                // A reviewer that comes back still waits for its answer.
+                seat.asked_proposer.take_if(|_| reservation.is_none());
                 if *reason == ClaimEndReason::CouldNotReview {
                     seat.gave_up = Some(detail.clone().unwrap_or_default());
                 }
@@ -161,7 +163,8 @@ fn change(review: &mut Review, event: &Event, at: Timestamp) {
                 | ClaimEndReason::Released
                 | ClaimEndReason::ReviewerExited
                 | ClaimEndReason::ReviewerStopped
-                | ClaimEndReason::BrokerRestarted => {}
+                | ClaimEndReason::BrokerRestarted
+                | ClaimEndReason::TurnEnded => {}
             }
             // A decision stands even if a reviewer leaves without a vote.
             if review.status.is_open() {

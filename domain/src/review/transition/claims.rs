@@ -9,6 +9,7 @@ use crate::{
     ids::VALIDATOR,
     review::{
         AppliesTo, CheckedDiff, ClaimEndReason, ClaimSeat, DiffFacts, HeadCheck, RebasedContent, ReleaseSeat, Requeued,
+        Reservation,
     },
     time::Tick,
 };
@@ -37,7 +38,7 @@ pub(super) fn claim(review: &Review, claim: ClaimSeat, tick: Tick, lease_ends: T
         Admission::TakenOver(index, seat) => {
             generation += 1;
             let detail = format!("by {}", claim.by);
-            events.extend(claim_ended(seat, ClaimEndReason::TakenOver, Some(&detail), generation));
+            events.extend(claim_ended(seat, ClaimEndReason::TakenOver, Some(&detail), generation, None));
             (index, seat)
         }
     };
@@ -144,19 +145,29 @@ pub(super) fn release(review: &Review, release: &ReleaseSeat) -> Decided {
     let (index, seat, _) = fenced_seat(review, release.by.as_deref(), release.generation, CommandKind::Release)?;
     let why = if release.gave_up { ClaimEndReason::CouldNotReview } else { ClaimEndReason::Released };
     let generation = review.claim_generation + 1;
-    let ended = owes_vote(review, seat).then(|| claim_ended(seat, why, release.reason.as_deref(), generation));
+    let ended = owes_vote(review, seat).then(|| claim_ended(seat, why, release.reason.as_deref(), generation, None));
     Ok((ended.flatten().into_iter().collect(), Reply::Released { seat: index }))
 }
 
-pub(super) fn reviewer_gone(review: &Review, reviewer: &str, why: ClaimEndReason, detail: Option<&str>) -> Vec<Event> {
+/// Ends the claims of `reviewer`. Its seats are kept for it until `kept_until`; without one its reservations end too.
+pub(super) fn reviewer_gone(
+    review: &Review,
+    reviewer: &str,
+    why: ClaimEndReason,
+    detail: Option<&str>,
+    kept_until: Option<Tick>,
+) -> Vec<Event> {
     let mut generation = review.claim_generation;
     let mut events = Vec::new();
     for seat in &review.seats {
         if seat.is_held_by(reviewer) && owes_vote(review, seat) {
             generation += 1;
-            events.extend(claim_ended(seat, why, detail, generation));
+            let until = kept_until.filter(|_| review.status.is_open());
+            let reservation = until.map(|until| Reservation { reviewer: reviewer.to_owned(), until });
+            events.extend(claim_ended(seat, why, detail, generation, reservation));
         }
-        if seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer) {
+        if kept_until.is_none() && seat.reservation.as_ref().is_some_and(|reservation| reservation.reviewer == reviewer)
+        {
             events.push(Event::ReservationEnded { persona: seat.persona.clone(), reviewer: reviewer.into() });
         }
     }
@@ -174,7 +185,7 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     for seat in &review.seats {
         if seat.claim.as_ref().and_then(|claim| claim.lease_ends).is_some_and(|ends| ends <= tick) {
             generation += 1;
-            events.extend(claim_ended(seat, ClaimEndReason::LeaseExpired, None, generation));
+            events.extend(claim_ended(seat, ClaimEndReason::LeaseExpired, None, generation, None));
         }
         if let Some(reservation) = seat.reservation.as_ref().filter(|r| r.until <= tick) {
             let (persona, reviewer) = (seat.persona.clone(), reservation.reviewer.clone());
@@ -184,9 +195,15 @@ pub(super) fn expire(review: &Review, tick: Tick) -> Vec<Event> {
     events
 }
 
-fn claim_ended(seat: &Seat, reason: ClaimEndReason, detail: Option<&str>, generation: u32) -> Option<Event> {
+fn claim_ended(
+    seat: &Seat,
+    reason: ClaimEndReason,
+    detail: Option<&str>,
+    generation: u32,
+    reservation: Option<Reservation>,
+) -> Option<Event> {
     let (persona, by) = (seat.persona.clone(), seat.claim.as_ref()?.by.clone());
-    Some(Event::ClaimEnded { persona, by, reason, detail: detail.map(Into::into), generation })
+    Some(Event::ClaimEnded { persona, by, reason, detail: detail.map(Into::into), generation, reservation })
 }
 
 fn needs_check(review: &Review) -> bool {

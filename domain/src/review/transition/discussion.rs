@@ -42,7 +42,10 @@ pub(super) fn add(review: &Review, message: AddMessage, lease_ends: Tick, max_ex
         asks_back.then(|| requeued(review, seats.iter().map(|(_, seat)| requeue(seat, lease_ends)).collect()));
     let is_working = review.status.is_open() && role == Role::Reviewer && seats.iter().all(|(_, s)| s.vote.is_none());
     let exceeds = |seat: &Seat| answers(review, seat, role) && seat.exchanges + 1 >= max_exchanges;
-    let escalation = seats.iter().any(|(_, seat)| exceeds(seat)).then_some(Escalation::Exchanges);
+    let escalation = match message.gives_up {
+        true => Some(Escalation::CouldNotReview),
+        false => seats.iter().any(|(_, seat)| exceeds(seat)).then_some(Escalation::Exchanges),
+    };
     let only = match seats.as_slice() {
         [(index, seat)] if message.to.is_none() => Some((*index, seat.persona.clone())),
         _ => None,

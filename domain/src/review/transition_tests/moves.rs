@@ -1,7 +1,7 @@
 //! Random worlds and moves. A move is relative (the right generation, the wrong hash), so that it
 //! means something wherever the history has got to.
 
-use super::super::{acceptance, applies, facts, fails, hash, message, proposal, revision};
+use super::super::{KEEP_SEAT, acceptance, applies, facts, fails, hash, message, proposal, revision};
 use crate::{
     consensus::Rule,
     credential::Authority,
@@ -326,7 +326,8 @@ impl Move {
             }),
             Self::Gone { reviewer, why } => {
                 let detail = Some("exit code 1".into());
-                Command::ReviewerGone { reviewer: (*reviewer).into(), why: *why, detail }
+                let keep_seat = (*why == ClaimEndReason::TurnEnded).then_some(KEEP_SEAT);
+                Command::ReviewerGone { reviewer: (*reviewer).into(), why: *why, detail, keep_seat }
             }
             Self::Expire => Command::Expire,
             Self::Renew { by } => Command::Renew { by: (*by).into() },

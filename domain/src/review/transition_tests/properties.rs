@@ -104,7 +104,16 @@ fn spoken(event: &Event) -> Option<((String, Role), (u32, AddMessage))> {
     // A message to all seats is the last one of each.
     let persona = persona.clone()?;
     let (by, body, anchor, metadata) = (Some(by.clone()), body.clone(), anchor.clone(), metadata.clone());
-    let message = AddMessage { role: *role, by, persona: Some(persona.clone()), to: *to, body, anchor, metadata };
+    let message = AddMessage {
+        role: *role,
+        by,
+        persona: Some(persona.clone()),
+        to: *to,
+        body,
+        anchor,
+        metadata,
+        gives_up: false,
+    };
     Some(((persona, side), (*round, message)))
 }
 

@@ -1,19 +1,19 @@
 //! Whose turn it is: the list is never empty, what it names can be done, and following it leads to an end.
 
 use super::{
-    acceptance, add_seat, after, after_all, applies, approved, asked_back, cancel, changes_requested, claim, claim_of,
-    claimed, close, closed,
+    KEEP_SEAT, RULES, acceptance, add_seat, after, after_all, applies, approved, asked_back, cancel, changes_requested,
+    claim, claim_of, claimed, close, closed,
     diagram::{explore, worlds},
     in_review, later, message, offers, operator_writes, pending, proposal, propose, rejected, release, revise, says,
-    seats, take_over, with_patch, writes, writes_to,
+    seats, take_over, turn_ended, with_patch, writes, writes_to,
 };
 use crate::{
     consensus::{Escalation, Rule},
     credential::Authority,
     finding::RequestedStatus,
     review::{
-        AddMessage, Command, GiveVerdict, OfferedPatch, Recipient, ReleaseSeat, Review, Role, Status, UpdateFinding,
-        transition,
+        AddMessage, Command, GiveVerdict, OfferedPatch, Recipient, Refusal, ReleaseSeat, Review, Role, Status,
+        UpdateFinding, transition,
     },
     time::Now,
     verdict::Verdict,
@@ -199,6 +199,39 @@ fn a_seat_that_changes_hands_resets_the_turn() {
     let by_bob = after(&asked, claim("bob"));
     check(&by_bob, &["reviewer bob general: reviewing -> submit_verdict"]);
     assert!(super::decide(&by_bob, writes(Role::Reviewer, "hello")).is_ok());
+}
+
+#[test]
+fn a_seat_is_kept_for_a_dedicated_reviewer_between_its_turns() {
+    let away = after_all(&claimed(), [writes(Role::Reviewer, "on purpose?"), turn_ended("ada")]);
+    check(&away, &["proposer paul general: message -> add_message"]);
+    let refused = super::decide(&away, claim("bob")).map(|_| ());
+    assert!(matches!(refused, Err(Refusal::Reserved { reviewer, .. }) if reviewer == "ada"));
+    let answered = after(&away, writes(Role::Proposer, "yes"));
+    check(&answered, &["reviewer ada general: message -> claim_review"]);
+    check(&after(&answered, claim("ada")), &["reviewer ada general: message -> submit_verdict"]);
+
+    // Without an answer the seat is free after a while, and without a question it is the reviewer's turn again.
+    let later = super::START.tick.plus(KEEP_SEAT);
+    let expired = transition(Some(&away), Command::Expire, super::now(later.0), &RULES).unwrap();
+    assert_eq!(expired.next.seats[0].reserved_for(), None);
+    check(&after(&claimed(), turn_ended("ada")), &["reviewer ada general: unclaimed -> claim_review"]);
+    check(
+        &after_all(&away, [super::gone("ada")]),
+        &["proposer paul general: message -> add_message", "reviewer any general: unclaimed -> claim_review"],
+    );
+}
+
+#[test]
+fn a_reviewer_that_cannot_answer_hands_over_to_an_operator() {
+    let voted = after_all(&in_review(), [claim("bob"), says("ada", Verdict::Approved)]);
+    let asked = after(&voted, writes_to("general", Role::Proposer, "why?"));
+    let message =
+        AddMessage { persona: Some("general".into()), gives_up: true, ..message(Role::Reviewer, "no turns left") };
+    let given_up = after(&asked, Command::AddMessage(message));
+    assert_eq!(given_up.escalation(), Some(Escalation::CouldNotReview));
+    assert_eq!(given_up.seats[0].vote, Some(Verdict::Approved), "the vote stands");
+    check(&given_up, &["operator any -: escalated -> add_message"]);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(super) fn steps(review: &Review) -> Vec<Step> {
     }
     steps.extend(held().map(|claim| now(release(claim.generation))));
     steps.extend(REVIEWERS.map(|reviewer| now(super::gone(reviewer))));
+    steps.extend(REVIEWERS.map(|reviewer| now(super::turn_ended(reviewer))));
     steps.push((Command::Expire, later(review)));
     for reviewer in speakers() {
         for word in Verdict::ALL.iter().copied() {
@@ -92,7 +93,8 @@ pub(super) const fn name(command: &Command) -> &'static str {
         Command::Release(_) => "release",
         Command::Renew { .. } => "renew",
         Command::AddSeat(_) => "add a seat",
-        Command::ReviewerGone { .. } => "reviewer gone",
+        Command::ReviewerGone { keep_seat: None, .. } => "reviewer gone",
+        Command::ReviewerGone { keep_seat: Some(_), .. } => "turn ended",
         Command::Expire => "expire",
         Command::GiveVerdict(given) => match given.verdict {
             Verdict::Approved => "approve",
